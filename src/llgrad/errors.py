@@ -1,0 +1,104 @@
+"""Every diagnostic of llgrad: a code, the place in the user's source, the cause, and the way out.
+
+Floor 1: this module imports nothing of llgrad. `docs/errors.md` has an entry for each code;
+a test holds the two together. Raise a subclass, never `LlgradError` itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in the user's source; `line` and `column` count from 1, 0 where unknown."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return ":".join([self.file, *(str(n) for n in (self.line, self.column) if n)])
+
+
+class LlgradError(Exception):
+    """What went wrong (`message`), where (`span`), why (`cause`), and what to do (`fix`)."""
+
+    code = "llgrad"
+
+    def __init__(self, message: str, *, span: Span | None = None, cause: str = "", fix: str = "") -> None:
+        self.message, self.span, self.cause, self.fix = message, span, cause, fix
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        where = f"{self.span}: " if self.span else ""
+        lines = [f"{where}{self.message} [{self.code}]"]
+        lines += [f"  because: {self.cause}"] if self.cause else []
+        lines += [f"  to do: {self.fix}"] if self.fix else []
+        return "\n".join(lines)
+
+
+class SourceError(LlgradError):
+    """A source file is missing, unreadable, or of an unknown language."""
+
+    code = "source"
+
+
+class CompilerError(LlgradError):
+    """The language's compiler is missing, too new for LLVM 22, or rejected the source."""
+
+    code = "compiler"
+
+
+class ParseError(LlgradError):
+    """LLVM assembly that `ir.parse` does not understand."""
+
+    code = "parse"
+
+
+class VerifyError(LlgradError):
+    """IR that breaks an invariant of `ir.verify` or of LLVM's verifier."""
+
+    code = "verify"
+
+
+class UnknownNameError(LlgradError):
+    """A function, parameter or marker name that does not exist."""
+
+    code = "name"
+
+
+class ArgumentError(LlgradError):
+    """A Python argument of the wrong type, dtype, layout or size; buffers that overlap."""
+
+    code = "argument"
+
+
+class UnsupportedError(LlgradError):
+    """A construct that llgrad refuses to differentiate rather than differentiate wrongly."""
+
+    code = "unsupported"
+
+
+class NoRuleError(UnsupportedError):
+    """An active call of a function that has neither a body nor a rule."""
+
+    code = "no-rule"
+
+
+class KindError(UnsupportedError):
+    """Memory or a value whose kind (float, integer, pointer) matters and is undecidable."""
+
+    code = "kind"
+
+
+class ActivityError(UnsupportedError):
+    """Constant and active pointers merge, or a shadow is missing."""
+
+    code = "activity"
+
+
+class ForeignError(LlgradError):
+    """Generated or foreign code failed while it ran."""
+
+    code = "foreign"
