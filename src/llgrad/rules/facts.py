@@ -1,0 +1,163 @@
+"""What functions without a body are known to do besides computing: memory, allocation, whether they return.
+
+`inactive` means: no derivative passes through the call. Its results, and what it writes, carry none; that
+holds only as long as its operands and what it writes hold no active floats, which the caller's analysis of kinds must
+know (`llvm.bswap` of an integer that is one, `llvm.fshl` of two halves of a double are not derivatives to be dropped).
+Memory is what the program can see: hidden state of the C library (streams, the random seed, errno, signgam) is not
+counted. "args" is memory reachable from the pointer operands. What is not listed is not known: it may do anything.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Memory = Literal["none", "args", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class Allocator:
+    """A function that returns fresh memory.
+
+    size      operands whose product is the size in bytes;
+    zeroed    whether the memory is cleared;
+    family    which deallocators may free it ("malloc", "new", "new[]");
+    place     "return", or the operand through which the pointer is stored (posix_memalign);
+    moves     the pointer operand whose memory is moved into the new one and freed (realloc), or None;
+    alignment the operand that gives the alignment, or None.
+    """
+
+    size: tuple[int, ...]
+    zeroed: bool = False
+    family: str = "malloc"
+    place: Literal["return"] | int = "return"
+    moves: int | None = None
+    alignment: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocator:
+    """A function that frees the memory its pointer operand `pointer` was given by an allocator of `family`."""
+
+    pointer: int = 0
+    family: str = "malloc"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a call of a known function may do."""
+
+    inactive: bool = False
+    reads_memory: Memory = "none"
+    writes_memory: Memory = "none"
+    noreturn: bool = False
+    allocator: Allocator | None = None
+    deallocator: Deallocator | None = None
+
+
+def listed(symbol: str) -> Effects | None:
+    """What is listed here under a linker's name; `library.effects` adds the functions that have rules."""
+    name = symbol.removeprefix("\x01")
+    return _TABLE.get(name) or next((known for pattern, known in _PATTERNS if pattern.fullmatch(name)), None)
+
+
+_PURE = Effects(inactive=True)
+_READS = Effects(inactive=True, reads_memory="args")
+_WRITES = Effects(inactive=True, writes_memory="args")
+_STREAM = Effects(inactive=True, reads_memory="args", writes_memory="args")
+_STOPS = Effects(inactive=True, reads_memory="any", writes_memory="any", noreturn=True)
+
+
+def _all(names: str, known: Effects) -> dict[str, Effects]:
+    return dict.fromkeys(names.split(), known)
+
+
+_ALIGNED: tuple[tuple[str, int], ...] = (("St11align_val_t", 1), ("St11align_val_tRKSt9nothrow_t", 1))
+
+
+def _allocations() -> dict[str, Effects]:
+    """C's heap, and C++'s operators new and delete in all their overloads (Itanium ABI, 64-bit size_t)."""
+    table = {
+        "malloc": Effects(allocator=Allocator((0,))),
+        "calloc": Effects(allocator=Allocator((0, 1), zeroed=True)),
+        "valloc": Effects(allocator=Allocator((0,))),
+        "aligned_alloc": Effects(allocator=Allocator((1,), alignment=0)),
+        "memalign": Effects(allocator=Allocator((1,), alignment=0)),
+        "posix_memalign": Effects(writes_memory="args", allocator=Allocator((2,), place=0, alignment=1)),
+        "realloc": Effects(reads_memory="args", writes_memory="args", allocator=Allocator((1,), moves=0)),
+        "reallocarray": Effects(reads_memory="args", writes_memory="args", allocator=Allocator((1, 2), moves=0)),
+        "free": Effects(writes_memory="args", deallocator=Deallocator()),
+        "cfree": Effects(writes_memory="args", deallocator=Deallocator()),
+    }
+    for letter, family in (("w", "new"), ("a", "new[]")):
+        for extra, alignment in (("", None), ("RKSt9nothrow_t", None), *_ALIGNED):
+            table[f"_Zn{letter}m{extra}"] = Effects(allocator=Allocator((0,), family=family, alignment=alignment))
+    for letter, family in (("l", "new"), ("a", "new[]")):
+        freed = Effects(writes_memory="args", deallocator=Deallocator(family=family))
+        extras = ("", "m", "RKSt9nothrow_t", "St11align_val_t", "mSt11align_val_t", "St11align_val_tRKSt9nothrow_t")
+        table |= {f"_Zd{letter}Pv{extra}": freed for extra in extras}
+    return table
+
+
+_TABLE: dict[str, Effects] = {
+    **_allocations(),
+    # output, and what formats it: `%n` and the buffer of snprintf are written
+    **_all("printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf", _STREAM),
+    **_all("__printf_chk __fprintf_chk __sprintf_chk __snprintf_chk __vprintf_chk __vfprintf_chk", _STREAM),
+    **_all("fputs fputc putc _IO_putc fwrite fflush fopen fclose perror setvbuf", _STREAM),
+    **_all("puts putchar putchar_unlocked", _READS),
+    # time, random numbers, the environment
+    **_all("clock rand random lrand48 mrand48 drand48 srand srandom srand48 getpid sched_yield usleep sleep", _PURE),
+    **_all("time gettimeofday clock_gettime nanosleep rand_r erand48 nrand48", _STREAM),
+    **_all("getenv atoi atol atoll atof nan nanf nanl", _READS),
+    **_all("strtod strtof strtold strtol strtoll strtoul strtoull", _STREAM),
+    # strings and bytes that are looked at only
+    **_all("strlen strnlen strcmp strncmp strcasecmp strncasecmp memcmp bcmp strspn strcspn strcoll", _READS),
+    **_all("isalpha isdigit isspace isupper islower isalnum ispunct isxdigit tolower toupper abs labs llabs", _PURE),
+    "__ctype_b_loc": _PURE,
+    "__errno_location": _PURE,
+    # floating-point environment and classification
+    **_all("isnan isnanf isnanl __isnan __isnanf __isnanl isinf isinff isinfl __isinf __isinff __isinfl", _PURE),
+    **_all("finite finitef finitel __finite __finitef __finitel __fpclassify __fpclassifyf __fpclassifyl", _PURE),
+    **_all("__signbit __signbitf __signbitl fegetround feclearexcept feraiseexcept fetestexcept", _PURE),
+    # the end
+    **_all("exit _exit _Exit quick_exit abort __assert_fail __assert __stack_chk_fail __chk_fail", _STOPS),
+    **_all("_ZSt9terminatev __clang_call_terminate __cxa_pure_virtual __cxa_bad_cast __cxa_bad_typeid", _STOPS),
+    "__cxa_throw_bad_array_new_length": _STOPS,
+    **_all("_ZNSt3__122__libcpp_verbose_abortEPKcz", _STOPS),
+    # C++ run time
+    **_all("__cxa_atexit atexit", Effects(inactive=True, reads_memory="any")),
+    **_all("__cxa_guard_acquire __cxa_guard_release __cxa_guard_abort", _STREAM),
+    # OpenMP's questions
+    **_all("omp_get_wtime omp_get_wtick omp_get_thread_num omp_get_num_threads omp_get_max_threads", _PURE),
+    **_all("omp_get_num_procs omp_in_parallel omp_get_level omp_set_num_threads", _PURE),
+    # LLVM's remarks
+    **_all("llvm.assume llvm.donothing llvm.sideeffect llvm.pseudoprobe llvm.stackrestore llvm.va_end", _PURE),
+    **_all("llvm.experimental.noalias.scope.decl llvm.stacksave llvm.readcyclecounter llvm.get.rounding", _PURE),
+    **_all("llvm.trap llvm.ubsantrap", _STOPS),
+    "llvm.debugtrap": _PURE,
+}
+
+_INTEGER = (
+    "ctpop|ctlz|cttz|bswap|bitreverse|fshl|fshr|abs|smax|smin|umax|umin|scmp|ucmp|"
+    "[su](?:add|sub|mul)\\.with\\.overflow|[su](?:add|sub|shl)\\.sat|[su](?:mul|div)\\.fix(?:\\.sat)?|"
+    "vector\\.reduce\\.(?:add|mul|and|or|xor|smax|smin|umax|umin)|vscale|get\\.active\\.lane\\.mask"
+)
+_REMARK = (
+    "dbg\\.\\w+|expect|expect\\.with\\.probability|prefetch|invariant\\.(?:start|end)|"
+    "stacksave|stackrestore|objectsize|is\\.constant|var\\.annotation|codeview\\.annotation|eh\\.typeid\\.for|"
+    "returnaddress|frameaddress|experimental\\.widenable\\.condition|allow\\.(?:runtime|ubsan)\\.check|"
+    "readsteadycounter|type\\.test|public\\.type\\.test"
+)
+
+_PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
+    (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),
+    (re.compile(r"llvm\.lifetime\.(?:start|end)(?:\..*)?"), _WRITES),  # the contents are undefined from here on
+    # std::__throw_length_error(char const*) & co. of libstdc++; libc++ has them as std::__1::__throw_…
+    (re.compile(r"_ZSt\d+__throw_\w+"), _STOPS),
+    (re.compile(r"_ZNSt3__1\d+__throw_\w+"), _STOPS),
+    # std::ostream::operator<<, put, write, flush; operator<<(ostream&, char const*); endl
+    (re.compile(r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*"), _STREAM),
+    (re.compile(r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*"), _STREAM),
+)
