@@ -1,0 +1,38 @@
+"""The only place that imports llvmlite: read, link, optimise, compile, load.
+
+`LLVMModule` is a verified module; `Engine` is its machine code in this process; `emit_object` and
+`emit_assembly` are its machine code for others. Text edits are in `text`, vector maths in `vectormath`.
+"""
+
+from llgrad.backend.codegen import emit_assembly, emit_object
+from llgrad.backend.isolate import check_bitcode, checked_in_child
+from llgrad.backend.jit import Engine
+from llgrad.backend.module import FunctionInfo, LLVMModule, pass_names
+from llgrad.backend.remarks import Remark, vectorisation_remarks
+from llgrad.backend.target import fingerprint, host_cpu, host_features, host_layout, host_triple, target_machine
+from llgrad.backend.text import hazards, prefer_vector_width, strip_attributes, unblock
+from llgrad.backend.vectormath import with_vector_maths
+
+__all__ = [
+    "Engine",
+    "FunctionInfo",
+    "LLVMModule",
+    "Remark",
+    "check_bitcode",
+    "checked_in_child",
+    "emit_assembly",
+    "emit_object",
+    "fingerprint",
+    "hazards",
+    "host_cpu",
+    "host_features",
+    "host_layout",
+    "host_triple",
+    "pass_names",
+    "prefer_vector_width",
+    "strip_attributes",
+    "target_machine",
+    "unblock",
+    "vectorisation_remarks",
+    "with_vector_maths",
+]

@@ -1,0 +1,44 @@
+"""Machine code from a module: object files and assembly.
+
+Contract: the module that is passed in stays as it was: code generation works on a copy.
+Modules with hazards (`text.hazards`) are compiled in a child process.
+"""
+
+from __future__ import annotations
+
+from llgrad.backend import target
+from llgrad.backend.isolate import run_job
+from llgrad.backend.module import LLVMModule
+from llgrad.backend.text import for_jit
+
+
+def emit_object(module: LLVMModule, cpu: str = "native", opt_level: int = 3, reloc: str = "pic") -> bytes:
+    """The module as a relocatable object file for the system's linker."""
+    return _emit(module, cpu, opt_level, reloc, assembly=False)
+
+
+def emit_assembly(module: LLVMModule, cpu: str = "native", opt_level: int = 3, reloc: str = "pic") -> str:
+    """The module as the host's assembly language."""
+    return _emit(module, cpu, opt_level, reloc, assembly=True).decode()
+
+
+def emit_jit_object(module: LLVMModule, cpu: str = "native", opt_level: int = 3) -> bytes:
+    """The module as the object file that `jit.Engine` loads; its constructors are a function there."""
+    prepared = LLVMModule.from_text(for_jit(module.text()))
+    return _emit(prepared, cpu, opt_level, "pic", assembly=False)
+
+
+def _emit(module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool) -> bytes:
+    target.target_machine(cpu, opt, reloc)  # reports wrong arguments here, not in the child
+    if module.hazards:
+        job = "assembly" if assembly else "object"
+        return run_job(job, module.bitcode(), cpu=cpu, opt=opt, reloc=reloc)[0]
+    return emit_here(module, cpu, opt, reloc, assembly=assembly)
+
+
+def emit_here(
+    module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool, known: bool = False
+) -> bytes:
+    """Code generation in this process; `known` takes the CPU's name on trust."""
+    machine = target.machine_of(cpu, "", opt, reloc) if known else target.target_machine(cpu, opt, reloc)
+    return module.clone().emit(machine, assembly=assembly)

@@ -1,0 +1,106 @@
+"""Where generated code finds what it calls: the process, the libraries a user names, and the usual runtimes.
+
+Contract: `Libraries(names).require(wanted)` raises one `ForeignError` that lists every name that has no
+address, before any code runs; `address(name)` gives one. Libraries are never closed again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from llgrad.errors import ArgumentError, ForeignError
+
+# Opened when a name is found nowhere before; the last ones only where the name looks like theirs.
+_RUNTIMES = ("libm.so.6", "libgcc_s.so.1", "libmvec.so.1", "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1")
+
+
+class Libraries:
+    """The libraries `names` (paths, file names, or what follows -l), searched in order, then process and runtimes."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._named = [_opened(str(name)) for name in names]
+
+    def missing(self, wanted: Iterable[str]) -> list[str]:
+        """The names in `wanted` that have no address."""
+        return [name for name in wanted if not self.address(name)]
+
+    def require(self, wanted: Iterable[str]) -> None:
+        """`ForeignError` that lists those in `wanted` that have no address, if there are any."""
+        if missing := sorted(self.missing(wanted)):
+            raise ForeignError(
+                f"the code calls or reads {len(missing)} symbol(s) that exist nowhere: {', '.join(missing)}",
+                cause="they are in neither the sources, the libraries given, this process, nor the usual runtimes",
+                fix=_advice(missing),
+            )
+
+    def promote(self) -> None:
+        """Let shared libraries that are opened later find the symbols of these libraries and of the runtimes."""
+        for library in [*self._named, *filter(None, map(_runtime, _RUNTIMES))]:
+            ctypes.CDLL(library._name, mode=ctypes.RTLD_GLOBAL)
+
+    def address(self, name: str) -> int:
+        """The address of `name`, 0 if no library has it."""
+        for library in self._named:
+            if address := _lookup(library, name):
+                return address
+        return _known_address(name)
+
+
+def _advice(missing: Sequence[str]) -> str:
+    if any(name.startswith(("_ZNSt3__1", "_ZNKSt3__1", "_ZTVNSt3__1", "_ZSt")) for name in missing):
+        return "pip install ziglang, install libc++ (libc++1, libc++abi1), or compile with a system clang"
+    return "add the sources that define them, or name the shared library: libraries=[…] (-l… on the command line)"
+
+
+def _opened(name: str) -> ctypes.CDLL:
+    """Open the shared library `name`; `ArgumentError` if there is none."""
+    path = Path(name)
+    stem = name.removeprefix("-l")
+    found = ctypes.util.find_library(stem) if not path.suffix and "/" not in name else None
+    tries = [str(path.resolve())] if path.is_file() else list(filter(None, [found, name, f"lib{stem}.so"]))
+    reasons = []
+    for candidate in tries:
+        try:
+            return ctypes.CDLL(candidate)
+        except OSError as error:
+            reasons.append(str(error))
+    raise ArgumentError(
+        f"the library {name!r} cannot be loaded",
+        cause="; ".join(reasons),
+        fix="give the path of a shared library (.so), or the name that follows -l",
+    )
+
+
+@functools.cache
+def _runtime(name: str | None) -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None
+
+
+def _known_address(name: str) -> int:
+    """The address of `name` in the process or in a runtime library, 0 if none has it."""
+    for runtime in (None, *_RUNTIMES):
+        library = _runtime(runtime)
+        if library is not None and (address := _lookup(library, name)):
+            return address
+    return 0
+
+
+def _lookup(library: ctypes.CDLL, name: str) -> int:
+    try:
+        return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+    except (AttributeError, ValueError):
+        return 0
+
+
+@functools.cache
+def has_vector_maths(symbol: str) -> bool:
+    """Whether the installed libmvec defines `symbol`."""
+    library = _runtime("libmvec.so.1")
+    return library is not None and _lookup(library, symbol) != 0

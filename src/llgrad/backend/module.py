@@ -1,0 +1,311 @@
+"""`LLVMModule`: a verified LLVM module that can be linked, optimised and printed.
+
+Contract: every module has passed LLVM's verifier and carries the host's triple and data layout; whatever
+does not is refused with a typed error when it is read. `target-cpu`, `target-features` and `tune-cpu` of
+functions are dropped then: they block inlining and narrow vectors; the CPU asked for decides instead. Each
+module has an LLVM context of its own, so that reading the same text twice gives the same text back (a shared
+context renames its types) and memory is freed. A module that holds a hazard (`text.hazards`) is optimised in
+a child process. Methods change the module in place and return None, unless they return something else.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from llgrad.backend import isolate, target
+from llgrad.backend import text as edits
+from llgrad.backend.isolate import run_job
+from llgrad.errors import ArgumentError, ParseError, UnknownNameError, VerifyError
+
+BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_LOCAL = ("internal", "private")
+_PASS_ALIASES = {
+    "adce": "aggressive_dce",
+    "aggressive_instruction_combine": "aggressive_instcombine",
+    "dce": "dead_code_elimination",
+    "dead_arg": "dead_arg_elimination",
+    "dse": "dead_store_elimination",
+    "global_dce": "global_dead_code_eliminate",
+    "globaldce": "global_dead_code_eliminate",
+    "instcombine": "instruction_combine",
+    "lower_switches": "lower_switch",
+    "mem2reg": "sroa",
+    "memcpyopt": "mem_copy_opt",
+    "reg2mem": "register_to_memory",
+    "simplifycfg": "simplify_cfg",
+    "sink": "sinking",
+    "tail_call": "tail_call_elimination",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """A function of a module."""
+
+    name: str
+    is_declaration: bool
+    linkage: str
+
+
+class LLVMModule:
+    """A verified module for the host. Make one with `from_text`, `from_bitcode` or `read`."""
+
+    def __init__(self, ref: llvm.ModuleRef, hazards: Collection[str]) -> None:
+        """Not for users: `ref` has been checked already."""
+        self._ref = ref
+        self.hazards = frozenset(hazards)
+
+    # Reading
+
+    @classmethod
+    def from_text(cls, text: str) -> LLVMModule:
+        """Read LLVM assembly; `ParseError` or `VerifyError` with LLVM's message if it is wrong."""
+        target.initialise()
+        if "\0" in text:
+            raise ParseError("LLVM assembly holds a null character", fix="remove it, or pass bitcode as bytes")
+        ref = _parsed(lambda context: llvm.parse_assembly(text, context))
+        return cls._checked(ref, text)
+
+    @classmethod
+    def from_bitcode(cls, data: bytes, *, trusted: bool = True) -> LLVMModule:
+        """Read bitcode; where it is not `trusted` it is tried in a child process first (damage can abort LLVM)."""
+        target.initialise()
+        if not data.startswith(BITCODE_MAGIC):
+            raise ParseError("this is not LLVM bitcode", cause="its first bytes are not 'BC' 0xC0DE")
+        if not trusted:
+            run_job("check", data)
+        return cls._checked(_parsed(lambda context: llvm.parse_bitcode(data, context)), None)
+
+    @classmethod
+    def read(cls, data: bytes, *, trusted: bool = True) -> LLVMModule:
+        """Read bitcode or LLVM assembly, whichever `data` is."""
+        if data.startswith(BITCODE_MAGIC):
+            return cls.from_bitcode(data, trusted=trusted)
+        try:
+            return cls.from_text(data.decode())
+        except UnicodeDecodeError as error:
+            raise ParseError("neither LLVM bitcode nor LLVM assembly", cause=str(error)) from error
+
+    @classmethod
+    def linked(cls, modules: Sequence[LLVMModule]) -> LLVMModule:
+        """A new module that holds all `modules`, which stay as they are."""
+        if not modules:
+            raise ArgumentError("no modules to link")
+        whole = modules[0].clone()
+        whole.link(*modules[1:])
+        return whole
+
+    @classmethod
+    def _checked(cls, ref: llvm.ModuleRef, text: str | None) -> LLVMModule:
+        target.require_host_target(ref.triple, ref.data_layout)
+        ref.triple, ref.data_layout, ref.name = target.host_triple(), target.host_layout(), ""
+        module = cls(ref, ())
+        try:
+            module.verify()
+        except VerifyError as error:
+            return cls._without_debug_info(str(ref), error)
+        text = str(ref) if text is None else text
+        if any(f'"{name}"=' in text for name in edits.CPU_ATTRIBUTES):
+            return cls.from_text(edits.strip_attributes(str(ref), edits.CPU_ATTRIBUTES))
+        module.hazards = frozenset(edits.hazards(text))
+        if edits.MODULE_ASSEMBLY in module.hazards and not isolate.inside_child:
+            run_job("bitcode", str(ref).encode())  # writing bitcode assembles it, and ends the process on an error
+        return module
+
+    @classmethod
+    def _without_debug_info(cls, text: str, error: VerifyError) -> LLVMModule:
+        """A module whose debug info alone is broken, without it (LLVM's own tools do so); else raise `error`."""
+        if (bare := edits.strip_debug(text)) == text:
+            raise error
+        try:
+            return cls.from_text(bare)
+        except (ParseError, VerifyError):
+            raise error from None
+
+    # Asking
+
+    def text(self) -> str:
+        """The module as LLVM assembly."""
+        return str(self._ref)
+
+    def bitcode(self) -> bytes:
+        """The module as LLVM bitcode."""
+        data: bytes = self._ref.as_bitcode()
+        return data
+
+    def functions(self) -> list[FunctionInfo]:
+        """All functions, in the module's order."""
+        return [FunctionInfo(f.name, f.is_declaration, f.linkage.name) for f in self._ref.functions]
+
+    def verify(self) -> None:
+        """Raise `VerifyError` with LLVM's message if the module breaks a rule of LLVM's."""
+        try:
+            self._ref.verify()
+        except RuntimeError as error:
+            raise VerifyError("LLVM's verifier rejects the module", cause=str(error).strip()) from error
+
+    def clone(self) -> LLVMModule:
+        """An independent copy."""
+        data = self.bitcode()
+        return LLVMModule(_parsed(lambda context: llvm.parse_bitcode(data, context)), self.hazards)
+
+    # Changing
+
+    def replace_text(self, text: str) -> None:
+        """Make `text` the contents of this module; on an error the module stays as it was."""
+        fresh = LLVMModule.from_text(text)
+        self._ref, self.hazards = fresh._ref, fresh.hazards
+
+    def link(self, *others: LLVMModule) -> None:
+        """Link `others` (which stay as they are) into this module; on an error it stays as it was."""
+        if not others:
+            return
+        whole = self.clone()
+        for other in others:
+            data = other.bitcode()
+            try:
+                whole._ref.link_in(llvm.parse_bitcode(data, whole._ref._context))
+            except RuntimeError as error:
+                raise VerifyError(
+                    "the modules cannot be linked",
+                    cause=str(error).strip() or "a symbol is defined twice or with two types",
+                    fix="define each function in one source only, or make it static",
+                ) from error
+        whole.verify()
+        self._ref = whole._ref
+        self.hazards = self.hazards.union(*(other.hazards for other in others))
+
+    def strip_attributes(self, names: Iterable[str]) -> None:
+        """Remove function attributes by name (see `text.strip_attributes`)."""
+        self.replace_text(edits.strip_attributes(self.text(), names))
+
+    def unblock(self) -> None:
+        """Make -O0 input optimisable (see `text.unblock`)."""
+        if "optnone" in (text := self.text()):
+            self.replace_text(edits.unblock(text))
+
+    def internalize(self, keep: Collection[str]) -> None:
+        """Give every definition but those in `keep` internal linkage, then drop what nothing reaches."""
+        defined = {f.name for f in self._ref.functions if not f.is_declaration}
+        names = defined | {g.name for g in self._ref.global_variables if not g.is_declaration}
+        if missing := sorted(set(keep) - names):
+            raise UnknownNameError(f"the module does not define {', '.join(missing)}")
+        for value in [*self._ref.functions, *self._ref.global_variables]:
+            exempt = value.is_declaration or value.name in keep or value.name.startswith("llvm.")
+            if not exempt and value.linkage.name not in (*_LOCAL, "available_externally", "appending"):
+                value.linkage = "internal"
+        self.run(["global_dce"])
+
+    def optimise(
+        self, level: int = 2, *, vectorize: bool = False, unroll: bool = False, cpu: str = "native",
+        inlining_threshold: int | None = None,
+    ) -> None:  # fmt: skip
+        """Run LLVM's O0–O3 pipeline; `vectorize` covers loops and straight lines, `unroll` partial unrolling too."""
+        if level not in range(4):
+            raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
+        target.resolve_cpu(cpu)
+        options: dict[str, Any] = {"level": level, "vectorize": vectorize, "unroll": unroll, "cpu": cpu}
+        if inlining_threshold is not None:
+            options["inlining_threshold"] = inlining_threshold
+        if self.hazards:
+            self._take(run_job("optimise", self.bitcode(), **options)[0])
+        else:
+            self.optimise_here(**options)
+
+    def optimise_here(
+        self, *, level: int, vectorize: bool, unroll: bool, cpu: str, inlining_threshold: int | None = None
+    ) -> None:
+        """`optimise` in this process, hazards or not."""
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = vectorize
+        options.loop_unrolling = unroll
+        if inlining_threshold is not None:
+            options.inlining_threshold = inlining_threshold
+        builder = llvm.create_pass_builder(target.target_machine(cpu), options)
+        builder.getModulePassManager().run(self._ref, builder)
+
+    def run(self, passes: Sequence[str], *, function: str | None = None) -> None:
+        """Run single passes by llvmlite's names (`pass_names()`), on the module or on one of its functions."""
+        for name in passes:
+            _adder(llvm.ModulePassManager if function is None else llvm.FunctionPassManager, name)
+        if function is None and self.hazards:
+            self._take(run_job("passes", self.bitcode(), passes=list(passes))[0])
+        elif function is None:
+            self.run_here(passes)
+        else:
+            self._run_on(function, passes)
+
+    def run_here(self, passes: Sequence[str]) -> None:
+        """`run` on the whole module in this process, hazards or not."""
+        self._pass(llvm.create_new_module_pass_manager(), passes, self._ref)
+
+    def _run_on(self, function: str, passes: Sequence[str]) -> None:
+        try:
+            place = self._ref.get_function(function)
+        except NameError as error:
+            raise UnknownNameError(f"the module has no function {function}") from error
+        if not place.is_declaration:
+            self._pass(llvm.create_new_function_pass_manager(), passes, place)
+
+    def _pass(self, manager: Any, passes: Sequence[str], place: Any) -> None:
+        for name in passes:
+            getattr(manager, _adder(type(manager), name))()
+        builder = llvm.create_pass_builder(target.target_machine("native"), llvm.create_pipeline_tuning_options())
+        manager.run(place, builder)
+
+    def _take(self, bitcode: bytes) -> None:
+        self._ref = _parsed(lambda context: llvm.parse_bitcode(bitcode, context))
+
+    def emit(self, machine: llvm.TargetMachine, *, assembly: bool) -> bytes:
+        """Machine code of this module, which is spent afterwards; use `codegen.emit_object`."""
+        try:
+            return machine.emit_assembly(self._ref).encode() if assembly else bytes(machine.emit_object(self._ref))
+        except RuntimeError as error:
+            raise VerifyError("LLVM cannot generate code for the module", cause=str(error)) from error
+
+
+@functools.cache
+def pass_names() -> tuple[str, ...]:
+    """The names that `LLVMModule.run` takes."""
+    shown = ("printer", "viewer", "debug_info_pass", "verifier", "refprune", "aa_eval")
+    found = [
+        name.removeprefix("add_").removesuffix("_pass")
+        for name in dir(llvm.ModulePassManager)
+        if name.startswith("add_") and not any(word in name for word in shown)
+    ]
+    found.append("strip_dead_debug_info")
+    return tuple(sorted({*found, *_PASS_ALIASES}))
+
+
+def _adder(manager: type, name: str) -> str:
+    """The method of `manager` that adds the pass `name`."""
+    method = f"add_{_PASS_ALIASES.get(name, name)}_pass"
+    if name not in pass_names() or not hasattr(manager, method):
+        raise ArgumentError(f"no single pass is called {name!r}", fix=f"use one of {', '.join(pass_names())}")
+    return method
+
+
+def _parsed(parse: Any) -> llvm.ModuleRef:
+    """What `parse` reads into a context of its own; `ParseError` in LLVM's words.
+
+    The finalizer holds the context outside any reference cycle the module may be in: Python's collector would
+    otherwise be free to dispose of the context before the module.
+    """
+    context = llvm.create_context()
+    try:
+        ref = parse(context)
+        weakref.finalize(ref, _forget, context).atexit = False
+        return ref
+    except RuntimeError as error:
+        message = str(error).partition("\n")[2].strip() or str(error)
+        raise ParseError("LLVM cannot read the module", cause=message) from error
+
+
+def _forget(context: llvm.ContextRef) -> None:
+    """Called when a module dies; its context dies after it."""

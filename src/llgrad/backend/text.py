@@ -1,0 +1,143 @@
+"""Edits and questions on LLVM assembly as text: attributes removed, constructors made callable, hazards found.
+
+Contract: input is what LLVM prints (`LLVMModule.text()`): function attributes stand in `attributes #n = {…}`
+groups, one definition a line. Quoted strings are never taken for syntax. No llvmlite in here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+CPU_ATTRIBUTES = frozenset({"target-cpu", "target-features", "tune-cpu"})
+CONSTRUCTORS, DESTRUCTORS = "__llgrad_constructors", "__llgrad_destructors"
+DSO_HANDLE = "__llgrad_dso_handle"
+
+_GROUP = re.compile(r"^(attributes #\d+ = \{)([^\n]*)\}$", re.MULTILINE)
+_ATTRIBUTE = re.compile(r'"[^"]*"(?:="[^"]*")?|[a-z_0-9]+(?:\((?:[^()"]|"[^"]*"|\([^()]*\))*\))?(?:=\d+)?')
+_STRING = re.compile(r'"[^"\n]*"')
+_METADATA = re.compile(r"^![^\n]*\n", re.MULTILINE)
+_NOTHING = '"llgrad-stripped"'  # LLVM refuses empty groups; an unknown string means nothing to it
+_COMMENT = re.compile(r";[^\n]*")
+
+# What can end the process inside LLVM's passes or code generator though it parses and verifies: the words that
+# must occur (quick to look for), then a pattern where the words alone say too little.
+_CONVENTIONS = (
+    "ghccc anyregcc preserve_ swiftcc swifttailcc tailcc cxx_fast_tlscc intel_ocl_bicc hhvmcc x86_ avr_ arm_ aarch64_ "
+    "amdgpu_ ptx_ spir_ riscv_ graalcc cfguard_checkcc m68k_ msp430 webkit_jscc win64cc"
+)
+MODULE_ASSEMBLY = "assembly of a module"
+_ARCHITECTURES = "x86 aarch64 arm amdgcn r600 nvvm ppc riscv hexagon mips s390 spv wasm bpf ve xcore loongarch"
+_HAZARDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "scalable vectors": (("vscale x",), ""),
+    "inline assembly": ((" asm ",), ""),
+    MODULE_ASSEMBLY: (("module asm",), ""),
+    "a floating-point format of another machine": (("ppc_fp128",), ""),
+    "target types": (("x86_amx", "target("), ""),
+    "garbage collection": ((" gc <str>",), ""),
+    "register access": (("@llvm.read_", "@llvm.write_"), ""),
+    "target intrinsics": (tuple(f"@llvm.{name}." for name in _ARCHITECTURES.split()), ""),
+    "experimental intrinsics": (("@llvm.experimental.",), r"@llvm\.experimental\.(?!noalias|constrained)"),
+    "coroutines": (("@llvm.coro.", "presplitcoroutine"), ""),
+    "unusual calling conventions": (tuple(_CONVENTIONS.split()), rf"(?<![\w.%@])(?:{'|'.join(_CONVENTIONS.split())})"),
+    "numbered calling conventions": ((" cc 1", " cc 2", " cc 7", " cc 8", " cc 9", " cc1"), ""),
+    "integers of a thousand bits and more": (("i",), r" i\d{4,}\b|^i\d{4,}\b|[(\[<{]i\d{4,}\b"),
+    "vectors of a thousand elements and more": (("<",), r"<\d{4,} x "),
+    "huge arrays": (("[",), r"\[\d{11,} x "),
+    "appending variables": ((" appending ",), r"^@(?!llvm\.)[^\n=]* = appending "),
+    "indirect functions": ((" ifunc ",), ""),
+    "Windows exception handling": (("catchswitch", "cleanuppad"), ""),
+}
+_HAZARD = {
+    what: (words, re.compile(pattern, re.MULTILINE) if pattern else None)
+    for what, (words, pattern) in _HAZARDS.items()
+}
+
+
+def strip_attributes(text: str, names: Iterable[str]) -> str:
+    """Remove the function attributes called `names` (enum such as `noinline`, or string such as `target-cpu`)."""
+    unwanted = frozenset(names)
+    return _edit_groups(text, lambda found: [item for item in found if attribute_name(item) not in unwanted])
+
+
+def unblock(text: str) -> str:
+    """Make unoptimised (-O0) input optimisable: drop `optnone`, and the `noinline` that clang puts beside it.
+
+    A `noinline` without `optnone` is the programmer's own and stays.
+    """
+
+    def edit(found: list[str]) -> list[str]:
+        return [item for item in found if item not in ("optnone", "noinline")] if "optnone" in found else found
+
+    return _edit_groups(text, edit)
+
+
+def strip_debug(text: str) -> str:
+    """Remove all debug info."""
+    line = r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.|declare void @llvm\.dbg\.)[^\n]*\n"
+    text = re.sub(line, "", text, flags=re.MULTILINE)
+    text = re.sub(r"^!llvm\.dbg\.cu = [^\n]*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r",? !dbg !\d+", "", text)
+
+
+def prefer_vector_width(text: str, bits: int) -> str:
+    """Ask the vectorisers for vectors of `bits` bits in every function that has an attribute group."""
+
+    def edit(found: list[str]) -> list[str]:
+        kept = [item for item in found if attribute_name(item) != "prefer-vector-width"]
+        return [*kept, f'"prefer-vector-width"="{bits}"']
+
+    return _edit_groups(text, edit)
+
+
+def attribute_name(attribute: str) -> str:
+    """`"target-cpu"="znver4"` → `target-cpu`; `memory(none)` → `memory`."""
+    if attribute.startswith('"'):
+        return attribute[1:].split('"')[0]
+    return re.split(r"[(=]", attribute)[0]
+
+
+def _edit_groups(text: str, edit: Callable[[list[str]], list[str]]) -> str:
+    def replace(match: re.Match[str]) -> str:
+        return f"{match[1]} {' '.join(edit(_ATTRIBUTE.findall(match[2])) or [_NOTHING])} }}"
+
+    return _GROUP.sub(replace, text)
+
+
+def hazards(text: str) -> list[str]:
+    """What this module holds that LLVM's passes or code generator may abort on, in words; empty if nothing."""
+    bare = _COMMENT.sub("", _STRING.sub("<str>", _METADATA.sub("", text)))
+    return [
+        what
+        for what, (words, pattern) in _HAZARD.items()
+        if any(word in bare for word in words) and (pattern is None or pattern.search(bare))
+    ]
+
+
+def for_jit(text: str) -> str:
+    """The module as the in-process linker needs it.
+
+    Constructors and destructors become two functions that the engine calls (object files loaded by the JIT
+    do not run `.init_array`), the handle under which C++ registers destructors of globals is the module's own,
+    and no external symbol is assumed to lie within 2 GiB.
+    """
+    near = r"(?:dso_local |hidden |protected )+"
+    text = re.sub(rf"^(@[^\n=]* = external ){near}", r"\1", text, flags=re.MULTILINE)
+    text = re.sub(rf"^(declare ){near}", r"\1", text, flags=re.MULTILINE)
+    if re.search(r"^@__dso_handle = external ", text, re.MULTILINE):
+        text = re.sub(r"^@__dso_handle = .*$", "@__dso_handle = global i8 0", text, flags=re.MULTILINE)
+        text = re.sub(r"@__dso_handle\b", f"@{DSO_HANDLE}", text)
+    text = _hooks(text, "llvm.global_ctors", CONSTRUCTORS, last_first=False)
+    return _hooks(text, "llvm.global_dtors", DESTRUCTORS, last_first=True)
+
+
+def _hooks(text: str, variable: str, function: str, *, last_first: bool) -> str:
+    """Replace the array `@variable` by a function that calls its entries in order of priority."""
+    line = re.search(rf"^@{re.escape(variable)} = .*$", text, re.MULTILINE)
+    if not line:
+        return text
+    entries = re.findall(r"\{ i32 (\d+), ptr (@(?:\"[^\"]*\"|[-\w$.]+))", line[0])
+    ordered = sorted(entries, key=lambda entry: int(entry[0]), reverse=last_first)
+    calls = "".join(f"  call void {callee}()\n" for _, callee in ordered)
+    rest = text[: line.start()] + text[line.end() :]
+    return f"{rest}\ndefine void @{function}() {{\n{calls}  ret void\n}}\n"

@@ -1,0 +1,168 @@
+"""C and C++: which compiler, which flags, what it said.
+
+The compiler is `$LLGRAD_CLANG`, else a clang of version 15 to 22 on PATH (`clang-22`, …, `clang`), else the
+clang in the `ziglang` wheel. LLVM 22 reads the bitcode of all of them.
+
+Raw mode (what differentiation starts from) keeps the frontend's TBAA and attributes but runs no pass; else
+-O2 without vectorising and unrolling. Defaults in both: debug info, value names, `-fno-math-errno` (libm is
+pure here), `-ffp-contract=off` (no fused multiply-add that the source does not ask for). A user's flags come
+last and win.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llgrad.errors import CompilerError
+
+OLDEST, NEWEST = 15, 22
+COMMON_FLAGS = ("-g", "-fno-discard-value-names", "-fno-math-errno", "-ffp-contract=off")
+RAW_FLAGS = ("-O2", "-Xclang", "-disable-llvm-passes")
+ZIG_FLAGS = ("-fno-sanitize=all", "-mcpu=baseline", "-Wno-unused-command-line-argument")
+OPTIMISED_FLAGS = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A clang: the words that start a C and a C++ compilation, and what identifies it in cache keys."""
+
+    c: tuple[str, ...]
+    cxx: tuple[str, ...]
+    identity: str
+    flags: tuple[str, ...] = ()
+    is_zig: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Bitcode, and every file that was read for it (the source first)."""
+
+    bitcode: bytes
+    dependencies: tuple[Path, ...]
+
+
+def find_compiler() -> Compiler:
+    """The compiler for C and C++, or `CompilerError` that says how to get one."""
+    return _find(os.environ.get("LLGRAD_CLANG", ""), os.environ.get("PATH", ""))
+
+
+@functools.cache
+def _find(wanted: str, path: str) -> Compiler:
+    if wanted:
+        return _wanted(wanted)
+    for name in (*(f"clang-{version}" for version in range(NEWEST, OLDEST - 1, -1)), "clang"):
+        program = shutil.which(name, path=path)
+        version = _version((program,)) if program else None
+        if program and version and OLDEST <= version[0] <= NEWEST:
+            return _compiler((program,), version[1])
+    if importlib.util.find_spec("ziglang") is not None:
+        return _zig()
+    raise CompilerError(
+        "there is no C compiler that llgrad can use",
+        cause=f"PATH has no clang of version {OLDEST} to {NEWEST}, and the ziglang package is not installed",
+        fix="pip install ziglang, or install clang-22, or set LLGRAD_CLANG to a clang",
+    )
+
+
+def _wanted(text: str) -> Compiler:
+    """The compiler that LLGRAD_CLANG names: a program, perhaps with arguments; `zig` means the ziglang wheel."""
+    if text == "zig":
+        return _zig()
+    words = tuple(shlex.split(text))
+    if shutil.which(words[0]) is None:
+        raise CompilerError(f"LLGRAD_CLANG is {text!r}, which is not a program", fix="set it to a clang, or unset it")
+    version = _version(words)
+    if version is None:
+        raise CompilerError(f"LLGRAD_CLANG is {text!r}, which is not clang", fix="set it to a clang, or unset it")
+    if not OLDEST <= version[0] <= NEWEST:
+        raise CompilerError(
+            f"LLGRAD_CLANG is clang {version[0]}",
+            cause=f"LLVM 22 reads what clang {OLDEST} to {NEWEST} writes",
+            fix=f"set it to a clang of version {OLDEST} to {NEWEST}, or unset it",
+        )
+    return _compiler(words, version[1])
+
+
+def _compiler(words: tuple[str, ...], identity: str) -> Compiler:
+    return Compiler(words, (*words, "--driver-mode=g++"), identity)
+
+
+def _zig() -> Compiler:
+    if importlib.util.find_spec("ziglang") is None:
+        raise CompilerError("the ziglang package is not installed", fix="pip install ziglang")
+    zig = (sys.executable, "-m", "ziglang")
+    version = _version((*zig, "cc"))
+    if version is None or not OLDEST <= version[0] <= NEWEST:
+        raise CompilerError(
+            "the clang inside the ziglang package cannot be used",
+            cause=f"it is clang {version[0]}" if version else "it does not run",
+            fix="pip install --upgrade ziglang",
+        )
+    return Compiler((*zig, "cc"), (*zig, "c++"), f"zig {version[1]}", ZIG_FLAGS, is_zig=True)
+
+
+@functools.cache
+def _version(words: tuple[str, ...]) -> tuple[int, str] | None:
+    """Major version and first line of `--version`, or None if this is not a clang that runs."""
+    try:
+        done = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r"clang version (\d+)\.[^\n]*", done.stdout)
+    return (int(match[1]), match[0]) if match and not done.returncode else None
+
+
+def command_flags(compiler: Compiler, flags: Sequence[str], *, raw: bool) -> list[str]:
+    """Every flag of a compilation but the files; part of cache keys."""
+    mode = RAW_FLAGS if raw else OPTIMISED_FLAGS
+    return [*mode, *COMMON_FLAGS, *compiler.flags, *flags]
+
+
+def compile_file(path: Path, flags: Sequence[str], *, raw: bool, cxx: bool) -> Compiled:
+    """Compile one C or C++ file to bitcode; `CompilerError` with clang's own words if it does not compile."""
+    compiler = find_compiler()
+    driver = compiler.cxx if cxx else compiler.c
+    with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
+        bitcode, rule = Path(folder, "module.bc"), Path(folder, "module.d")
+        start = [*driver, *command_flags(compiler, flags, raw=raw)]
+        makefile = ["-MF", str(rule)]
+        compile_ = [*start, "-emit-llvm", "-c", "-o", str(bitcode), str(path)]
+        if compiler.is_zig:  # with -MD, `zig cc` 0.17 writes the list of dependencies but no bitcode
+            _run(compile_, path)
+            _run([*start, "-M", *makefile, str(path)], path)
+        else:
+            _run([*compile_, "-MD", *makefile], path)
+        return Compiled(bitcode.read_bytes(), _dependencies(rule, path))
+
+
+def _run(command: list[str], source: Path) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except OSError as error:
+        raise CompilerError(f"{command[0]} cannot be run", cause=str(error), fix="install clang or ziglang") from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).decode(errors="replace").strip()
+        raise CompilerError(
+            f"{source} does not compile\n{said}",
+            cause=f"{Path(command[0]).name} ended with status {done.returncode}",
+            fix="correct the source, or pass the flags it needs (-I…, -D…, -std=…)",
+        )
+
+
+def _dependencies(rule: Path, source: Path) -> tuple[Path, ...]:
+    """The files in a Makefile rule `module.bc: a.c b.h …`, the source first."""
+    text = rule.read_text(errors="surrogateescape") if rule.exists() else ""
+    body = text.partition(": ")[2].replace("\\\n", " ")
+    names = [re.sub(r"\\([ #])", r"\1", name).replace("$$", "$") for name in re.split(r"(?<!\\)\s+", body) if name]
+    return tuple(dict.fromkeys([source, *map(Path, names)]))
