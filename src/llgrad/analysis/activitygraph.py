@@ -1,0 +1,335 @@
+"""The graph along which derivatives flow: an edge a -> b says that floats in b may depend on those in a.
+
+Nodes are SSA values, memory objects (all bytes as one), the result of each function, and a hub for each call of code
+without a body. Comparisons, conditions, indices, float-to-integer casts and inactive functions make no edges. Float
+bits in integers flow through loads, stores, copies, phis, casts and shifts like floats; what integer arithmetic makes
+of them flows on, too, and is noted in `arithmetic`, because no derivative rule is right for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from llgrad.analysis.known import Behaviour, behaviour
+from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject
+from llgrad.analysis.objects import carries_float, holds_pointer_type
+from llgrad.analysis.pointers import is_byte_copy
+from llgrad.ir.types import ArrayType, FloatType, IntType, SimpleType, StructType, Type, VectorType, scalar
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Attribute,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    ConstInt,
+    ExtractElement,
+    Function,
+    GetElementPtr,
+    GlobalVariable,
+    InsertElement,
+    Instruction,
+    Load,
+    Other,
+    Return,
+    Select,
+    Store,
+    Value,
+)
+from llgrad.rules import Entry, lookup
+
+
+class NamedKind(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+class KindAnswers(Protocol):
+    """What activity asks of an analysis of kinds."""
+
+    def may_hold_float(self, v: AnyValue, /) -> bool: ...
+
+    def value(self, v: AnyValue, /) -> NamedKind: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a function returns."""
+
+    function: Function
+
+    def __str__(self) -> str:
+        return f"the result of @{self.function.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """All that a call of code without a body has to do with."""
+
+    call: Call
+
+    def __str__(self) -> str:
+        return f"the call of {describe_callee(self.call)}"
+
+
+Node = Hashable
+
+
+class FlowGraph:
+    """Edges of the program that `memory` describes."""
+
+    def __init__(self, memory: Memory, kinds: KindAnswers | None) -> None:
+        self.memory, self._kinds = memory, kinds
+        self.forwards: dict[Node, list[Node]] = {}
+        self.backwards: dict[Node, list[Node]] = {}
+        self.arithmetic: list[Instruction] = []
+        self._floats: dict[Value, bool] = {}
+        for function in memory.functions:
+            if not declares_inactive(function.attributes):
+                for i in function.instructions():
+                    self._instruction(function, i)
+        self._outside()
+
+    def may_hold_float(self, value: AnyValue) -> bool:
+        """May the value carry float bits, by its type, its TBAA tag, and kinds?"""
+        if not isinstance(value, (Argument, Instruction)):
+            return carries_float(value.type)
+        if value not in self._floats:
+            self._floats[value] = self._holds(value)
+        return self._floats[value]
+
+    def _holds(self, value: Argument | Instruction) -> bool:
+        if _has_float(value.type):
+            return True
+        if isinstance(value, Load) and self.memory.types.is_integer(self.memory.types.tag(value)):
+            return False
+        byte = isinstance(value.type, IntType) and value.type.bits == 8 and isinstance(value, Instruction)
+        if not carries_float(value.type) and not (byte and (not isinstance(value, Load) or is_byte_copy(value))):
+            return False
+        return self._kinds is None or self._kinds.may_hold_float(value)
+
+    def _edge(self, source: Node, target: Node) -> None:
+        self.forwards.setdefault(source, []).append(target)
+        self.backwards.setdefault(target, []).append(source)
+
+    def _value_edge(self, source: AnyValue, target: Node) -> None:
+        if isinstance(source, (Argument, Instruction)) and self.may_hold_float(source):
+            self._edge(source, target)
+
+    # --- instructions
+
+    def _instruction(self, function: Function, i: Instruction) -> None:
+        match i:
+            case Call():
+                self._call(i)
+            case Load():
+                if self.may_hold_float(i):
+                    self._from_memory(self.memory.reads(i), i)
+            case Store():
+                if not self.is_integer_store(i):
+                    self._to_memory(i.value, self.memory.writes(i))
+            case Return(value) if value is not None:
+                self._value_edge(value, Result(function))
+            case Other():
+                self._other(i)
+            case GetElementPtr() | Compare() | Cast("fptosi" | "fptoui" | "ptrtoint" | "inttoptr"):
+                pass
+            case _ if not isinstance(i.type, SimpleType) and self.may_hold_float(i):
+                self._compute(i)
+
+    def _compute(self, i: Instruction) -> None:
+        operands = i.operands
+        match i:
+            case Select():
+                operands = operands[1:]
+            case ExtractElement():
+                operands = operands[:1]
+            case InsertElement():
+                operands = operands[:2]
+        for value in operands:
+            self._value_edge(value, i)
+        if changes_bits(i):
+            self.arithmetic.append(i)
+
+    def _other(self, i: Other) -> None:
+        match i.opcode:
+            case "atomicrmw" | "cmpxchg":
+                self._to_memory(i.operands[-1], self.memory.writes(i))
+                if self.may_hold_float(i):
+                    self._from_memory(self.memory.reads(i), i)
+                if i.detail.get("operation", "xchg") not in ("xchg", "fadd", "fsub") and self.may_hold_float(i):
+                    self.arithmetic.append(i)
+            case "va_arg":
+                if self.may_hold_float(i):
+                    self._from_memory(self.memory.reads(i), i)
+                    self._edge(UNKNOWN, i)
+
+    def _from_memory(self, accesses: Iterable[Access], target: Node) -> None:
+        for access in accesses:
+            for o in access.objects:
+                if not o.is_code and not o.is_constant:
+                    self._edge(o, target)
+
+    def _to_memory(self, value: AnyValue, accesses: Iterable[Access]) -> None:
+        if isinstance(value, (Argument, Instruction)) and self.may_hold_float(value):
+            self._into(value, accesses)
+
+    def _into(self, source: Node, accesses: Iterable[Access]) -> None:
+        for access in accesses:
+            for o in access.objects:
+                if not o.is_code and not o.is_constant:
+                    self._edge(source, o)
+
+    def is_integer_store(self, i: Instruction) -> bool:
+        """By its TBAA tag, a store of something that is neither float nor pointer."""
+        return self.memory.types.is_integer(self.memory.types.tag(i))
+
+    # --- calls
+
+    def _call(self, call: Call) -> None:
+        for callee in self.memory.callees(call):
+            if declares_inactive(call.attributes) or (callee is not None and declares_inactive(callee.attributes)):
+                continue
+            if callee is None or callee.is_declaration:
+                self._external(call, callee, behaviour(call, callee))
+            else:
+                self._defined(call, callee)
+
+    def _defined(self, call: Call, callee: Function) -> None:
+        for n, argument in enumerate(call.arguments):
+            if n >= len(callee.arguments):
+                self._value_edge(argument, UNKNOWN)
+            elif self.may_hold_float(callee.arguments[n]):
+                self._value_edge(argument, callee.arguments[n])
+        if not isinstance(call.type, SimpleType) and self.may_hold_float(call):
+            self._edge(Result(callee), call)
+
+    def _external(self, call: Call, callee: Function | None, known: Behaviour) -> None:
+        hub = Hub(call)
+        touches = self.memory.touches_of(call, callee)
+        entry = lookup(callee.name) if callee is not None else None
+        if known.kind == "copy":
+            self._from_memory(touches.reads, hub)
+            self._into(hub, touches.writes)
+        elif known.kind == "allocate" and known.moves is not None:
+            self._from_memory(touches.reads, hub)
+            for o in self.memory.points_to(call):
+                self._edge(hub, o)
+        elif entry is not None:
+            self._rule(call, entry, touches.reads)
+        elif known.inactive:
+            self._bits(call, callee)
+        elif known.kind == "plain":
+            self._opaque(call, touches.reads, touches.writes)
+
+    def _opaque(self, call: Call, reads: Iterable[Access], writes: Iterable[Access]) -> None:
+        hub = Hub(call)
+        for argument in call.arguments:
+            self._value_edge(argument, hub)
+        self._from_memory(reads, hub)
+        self._into(hub, writes)
+        if any(o.is_code for a in call.arguments for o in self.memory.points_to(a)):
+            self._both_ways(hub, UNKNOWN)
+        if not isinstance(call.type, SimpleType) and self.may_hold_float(call):
+            self._edge(hub, call)
+
+    def _rule(self, call: Call, entry: Entry, reads: Iterable[Access]) -> None:
+        if entry.rule.inactive:
+            return
+        hub = Hub(call)
+        for argument in call.arguments:
+            if _has_float(argument.type):
+                self._value_edge(argument, hub)
+        self._from_memory(reads, hub)
+        for out in entry.rule.results:
+            if out.kind != "float":
+                continue
+            if isinstance(out.place, int):
+                for o in self.memory.points_to(call.arguments[out.place]):
+                    self._edge(hub, o)
+            else:
+                self._edge(hub, call)
+
+    def _bits(self, call: Call, callee: Function | None) -> None:
+        """Integer intrinsics hand float bits on, changed."""
+        if callee is None or not callee.name.startswith("llvm.") or isinstance(call.type, SimpleType):
+            return
+        if holds_pointer_type(call.type) or not self.may_hold_float(call):
+            return
+        for argument in call.arguments:
+            self._value_edge(argument, call)
+        if not callee.name.startswith("llvm.expect"):
+            self.arithmetic.append(call)
+
+    def _outside(self) -> None:
+        """Code that is not known moves data between all it can reach."""
+        globals_ = [o for o in self.memory.objects if _is_public(o)]
+        for o in dict.fromkeys([*self.memory.exposed, *globals_]):
+            if o != UNKNOWN and not o.is_code and not o.is_constant:
+                self._both_ways(o, UNKNOWN)
+        for function in self.memory.functions:
+            if self.memory.called_back(function):
+                for argument in function.arguments:
+                    if self.may_hold_float(argument):
+                        self._edge(UNKNOWN, argument)
+                self._edge(Result(function), UNKNOWN)
+
+    def _both_ways(self, a: Node, b: Node) -> None:
+        self._edge(a, b)
+        self._edge(b, a)
+
+
+def declares_inactive(attributes: Iterable[Attribute]) -> bool:
+    """Has the user said of a function, or of a call, that no derivative passes through it?"""
+    return any(a.name == "enzyme_inactive" for a in attributes)
+
+
+def changes_bits(i: Instruction) -> bool:
+    """Is this integer arithmetic that does more than move bits about?"""
+    match i:
+        case Cast("sitofp" | "uitofp" | "sext"):
+            return True
+        case Binary("shl" | "lshr" | "ashr", _, by):
+            return not (isinstance(by, ConstInt) and by.value % 8 == 0)
+        case Binary("and", _, mask):
+            return not (isinstance(mask, ConstInt) and _is_byte_mask(mask.value))
+        case Binary("or", lhs, rhs):
+            return not all(isinstance(x, Instruction) and x.opcode in _MOVES for x in (lhs, rhs))
+        case Binary(_, _, _):
+            return isinstance(scalar(i.type), IntType)
+    return False
+
+
+_MOVES = frozenset({"shl", "lshr", "zext", "and", "or"})
+
+
+def _is_byte_mask(mask: int) -> bool:
+    bytes_ = [mask >> n & 0xFF for n in range(0, max(mask.bit_length(), 1), 8)]
+    return all(b in (0, 0xFF) for b in bytes_)
+
+
+def _has_float(t: Type) -> bool:
+    match t:
+        case FloatType():
+            return True
+        case VectorType(element) | ArrayType(element):
+            return _has_float(element)
+        case StructType(fields):
+            return any(_has_float(f) for f in fields or ())
+    return False
+
+
+def _is_public(o: MemoryObject) -> bool:
+    site = o.site
+    return o.kind == "global" and isinstance(site, GlobalVariable) and site.linkage not in ("internal", "private")
+
+
+def describe_callee(call: Call) -> str:
+    """`@f`, or the pointer that is called."""
+    callee = call.callee
+    if isinstance(callee, Function):
+        return f"@{callee.name}"
+    return f"%{callee.name}" if isinstance(callee, Value) else "inline assembly"

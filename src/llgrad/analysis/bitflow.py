@@ -1,0 +1,130 @@
+"""How integers carry the bits of other types: shifts and masks by whole bytes, arithmetic, and affine indices."""
+
+from __future__ import annotations
+
+from math import gcd
+
+from llgrad.analysis import bytelayout as bl
+from llgrad.ir import values as iv
+from llgrad.ir.types import I1, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
+
+INT_INTRINSICS = (
+    "llvm.umax", "llvm.umin", "llvm.smax", "llvm.smin", "llvm.bswap", "llvm.bitreverse", "llvm.ctpop", "llvm.ctlz",
+    "llvm.cttz", "llvm.fshl", "llvm.fshr", "llvm.abs", "llvm.uadd", "llvm.sadd", "llvm.usub", "llvm.ssub", "llvm.umul",
+    "llvm.smul", "llvm.vector.reduce.", "llvm.ushl", "llvm.sshl", "llvm.lround", "llvm.llround", "llvm.lrint",
+    "llvm.llrint", "llvm.fptosi", "llvm.fptoui", "llvm.objectsize", "llvm.is.fpclass",
+)  # fmt: skip
+
+
+def scalar_bit(t: Type) -> int:
+    """The evidence a typed access is: floats and pointers; integers may carry anything."""
+    return bl.FLOAT_BIT[t.name] if isinstance(t, FloatType) else bl.POINTER_BIT if isinstance(t, PointerType) else 0
+
+
+def all_float(t: Type) -> bool:
+    """Does the type alone say that all is float?"""
+    match t:
+        case VectorType(element, _) | ArrayType(element, _):
+            return all_float(element)
+        case StructType(fields) if fields:
+            return all(map(all_float, fields))
+    return isinstance(t, FloatType)
+
+
+def byte_shift(v: iv.AnyValue) -> int | None:
+    """Bytes of a constant shift by whole bytes (two at least), else None."""
+    return v.value // 8 if isinstance(v, iv.ConstInt) and v.value % 8 == 0 and v.value >= 16 else None
+
+
+def byte_mask(v: iv.AnyValue) -> list[tuple[int, int]] | None:
+    """The runs [start, end) of 0xFF bytes of a mask of whole bytes, each of two bytes at least; else None."""
+    if not isinstance(v, iv.ConstInt) or not isinstance(v.type, IntType) or v.type.bits % 8:
+        return None
+    data = v.value.to_bytes(v.type.bits // 8, "little")
+    runs: list[tuple[int, int]] = []
+    for n, b in enumerate(data):
+        if b == 0xFF:
+            runs[-1:] = [(runs[-1][0], n + 1)] if runs and runs[-1][1] == n else [*runs[-1:], (n, n + 1)]
+        elif b:
+            return None
+    return runs if runs and all(end - start >= 2 for start, end in runs) else None
+
+
+def is_arithmetic(v: iv.AnyValue) -> bool:
+    """Is a value of integer type the result of arithmetic, so that it is an integer whatever its operands are?"""
+    match v:
+        case iv.Binary("lshr" | "shl", _, amount):
+            return byte_shift(amount) is None
+        case iv.Binary("and", lhs, rhs):
+            return byte_mask(rhs) is None and byte_mask(lhs) is None
+        case iv.Binary("or", lhs, rhs):
+            return isinstance(lhs, iv.Constant) or isinstance(rhs, iv.Constant)
+        case iv.Binary("sub", iv.Cast("ptrtoint"), iv.Cast("ptrtoint")):
+            return True
+        case iv.Binary("add" | "sub"):
+            return not _from_pointer(v, 3)
+        case iv.Binary() | iv.Compare() | iv.ConstInt():
+            return True
+        case iv.Cast(opcode):
+            return opcode in ("sext", "fptosi", "fptoui")
+        case iv.Call():
+            return v.called_function is not None and v.called_function.name.startswith(INT_INTRINSICS)
+    return False
+
+
+def not_comparison(v: iv.Value) -> bool:
+    """Is the result of integer arithmetic a number of its own, not a truth value?"""
+    return isinstance(scalar(v.type), IntType) and not isinstance(v, iv.Compare) and scalar(v.type) != I1
+
+
+def _from_pointer(v: iv.AnyValue, depth: int) -> bool:
+    """May an integer be an address computed from a `ptrtoint`?"""
+    if isinstance(v, iv.Cast) and v.opcode == "ptrtoint":
+        return True
+    if isinstance(v, iv.Binary) and v.opcode in ("add", "sub") and depth:
+        return any(_from_pointer(o, depth - 1) for o in v.operands)
+    return any(isinstance(u, iv.Cast) and u.opcode == "inttoptr" for u in v.users)
+
+
+def linear(v: iv.AnyValue, depth: int = 6) -> tuple[int, int]:
+    """(c, g) such that v = c + g·k for some k; g is 0 for constants."""
+    match v:
+        case iv.ConstInt():
+            return v.signed, 0
+        case iv.Cast("sext" | "zext" | "trunc", value) if depth:
+            c, g = linear(value, depth - 1)
+            if v.opcode == "sext" or "nneg" in v.flags:
+                return c, g
+            bits = v.type if v.opcode == "trunc" else value.type
+            return c, gcd(g, 1 << bits.bits) if isinstance(bits, IntType) else 1
+        case iv.Binary(opcode, lhs, rhs) if depth and opcode in ("add", "sub", "mul", "shl", "or"):
+            if opcode == "or" and "disjoint" not in v.flags:
+                return 0, 1
+            c, g = _combine(opcode, linear(lhs, depth - 1), linear(rhs, depth - 1))
+            exact = v.flags & {"nsw", "nuw", "disjoint"} or not isinstance(v.type, IntType) or v.type.bits >= 64
+            return (c, g) if exact or not isinstance(v.type, IntType) else (c, gcd(g, 1 << v.type.bits))
+    return 0, 1
+
+
+def _combine(opcode: str, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+    (a, g), (b, h) = left, right
+    match opcode:
+        case "add" | "or":
+            return a + b, gcd(g, h)
+        case "sub":
+            return a - b, gcd(g, h)
+        case "mul":
+            return a * b, gcd(gcd(a * h, b * g), g * h)
+    return (a << b, g << b) if h == 0 and 0 <= b < 64 else (0, 1)
+
+
+def zero_bytes(v: iv.AnyValue, size: int) -> range:
+    """The bytes of an integer of `size` bytes that shifting or extending filled with zeros."""
+    match v:
+        case iv.Cast("zext", value) if isinstance(value.type, IntType):
+            return range((value.type.bits + 7) // 8, size)
+        case iv.Binary("lshr", _, amount) if (shift := byte_shift(amount)) is not None:
+            return range(size - shift, size)
+        case iv.Binary("shl", _, amount) if (shift := byte_shift(amount)) is not None:
+            return range(0, shift)
+    return range(0)

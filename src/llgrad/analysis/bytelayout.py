@@ -1,0 +1,204 @@
+"""Types as byte layouts: what debug info, TBAA and LLVM's own types declare about each byte.
+
+A `ByteType` is a tree of scalars, pointers, sequences and records. `scalars(type, offset)` says which scalars cover one
+byte; a union answers with one per member, padding with none, bytes of which nothing is declared with a mask of 0.
+Masks are bit sets, so that facts about one byte are joined with `|`; see `FLOAT_BIT`, `POINTER_BIT`, `INT_BITS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+FLOAT_SIZES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 10, "fp128": 16, "ppc_fp128": 16}
+FLOAT_BIT = {name: 1 << i for i, name in enumerate(FLOAT_SIZES)}
+FLOAT_MASK = (1 << len(FLOAT_BIT)) - 1
+POINTER_BIT = 1 << 7
+INT_BITS = {1: 1 << 8, 2: 1 << 9, 4: 1 << 10, 8: 1 << 11}
+INT_MASK = sum(INT_BITS.values())
+TYPED_INT = 1 << 14  # beside INT_BITS: the access itself is declared to be one of an integer
+BIT_SIZES = {bit: FLOAT_SIZES[name] for name, bit in FLOAT_BIT.items()} | {bit: size for size, bit in INT_BITS.items()}
+BIT_SIZES[POINTER_BIT] = 8
+
+
+def mask_size(mask: int) -> int:
+    """Bytes of the smallest scalar in a mask (16 at most, 1 for the empty mask)."""
+    return min((size for bit, size in BIT_SIZES.items() if mask & bit), default=1)
+
+
+def mask_reach(mask: int) -> int:
+    """Bytes of the largest scalar in a mask."""
+    return max((size for bit, size in BIT_SIZES.items() if mask & bit), default=0)
+
+
+def int_pieces(size: int) -> Iterator[tuple[int, int]]:
+    """An integer of `size` bytes as (offset, bit) pieces of 8, 4, 2 and 1 bytes."""
+    offset = 0
+    while offset < size:
+        piece = next(p for p in (8, 4, 2, 1) if p <= size - offset)
+        yield offset, INT_BITS[piece]
+        offset += piece
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ByteType:
+    """Base: `name` as the language spells it (empty where it has none), `size` in bytes (the stride of an array)."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Unknown(ByteType):
+    """Bytes of which the declaration says nothing (`void`, `unsigned char[]`, tagged variants)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Basic(ByteType):
+    """A scalar. `encoding`: float, int, uint, bool, char, uchar; `format` is LLVM's name of a float."""
+
+    encoding: str
+    format: str = ""
+
+    @property
+    def mask(self) -> int:
+        return FLOAT_BIT[self.format] if self.format else INT_MASK
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pointer(ByteType):
+    """`to()` is the pointee, made when first asked for (lists are recursive); None for `void`.
+
+    A `reference` (C++ `&`, Rust `&T`) points to one object, never into an array of them.
+    """
+
+    target: Callable[[], ByteType | None]
+    const: bool = False
+    restrict: bool = False
+    reference: bool = False
+
+    def to(self) -> ByteType | None:
+        return self.target()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sequence(ByteType):
+    """An array, vector or complex number; `counts` has one entry per dimension, -1 where unknown."""
+
+    element: ByteType
+    counts: tuple[int, ...]
+    flavour: str = "array"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Member:
+    name: str
+    offset: int
+    type: ByteType
+    bit_field: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Record(ByteType):
+    """A struct, class or union; base classes are members. `polymorphic`: derived classes may be longer."""
+
+    members: tuple[Member, ...]
+    union: bool = False
+    polymorphic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A scalar: its `mask` (0: nothing is declared), first byte `start`, `size`, and the pointer type, if it is one."""
+
+    mask: int
+    start: int
+    size: int
+    pointer: Pointer | None = None
+
+
+def scalars(t: ByteType, offset: int) -> list[Found]:
+    """The scalars of `t` that cover byte `offset` (0 ≤ offset < size); none for padding."""
+    return list(_scalars(t, offset, 0))
+
+
+def _scalars(t: ByteType, offset: int, base: int) -> Iterator[Found]:
+    match t:
+        case Basic():
+            size = FLOAT_SIZES[t.format] if t.format else t.size
+            if offset < size:
+                yield Found(t.mask, base, size)
+        case Pointer():
+            yield Found(POINTER_BIT, base, t.size, t)
+        case Sequence(element=element) if is_buffer(t) or not element.size:
+            yield Found(0, base, max(t.size, 1))
+        case Sequence(element=element):
+            start = offset // element.size * element.size
+            yield from _scalars(element, offset - start, base + start)
+        case Record(members=members):
+            for m in members:
+                if m.offset <= offset and (offset < m.offset + m.type.size or _is_tail(m, t)):
+                    yield from _scalars(m.type, offset - m.offset, base + m.offset)
+        case _:
+            yield Found(0, base, max(t.size, 1))
+
+
+def is_buffer(t: Sequence) -> bool:
+    """Arrays of `unsigned char`, `std::byte` are storage for anything."""
+    return isinstance(t.element, Basic) and t.element.encoding == "uchar" and t.size != t.element.size
+
+
+def _is_tail(m: Member, t: Record) -> bool:
+    """Is a member the flexible array at the end of `t`?"""
+    return is_flexible(t) and m.offset == max(x.offset for x in t.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An array inside a type: bytes [start, end) hold elements of type `element`; `end` is None for flexible arrays."""
+
+    start: int
+    end: int | None
+    element: ByteType
+
+
+def is_flexible(t: ByteType) -> bool:
+    """Does a record end in an array that is longer than declared (`double d[]`, `[0]`, and the old `[1]`)?"""
+    if not isinstance(t, Record) or not t.members or t.union:
+        return False
+    last = max(t.members, key=lambda m: m.offset).type
+    return (isinstance(last, Sequence) and last.size <= last.element.size) or is_flexible(last)
+
+
+def array_at(t: ByteType, offset: int, step: int) -> Span | None:
+    """The outermost array of `t` around byte `offset` that steps of `step` bytes walk (0: any array).
+
+    That is one longer than a step, whose elements (or theirs, if they are arrays) divide it.
+    """
+    match t:
+        case Sequence(element=element) if element.size:
+            if (not t.size or step < t.size) and (flat := _flat(t, step)) is not None:
+                return Span(0, t.size or None, flat)
+            start = offset // element.size * element.size
+            return _shift(array_at(element, offset - start, step), start)
+        case Record(members=members):
+            for m in members:
+                tail = _is_tail(m, t)
+                if m.offset <= offset and (offset < m.offset + m.type.size or tail):
+                    inner = replace(m.type, size=0) if tail and isinstance(m.type, Sequence) else m.type
+                    if found := array_at(inner, offset - m.offset, step):
+                        return _shift(found, m.offset)
+    return None
+
+
+def _flat(t: Sequence, step: int) -> ByteType | None:
+    element: ByteType = t.element
+    while element.size and step % element.size:
+        if not isinstance(element, Sequence):
+            return None
+        element = element.element
+    return element if element.size else None
+
+
+def _shift(span: Span | None, by: int) -> Span | None:
+    return span and Span(span.start + by, None if span.end is None else span.end + by, span.element)

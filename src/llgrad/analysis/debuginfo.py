@@ -1,0 +1,276 @@
+"""Debug info as byte layouts: the declared types of parameters, variables and globals (LLVM SourceLevelDebugging).
+
+`DebugTypes(module)` turns `DI…Type` nodes into `bytelayout.ByteType` trees, one object per node, lazily through
+pointers. What it does not know becomes `Unknown`, never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from llgrad.analysis.bytelayout import Basic, ByteType, Member, Pointer, Record, Sequence, Unknown
+from llgrad.ir.module import Module
+from llgrad.ir.values import ConstInt, Function, GlobalVariable, MDNode, MDRef, MDString
+
+_TRANSPARENT = {
+    "DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_atomic_type",
+    "DW_TAG_template_alias", "DW_TAG_immutable_type", "DW_TAG_packed_type",
+}  # fmt: skip
+_POINTERS = {"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"}
+_RECORDS = {"DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"}
+_ENCODINGS = {
+    "DW_ATE_signed": "int", "DW_ATE_unsigned": "uint", "DW_ATE_boolean": "bool", "DW_ATE_signed_char": "char",
+    "DW_ATE_unsigned_char": "uchar", "DW_ATE_UTF": "uint", "DW_ATE_ASCII": "char", "DW_ATE_UCS": "uint",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A parameter's or variable's name and type (None: `void` or unknown); `arg` counts from 1, 0 for locals."""
+
+    name: str
+    type: ByteType | None
+    arg: int = 0
+
+
+class DebugTypes:
+    """The declared types of one module."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._types: dict[int, ByteType | None] = {}
+        self._x86 = module.triple.startswith(("x86_64", "i386", "i486", "i586", "i686"))
+
+    # --- what is declared ---------------------------------------------------------------------------------------
+
+    def subprogram(self, function: Function) -> MDNode | None:
+        """The `DISubprogram` of a function, if it has one."""
+        ref = function.metadata.get("dbg")
+        node = self.module.node(ref) if ref is not None and ref.id >= 0 else None
+        return node if node is not None and node.kind == "DISubprogram" else None
+
+    def result_and_parameters(self, function: Function) -> tuple[ByteType | None, tuple[Declared, ...]] | None:
+        """Declared result and parameters in source order; None without debug info. Names come from `arg:` variables."""
+        node = self.subprogram(function)
+        routine = self._node(node.fields.get("type")) if node else None
+        if node is None or routine is None:
+            return None
+        types = self._tuple(routine.fields.get("types"))
+        names = {v.arg: v.name for v in self._variables(node) if v.arg}
+        variadic = len(types) > 1 and types[-1] is None
+        formal = types[1:-1] if variadic else types[1:]
+        parameters = tuple(Declared(names.get(i, ""), self.type(t), i) for i, t in enumerate(formal, 1))
+        return self.type(types[0]) if types else None, parameters
+
+    def variable(self, ref: MDRef) -> Declared | None:
+        """What a `DILocalVariable` or `DIGlobalVariable` declares."""
+        node = self._node(ref)
+        if node is None or node.kind not in ("DILocalVariable", "DIGlobalVariable"):
+            return None
+        name, arg = text(node.fields.get("name")), number(node.fields.get("arg"))
+        return Declared(name, self.type(node.fields.get("type")), arg)
+
+    def global_type(self, variable: GlobalVariable) -> ByteType | None:
+        """The declared type of a global variable."""
+        ref = variable.metadata.get("dbg")
+        node = self._node(ref)
+        if node is not None and node.kind == "DIGlobalVariableExpression":
+            expression = self._node(node.fields.get("expr"))
+            inline = node.fields.get("expr")
+            empty = isinstance(inline, MDRef) and inline.text.replace(" ", "") in ("!DIExpression()", "DIExpression()")
+            if not empty and (expression is None or expression.fields or expression.operands):
+                return None
+            ref = node.fields.get("var")
+        found = self.variable(ref) if ref is not None else None
+        return found.type if found else None
+
+    def _variables(self, subprogram: MDNode) -> Iterator[Declared]:
+        for ref in self._tuple(subprogram.fields.get("retainedNodes")):
+            if isinstance(ref, MDRef) and (found := self.variable(ref)):
+                yield found
+
+    # --- types --------------------------------------------------------------------------------------------------
+
+    def type(self, ref: Any) -> ByteType | None:
+        """The layout behind a type reference; None for `void`."""
+        if not isinstance(ref, MDRef) or ref.id < 0:
+            return None
+        if ref.id not in self._types:
+            self._types[ref.id] = Unknown("", 0)  # what a malformed, directly recursive type sees of itself
+            self._types[ref.id] = self._make(self.module.node(ref))
+        return self._types[ref.id]
+
+    def _make(self, node: MDNode) -> ByteType | None:
+        tag, size = node.fields.get("tag"), number(node.fields.get("size")) // 8
+        name = text(node.fields.get("name"))
+        match node.kind:
+            case "DIBasicType":
+                return self._basic(node, name, size)
+            case "DIDerivedType" if tag in _POINTERS:
+                return self._pointer(node, name, size, tag != "DW_TAG_pointer_type")
+            case "DIDerivedType" if tag in _TRANSPARENT:
+                return self._wrapped(node, name)
+            case "DICompositeType" if tag in _RECORDS:
+                return self._record(node, name, size, tag == "DW_TAG_union_type")
+            case "DICompositeType" if tag == "DW_TAG_array_type":
+                return self._array(node, name, size)
+            case "DICompositeType" if tag == "DW_TAG_enumeration_type":
+                return Basic(name, size, "int") if size else Unknown(name, size)
+        return Unknown(name, size)
+
+    def _basic(self, node: MDNode, name: str, size: int) -> ByteType:
+        encoding = node.fields.get("encoding")
+        if encoding == "DW_ATE_float" and (format := self._float(name, size)):
+            return Basic(name, size, "float", format)
+        if encoding == "DW_ATE_complex_float" and (format := self._float(name, size // 2)):
+            return Sequence(name, size, Basic(format, size // 2, "float", format), (2,), "complex")
+        if encoding in _ENCODINGS and size:
+            known = {"u8": "uchar", "i8": "char"}.get(name, _ENCODINGS[encoding])
+            return Basic(name, size, "uchar" if name == "byte" else known)
+        return Unknown(name, size)
+
+    def _float(self, name: str, size: int) -> str | None:
+        if size == 2:
+            return "bfloat" if "bf" in name.lower() or "brain" in name.lower() else "half"
+        if size == 16:
+            quad = "128" in name or "kind=16" in name or "quad" in name.lower()
+            return "x86_fp80" if self._x86 and not quad else None if self.module.triple.startswith("p") else "fp128"
+        return {4: "float", 8: "double", 12: "x86_fp80", 10: "x86_fp80"}.get(size)
+
+    def _pointer(self, node: MDNode, name: str, size: int, reference: bool) -> ByteType:
+        target = node.fields.get("baseType")
+        pointee = self._node(target)
+        if pointee is not None and pointee.kind == "DISubroutineType":
+            return Pointer(name, size or 8, lambda: Unknown("function", 0))
+        const = "DW_TAG_const_type" in self._qualifiers(pointee)
+        return Pointer(name, size or 8, partial(self.type, target), const, False, reference or name.startswith("&"))
+
+    def _qualifiers(self, node: MDNode | None) -> set[str]:
+        """The transparent tags on the way down from `node`."""
+        tags: set[str] = set()
+        while node is not None and node.fields.get("tag") in _TRANSPARENT:
+            tags.add(str(node.fields["tag"]))
+            node = self._node(node.fields.get("baseType"))
+        return tags
+
+    def _wrapped(self, node: MDNode, name: str) -> ByteType | None:
+        inner = self.type(node.fields.get("baseType"))
+        if isinstance(inner, Pointer) and node.fields.get("tag") == "DW_TAG_restrict_type":
+            return replace(inner, restrict=True)
+        if name == "byte" and isinstance(inner, Basic):  # std::byte
+            return replace(inner, name=name, encoding="uchar")
+        named = isinstance(inner, Basic) or (inner is not None and not inner.name)
+        return replace(inner, name=name) if inner is not None and name and named else inner
+
+    def _record(self, node: MDNode, name: str, size: int, union: bool) -> ByteType:
+        if "DIFlagFwdDecl" in str(node.fields.get("flags") or ""):
+            return Unknown(name, size)
+        members: list[Member] = []
+        polymorphic = bool(node.fields.get("vtableHolder"))
+        for ref in self._tuple(node.fields.get("elements")):
+            element = self._node(ref)
+            if element is None or element.kind == "DISubprogram":
+                continue
+            if element.fields.get("tag") == "DW_TAG_variant_part":
+                members.append(Member("", 0, Unknown("variant", size)))
+            elif element.fields.get("tag") in ("DW_TAG_member", "DW_TAG_inheritance"):
+                members += self._member(element, size)
+        polymorphic |= any(m.name.startswith("_vptr") for m in members)
+        return Record(name, size, tuple(members), union, polymorphic)
+
+    def _member(self, node: MDNode, record: int) -> list[Member]:
+        flags = str(node.fields.get("flags") or "")
+        if "DIFlagStaticMember" in flags:
+            return []
+        name, at = text(node.fields.get("name")), number(node.fields.get("offset"))
+        t = self.type(node.fields.get("baseType"))
+        if "DIFlagVirtual" in flags and node.fields.get("tag") == "DW_TAG_inheritance":
+            return [Member("", 0, Unknown("virtual base", record))]
+        if "DIFlagBitField" in flags:
+            first, last = at // 8, (at + number(node.fields.get("size")) + 7) // 8
+            return [Member(name, first, Basic(t.name if t else "", last - first, "int"), True)] if last > first else []
+        return [Member(name, at // 8, t)] if t is not None else []
+
+    def _array(self, node: MDNode, name: str, size: int) -> ByteType:
+        element = self.type(node.fields.get("baseType"))
+        descriptor = any(node.fields.get(f) is not None for f in ("dataLocation", "allocated", "associated", "rank"))
+        if element is None or not element.size or descriptor:
+            return Unknown(name, size)
+        counts = tuple(self._count(self._node(r)) for r in self._tuple(node.fields.get("elements")))
+        vector = "DIFlagVector" in str(node.fields.get("flags") or "")
+        known = size if vector else element.size * _product(counts)
+        return Sequence(name, size or known, element, counts, "vector" if vector else "array")
+
+    def _count(self, node: MDNode | None) -> int:
+        if node is None or node.kind not in ("DISubrange", "DIGenericSubrange"):
+            return -1
+        count, lower, upper = (_constant(node.fields.get(f)) for f in ("count", "lowerBound", "upperBound"))
+        if count is not None:
+            return count
+        return upper - (1 if lower is None else lower) + 1 if upper is not None else -1
+
+    # --- nodes --------------------------------------------------------------------------------------------------
+
+    def _node(self, ref: Any) -> MDNode | None:
+        return self.module.node(ref) if isinstance(ref, MDRef) and ref.id >= 0 else None
+
+    def _tuple(self, ref: Any) -> tuple[Any, ...]:
+        node = self._node(ref)
+        return node.operands if node is not None else ()
+
+
+def _product(counts: tuple[int, ...]) -> int:
+    total = 1
+    for c in counts:
+        total *= max(c, 0)
+    return total
+
+
+def _constant(x: Any) -> int | None:
+    """An integer written as such or as a constant operand; None for variables and expressions."""
+    if isinstance(x, ConstInt):
+        return x.signed
+    return int(x) if isinstance(x, int) or (isinstance(x, str) and x.lstrip("-").isdigit()) else None
+
+
+def text(x: Any) -> str:
+    """A metadata string, or an empty one."""
+    return x.text if isinstance(x, MDString) else str(x) if isinstance(x, str) else ""
+
+
+def number(x: Any) -> int:
+    """A metadata integer, or 0."""
+    return _constant(x) or 0
+
+
+# --- debug records ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DebugRecord:
+    """`#dbg_value` or `#dbg_declare`: the operand as written (`ptr %x`), the variable, the expression's text."""
+
+    kind: str
+    operand: str
+    variable: MDRef
+    expression: str
+
+    @property
+    def plain(self) -> bool:
+        """Is the operand the whole variable (or, for a declare, its address)?"""
+        return not self.expression.strip()
+
+
+_RECORD = re.compile(r"#dbg_(value|declare|assign)\((.*?), !(\d+), !DIExpression\(([^)]*)\)")
+
+
+def debug_record(line: str) -> DebugRecord | None:
+    """A raw `#dbg_…` line taken apart; None for the kinds that declare nothing (`#dbg_label`, argument lists)."""
+    m = _RECORD.search(line)
+    if m is None or "DIArgList" in m[2]:
+        return None
+    return DebugRecord("value" if m[1] == "assign" else m[1], m[2].strip(), MDRef(int(m[3])), m[4])

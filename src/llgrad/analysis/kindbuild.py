@@ -1,0 +1,469 @@
+"""From instructions to the constraint graph of kinds: what each instruction says of the bytes it touches.
+
+`Builder(module, root, pointees)` walks every function that `root` reaches (through calls, and through functions whose
+address is taken) and fills a `kindgraph.Graph`. Two maps give values their place in it: `cell(v)` is where a pointer
+points, `content(v)` the bytes of any value that may carry bits of another type (integers, vectors, aggregates).
+Copies relate; arithmetic, comparison and indexing with an integer are evidence that it is one; a load or store of a
+float or pointer is evidence of it. Constants, zeros and undef are evidence of nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import gcd
+
+from llgrad.analysis import bytelayout as bl
+from llgrad.analysis.bitflow import all_float, is_arithmetic, linear, not_comparison, scalar_bit
+from llgrad.analysis.debuginfo import DebugTypes, debug_record
+from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
+from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, LLVM_TYPE, OWN, WEAK, Graph, Region, Token
+from llgrad.analysis.kindtags import TagTypes
+from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
+from llgrad.ir import values as iv
+from llgrad.ir.module import Module
+from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
+
+Cell = tuple[Region, int]
+_LARGE = 512  # bytes from which a copy is treated like one of unknown size
+_MANY = 256  # leaves up to which constants are looked into
+_POINTEES: dict[str, dict[int, str]] = {
+    f"{name}{suffix}": {i: {"F": format, "i": "i32"}[c] for i, c in spec.items()}
+    for name, spec in {
+        "sincos": {1: "F", 2: "F"}, "modf": {1: "F"}, "frexp": {1: "i"}, "remquo": {2: "i"}, "lgamma_r": {1: "i"},
+    }.items()
+    for suffix, format in {"": "double", "f": "float", "l": "x86_fp80"}.items()
+}  # fmt: skip
+
+
+class Builder:
+    """The graph of all that `root` reaches. `pointees` adds, per external function, what its pointers point to."""
+
+    def __init__(
+        self, module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None
+    ) -> None:
+        self.module, self.layout, self.graph = module, module.layout, Graph()
+        self.debug, self.tbaa = DebugTypes(module), TagTypes(module)
+        self.pointees = {**_POINTEES, **(pointees or {})}
+        self.cells: dict[iv.AnyValue, Cell] = {}
+        self.contents: dict[iv.AnyValue, Region] = {}
+        self.functions: dict[iv.Function, None] = {}
+        self._returns: dict[iv.Function, list[iv.AnyValue]] = {}
+        self._call_sites: dict[iv.Function, list[iv.Call]] = {}
+        self._taken: dict[iv.Function, None] = {}
+        self._indirect: list[iv.Call] = []
+        self._llvm_types: dict[Type, bl.ByteType] = {}
+        self._ints = bl.Basic("int", 4, "int")
+        self._floats = {f: bl.Basic(f, bl.FLOAT_SIZES[f], "float", f) for f in bl.FLOAT_SIZES}
+        self._pending = [root]
+        self._locals: dict[str, iv.Value] = {}
+        while self._pending:
+            self._function(self._pending.pop())
+        self.graph.solve()
+        doubts = -1
+        while doubts != self.graph.doubts:
+            doubts = self.graph.doubts
+            suspect_integers(self.graph)
+            self._suspect_arithmetic()
+
+    def _suspect_arithmetic(self) -> None:
+        """Arithmetic on the bits of a float is neither: its results, and what they become, are conflicts."""
+        integers = [i for f in self.functions for i in f.instructions() if is_arithmetic(i) and not_comparison(i)]
+        self._suspect_sources([o for i in integers if self._holds_bits(i) for o in i.operands])
+        suspects = set(filter(self._holds_bits, integers))
+        while fresh := [i for i in integers if i not in suspects and any(map(self._holds_bits, i.operands))]:
+            suspects.update(fresh)
+            for i in fresh:
+                if (bits := self.content(i)) is not None:
+                    self.graph.doubt(bits, bits.key(0, 0))
+            self.graph.settle()
+
+    def _suspect_sources(self, operands: list[iv.AnyValue]) -> None:
+        """Integers from which arithmetic makes the bits of a float may be such bits, unless declared to be integers."""
+        seen: set[iv.AnyValue] = set()
+        while operands:
+            v = operands.pop()
+            if v in seen or isinstance(v, iv.Constant) or not isinstance(v.type, IntType) or v.type.bits < 16:
+                continue
+            seen.add(v)
+            if isinstance(v, iv.Binary | iv.Phi | iv.Select | iv.Unary) or (
+                isinstance(v, iv.Cast) and v.opcode in ("zext", "sext", "trunc")
+            ):
+                operands += v.operands
+            elif isinstance(v, iv.Load | iv.Argument | iv.Call | iv.ExtractValue) and (bits := self.content(v)):
+                cell = self.cell(v.pointer) if isinstance(v, iv.Load) else (bits, 0)
+                for region, offset in {cell, (bits, 0)}:
+                    if used_as_integer(region, offset):
+                        self.graph.doubt(region, region.key(offset, 0))
+        self.graph.settle()
+
+    def _holds_bits(self, v: iv.AnyValue) -> bool:
+        """Is an integer known to hold a float, or doubted?"""
+        if not isinstance(scalar(v.type), IntType) or (region := self.contents.get(v)) is None:
+            return False
+        return any(s.all & (bl.FLOAT_MASK | CONFLICT_BIT) for s in self.graph.find(region).slots.values())
+
+    # --- functions ----------------------------------------------------------------------------------------------
+
+    def _function(self, f: iv.Function) -> None:
+        if f in self.functions or f.is_declaration:
+            return
+        self.functions[f] = None
+        self._declare_parameters(f)
+        self._locals = {v.name: v for v in [*f.arguments, *f.instructions()]}
+        for i in f.instructions():
+            for line in i.debug_records:
+                self._debug_record(line)
+            visit(self, i)
+            for v in i.operands:
+                if isinstance(v, iv.Function) and not (isinstance(i, iv.Call) and v is i.callee):
+                    self.take_address(v)
+
+    def _declare_parameters(self, f: iv.Function) -> None:
+        declared = self.debug.result_and_parameters(f)
+        plain = declared is not None and len(declared[1]) == len(f.arguments)
+        for a, d in zip(f.arguments, declared[1], strict=False) if plain and declared else ():
+            if isinstance(a.type, PointerType) and isinstance(d.type, bl.Pointer):
+                region, offset = self.cell(a)
+                self.graph.declare_pointer(region, offset, d.type.to(), OWN, d.type.reference)
+        for a in f.arguments:
+            for attribute in a.attributes:
+                if attribute.name in ("byval", "sret") and isinstance(attribute.value, Type):
+                    self.declare_llvm(self.cell(a), attribute.value)
+
+    def declare_llvm(self, cell: Cell, t: Type) -> None:
+        self.graph.declare(cell[0], _bounded(self.llvm_type(t), cell[1]), LLVM_TYPE)
+
+    def take_address(self, f: iv.Function) -> None:
+        """`f` may be called through a pointer: it is related to the indirect calls of its type."""
+        if f not in self._taken:
+            self._taken[f] = None
+            self._pending.append(f)
+            for call in self._indirect:
+                if call.function_type == f.function_type:
+                    self.relate_call(call, f, call.arguments)
+
+    def indirect_call(self, call: iv.Call) -> None:
+        self._indirect.append(call)
+        for f in self._taken:
+            if call.function_type == f.function_type:
+                self.relate_call(call, f, call.arguments)
+
+    def relate_call(self, call: iv.Call | None, f: iv.Function, arguments: Sequence[iv.AnyValue | None]) -> None:
+        """Actual to formal arguments; what is returned to the call's result."""
+        self._pending.append(f)
+        for formal, actual in zip(f.arguments, arguments, strict=False):
+            if actual is not None and formal.type == actual.type:
+                self.same(actual, formal)
+        if call is not None and call.type == f.function_type.result:
+            self._call_sites.setdefault(f, []).append(call)
+            for value in self._returns.get(f, ()):
+                self.same(value, call)
+
+    def returned(self, value: iv.AnyValue, f: iv.Function) -> None:
+        self._returns.setdefault(f, []).append(value)
+        for call in self._call_sites.get(f, ()):
+            self.same(value, call)
+
+    # --- values' places -----------------------------------------------------------------------------------------
+
+    def cell(self, v: iv.AnyValue) -> Cell:
+        """Where a pointer points: a region and an offset."""
+        found = self.cells.get(v)
+        if found is None:
+            found = self._make_cell(v)
+            if not isinstance(v, (iv.ConstNull, iv.Undef)):
+                self.cells[v] = found
+        return self.graph.find(found[0]), found[1]
+
+    def _make_cell(self, v: iv.AnyValue) -> Cell:
+        match v:
+            case iv.GetElementPtr(source, pointer, indices):
+                return self._gep(source, pointer, indices)
+            case iv.ConstExpr(opcode="getelementptr", operands=ops, source_type=source) if source is not None:
+                return self._gep(source, ops[0], ops[1:])
+            case iv.Cast("bitcast" | "addrspacecast", value) | iv.Unary("freeze", value):
+                return self.cell(value)
+            case iv.ConstExpr(opcode="bitcast" | "addrspacecast", operands=ops):
+                return self.cell(ops[0])
+            case iv.Cast("inttoptr", value) if (bits := self.content(value)) is not None:
+                self.graph.evidence(bits, 0, bl.POINTER_BIT)
+                return self.graph.pointee(bits, 0), 0
+            case iv.Load(pointer) | iv.Other(opcode="atomicrmw", operands=[pointer, *_]):
+                return self.graph.pointee(*self.cell(pointer)), 0
+            case iv.ExtractValue(aggregate, indices) if (bits := self.content(aggregate)) is not None:
+                return self.graph.pointee(bits, self.field(aggregate.type, indices)), 0
+            case iv.ExtractElement(vector, iv.ConstInt() as n) if (bits := self.content(vector)) is not None:
+                return self.graph.pointee(bits, n.value * self.layout.size(v.type)), 0
+            case iv.Alias():
+                return self.cell(v.aliasee)
+            case iv.Call(arguments=[first, *_]) if self._returns_first(v):
+                return self.cell(first)
+            case iv.GlobalVariable():
+                return self._global(v)
+        return self.graph.region(), 0
+
+    def _returns_first(self, call: iv.Call) -> bool:
+        f = call.called_function
+        if f is None or not isinstance(call.arguments[0].type, PointerType):
+            return False
+        return f.name.startswith(SAME_POINTER) or f.name in COPIES or (
+            bool(f.arguments) and f.arguments[0].attribute("returned") is not None
+        )
+
+    def _global(self, g: iv.GlobalVariable) -> Cell:
+        region = self.graph.region()
+        self.cells[g] = region, 0
+        self.declare_llvm((region, 0), g.value_type)
+        if (declared := self.debug.global_type(g)) is not None:
+            self.graph.declare(region, _bounded(declared, 0), _variable_level(declared))
+        if g.initializer is not None and len(list(self.leaves(g.value_type))) <= _MANY:
+            self.put(g.initializer, (region, 0))
+        return region, 0
+
+    def _gep(self, source: Type, pointer: iv.AnyValue, indices: Sequence[iv.AnyValue]) -> Cell:
+        if not isinstance(pointer.type, PointerType) or any(isinstance(i.type, VectorType) for i in indices):
+            return self.graph.region(), 0
+        region, offset = self.cell(pointer)
+        constant, step = self._offset(source, indices)
+        if step == 0 or (region.period and step % region.period == 0):
+            return region, offset + constant
+        element = self.graph.region()
+        self.graph.edge(region, offset + constant, element, step=step)
+        return element, 0
+
+    def _offset(self, t: Type, indices: Sequence[iv.AnyValue]) -> tuple[int, int]:
+        """Constant bytes, and the step of the variable ones (0: none)."""
+        constant, step = 0, 0
+        for n, index in enumerate(indices):
+            if n:
+                if isinstance(t, StructType):
+                    assert isinstance(index, iv.ConstInt)
+                    constant += self.layout.offsets(t)[index.value]
+                    t = (t.fields or ())[index.value]
+                    continue
+                assert isinstance(t, (ArrayType, VectorType))
+                t = t.element
+            size = self.layout.alloc_size(t)
+            start, multiple = linear(index)
+            constant += start * size
+            step = gcd(step, multiple * size)
+        return constant, step
+
+    def content(self, v: iv.AnyValue) -> Region | None:
+        """The bytes of a value; None for constants and scalars whose type says it all."""
+        if isinstance(v, iv.Constant) or isinstance(v.type, (FloatType, PointerType)) or not self.sized(v.type):
+            return None
+        found = self.contents.get(v)
+        if found is None:
+            found = self._make_content(v)
+            self.contents[v] = found
+        return self.graph.find(found)
+
+    def _make_content(self, v: iv.AnyValue) -> Region:
+        same = v.value if isinstance(v, iv.Cast | iv.Unary) and v.opcode in ("bitcast", "freeze") else None
+        if same is not None and (inner := self.content(same)) is not None:
+            self.seed(inner, v.type)
+            return inner
+        region = self.graph.region()
+        self.seed(region, v.type)
+        if is_arithmetic(v):
+            self.integer(region, self.layout.size(v.type))
+        if isinstance(v, iv.Cast) and v.opcode == "bitcast":
+            self.seed(region, v.value.type)
+        return region
+
+    def seed(self, region: Region, t: Type, offset: int = 0) -> None:
+        for at, leaf in self.leaves(t):
+            if bit := scalar_bit(leaf):
+                self.graph.evidence(region, offset + at, bit)
+
+    def integer(self, region: Region, size: int, offset: int = 0) -> None:
+        for at, bit in bl.int_pieces(size):
+            self.graph.evidence(region, offset + at, bit)
+
+    # --- relations ----------------------------------------------------------------------------------------------
+
+    def same(self, source: iv.AnyValue, target: iv.Value) -> None:
+        """`target` may be `source`: phi, select, argument, result."""
+        if isinstance(target.type, PointerType):
+            if not isinstance(source, (iv.ConstNull, iv.Undef)):
+                region, offset = self.cell(target)
+                self.graph.edge(*self.cell(source), region, to=offset) if not offset else None
+        else:
+            self.copy_bits(source, 0, target, 0, None)
+
+    def copy_bits(self, source: iv.AnyValue, at: int, target: iv.Value, to: int, size: int | None) -> None:
+        """Bytes of one value become bytes of another (to the shorter end where `size` is None)."""
+        child = self.content(target)
+        if child is None:
+            return
+        if size is None:
+            size = min(self.layout.size(target.type) - to, self.layout.size(source.type) - at)
+        if isinstance(source, iv.Constant):
+            if at == 0 and size == self.layout.size(source.type):
+                self.put(source, (child, to))
+        elif isinstance(source.type, (FloatType, PointerType)):
+            self.put(source, (child, to))
+        elif (parent := self.content(source)) is not None and size > 0:
+            self.graph.edge(parent, at, child, size=size, to=to)
+
+    def put(self, v: iv.AnyValue, cell: Cell) -> None:
+        """A value is written to memory (or into a larger value)."""
+        region, offset = cell
+        if isinstance(v, iv.ConstAggregate):
+            for at, element in self.elements(v):
+                self.put(element, (region, offset + at))
+            return
+        if isinstance(v, (iv.Undef, iv.ConstZero)) or not self.sized(v.type):
+            return
+        self.seed(region, v.type, offset)
+        if isinstance(v.type, PointerType):
+            if not isinstance(v, iv.ConstNull):
+                self.graph.edge(*self.cell(v), self.graph.pointee(region, offset), store=True)
+        elif (bits := self.content(v)) is not None and not all_float(v.type):
+            self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True)
+
+    def get(self, v: iv.Value, cell: Cell) -> None:
+        """A value is read from memory."""
+        self.seed(cell[0], v.type, cell[1])
+        if not isinstance(v.type, PointerType) and not all_float(v.type) and (bits := self.content(v)) is not None:
+            self.graph.edge(*cell, bits, size=self.layout.size(v.type))
+
+    def copy_memory(self, target: Cell, source: Cell, size: iv.AnyValue | None) -> None:
+        """`memcpy`: exact for small constant sizes; otherwise both are seen as arrays of unknown length."""
+        if isinstance(size, iv.ConstInt) and size.value <= _LARGE:
+            self.graph.edge(*source, target[0], size=size.value, to=target[1], store=True)
+            return
+        read, written = self.graph.region(), self.graph.region()
+        self.graph.edge(*source, read)
+        self.graph.edge(*target, written)
+        self.graph.edge(read, 0, written, store=True)
+
+    # --- types --------------------------------------------------------------------------------------------------
+
+    def sized(self, t: Type) -> bool:
+        try:
+            return self.layout.size(t) > 0
+        except TypeError:
+            return False
+
+    def leaves(self, t: Type, offset: int = 0) -> Iterator[tuple[int, Type]]:
+        """The scalars of a type with their offsets."""
+        match t:
+            case StructType(fields) if fields is not None:
+                for at, f in zip(self.layout.offsets(t), fields, strict=True):
+                    yield from self.leaves(f, offset + at)
+            case ArrayType(element, count):
+                size = self.layout.alloc_size(element)
+                for n in range(min(count, 4 * _MANY)):
+                    yield from self.leaves(element, offset + n * size)
+            case VectorType(element, count):
+                for n in range(count):
+                    yield offset + n * self.layout.size(element), element
+            case IntType() | FloatType() | PointerType():
+                yield offset, t
+
+    def elements(self, c: iv.ConstAggregate) -> Iterator[tuple[int, iv.AnyConstant]]:
+        if isinstance(c.type, StructType):
+            yield from zip(self.layout.offsets(c.type), c.elements, strict=True)
+        else:
+            for n, e in enumerate(c.elements):
+                stride = self.layout.alloc_size(e.type) if isinstance(c.type, ArrayType) else self.layout.size(e.type)
+                yield n * stride, e
+
+    def field(self, t: Type, indices: Sequence[int]) -> int:
+        offset = 0
+        for n in indices:
+            if isinstance(t, StructType):
+                offset, t = offset + self.layout.offsets(t)[n], (t.fields or ())[n]
+            else:
+                assert isinstance(t, ArrayType)
+                offset, t = offset + n * self.layout.alloc_size(t.element), t.element
+        return offset
+
+    def llvm_type(self, t: Type) -> bl.ByteType:
+        """LLVM's own type as a layout: integers and unions say nothing."""
+        if t not in self._llvm_types:
+            self._llvm_types[t] = self._make_llvm_type(t)
+        return self._llvm_types[t]
+
+    def _make_llvm_type(self, t: Type) -> bl.ByteType:
+        size = self.layout.alloc_size(t) if self.sized(t) else 0
+        match t:
+            case FloatType(name):
+                return bl.Basic(name, size, "float", name)
+            case PointerType():
+                return bl.Pointer("ptr", size, lambda: None)
+            case ArrayType(element, count) | VectorType(element, count) if size:
+                return bl.Sequence("", size, self.llvm_type(element), (count,))
+            case StructType(fields, _, name) if fields is not None and "union." not in (name or ""):
+                offsets = self.layout.offsets(t)
+                return bl.Record("", size, tuple(bl.Member("", o, self.llvm_type(f)) for o, f in zip(offsets, fields)))  # noqa: B905
+        return bl.Unknown("", size)
+
+    # --- declarations -------------------------------------------------------------------------------------------
+
+    def _debug_record(self, line: str) -> None:
+        record = debug_record(line)
+        if record is None or not record.plain or "%" not in record.operand:
+            return
+        value = self._locals.get(record.operand.partition("%")[2].strip('"'))
+        variable = self.debug.variable(record.variable)
+        if value is None or variable is None or variable.type is None:
+            return
+        if isinstance(value.type, PointerType):
+            region, offset = self.cell(value)
+            if record.kind == "declare":
+                self.graph.declare(region, _bounded(variable.type, offset), _variable_level(variable.type))
+            elif isinstance(variable.type, bl.Pointer):
+                self.graph.declare_pointer(region, offset, variable.type.to(), DECLARED, variable.type.reference)
+        elif record.kind == "value" and self.sized(value.type):
+            bits = self.content(value)
+            if bits is not None and self.layout.size(value.type) == variable.type.size:
+                self.graph.declare(bits, _bounded(variable.type, 0), _variable_level(variable.type))
+
+    def external(self, call: iv.Call, f: iv.Function) -> None:
+        """A function without a body: what is known of its pointers."""
+        for n, format in self.pointees.get(f.name, {}).items():
+            if n < len(call.arguments) and isinstance(call.arguments[n].type, PointerType):
+                t = self._floats.get(format, self._ints)
+                self.graph.declare_pointer(*self.cell(call.arguments[n]), t, DECLARED)
+        declared = self.debug.result_and_parameters(f)
+        if declared is not None and len(declared[1]) <= len(call.arguments) and len(declared[1]) == len(f.arguments):
+            for a, d in zip(call.arguments, declared[1], strict=False):
+                if isinstance(a.type, PointerType) and isinstance(d.type, bl.Pointer):
+                    self.graph.declare_pointer(*self.cell(a), d.type.to(), DECLARED, d.type.reference)
+
+    def tagged(self, i: iv.Instruction, cell: Cell, size: int) -> None:
+        """The TBAA tag of an access of `size` bytes."""
+        if (ref := i.metadata.get("tbaa")) is None:
+            return
+        base, access, offset = self.tbaa.tag(ref)
+        region, at = cell
+        if isinstance(base, bl.Record):
+            self.graph.declare(region, Token(base, at - offset, at - offset, at - offset + base.size), DECLARED)
+        self.scalar_type(cell, access, size)
+
+    def scalar_type(self, cell: Cell, access: bl.ByteType, size: int) -> None:
+        region, at = cell
+        if isinstance(access, bl.Pointer):
+            for o in range(at, at + size, access.size):
+                self.graph.evidence(region, o, bl.POINTER_BIT)
+                if (pointee := access.to()) is not None:
+                    self.graph.declare_pointer(self.graph.pointee(region, o), 0, pointee, DECLARED)
+        elif isinstance(access, bl.Basic) and size % access.size == 0 and size <= 8 * _MANY:
+            for o in range(at, at + size, access.size):
+                if access.format:
+                    self.graph.evidence(region, o, access.mask)
+                else:
+                    self.integer(region, access.size, o)
+                    self.graph.evidence(region, o, bl.TYPED_INT)
+
+
+def _variable_level(t: bl.ByteType) -> int:
+    """An integer variable may hold the bits of anything; other variables hold what they are declared to."""
+    return WEAK if isinstance(t, bl.Basic) and not t.format else DECLARED
+
+
+def _bounded(t: bl.ByteType, at: int) -> Token:
+    return Token(t, at, at, at + t.size)

@@ -1,0 +1,121 @@
+"""Second thoughts on integers: arithmetic alone does not prove that memory holds integers.
+
+A program may read the bits of a double as an integer and flip its sign. So where all that makes a byte an integer is
+how its value is used, anything that may be a float there makes it a conflict: a declared float, an array of floats of
+unknown length that may reach it, a float seen where the pointer came from. An access that TBAA calls an integer, and a
+declared integer, are proof enough.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from llgrad.analysis import bytelayout as bl
+from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, Edge, Graph, Region, Slot, Token, declared, positions
+
+ENDLESS = 1 << 62
+
+
+def suspect_integers(graph: Graph) -> None:
+    """Mark what only use makes an integer and what may be a float; and what was derived from it."""
+    for r in graph.regions:
+        if r.merged_into is None:
+            for key, s in list(r.slots.items()):
+                if _by_use_only(s) and _may_be_float(r, key, s):
+                    graph.doubt(r, key)
+    for e in graph.edges:
+        _suspect_view(graph, e)
+        if e.store:
+            _suspect_copied(graph, e)
+    graph.settle()
+
+
+def _suspect_copied(graph: Graph, e: Edge) -> None:
+    """What became a float, or a conflict, where it was copied to, is doubted where it came from."""
+    parent, child = graph.find(e.parent), graph.find(e.child)
+    for key, s in list(child.slots.items()):
+        if s.all & (bl.FLOAT_MASK | CONFLICT_BIT):
+            for offset, step in positions(key, child.period, 0, e.low, e.high):
+                if not step and used_as_integer(parent, offset + e.at):
+                    graph.doubt(parent, parent.key(offset + e.at, 0))
+
+
+def _suspect_view(graph: Graph, e: Edge) -> None:
+    step = graph.step(e)
+    if not step:
+        return
+    parent, child = graph.find(e.parent), graph.find(e.child)
+    floats = [(key, s) for key, s in parent.slots.items() if s.all & bl.FLOAT_MASK]
+    if not floats:
+        return
+    for key, s in list(child.slots.items()):
+        if _by_use_only(s) and not _declared_kind(child, key[0])[1]:
+            near = (_overlap(key[0] + e.at, s.all, gcd(step, key[1]), at, f.all, inner) for (at, inner), f in floats)
+            if any(near):
+                graph.doubt(child, key)
+
+
+def used_as_integer(r: Region, offset: int) -> bool:
+    """Is use all that makes a byte an integer?"""
+    slot = r.slots.get(r.key(offset, 0))
+    return slot is not None and _by_use_only(slot) and not _declared_kind(r, offset)[1]
+
+
+def _by_use_only(s: Slot) -> bool:
+    return bool(s.all & bl.INT_MASK) and not s.all & (bl.FLOAT_MASK | bl.POINTER_BIT | bl.TYPED_INT | CONFLICT_BIT)
+
+
+def _may_be_float(r: Region, key: tuple[int, int], s: Slot) -> bool:
+    is_float, is_int = _declared_kind(r, key[0])
+    if is_float or is_int or key[1]:
+        return is_float and not is_int
+    return any(
+        step and f.all & bl.FLOAT_MASK and _overlap(key[0], s.all, 0, at, f.all, step) and _reaches(r, at, step, key[0])
+        for (at, step), f in r.slots.items()
+    )
+
+
+def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
+    """Do declared types call the byte at `offset` a float, an integer? A union that leaves it open says neither."""
+    masks = [f.mask for f, level in declared(r, offset) if level <= DECLARED and f.mask > 0]
+    floats = [m for m in masks if m & bl.FLOAT_MASK]
+    return bool(floats) and len(floats) == len(masks), bool(masks) and not floats
+
+
+def _overlap(a: int, a_mask: int, a_step: int, b: int, b_mask: int, b_step: int) -> bool:
+    """May scalars at a + i·a_step and at b + k·b_step share a byte?"""
+    reach_a, reach_b = bl.mask_reach(a_mask & bl.INT_MASK), bl.mask_reach(b_mask & bl.FLOAT_MASK)
+    step = gcd(a_step, b_step)
+    if not step:
+        return a < b + reach_b and b < a + reach_a
+    apart = (a - b) % step
+    return apart < reach_b or step - apart < reach_a
+
+
+def _reaches(r: Region, start: int, step: int, at: int) -> bool:
+    end = array_limit(r, start, step)
+    return bool(r.period) or (at >= start and (end is None or at < end))
+
+
+def array_limit(region: Region, start: int, step: int) -> int | None:
+    """Where the array that is walked from `start` ends, by the strongest declared types; None where none says."""
+    ends = []
+    for token, level in region.tokens.items():
+        if level <= DECLARED and (inside := token.within(start, region.period)) is not None:
+            ends.append(_array_end(token, inside, start, step))
+    known = [e for e in ends if e is not None]
+    return max(known) if known else None
+
+
+def _array_end(token: Token, inside: int, start: int, step: int) -> int | None:
+    if step % token.type.size == 0 and token.high is None:
+        return ENDLESS
+    span = bl.array_at(token.type, inside, step)
+    if span is not None:
+        return ENDLESS if span.end is None else start - inside + span.end
+    if step % token.type.size == 0:
+        return token.high
+    found = bl.scalars(token.type, inside)
+    if not found or any(f.mask == 0 for f in found):
+        return None
+    return start - inside + max(f.start + f.size for f in found)

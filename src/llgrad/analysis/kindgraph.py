@@ -1,0 +1,604 @@
+"""The constraint graph behind `analysis.kinds`: regions of bytes seen through pointers, and how they overlap.
+
+A `Region` is what one class of pointer values points to, or the bytes of one SSA value. Its slots hold evidence: key
+(offset, 0) is the scalar at that offset, key (offset, S) the scalars at some of offset, offset+S, …: an array of
+unknown length, of which no particular byte is proven. A region with a period is the same at every multiple of it.
+Evidence is a mask of `bytelayout` bits, twice: `up` is what is known from the region itself and from what was made of
+its pointer, `all` adds what is known of where the pointer came from. So a function called with an array of doubles and
+one of integers sees both, and neither caller sees the other's.
+
+`Edge(parent, at, child)`: byte o of the child is byte at+o of the parent; with `step` S the child starts at
+at + k·S for unknown k; with a window only bytes [low, high) of the child are meant; `store` edges copy contents, so
+that what the parent knows becomes the child's own. Masks only grow, so that solving is a fixpoint of a worklist.
+Offsets around a cycle of edges become periods. (Compare Lattner's data structure analysis, whose nodes are folded
+whole; here each pointer keeps its own view.)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import gcd
+
+import rustworkx
+
+from llgrad.analysis import bytelayout as bl
+from llgrad.analysis.bytelayout import ByteType, Found, Record, Sequence, Unknown
+
+_MOST_SLOTS, _MOST_COPIES, _MOST_TOKENS = 8192, 256, 64
+OWN, DECLARED, LLVM_TYPE, WEAK = range(4)
+CONFLICT_BIT = 1 << 12
+
+
+@dataclass(slots=True)
+class Slot:
+    up: int = 0
+    all: int = 0
+    pointee: Region | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """Type `type` is declared with an element starting at byte `at`, for bytes [low, high); None is without end."""
+
+    type: ByteType
+    at: int
+    low: int | None = None
+    high: int | None = None
+
+    def within(self, offset: int, period: int) -> int | None:
+        """The offset inside `type` of a region's byte, or None where the token does not speak of it."""
+        low, high = self.low, self.high
+        if low is not None and high is not None:
+            if period:
+                offset += -(-(low - offset) // period) * period
+            if not low <= offset < high:
+                return None
+        elif (low is not None and offset < low) or (high is not None and offset >= high):
+            return None
+        if bl.is_flexible(self.type):
+            return offset - self.at if offset >= self.at else None
+        return (offset - self.at) % self.type.size
+
+
+@dataclass(eq=False, slots=True)
+class Region:
+    id: int
+    period: int = 0
+    slots: dict[tuple[int, int], Slot] = field(default_factory=dict)
+    tokens: dict[Token, int] = field(default_factory=dict)  # level; lower is stronger
+    tokens_up: dict[Token, int] = field(default_factory=dict)
+    edges: dict[Edge, None] = field(default_factory=dict)
+    merged_into: Region | None = None
+    overflow: bool = False
+
+    def key(self, offset: int, step: int) -> tuple[int, int]:
+        """Where evidence at `offset` (every `step` bytes) is kept."""
+        if self.period:
+            step = gcd(step, self.period) if step else 0
+            return offset % self.period, 0 if step == self.period else step
+        return offset, step
+
+
+@dataclass(eq=False, slots=True)
+class Edge:
+    parent: Region
+    at: int
+    child: Region
+    step: int = 0
+    low: int | None = None
+    high: int | None = None
+    store: bool = False
+
+
+class Graph:
+    """Regions, edges and their solution."""
+
+    def __init__(self) -> None:
+        self.regions: list[Region] = []
+        self.edges: list[Edge] = []
+        self._dirty: deque[Region] = deque()
+        self._queued: set[int] = set()
+        self._merged = False
+        self._backflow = False
+        self.doubts = 0  # how many slots were doubted
+        self._settled: set[tuple[int, tuple[int, int]]] = set()
+
+    # --- building -----------------------------------------------------------------------------------------------
+
+    def region(self) -> Region:
+        r = Region(len(self.regions))
+        self.regions.append(r)
+        return r
+
+    def find(self, r: Region) -> Region:
+        while r.merged_into is not None:
+            if r.merged_into.merged_into is not None:
+                r.merged_into = r.merged_into.merged_into
+            r = r.merged_into
+        return r
+
+    def edge(
+        self, parent: Region, at: int, child: Region, *, step: int = 0, size: int | None = None,
+        to: int = 0, store: bool = False,
+    ) -> None:  # fmt: skip
+        """Relate two regions. With `size`, bytes [to, to+size) of the child are bytes [at, at+size) of the parent."""
+        parent, child = self.find(parent), self.find(child)
+        if parent is child and at == to and not step:
+            return
+        low, high = (to, to + size) if size is not None else (None, None)
+        e = Edge(parent, at - to, child, step, low, high, store)
+        self.edges.append(e)
+        parent.edges[e] = child.edges[e] = None
+        if step > 1:
+            self.set_period(child, step)
+        self._touch(parent)
+
+    def evidence(self, r: Region, offset: int, mask: int) -> None:
+        """The scalar at `offset` was seen to be of one of the kinds in `mask`."""
+        r = self.find(r)
+        self._join(r, r.key(offset, 0), mask, mask)
+
+    def pointee(self, r: Region, offset: int) -> Region:
+        """What the pointer stored at `offset` points to."""
+        r = self.find(r)
+        key = r.key(offset, 0)
+        slot = r.slots.get(key)
+        if slot is None:
+            slot = r.slots[key] = Slot()
+        if slot.pointee is None:
+            slot.pointee = self.region()
+            self._touch(r)
+        return self.find(slot.pointee)
+
+    def declare(self, r: Region, token: Token, level: int) -> None:
+        """A declared type; `level` is OWN, DECLARED, LLVM_TYPE or WEAK."""
+        if token.type.size and not isinstance(token.type, Unknown):
+            self._add_token(self.find(r), token, level, up=True)
+
+    def declare_pointer(self, r: Region, offset: int, pointee: ByteType | None, level: int, one: bool = False) -> None:
+        """A pointer at byte `offset` of the region is declared to point to `pointee` (`one`: never into an array)."""
+        if pointee is None or _says_nothing(pointee):
+            return
+        core = Token(pointee, offset, offset, offset + pointee.size)
+        if level == OWN and not one and not _may_be_longer(pointee):
+            self.declare(r, Token(pointee, offset, offset if bl.is_flexible(pointee) else None), OWN)
+            return
+        self.declare(r, core, level)
+        if not _may_be_longer(pointee):
+            self.declare(r, Token(pointee, offset, offset if bl.is_flexible(pointee) else None), WEAK)
+
+    # --- changing -----------------------------------------------------------------------------------------------
+
+    def _touch(self, r: Region) -> None:
+        if r.id not in self._queued:
+            self._queued.add(r.id)
+            self._dirty.append(r)
+
+    def _join(self, r: Region, key: tuple[int, int], up: int, every: int) -> None:
+        slot = r.slots.get(key)
+        if slot is None:
+            if len(r.slots) >= _MOST_SLOTS:
+                r.overflow = True
+                return
+            slot = r.slots[key] = Slot()
+        if (up | slot.up) != slot.up or (every | slot.all) != slot.all:
+            slot.up |= up
+            slot.all |= every | up
+            self._touch(r)
+
+    def _link(self, r: Region, key: tuple[int, int], pointee: Region) -> None:
+        slot = r.slots.get(key)
+        if slot is None:
+            if len(r.slots) >= _MOST_SLOTS:
+                r.overflow = True
+                return
+            slot = r.slots[key] = Slot()
+        if slot.pointee is None:
+            slot.pointee = pointee
+            self._touch(r)
+        else:
+            self.unify(slot.pointee, pointee)
+
+    def _add_token(self, r: Region, token: Token, level: int, up: bool) -> None:
+        token = _normal(token, r.period)
+        if r.tokens.get(token, 9) > level and (token in r.tokens or len(r.tokens) < _MOST_TOKENS):
+            r.tokens[token] = level
+            self._touch(r)
+        if up and r.tokens_up.get(token, 9) > level and (token in r.tokens_up or len(r.tokens_up) < _MOST_TOKENS):
+            r.tokens_up[token] = level
+            self._touch(r)
+
+    def set_period(self, r: Region, period: int) -> None:
+        """The region repeats every `period` bytes too."""
+        new = gcd(r.period, period)
+        if new == r.period:
+            return
+        r.period = new
+        slots, r.slots = r.slots, {}
+        for (offset, step), s in slots.items():
+            self._absorb(r, r.key(offset, step), s)
+        for name in ("tokens", "tokens_up"):
+            old: dict[Token, int] = getattr(r, name)
+            setattr(r, name, {})
+            fresh: dict[Token, int] = getattr(r, name)
+            for token, level in old.items():
+                t = _normal(token, new)
+                fresh[t] = min(level, fresh.get(t, 9))
+        self._touch(r)
+
+    def _absorb(self, r: Region, key: tuple[int, int], s: Slot) -> None:
+        self._join(r, key, s.up, s.all)
+        if s.pointee is not None:
+            self._link(r, key, s.pointee)
+
+    def unify(self, a: Region, b: Region) -> None:
+        """Two names of one region (what one stored pointer points to)."""
+        pending = [(a, b)]
+        while pending:
+            a, b = (self.find(x) for x in pending.pop())
+            if a is b:
+                continue
+            if len(a.slots) + len(a.edges) < len(b.slots) + len(b.edges):
+                a, b = b, a
+            b.merged_into, self._merged = a, True
+            a.edges.update(b.edges)
+            a.overflow |= b.overflow
+            if b.period:
+                self.set_period(a, b.period)
+            for (offset, step), s in b.slots.items():
+                self._absorb(a, a.key(offset, step), s)
+            for token, level in b.tokens.items():
+                self._add_token(a, token, level, up=False)
+            for token, level in b.tokens_up.items():
+                self._add_token(a, token, level, up=True)
+            b.slots, b.edges = {}, {}
+            self._touch(a)
+
+    # --- solving ------------------------------------------------------------------------------------------------
+
+    def solve(self) -> None:
+        """The least solution; then what follows where nothing is known: agreement, and what copies became."""
+        self._fixpoint()
+        guesses: list[tuple[Edge, int, int]] = []
+        for _ in range(2):
+            guesses += self._agreements()
+            self._settle()
+            for e, residue, mask in guesses:
+                child = self.find(e.child)
+                key = child.key(residue, 0)
+                if not (s := child.slots.get(key)) or not s.all:
+                    self._join(child, key, 0, mask)
+            self._fixpoint()
+        self._check_agreements(guesses)
+
+    def _settle(self) -> None:
+        """From here on evidence also flows from a copy back to the slots of the original that nothing is known of."""
+        self._backflow = True
+        self._settled = {
+            (r.id, key) for r in self.regions if r.merged_into is None for key, s in r.slots.items() if s.all
+        }
+        for e in self.edges:
+            self._touch(self.find(e.parent))
+
+    def _fixpoint(self) -> None:
+        budget = 10_000 + 200 * len(self.regions) + 50 * len(self.edges)
+        for _ in range(16):
+            self._cycles()
+            self._merged = False
+            while self._dirty and (budget := budget - 1) > 0:
+                r = self._dirty.popleft()
+                self._queued.discard(r.id)
+                if r.merged_into is None:
+                    for e in list(r.edges):
+                        self._relax(e)
+                    self._declare_pointees(r)
+            if not self._merged and not self._dirty:
+                return
+        for r in self.regions:  # did not settle: claim nothing
+            r.overflow = True
+
+    def _cycles(self) -> None:
+        """Offsets around cycles of the ways that evidence goes, up (even nodes) and down (odd), become periods."""
+        flows = list(self._flows())
+        graph = rustworkx.PyDiGraph()
+        graph.add_nodes_from(range(2 * len(self.regions)))
+        graph.add_edges_from(flows)
+        component = {}
+        for n, members in enumerate(rustworkx.strongly_connected_components(graph)):
+            component.update(dict.fromkeys(members, n))
+        inside: dict[int, list[tuple[int, int, int]]] = {}
+        for source, target, at in flows:
+            if component[source] == component[target]:
+                inside.setdefault(component[source], []).append((source, target, at))
+        for edges in inside.values():
+            if period := _discrepancy(edges):
+                for n in dict.fromkeys(n // 2 for source, target, _ in edges for n in (source, target)):
+                    self.set_period(self.regions[n], period)
+
+    def _flows(self) -> Iterator[tuple[int, int, int]]:
+        """(from, to, shift) of evidence along edges without a window."""
+        for e in self.edges:
+            if e.low is not None:
+                continue
+            parent, child = 2 * self.find(e.parent).id, 2 * self.find(e.child).id
+            if not e.step:
+                yield parent + 1, child if e.store else child + 1, -e.at
+            if not e.store or self._backflow:
+                yield child, parent, e.at
+            yield child, child + 1, 0
+            yield parent, parent + 1, 0
+
+    def _relax(self, e: Edge) -> None:
+        parent, child = self.find(e.parent), self.find(e.child)
+        if e.low is None:
+            step = self._sync(e, parent, child)
+            if step:
+                self._view(e, parent, child, step)
+                return
+        for key, s in list(parent.slots.items()):
+            for position in positions(key, parent.period, -e.at, e.low, e.high):
+                every = _clipped(s.all, position[0], e.high)
+                self._carry(child, position, s, every & ~CONFLICT_BIT if e.store else 0, every)
+            if e.low is not None and s.all & bl.FLOAT_MASK and _is_cut(key, s, parent.period, e.low + e.at):
+                self.doubt(child, child.key(e.low, 0))
+        for key, s in list(child.slots.items()):
+            for position in positions(key, child.period, 0, e.low, e.high):
+                up = _clipped(s.up, position[0], e.high)
+                self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
+        self._exact_tokens(e, parent, child)
+
+    def _carry(self, r: Region, position: tuple[int, int], s: Slot, up: int, every: int) -> None:
+        key = r.key(*position)
+        if every:
+            self._join(r, key, up, every)
+        if s.pointee is not None:
+            self._link(r, key, s.pointee)
+
+    def _carry_up(self, e: Edge, parent: Region, position: tuple[int, int], s: Slot, known: int) -> None:
+        key = parent.key(*position)
+        blocked = e.store and (not self._backflow or (parent.id, key) in self._settled)
+        up = 0 if blocked else known
+        self._carry(parent, key, s, up, up)
+
+    def _sync(self, e: Edge, parent: Region, child: Region) -> int:
+        """Periods across an edge without a window; returns the step, 0 where child and parent match exactly."""
+        if e.store and not e.step:
+            period = gcd(parent.period, child.period)
+            self.set_period(parent, period)
+            self.set_period(child, period)
+            return 0
+        if not e.step and parent.period:
+            self.set_period(child, parent.period)
+        if e.step > 1 and parent.period and e.step % parent.period == 0:
+            self.set_period(child, parent.period)
+        step = gcd(e.step, child.period)
+        return 0 if step and parent.period and step % parent.period == 0 else step
+
+    def _view(self, e: Edge, parent: Region, child: Region, step: int) -> None:
+        if step == 1:
+            return
+        for (offset, inner), s in list(child.slots.items()):
+            key = parent.key(offset + e.at, gcd(step, inner))
+            if s.up:
+                self._join(parent, key, s.up, s.up)
+            if s.pointee is not None:
+                self._link(parent, key, s.pointee)
+                for other in self._matching(parent, offset + e.at, step):
+                    if parent.slots[other].pointee is not None:
+                        self._link(parent, other, s.pointee)
+        for token in list(child.tokens_up):
+            if step % token.type.size == 0:
+                self._add_token(parent, Token(token.type, token.at + e.at), WEAK, up=True)
+        for token, level in list(parent.tokens.items()):
+            if (found := _element(token, e.at, step, parent.period)) is not None:
+                self._add_token(child, found, max(level, DECLARED), up=False)
+
+    def _matching(self, r: Region, offset: int, step: int) -> Iterator[tuple[int, int]]:
+        """Keys of exact slots that element k·step from `offset` may be."""
+        step = gcd(step, r.period)
+        return (k for k in r.slots if k[1] == 0 and (k[0] - offset) % step == 0 and (r.period or k[0] >= offset))
+
+    def _exact_tokens(self, e: Edge, parent: Region, child: Region) -> None:
+        for token, level in list(parent.tokens.items()):
+            if (moved := _moved(token, -e.at, e.low, e.high, parent.period)) is not None:
+                self._add_token(child, moved, max(level, DECLARED), up=e.store)
+        for token, level in list(child.tokens_up.items()):
+            low, high = (None if x is None else x + e.at for x in (e.low, e.high))
+            moved = _moved(token, e.at, low, high, child.period)
+            if moved is None or (e.store and not self._backflow):
+                continue
+            if moved.low is None and moved.high is None:
+                if level <= DECLARED:
+                    start = moved.at + (e.at - moved.at) // moved.type.size * moved.type.size
+                    core = Token(moved.type, start, start, start + moved.type.size)
+                    self._add_token(parent, core, DECLARED, up=True)
+                level = WEAK
+            self._add_token(parent, moved, max(level, DECLARED), up=True)
+
+    def _declare_pointees(self, r: Region) -> None:
+        for (offset, step), s in list(r.slots.items()):
+            if s.pointee is None or step:
+                continue
+            for found, level in declared(r, offset):
+                if found.pointer is not None and found.start == 0:
+                    strength = OWN if level <= DECLARED else level
+                    self.declare_pointer(s.pointee, 0, found.pointer.to(), strength, found.pointer.reference)
+
+    # --- agreement ----------------------------------------------------------------------------------------------
+
+    def _agreements(self) -> list[tuple[Edge, int, int]]:
+        """Slots of an array that nothing is known of, where its owner is walked in the same steps as one kind."""
+        found = []
+        for e in self.edges:
+            step = self.step(e)
+            if step > 1:
+                child = self.find(e.child)
+                for residue, mask in _residues(self.find(e.parent), e.at, step).items():
+                    s = child.slots.get(child.key(residue, 0))
+                    if s is None or not s.all:
+                        found.append((e, residue, mask))
+        return found
+
+    def doubt(self, r: Region, key: tuple[int, int]) -> None:
+        """What the slot was taken for may be wrong: it is a conflict, and so is what was read from it."""
+        before = r.slots[key].all if key in r.slots else 0
+        self._join(r, key, 0, CONFLICT_BIT)
+        self.doubts += not before & CONFLICT_BIT
+
+    def settle(self) -> None:
+        """Carry on to a fixpoint after changes."""
+        self._fixpoint()
+
+    def step(self, e: Edge) -> int:
+        """The unknown multiple by which child and parent are apart; 0 where they match exactly."""
+        return self._sync(e, self.find(e.parent), self.find(e.child)) if e.low is None else 0
+
+    def _check_agreements(self, guesses: Iterable[tuple[Edge, int, int]]) -> None:
+        """What was taken over by agreement must still be agreed upon when all is known."""
+        for e, residue, mask in guesses:
+            child, step = self.find(e.child), self.step(e)
+            now = _residues(self.find(e.parent), e.at, step).get(residue % step) if step > 1 else mask
+            s = child.slots.get(child.key(residue, 0))
+            if s is not None and now != mask:
+                s.all |= CONFLICT_BIT
+
+
+def declared(r: Region, offset: int) -> list[tuple[Found, int]]:
+    """What declared types say of the byte at `offset`, with their levels; starts are relative to it (≤ 0)."""
+    found = []
+    for token, level in r.tokens.items():
+        inside = token.within(offset, r.period)
+        if inside is not None:
+            found += [(Found(f.mask, f.start - inside, f.size, f.pointer), level) for f in _scalars(token, inside)]
+    return found
+
+
+def _scalars(token: Token, inside: int) -> list[Found]:
+    """Scalars at a byte; padding is a scalar of mask -1."""
+    return bl.scalars(token.type, inside) or [Found(-1, inside, 1)]
+
+
+def _families(mask: int) -> int:
+    floats, pointer, ints = mask & 0x7F, mask & 0x80, mask & 0xF00
+    return floats.bit_count() + bool(pointer or ints)
+
+
+def _residues(parent: Region, at: int, step: int) -> dict[int, int]:
+    """residue → mask, where others walk the parent in the same steps and all evidence at this residue is of one kind.
+
+    Scalars seen at fixed offsets can only veto: one field proves nothing about an array.
+    """
+    walked: dict[int, int] = {}
+    for (offset, inner), s in parent.slots.items():
+        if inner == step and s.all:
+            residue = (offset - at) % step
+            walked[residue] = walked.get(residue, 0) | s.all
+    slots = parent.slots.items()
+    return {
+        residue: mask
+        for residue, mask in walked.items()
+        if _families(mask) == 1 and not any(_vetoes(key, s, residue + at, mask, step) for key, s in slots)
+    }
+
+
+def _vetoes(key: tuple[int, int], s: Slot, start: int, mask: int, step: int) -> bool:
+    """Does other evidence contradict scalars of `mask` at start + k·step?"""
+    apart = (key[0] - start) % gcd(step, key[1] or step)
+    return bool(s.all) and (s.all != mask if apart == 0 else apart < bl.mask_reach(mask))
+
+
+def positions(
+    key: tuple[int, int], period: int, shift: int, low: int | None, high: int | None
+) -> Iterable[tuple[int, int]]:
+    """A slot's key shifted, and repeated (by the period) to all its places in the window [low, high)."""
+    offset, step = key[0] + shift, key[1]
+    if low is None or high is None:
+        return ((offset, step),)
+    if step:
+        return ()
+    if not period:
+        return ((offset, 0),) if low <= offset < high else ()
+    return tuple((o, 0) for o in range(low + (offset - low) % period, high, period)[:_MOST_COPIES])
+
+
+def _clipped(mask: int, offset: int, high: int | None) -> int:
+    """A mask as seen through a window that ends at `high`: integers are cut, a float that is cut is a conflict."""
+    if high is None or bl.mask_reach(mask) <= high - offset:
+        return mask
+    if bl.mask_reach(mask & bl.FLOAT_MASK) > high - offset:
+        return (mask & bl.TYPED_INT) | CONFLICT_BIT
+    if not mask & bl.INT_MASK:
+        return mask
+    return (mask & ~bl.INT_MASK) | bl.INT_BITS[max(n for n in bl.INT_BITS if n <= high - offset)]
+
+
+def _is_cut(key: tuple[int, int], s: Slot, period: int, low: int) -> bool:
+    """Does a window that starts at `low` cut into a float?"""
+    apart = (low - key[0]) % period if period else low - key[0]
+    return not key[1] and 0 < apart < bl.mask_reach(s.all & bl.FLOAT_MASK)
+
+
+def _discrepancy(edges: list[tuple[int, int, int]]) -> int:
+    """The gcd of the offsets around the cycles of one strongly connected component."""
+    neighbours: dict[int, list[tuple[int, int]]] = {}
+    for source, target, at in edges:
+        neighbours.setdefault(source, []).append((target, at))
+        neighbours.setdefault(target, []).append((source, -at))
+    start = edges[0][0]
+    place, stack, period = {start: 0}, [start], 0
+    while stack:
+        n = stack.pop()
+        for m, at in neighbours[n]:
+            if m not in place:
+                place[m] = place[n] + at
+                stack.append(m)
+            period = gcd(period, place[n] + at - place[m])
+    return period
+
+
+def _normal(token: Token, period: int) -> Token:
+    """One spelling for each token: offsets modulo the type's size, or the region's period."""
+    if token.low is None and token.high is None:
+        return Token(token.type, token.at % token.type.size)
+    if period and token.low is not None:
+        by = token.low % period - token.low
+        return Token(token.type, token.at + by, token.low + by, None if token.high is None else token.high + by)
+    return token
+
+
+def _moved(token: Token, by: int, low: int | None, high: int | None, period: int) -> Token | None:
+    """A token shifted and clipped to a window; None where nothing is left."""
+    first, last = (None if x is None else x + by for x in (token.low, token.high))
+    at = token.at + by
+    if period and low is not None and first is not None and last is not None:
+        turn = -(-(low - last + 1) // period) * period  # the first repetition that reaches into the window
+        first, last, at = first + turn, last + turn, at + turn
+    first = low if first is None else first if low is None else max(first, low)
+    last = high if last is None else last if high is None else min(last, high)
+    return None if first is not None and last is not None and first >= last else Token(token.type, at, first, last)
+
+
+def _element(token: Token, at: int, step: int, period: int) -> Token | None:
+    """What a token of an array's owner says of the array's elements, `step` apart, around byte `at`."""
+    unlimited = token.low is None and token.high is None
+    if unlimited and step % token.type.size == 0:
+        return Token(token.type, token.at - at)
+    inside = token.within(at, period)
+    span = bl.array_at(token.type, inside, step) if inside is not None else None
+    return Token(span.element, span.start - inside) if span is not None and inside is not None else None
+
+
+def _may_be_longer(t: ByteType) -> bool:
+    return isinstance(t, Record) and t.polymorphic
+
+
+def _says_nothing(t: ByteType) -> bool:
+    """`void`, and characters: a `char *` may point to anything."""
+    if isinstance(t, Sequence):
+        return _says_nothing(t.element)
+    return isinstance(t, Unknown) or not t.size or getattr(t, "encoding", "") in ("char", "uchar")
+
+
+__all__ = ["Graph", "Region", "Slot", "Token", "Edge", "declared"]

@@ -1,0 +1,244 @@
+"""Reading the solved graph of kinds: what one byte range of a region holds.
+
+Evidence of accesses decides; where there is none, declared types speak, the strongest level first. A range is walked
+scalar by scalar, so that overlapping scalars are seen and every byte gets an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd, lcm
+
+from llgrad.analysis import bytelayout as bl
+from llgrad.analysis.kindcheck import ENDLESS, array_limit
+from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, Region
+
+ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
+_MOST_STRIDE = 4096
+Leaf = tuple[int, int, int]  # offset, answer, bytes; the answer is 0 (unknown), *_MASK, POINTER_BIT or a FLOAT_BIT
+
+
+def resolve(region: Region, offset: int, size: int, repeats: int = 0) -> list[Leaf]:
+    """The scalars of bytes [offset, offset+size), offsets counted from `offset`. Runs of one non-scalar kind are one.
+
+    With `repeats` the range is one stride, of that many bytes, of something longer.
+    """
+    if region.overflow:
+        return [(0, 0, size)] if size else []
+    leaves: list[Leaf] = []
+    position = 0
+    while position < size:
+        answer, length = _scalar(region, offset + position, size - position, repeats)
+        length = max(1, min(length, size - position))
+        if not answer and leaves and _in_long_double(leaves, position):
+            answer = ANY_MASK
+        last = leaves[-1] if leaves else (0, -1, 0)
+        if answer == last[1] and answer in (0, ANY_MASK, CONFLICT_MASK):
+            leaves[-1] = (last[0], answer, last[2] + length)
+        else:
+            leaves.append((position, answer, length))
+        position += length
+    return leaves
+
+
+def _in_long_double(leaves: list[Leaf], position: int) -> bool:
+    """Padding of an 80-bit float kept in 16 bytes."""
+    last = [leaf for leaf in leaves[-2:] if leaf[1] == bl.FLOAT_BIT["x86_fp80"]]
+    return bool(last) and position < last[-1][0] + 16
+
+
+def _scalar(region: Region, at: int, room: int, repeats: int) -> tuple[int, int]:
+    """(answer, bytes) of the scalar at byte `at`; a scalar longer than `room` is cut, hence a conflict."""
+    mask = _exact(region, at) | _viewed(region, at, repeats)
+    if not mask:
+        return _inside(region, at) or _declared(region, at, room)
+    answer, size = _decide(mask)
+    cut = size > room
+    if answer & (bl.FLOAT_MASK | bl.POINTER_BIT) and (cut or _disturbed(region, at, size)):
+        return CONFLICT_MASK, size
+    if answer == INT_ANSWER and _disturbed(region, at, size, bl.FLOAT_MASK | bl.POINTER_BIT):
+        return CONFLICT_MASK, size
+    if _inside_float(region, at):
+        return CONFLICT_MASK, size
+    return answer, size
+
+
+def _decide(mask: int) -> tuple[int, int]:
+    """The one kind of a mask, or a conflict; with its size. A pointer seen as an integer is a pointer."""
+    floats = mask & bl.FLOAT_MASK
+    if mask & CONFLICT_BIT or floats.bit_count() + bool(mask & (bl.POINTER_BIT | bl.INT_MASK)) > 1:
+        return (CONFLICT_MASK, bl.mask_size(mask)) if floats or mask & CONFLICT_BIT else (bl.POINTER_BIT, 8)
+    if floats:
+        return floats, bl.mask_size(floats)
+    return (bl.POINTER_BIT, 8) if mask & bl.POINTER_BIT else (INT_ANSWER, bl.mask_size(mask))
+
+
+def _exact(region: Region, at: int) -> int:
+    slot = region.slots.get(region.key(at, 0))
+    return slot.all if slot is not None else 0
+
+
+def _viewed(region: Region, at: int, repeats: int) -> int:
+    """Evidence from arrays of unknown length that may reach `at`.
+
+    Where it counts: up to the array's declared end; at the array's first element, which may be `at`, against other
+    evidence; and when the question is what repeats in these very steps. Elsewhere nothing says how far it reaches.
+    """
+    mask = 0
+    for (start, step), slot in region.slots.items():
+        apart = at - start
+        if step and slot.all and apart % step == 0 and (region.period or apart >= 0):
+            end = array_limit(region, start, step)
+            reached = repeats == step or (apart == 0 and _exact(region, at)) if end is None else at < end
+            mask |= slot.all if reached else 0
+    return mask
+
+
+def _disturbed(region: Region, at: int, size: int, by: int = -1) -> bool:
+    """Was another scalar seen to start inside this one?"""
+    own = region.key(at, 0)
+    return any(region.key(at + n, 0) != own and _exact(region, at + n) & by & ~CONFLICT_BIT for n in range(1, size))
+
+
+def _inside_float(region: Region, at: int) -> bool:
+    """Does a float or pointer that starts before `at` reach over it?"""
+    for n in range(1, 16):
+        if region.period and n >= region.period:
+            return False
+        if bl.mask_reach(_exact(region, at - n) & (bl.FLOAT_MASK | bl.POINTER_BIT)) > n:
+            return True
+    return False
+
+
+def _inside(region: Region, at: int) -> tuple[int, int] | None:
+    """The answer for a byte in the middle of a scalar that was accessed."""
+    for n in range(1, 16):
+        if region.period and n >= region.period:
+            return None
+        mask = _exact(region, at - n)
+        rest = bl.mask_reach(mask) - n
+        if rest > 0:
+            floats = mask & (bl.FLOAT_MASK | bl.POINTER_BIT | CONFLICT_BIT)
+            return (CONFLICT_MASK if floats else INT_ANSWER), rest
+    return None
+
+
+# --- declared types --------------------------------------------------------------------------------------------------
+
+
+def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
+    """The strongest level of declarations that says something of this byte."""
+    levels: dict[int, list[tuple[int, int, int]]] = {}
+    for token, level in region.tokens.items():
+        inside = token.within(at, region.period)
+        if inside is None:
+            continue
+        found = bl.scalars(token.type, inside)
+        mask, start, size = 0, inside, 1
+        for f in found:
+            mask, start, size = mask | (f.mask or CONFLICT_BIT), f.start, f.size
+        if not any(f.mask == 0 for f in found) or len(found) > 1:
+            levels.setdefault(level, []).append((mask, start - inside, size))
+    for level in sorted(levels):
+        return _agreed(levels[level], room)
+    return 0, 1
+
+
+def _agreed(said: list[tuple[int, int, int]], room: int) -> tuple[int, int]:
+    """One answer of several declarations (mask 0 is padding) about one byte."""
+    told = [s for s in said if s[0]]
+    if not told:
+        return ANY_MASK, 1
+    if any(_ambiguous(mask) for mask, _, _ in told):
+        return 0, 1
+    answers = {_decide(mask)[0] for mask, _, _ in told}
+    start, size = told[0][1:]
+    rest = min(s + n for _, s, n in told)
+    if len(answers) > 1:
+        return CONFLICT_MASK, rest
+    answer = answers.pop()
+    cut = start < 0 or size > room
+    return (CONFLICT_MASK if cut and answer != INT_ANSWER else answer), rest
+
+
+def _ambiguous(mask: int) -> bool:
+    """Do the members of a union disagree?"""
+    families = (mask & bl.FLOAT_MASK).bit_count() + bool(mask & bl.POINTER_BIT) + bool(mask & bl.INT_MASK)
+    return families > 1 or bool(mask & CONFLICT_BIT)
+
+
+# --- strides ---------------------------------------------------------------------------------------------------------
+
+
+def stride_of(region: Region, offset: int, multiple: int | None) -> int | None:
+    """After how many bytes what lies behind `offset` repeats; None where nothing says so.
+
+    Declared types and the region's period say it. Else steps in which the memory was walked do, if the size in question
+    is a `multiple` of just that (None: no size is in question).
+    """
+    if region.period > 1:
+        return region.period
+    declared = _declared_strides(region, offset)
+    walked = {step for start, step in region.slots if step > 1 and offset >= start}
+    if not declared and multiple is not None:
+        return multiple if multiple in walked else None
+    stride = lcm(*(declared or walked)) if declared or walked else 0
+    return stride if 0 < stride <= _MOST_STRIDE else None
+
+
+def repeated(region: Region, offset: int, stride: int) -> list[Leaf]:
+    """One stride of what lies behind `offset`; scalars seen further on that do not fit make a conflict."""
+    leaves = resolve(region, offset, stride, repeats=stride)
+    if region.period:
+        return leaves
+    clashes = {
+        start
+        for (at, step), slot in region.slots.items()
+        if slot.all and (step or offset <= at < _declared_end(region, offset))
+        for place in _places(region, at, step, offset, stride)
+        for start, answer, size in leaves
+        if answer and start <= place < start + size and not _fits(answer, place - start, slot.all)
+    }  # fmt: skip
+    return [(start, CONFLICT_MASK if start in clashes else answer, size) for start, answer, size in leaves]
+
+
+def _places(region: Region, at: int, step: int, offset: int, stride: int) -> Iterable[int]:
+    """Where evidence may be, from `offset` on, modulo the stride."""
+    if not step:
+        return ((at - offset) % stride,)
+    end = array_limit(region, at, step)
+    if end is None or end - at > _MOST_STRIDE:
+        return range((at - offset) % gcd(stride, step), stride, gcd(stride, step))
+    return {(p - offset) % stride for p in range(at, end, step) if p >= offset}
+
+
+def _fits(answer: int, into: int, mask: int) -> bool:
+    found = _decide(mask)[0]
+    return found == answer and (into == 0 or answer in (INT_ANSWER, CONFLICT_MASK))
+
+
+def _declared_end(region: Region, offset: int) -> int:
+    """Where the array around `offset` ends, as far as that is declared."""
+    ends = [ENDLESS]
+    for token, level in region.tokens.items():
+        inside = token.within(offset, 0)
+        if level <= DECLARED and inside is not None and token.high is not None:
+            span = bl.array_at(token.type, inside, 0)
+            ends.append(offset - inside + span.end if span is not None and span.end is not None else token.high)
+    return min(ends)
+
+
+def _declared_strides(region: Region, offset: int) -> set[int]:
+    by_level: dict[int, set[int]] = {}
+    for token, level in region.tokens.items():
+        inside = token.within(offset, region.period)
+        if inside is None:
+            continue
+        if token.high is None:
+            by_level.setdefault(level, set()).add(token.type.size)
+        elif (span := bl.array_at(token.type, inside, 0)) is not None:
+            by_level.setdefault(level, set()).add(span.element.size)
+    return by_level[min(by_level)] if by_level else set()
+
+
+__all__ = ["ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Leaf", "repeated", "resolve", "stride_of"]

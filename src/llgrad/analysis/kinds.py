@@ -1,0 +1,366 @@
+"""Kinds: what each byte of memory, and each value, holds: a float of some format, an integer, a pointer, anything.
+
+Opaque pointers and integer copies hide where the floats are; this analysis finds them from accesses, TBAA, copies,
+debug info and calls (see `kindbuild` for the evidence and `kindgraph` for how it travels). Kinds belong to a pointer
+value and an offset modulo its stride, not to whole objects. Answers are proofs over the evidence seen:
+
+- what is accessed as a float or pointer, or used in integer arithmetic, decides; declared types speak where no access
+  does; where members of a union disagree and no access decides, the answer is UNKNOWN;
+- two float formats, or a float and something else, at one byte are a CONFLICT;
+- UNKNOWN stays UNKNOWN: `require` turns it into a `KindError` that says where, why and how to say it.
+
+`analyse(module, root)` sees what `root` reaches; nothing is said of values elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import lcm
+
+from llgrad.analysis import bytelayout as bl
+from llgrad.analysis.bitflow import is_arithmetic, linear, zero_bytes
+from llgrad.analysis.kindbuild import Builder
+from llgrad.analysis.kindgraph import Region
+from llgrad.analysis.kindquery import ANY_MASK, CONFLICT_MASK, INT_ANSWER, Leaf, repeated, resolve, stride_of
+from llgrad.errors import KindError
+from llgrad.ir import values as iv
+from llgrad.ir.module import Module
+from llgrad.ir.types import FloatType, IntType, PointerType, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`name` is one of float, integer, pointer, any, unknown, conflict; `format` is a float's type."""
+
+    name: str
+    format: FloatType | None = None
+
+    def __str__(self) -> str:
+        return str(self.format) if self.format else self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.format is not None
+
+    @property
+    def is_known(self) -> bool:
+        return self.name not in ("unknown", "conflict")
+
+
+INTEGER, POINTER, ANY, UNKNOWN, CONFLICT = (Kind(n) for n in ("integer", "pointer", "any", "unknown", "conflict"))
+_FLOATS = {bit: Kind("float", FloatType(name)) for name, bit in bl.FLOAT_BIT.items()}
+_KINDS = {
+    0: UNKNOWN, ANY_MASK: ANY, CONFLICT_MASK: CONFLICT, bl.POINTER_BIT: POINTER, INT_ANSWER: INTEGER, **_FLOATS,
+}  # fmt: skip
+
+
+def float_kind(t: FloatType) -> Kind:
+    """The kind of a float of type `t`."""
+    return _FLOATS[bl.FLOAT_BIT[t.name]]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Scalars as (offset, kind, size), in order and without gaps over [0, size), or over [0, stride) and then again.
+
+    `stride` is None where the extent is known.
+    """
+
+    stride: int | None
+    leaves: tuple[tuple[int, Kind, int], ...]
+
+    @property
+    def at(self) -> dict[int, Kind]:
+        """offset → kind of the scalar that starts there"""
+        return {offset: kind for offset, kind, _ in self.leaves}
+
+    @property
+    def is_known(self) -> bool:
+        return all(kind.is_known for _, kind, _ in self.leaves)
+
+    @property
+    def may_hold_float(self) -> bool:
+        return any(kind.is_float or not kind.is_known for _, kind, _ in self.leaves)
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{o}: {k}" for o, k, _ in self.leaves)
+        return f"{{{inner}}}" + (f" every {self.stride}" if self.stride else "")
+
+
+def analyse(module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None) -> Kinds:
+    """Kinds of everything `root` reaches.
+
+    `pointees` adds external functions: name → argument index → LLVM type of the elements it points to.
+    """
+    return Kinds(module, Builder(module, root, pointees))
+
+
+class Kinds:
+    """The answers. Nothing here raises but `require`."""
+
+    def __init__(self, module: Module, builder: Builder) -> None:
+        self.module, self.layout, self._builder = module, module.layout, builder
+
+    @property
+    def functions(self) -> tuple[iv.Function, ...]:
+        """The functions with bodies that the root reaches, it included."""
+        return tuple(self._builder.functions)
+
+    # --- values -------------------------------------------------------------------------------------------------
+
+    def value(self, v: iv.AnyValue) -> Kind:
+        """The kind of a value; of an aggregate or vector, where all its leaves agree (else CONFLICT)."""
+        kinds = {kind for _, kind, _ in self._leaves(v)} - {ANY}
+        if not kinds:
+            return ANY
+        if kinds == {INTEGER, POINTER} and isinstance(v.type, IntType):
+            return POINTER
+        return kinds.pop() if len(kinds) == 1 else UNKNOWN if UNKNOWN in kinds else CONFLICT
+
+    def leaves(self, v: iv.AnyValue) -> tuple[tuple[int, Kind], ...]:
+        """(byte offset, kind) of each scalar in a value."""
+        return tuple((offset, kind) for offset, kind, _ in self._leaves(v))
+
+    def may_hold_float(self, v: iv.AnyValue) -> bool:
+        """Could some byte of the value belong to a float? False only where it is proven that none does."""
+        return any(kind.is_float or not kind.is_known for _, kind, _ in self._leaves(v))
+
+    def _leaves(self, v: iv.AnyValue) -> tuple[tuple[int, Kind, int], ...]:
+        if isinstance(v, iv.Constant):
+            return tuple(self._constant(v))
+        typed = self._typed(v.type)
+        if typed is not None:
+            return typed
+        if isinstance(v.type, IntType) and (v.type.bits < 16 or is_arithmetic(v)) and not self._seen_as_float(v):
+            return ((0, INTEGER, self.layout.size(v.type)),)
+        region = self._builder.contents.get(v)
+        if not self._builder.sized(v.type):
+            return ()
+        size = self.layout.size(v.type)
+        if region is None:
+            return ((0, UNKNOWN, size),)
+        zero = zero_bytes(v, size)
+        leaves = self._resolve(region, 0, size, v.type)
+        return tuple((o, ANY if k is UNKNOWN and o in zero else k, s) for o, k, s in leaves)
+
+    def _seen_as_float(self, v: iv.AnyValue) -> bool:
+        region = self._builder.contents.get(v)
+        if region is None:
+            return False
+        leaves = resolve(self._builder.graph.find(region), 0, self.layout.size(v.type))
+        return any(mask & (bl.FLOAT_MASK | CONFLICT_MASK) for _, mask, _ in leaves)
+
+    def _typed(self, t: Type) -> tuple[tuple[int, Kind, int], ...] | None:
+        """The leaves of a value whose type alone decides them (floats and pointers)."""
+        if not self._builder.sized(t):
+            return ()
+        leaves = []
+        for offset, leaf in self._builder.leaves(t):
+            if not isinstance(leaf, (FloatType, PointerType)):
+                return None
+            kind = float_kind(leaf) if isinstance(leaf, FloatType) else POINTER
+            leaves.append((offset, kind, self.layout.size(leaf)))
+        return tuple(leaves)
+
+    def _constant(self, c: iv.AnyConstant) -> list[tuple[int, Kind, int]]:
+        found = []
+        for offset, leaf, t in self._constant_leaves(c):
+            match leaf, t:
+                case _, FloatType():
+                    kind = float_kind(t)
+                case (iv.Undef() | iv.ConstZero() | iv.ConstNull() | iv.ConstInt(value=0)), _:
+                    kind = ANY
+                case _, PointerType():
+                    kind = POINTER
+                case _:
+                    kind = INTEGER
+            found.append((offset, kind, self.layout.size(t)))
+        return found
+
+    def _constant_leaves(self, c: iv.AnyConstant) -> list[tuple[int, iv.AnyConstant, Type]]:
+        if isinstance(c, iv.ConstAggregate):
+            return [
+                (at + offset, leaf, t)
+                for at, element in self._builder.elements(c)
+                if isinstance(element, (iv.Constant, iv.GlobalValue))
+                for offset, leaf, t in self._constant_leaves(element)
+            ]
+        if not self._builder.sized(c.type):
+            return []
+        return [(offset, c, t) for offset, t in self._builder.leaves(c.type)]
+
+    # --- memory -------------------------------------------------------------------------------------------------
+
+    def memory(self, pointer: iv.AnyValue, size: int | None) -> Layout:
+        """What the bytes [0, size) behind a pointer hold; without `size`, one stride of what repeats there."""
+        if pointer not in self._builder.cells and not isinstance(pointer, iv.GlobalVariable | iv.ConstExpr):
+            leaves: tuple[tuple[int, Kind, int], ...] = ((0, UNKNOWN, size or 1),) if size != 0 else ()
+            return Layout(None if size is not None else 1, leaves)
+        region, offset = self._builder.cell(pointer)
+        if size is not None:
+            return Layout(None, self._resolve(region, offset, size, None))
+        return self._repeated(region, offset, None)
+
+    def _repeated(self, region: Region, offset: int, multiple: int | None) -> Layout:
+        """One stride; where only accesses suggest it, `multiple` (what divides the size asked for) must be that."""
+        stride = stride_of(region, offset, multiple)
+        if region.overflow or stride is None:
+            return Layout(1, ((0, UNKNOWN, 1),))
+        return Layout(stride, tuple(_named(repeated(region, offset, stride))))
+
+    def access(self, instruction: iv.Instruction) -> Layout:
+        """What an instruction reads or writes: a load, store, memcpy, memmove, memset or atomic.
+
+        Complete for the access; for a size that varies, one stride. Of a copy: what is known of either side.
+        """
+        match instruction:
+            case iv.Load(pointer):
+                return self._scalar_access(instruction, pointer)
+            case iv.Store(value, pointer):
+                return self._scalar_access(value, pointer)
+            case iv.Call():
+                return self._copy(instruction)
+            case iv.Other(operands=[pointer, value, *_]):
+                return self._scalar_access(value, pointer)
+        return Layout(None, ())
+
+    def _scalar_access(self, value: iv.AnyValue, pointer: iv.AnyValue) -> Layout:
+        if (typed := self._typed(value.type)) is not None:
+            return Layout(None, typed)
+        through = self.memory(pointer, self.layout.size(value.type)).leaves
+        if isinstance(value, iv.Constant):
+            return Layout(None, through if any(k is not UNKNOWN for _, k, _ in through) else self._leaves(value))
+        return Layout(None, _either(self._leaves(value), through))
+
+    def _copy(self, call: iv.Call) -> Layout:
+        f = call.called_function
+        name = f.name if f is not None else ""
+        if not name.startswith(("llvm.mem", "mem", "__mem")) or len(call.arguments) < 3:
+            return Layout(None, ())
+        length = call.arguments[2]
+        size = length.value if isinstance(length, iv.ConstInt) else None
+        multiple = linear(length)[1]
+        to = self._side(call.arguments[0], size, multiple)
+        if "memset" in name:
+            return to
+        source = self._side(call.arguments[1], size, multiple)
+        if to.stride is None or source.stride is None:
+            return Layout(to.stride, _either(to.leaves, source.leaves))
+        stride = lcm(to.stride, source.stride)
+        if stride > 4096:
+            return Layout(1, ((0, UNKNOWN, 1),))
+        return Layout(stride, _either(_tiled(to, stride), _tiled(source, stride)))
+
+    def _side(self, pointer: iv.AnyValue, size: int | None, multiple: int) -> Layout:
+        if size is not None:
+            return self.memory(pointer, size)
+        return self._repeated(*self._builder.cell(pointer), multiple)
+
+    def _resolve(self, region: Region, offset: int, size: int, t: Type | None) -> tuple[tuple[int, Kind, int], ...]:
+        leaves = tuple(_named(resolve(self._builder.graph.find(region), offset, size)))
+        small = isinstance(t, IntType) and t.bits < 16
+        return tuple((o, INTEGER if small and k is UNKNOWN else k, s) for o, k, s in leaves)
+
+    # --- errors -------------------------------------------------------------------------------------------------
+
+    def require(self, instruction: iv.Instruction) -> Layout:
+        """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT."""
+        layout = self.access(instruction)
+        bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
+        if bad is None:
+            return layout
+        raise self.error(instruction, *bad)
+
+    def require_value(self, v: iv.AnyValue) -> Kind:
+        """`value`, or a `KindError` where it is UNKNOWN or a CONFLICT."""
+        kind = self.value(v)
+        if kind.is_known:
+            return kind
+        raise self.error(v, 0, kind, self.layout.size(v.type))
+
+    def error(self, v: iv.AnyValue, offset: int, kind: Kind, size: int) -> KindError:
+        """The diagnostic for `size` bytes at `offset` of what a value or instruction holds."""
+        what = "used both as a float and as something else" if kind is CONFLICT else "of unknown kind"
+        where = f"in @{v.block.function.name}" if isinstance(v, iv.Instruction) and v.block.function else ""
+        cause = "no access, TBAA tag or debug info says whether they hold floats, integers or pointers"
+        if kind is CONFLICT:
+            cause = "accesses or types disagree about these bytes (a union, or memory used again for another type)"
+        return KindError(
+            f"bytes {offset} to {offset + size - 1} of {_describe(v)} {where} are {what}".replace("  ", " "),
+            span=self.module.span(v) if isinstance(v, iv.Instruction) else None,
+            cause=cause,
+            fix="compile with -g, or with -O1 or higher so that TBAA tells; copy through a pointer of the right type; "
+            "or say it: __enzyme_double(p, bytes)",
+        )
+
+
+def _describe(v: iv.AnyValue) -> str:
+    match v:
+        case iv.Store(value, _):
+            return f"what store {_name(value)} writes"
+        case iv.Call() if v.called_function is not None and not v.name:
+            return f"what @{v.called_function.name} copies"
+    return _name(v)
+
+
+def _name(v: iv.AnyValue) -> str:
+    name = getattr(v, "name", "")
+    return f"%{name}" if name else f"a value of type {v.type}"
+
+
+def _named(leaves: list[Leaf]) -> list[tuple[int, Kind, int]]:
+    return [(offset, _KINDS[mask], size) for offset, mask, size in leaves]
+
+
+def _either(
+    a: tuple[tuple[int, Kind, int], ...], b: tuple[tuple[int, Kind, int], ...]
+) -> tuple[tuple[int, Kind, int], ...]:
+    """Two views of the same bytes: where one knows nothing the other speaks; where both speak they must agree."""
+    if not any(k.is_known or k is CONFLICT for _, k, _ in a):
+        return b
+    if not any(k.is_known or k is CONFLICT for _, k, _ in b):
+        return a
+    merged: list[tuple[int, Kind, int]] = []
+    first, second = _by_byte(a), _by_byte(b)
+    for o in range(max(len(first), len(second))):
+        x, y = first.get(o, (UNKNOWN, o, 1)), second.get(o, (UNKNOWN, o, 1))
+        merged.append((o, _joined(x, y), 0))
+    return _grouped(merged, first, second)
+
+
+_ByByte = dict[int, tuple[Kind, int, int]]
+
+
+def _by_byte(leaves: tuple[tuple[int, Kind, int], ...]) -> _ByByte:
+    return {o + n: (k, o, s) for o, k, s in leaves for n in range(s)}
+
+
+def _joined(x: tuple[Kind, int, int], y: tuple[Kind, int, int]) -> Kind:
+    a, b = x[0], y[0]
+    if a is b:
+        return CONFLICT if a.is_float and x[1:] != y[1:] else a
+    for weaker in (UNKNOWN, ANY):
+        if weaker in (a, b):
+            return b if a is weaker else a
+    return POINTER if {a, b} == {INTEGER, POINTER} else CONFLICT
+
+
+def _grouped(
+    merged: list[tuple[int, Kind, int]], first: _ByByte, second: _ByByte
+) -> tuple[tuple[int, Kind, int], ...]:
+    """Bytes back to scalars: a float or pointer ends where its owner says, other kinds run on."""
+    leaves: list[tuple[int, Kind, int]] = []
+    for o, kind, _ in merged:
+        owner = next((m[o] for m in (first, second) if o in m and m[o][0] is kind), (kind, o, 1))
+        starts = (kind.is_float or kind is POINTER) and owner[1] == o
+        if leaves and leaves[-1][1] is kind and not starts:
+            leaves[-1] = (leaves[-1][0], kind, leaves[-1][2] + 1)
+        else:
+            leaves.append((o, kind, 1))
+    return tuple(leaves)
+
+
+def _tiled(layout: Layout, stride: int) -> tuple[tuple[int, Kind, int], ...]:
+    step = layout.stride or stride
+    return tuple((n + o, k, s) for n in range(0, stride, step) for o, k, s in layout.leaves)

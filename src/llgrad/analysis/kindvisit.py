@@ -1,0 +1,252 @@
+"""What each instruction says of kinds: one function per shape, called by `kindbuild.Builder` once per instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from llgrad.analysis import bytelayout as bl
+from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, byte_mask, byte_shift, is_arithmetic
+from llgrad.ir import values as iv
+from llgrad.ir.types import IntType, PointerType, VectorType
+
+if TYPE_CHECKING:
+    from llgrad.analysis.kindbuild import Builder
+
+COPIES = frozenset({"memcpy", "memmove", "__memcpy_chk", "__memmove_chk"})
+SAME_POINTER = ("llvm.launder.", "llvm.strip.", "llvm.ptrmask", "llvm.threadlocal", "llvm.ssa.copy", "llvm.preserve.",
+                "llvm.ptr.annotation")  # fmt: skip
+_REALLOCATORS = {"realloc", "reallocarray", "reallocf"}
+
+
+def visit(b: Builder, i: iv.Instruction) -> None:
+    """Evidence and relations of one instruction."""
+    match i:
+        case iv.Load(pointer):
+            b.get(i, b.cell(pointer))
+            b.tagged(i, b.cell(pointer), b.layout.size(i.type))
+        case iv.Store(value, pointer):
+            b.put(value, b.cell(pointer))
+            b.tagged(i, b.cell(pointer), b.layout.size(value.type))
+        case iv.Phi() | iv.Select():
+            for value in i.operands[1:] if isinstance(i, iv.Select) else i.operands:
+                if value is not i:
+                    b.same(value, i)
+        case iv.GetElementPtr() | iv.Switch():
+            for index in i.operands:
+                integer_use(b, index)
+        case iv.Alloca(allocated, count):
+            if isinstance(count, iv.ConstInt) and count.value == 1:
+                b.declare_llvm(b.cell(i), allocated)
+            integer_use(b, count)
+        case iv.Return(value) if value is not None and i.block.function is not None:
+            b.returned(value, i.block.function)
+        case iv.Call() | iv.Other():
+            _call(b, i) if isinstance(i, iv.Call) else _atomic(b, i)
+        case _:
+            _scalar(b, i)
+
+
+def _scalar(b: Builder, i: iv.Instruction) -> None:
+    match i:
+        case iv.Binary():
+            _binary(b, i)
+        case iv.Cast():
+            _cast(b, i)
+        case iv.Compare("icmp", predicate, lhs, rhs):
+            copied = predicate in ("eq", "ne") and not isinstance(rhs, iv.Constant) and not isinstance(lhs, iv.Constant)
+            for value in () if copied else (lhs, rhs):
+                integer_use(b, value)
+        case iv.InsertValue(aggregate, value, indices):
+            _insert(b, i, aggregate, value, b.field(i.type, indices))
+        case iv.ExtractValue(aggregate, indices):
+            b.copy_bits(aggregate, b.field(aggregate.type, indices), i, 0, b.layout.size(i.type))
+        case iv.InsertElement() | iv.ExtractElement() | iv.ShuffleVector():
+            if not all_float(i.type):
+                _vector(b, i)
+
+
+def integer_use(b: Builder, v: iv.AnyValue) -> None:
+    """`v` is used as a number: it is one."""
+    element = v.type.element if isinstance(v.type, VectorType) else v.type
+    if not isinstance(element, IntType) or is_arithmetic(v) or (bits := b.content(v)) is None:
+        return
+    size, count = b.layout.size(element), v.type.count if isinstance(v.type, VectorType) else 1
+    for n in range(count):
+        b.integer(bits, size, n * size)
+    if isinstance(v, iv.Cast) and v.opcode == "zext":
+        integer_use(b, v.value)
+
+
+def _binary(b: Builder, i: iv.Binary) -> None:
+    element = i.type.element if isinstance(i.type, VectorType) else i.type
+    if not isinstance(element, IntType):
+        return
+    size = b.layout.size(i.type)
+    match i:
+        case iv.Binary("lshr", value, amount) if (shift := byte_shift(amount)) and shift < size:
+            b.copy_bits(value, shift, i, 0, size - shift)
+        case iv.Binary("shl", value, amount) if (shift := byte_shift(amount)) and shift < size:
+            b.copy_bits(value, 0, i, shift, size - shift)
+        case iv.Binary("and", lhs, rhs) if (runs := byte_mask(rhs) or byte_mask(lhs)) is not None:
+            value = lhs if isinstance(rhs, iv.Constant) else rhs
+            for start, end in runs:
+                b.copy_bits(value, start, i, start, end - start)
+        case iv.Binary("or", lhs, rhs) if not is_arithmetic(i):
+            for value in (lhs, rhs):
+                b.copy_bits(value, 0, i, 0, size)
+        case _ if is_arithmetic(i):
+            for value in i.operands:
+                integer_use(b, value)
+
+
+def _cast(b: Builder, i: iv.Cast) -> None:
+    match i.opcode:
+        case "trunc" | "zext":
+            b.copy_bits(i.value, 0, i, 0, None)
+        case "sext" | "sitofp" | "uitofp":
+            integer_use(b, i.value)
+        case "bitcast":
+            if (bits := b.content(i.value)) is not None:
+                b.seed(bits, i.type)
+            b.content(i)
+        case "ptrtoint":
+            if not isinstance(i.type, VectorType) and (bits := b.content(i)) is not None:
+                b.put(i.value, (bits, 0))
+        case "inttoptr" if (bits := b.content(i.value)) is not None and isinstance(i.type, PointerType):
+            b.graph.evidence(bits, 0, bl.POINTER_BIT)
+            b.cell(i)
+
+
+def _insert(b: Builder, i: iv.Value, whole: iv.AnyValue, part: iv.AnyValue, at: int) -> None:
+    """All of `whole` except the bytes of `part`, which are put at `at`."""
+    bits, size = b.content(i), b.layout.size(part.type)
+    if bits is None:
+        return
+    if isinstance(whole, iv.ConstAggregate):
+        b.put(whole, (bits, 0))
+    elif not isinstance(whole, iv.Constant):
+        b.copy_bits(whole, 0, i, 0, at)
+        b.copy_bits(whole, at + size, i, at + size, b.layout.size(i.type) - at - size)
+    b.put(part, (bits, at))
+
+
+def _vector(b: Builder, i: iv.Instruction) -> None:
+    match i:
+        case iv.InsertElement(vector, value, iv.ConstInt() as n):
+            _insert(b, i, vector, value, n.value * b.layout.size(value.type))
+        case iv.InsertElement(vector, value, _) if isinstance(i.type, VectorType) and (bits := b.content(i)):
+            b.copy_bits(vector, 0, i, 0, None)
+            for lane in range(i.type.count):
+                b.put(value, (bits, lane * b.layout.size(value.type)))
+        case iv.ExtractElement(vector, iv.ConstInt() as n):
+            b.copy_bits(vector, n.value * b.layout.size(i.type), i, 0, b.layout.size(i.type))
+        case iv.ExtractElement(vector, _) if isinstance(vector.type, VectorType):
+            for lane in range(vector.type.count):
+                b.copy_bits(vector, lane * b.layout.size(i.type), i, 0, b.layout.size(i.type))
+        case iv.ShuffleVector(lhs, rhs, mask) if isinstance(i.type, VectorType) and isinstance(lhs.type, VectorType):
+            size, count = b.layout.size(i.type.element), lhs.type.count
+            for lane, m in enumerate(mask):
+                source, at = (lhs, m) if m < count else (rhs, m - count)
+                if m >= 0 and not isinstance(source, iv.Constant):
+                    b.copy_bits(source, at * size, i, lane * size, size)
+
+
+def _atomic(b: Builder, i: iv.Other) -> None:
+    if i.opcode == "atomicrmw":
+        pointer, value = i.operands[:2]
+        b.put(value, b.cell(pointer))
+        b.get(i, b.cell(pointer))
+        if i.detail.get("operation") != "xchg":
+            integer_use(b, value)
+            integer_use(b, i)
+    elif i.opcode == "cmpxchg":
+        pointer, expected, new = i.operands[:3]
+        for value in (expected, new):
+            b.put(value, b.cell(pointer))
+        if (bits := b.content(i)) is not None:
+            b.graph.edge(*b.cell(pointer), bits, size=b.layout.size(new.type))
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def _call(b: Builder, i: iv.Call) -> None:
+    f, arguments = i.called_function or _through_alias(i.callee), i.arguments
+    if f is None:
+        if not isinstance(i.callee, iv.InlineAsm):
+            b.indirect_call(i)
+    elif f.name.startswith(("llvm.memcpy", "llvm.memmove")) or (f.name in COPIES and f.is_declaration):
+        _copy(b, i)
+    elif f.name.startswith(INT_INTRINSICS):
+        for value in arguments:
+            integer_use(b, value)
+    elif f.name.startswith("llvm."):
+        _intrinsic(b, i, f.name)
+    elif f.is_declaration:
+        if f.name in _REALLOCATORS:
+            b.copy_memory(b.cell(i), b.cell(arguments[0]), None)
+        b.external(i, f)
+        _callback(b, i, f)
+    else:
+        b.relate_call(i, f, arguments)
+
+
+def _through_alias(callee: iv.AnyValue) -> iv.Function | None:
+    while isinstance(callee, iv.Alias):
+        callee = callee.aliasee
+    return callee if isinstance(callee, iv.Function) else None
+
+
+def _copy(b: Builder, i: iv.Call) -> None:
+    target, source, size = i.arguments[:3]
+    b.copy_memory(b.cell(target), b.cell(source), size)
+    integer_use(b, size)
+    if (ref := i.metadata.get("tbaa.struct")) is not None:
+        for at, length, t in b.tbaa.fields(ref):
+            for region, offset in (b.cell(target), b.cell(source)):
+                b.scalar_type((region, offset + at), t, length)
+    if isinstance(size, iv.ConstInt):
+        for cell in (b.cell(target), b.cell(source)):
+            b.tagged(i, cell, size.value)
+
+
+def _intrinsic(b: Builder, i: iv.Call, name: str) -> None:
+    arguments = i.arguments
+    if name.startswith(SAME_POINTER) and isinstance(i.type, PointerType):
+        b.cell(i)
+    elif name.startswith(("llvm.ssa.copy", "llvm.expect", "llvm.masked.load", "llvm.masked.store")):
+        _masked(b, i, name)
+    elif name.startswith(("llvm.memset", "llvm.lifetime")):
+        for value in arguments:
+            integer_use(b, value)
+
+
+def _masked(b: Builder, i: iv.Call, name: str) -> None:
+    match name.split(".")[1:3]:
+        case ["masked", "load"]:
+            b.get(i, b.cell(i.arguments[0]))
+        case ["masked", "store"]:
+            b.put(i.arguments[0], b.cell(i.arguments[1]))
+        case _:
+            b.same(i.arguments[0], i)
+
+
+def _callback(b: Builder, i: iv.Call, f: iv.Function) -> None:
+    """`!callback` says which argument is called, and with which of the others (pthread_create, OpenMP's fork)."""
+    if (ref := f.metadata.get("callback")) is None:
+        return
+    for encoding in b.module.node(ref).operands:
+        node = b.module.node(encoding)
+        numbers = [n.signed for n in node.operands if isinstance(n, iv.ConstInt)]
+        if not numbers or numbers[0] >= len(i.arguments):
+            continue
+        variadic = numbers.pop() & 1
+        target = _through_alias(i.arguments[numbers[0]])
+        if target is not None and not target.is_declaration:
+            passed: list[iv.AnyValue | None] = [i.arguments[n] if n >= 0 else None for n in numbers[1:]]
+            rest: Sequence[iv.AnyValue] = i.arguments[len(f.arguments) :] if variadic else ()
+            b.relate_call(None, target, [*passed, *rest])
+
+
+__all__ = ["COPIES", "SAME_POINTER", "integer_use", "visit"]

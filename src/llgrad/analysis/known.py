@@ -1,0 +1,231 @@
+"""What calls of code that has no body here may do to memory: from `rules.effects`, intrinsics' meaning, and attributes.
+
+Everything not said otherwise may happen: an undeclared function reads and writes what it can reach, keeps its pointer
+arguments, and returns any pointer it could have got hold of. Attributes of the call site and of the declaration add up
+(LangRef: Function Attributes, `memory(…)`, `captures(…)`, `allockind`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from llgrad.ir.values import Alias, Attribute, Call, Function
+from llgrad.rules import Effects, effects, lookup
+
+Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a call does besides computing its result.
+
+    kind         plain; copy (memcpy, memmove: operands destination, source, length); fill (memset); allocate; free;
+                 lifetime (contents undefined from here on); nothing (no memory, no pointers kept or made);
+    reads/writes "none", "args" (memory the pointer arguments point to), "any" (whatever is visible outside, too);
+    keeps        the arguments whose pointers it may keep or hand on;
+    moves, freed, place  the operands of realloc's old block, of what is freed, and of where posix_memalign stores;
+    inactive     no derivative passes through it;
+    pure_result  a pointer that it returns is one of its arguments';
+    links        it may store one argument's pointer in the memory of another.
+    """
+
+    kind: Kind = "plain"
+    reads: Literal["none", "args", "any"] = "any"
+    writes: Literal["none", "args", "any"] = "any"
+    keeps: frozenset[int] = frozenset()
+    moves: int | None = None
+    freed: int | None = None
+    place: int | None = None
+    inactive: bool = False
+    pure_result: bool = False
+    links: bool = True
+
+
+NOTHING = Behaviour("nothing", "none", "none", inactive=True, pure_result=True)
+
+_COPY = re.compile(r"llvm\.(memcpy|memmove|memcpy\.inline)\..*|memcpy|memmove|__mem(cpy|move)_chk")
+_FILL = re.compile(r"llvm\.memset(\.inline|\.pattern)?\..*|memset|__memset_chk")
+_LIFETIME = re.compile(r"llvm\.lifetime\.(start|end)(\..*)?")
+_PASSED_ON = re.compile(
+    r"llvm\.(launder\.invariant\.group|strip\.invariant\.group|ptrmask|threadlocal\.address|ptr\.annotation|"
+    r"ssa\.copy|preserve\.\w+\.access\.index|arithmetic\.fence|masked\.\w+|vector\.(insert|extract|reverse|splice)|"
+    r"experimental\.vector\.\w+|vp\.\w+|aarch64\..*|x86\..*)(\..*)?"
+)
+
+_RUN_TIME: tuple[tuple[re.Pattern[str], Behaviour], ...] = (
+    (re.compile(r"__cxa_allocate_exception"), Behaviour("allocate", "none", "none", inactive=True)),
+    (re.compile(r"__cxa_(free_exception|end_catch)"), NOTHING),
+    (re.compile(r"__cxa_throw"), Behaviour("plain", "any", "none", frozenset({0}), inactive=True, pure_result=True)),
+    (re.compile(r"__cxa_(begin_catch|get_exception_ptr)"), Behaviour("plain", "none", "none", inactive=True)),
+    (
+        re.compile(r"_ZNSt(\d+(\w*_error|\w*exception|bad_\w+|invalid_argument|out_of_range))[CD]\dE\w*"),
+        Behaviour("plain", "args", "args", inactive=True, pure_result=True, links=False),
+    ),
+    (re.compile(r"_ZSt18_Rb_tree_(in|de)crementP\w*"), Behaviour("plain", "args", "none", pure_result=True)),
+    (re.compile(r"_ZSt(29_Rb_tree_insert_and|28_Rb_tree_rebalance_for)_\w*"), Behaviour("plain", "args", "args")),
+)
+"""C++: exceptions (Itanium ABI), and the red-black trees behind std::map and std::set of libstdc++."""
+
+
+def behaviour(call: Call, callee: Function | None) -> Behaviour:
+    """What `call` does when it calls `callee`, a declaration, or None for code that is not known."""
+    if callee is not None:
+        by_name = _named(call, callee.name.removeprefix("\x01"))
+        if by_name is not None:
+            return by_name
+    return _attributed(call, callee)
+
+
+def called(call: Call) -> Function | None:
+    """The function called by name, through aliases."""
+    callee = call.callee
+    while isinstance(callee, Alias):
+        callee = callee.aliasee
+    return callee if isinstance(callee, Function) else None
+
+
+def is_pure_rule(callee: Function | None) -> bool:
+    """Does a derivative rule cover all that the function does?"""
+    return callee is not None and lookup(callee.name) is not None
+
+
+def _named(call: Call, name: str) -> Behaviour | None:
+    if _COPY.fullmatch(name):
+        return Behaviour("copy", "args", "args", pure_result=True)
+    if _FILL.fullmatch(name):
+        return Behaviour("fill", "none", "args", pure_result=True)
+    if _LIFETIME.fullmatch(name):
+        return Behaviour("lifetime", "none", "args", inactive=True, pure_result=True)
+    for pattern, told in _RUN_TIME:
+        if pattern.fullmatch(name):
+            return told
+    known = effects(name)
+    if known is not None:
+        return _of_effects(known, links=not known.inactive or name.startswith("strto"))
+    if _PASSED_ON.fullmatch(name):
+        reads, writes = _memory(call, called(call))
+        return Behaviour(reads="args" if reads != "none" else "none", writes="args" if writes != "none" else "none",
+                         pure_result=True)  # fmt: skip
+    return None
+
+
+def _of_effects(known: Effects, links: bool) -> Behaviour:
+    if known.allocator is not None:
+        place = known.allocator.place if isinstance(known.allocator.place, int) else None
+        moves = known.allocator.moves
+        return Behaviour("allocate", known.reads_memory, known.writes_memory, moves=moves, freed=moves, place=place)
+    if known.deallocator is not None:
+        return Behaviour("free", "none", "args", freed=known.deallocator.pointer, pure_result=True)
+    if known.inactive and known.reads_memory == known.writes_memory == "none":
+        return NOTHING
+    if known.noreturn:
+        return Behaviour("plain", "any", "none", inactive=True, pure_result=True)  # nothing sees what it writes
+    return Behaviour(
+        reads=known.reads_memory,
+        writes=known.writes_memory,
+        inactive=known.inactive,
+        pure_result=not known.inactive,
+        links=links,
+    )
+
+
+def _attributed(call: Call, callee: Function | None) -> Behaviour:
+    reads, writes = _memory(call, callee)
+    allocates = _word(call, callee, "allockind")
+    if allocates is not None and re.search(r"\balloc\b|\brealloc\b", allocates):
+        old = next((i for i in range(call.arity) if _argument(call, callee, i, "allocptr")), None)
+        return Behaviour("allocate", reads, writes, moves=old, freed=old)
+    if allocates is not None and "free" in allocates:
+        pointer = next((i for i in range(call.arity) if _argument(call, callee, i, "allocptr")), 0)
+        return Behaviour("free", "none", "args", freed=pointer, pure_result=True)
+    if any(a.name == "noalias" for a in _results(call, callee)):
+        return Behaviour("allocate", reads, writes, keeps=_kept(call, callee))
+    if reads == writes == "none":
+        return Behaviour("plain", "none", "none", pure_result=True)
+    return Behaviour("plain", reads, writes, keeps=_kept(call, callee))
+
+
+def _memory(
+    call: Call, callee: Function | None
+) -> tuple[Literal["none", "args", "any"], Literal["none", "args", "any"]]:
+    """What of memory is read and what written, from `memory(…)` and its older spellings."""
+    scopes = [{"": "readwrite"}]
+    for attribute in _attributes(call, callee):
+        if attribute.name == "memory" and isinstance(attribute.value, str):
+            scopes.append(_parse_memory(attribute.value))
+        elif attribute.name in _OLDER:
+            scopes.append(_OLDER[attribute.name])
+    everything = {"argmem", "", "inaccessiblemem"}
+    allowed = {place: [s.get(place, s.get("", "none")) for s in scopes] for place in everything}
+
+    def extent(word: str) -> Literal["none", "args", "any"]:
+        if all(word in access for access in allowed[""]):
+            return "any"
+        return "args" if all(word in access for access in allowed["argmem"]) else "none"
+
+    return extent("read"), extent("write")
+
+
+_OLDER: dict[str, dict[str, str]] = {
+    "readnone": {"": "none"},
+    "readonly": {"": "read"},
+    "writeonly": {"": "write"},
+    "argmemonly": {"": "none", "argmem": "readwrite"},
+    "inaccessiblememonly": {"": "none"},
+    "inaccessiblemem_or_argmemonly": {"": "none", "argmem": "readwrite"},
+}
+
+
+def _parse_memory(text: str) -> dict[str, str]:
+    """`read, argmem: readwrite` as {"": "read", "argmem": "readwrite"}."""
+    parts = [p.strip() for p in text.split(",") if p.strip()]
+    found = {"": "none"}
+    for part in parts:
+        place, colon, access = part.partition(":")
+        found[place.strip() if colon else ""] = (access if colon else place).strip()
+    return found
+
+
+def _attributes(call: Call, callee: Function | None) -> Iterator[Attribute]:
+    yield from call.attributes
+    if callee is not None:
+        yield from callee.attributes
+
+
+def _results(call: Call, callee: Function | None) -> tuple[Attribute, ...]:
+    return call.result_attributes + (callee.result_attributes if callee is not None else ())
+
+
+def _word(call: Call, callee: Function | None, name: str) -> str | None:
+    return next((str(a.value) for a in _attributes(call, callee) if a.name == name), None)
+
+
+def _argument(call: Call, callee: Function | None, index: int, name: str) -> Attribute | None:
+    """The attribute `name` of an argument, at the call or at the declaration."""
+    declared = callee.arguments[index].attributes if callee is not None and index < len(callee.arguments) else ()
+    return next((a for a in (*call.argument_attributes[index], *declared) if a.name == name), None)
+
+
+def reads_argument(call: Call, callee: Function | None, index: int) -> bool:
+    """May the callee read through this argument?"""
+    return not any(_argument(call, callee, index, n) for n in ("readnone", "writeonly"))
+
+
+def writes_argument(call: Call, callee: Function | None, index: int) -> bool:
+    """May the callee write through this argument?"""
+    return not any(_argument(call, callee, index, n) for n in ("readnone", "readonly", "byval"))
+
+
+def _kept(call: Call, callee: Function | None) -> frozenset[int]:
+    """The arguments whose pointers may outlive the call: all but `nocapture` and `captures(none | address…)`."""
+    return frozenset(i for i in range(call.arity) if not _is_forgotten(call, callee, i))
+
+
+def _is_forgotten(call: Call, callee: Function | None, index: int) -> bool:
+    if _argument(call, callee, index, "nocapture") or _argument(call, callee, index, "byval"):
+        return True
+    captures = _argument(call, callee, index, "captures")
+    return captures is not None and "provenance" not in str(captures.value)

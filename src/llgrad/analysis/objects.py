@@ -1,0 +1,246 @@
+"""Memory objects, and where in them constants point: the vocabulary of `pointers`, `memory` and `activity`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, PointerType, StructType, Type, VectorType
+from llgrad.ir.values import (
+    Alias,
+    AnyConstant,
+    AnyValue,
+    ConstAggregate,
+    ConstExpr,
+    ConstInt,
+    Function,
+    GlobalValue,
+    GlobalVariable,
+    Value,
+)
+
+ObjectKind = Literal["argument", "global", "stack", "heap", "contents", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryObject:
+    """One or more pieces of memory that the analyses do not tell apart.
+
+    argument  what a pointer argument of the root points to (`site`: the argument);
+    global    a variable, or the code of a function (`site`: it);
+    stack     what an `alloca` makes; heap: what a call of an allocator makes (`site`: the instruction);
+    contents  what pointers in the memory of `site` (argument, global) point to when the root is entered, and so on;
+    unknown   memory of code that is not known.
+    """
+
+    kind: ObjectKind
+    site: Value | None = None
+    function: Function | None = None
+
+    @property
+    def is_code(self) -> bool:
+        return isinstance(self.site, Function)
+
+    @property
+    def is_constant(self) -> bool:
+        """A global that is never written."""
+        return isinstance(self.site, GlobalVariable) and self.kind == "global" and self.site.constant
+
+    @property
+    def is_external(self) -> bool:
+        """Does it exist before the root is entered?"""
+        return self.kind not in ("stack", "heap")
+
+    def __str__(self) -> str:
+        if self.site is None:
+            return "unknown memory"
+        sigil = "@" if isinstance(self.site, GlobalValue) else "%"
+        where = f" of @{self.function.name}" if self.function is not None else ""
+        return f"{self.kind} {sigil}{self.site.name}{where}"
+
+
+UNKNOWN = MemoryObject("unknown")
+
+WORD = 8
+"""Pointers in memory are told apart by the word of 8 bytes that they are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar or vector of a first-class aggregate: where it would be in memory, and its type."""
+
+    offset: int
+    type: Type
+
+
+@cache
+def leaves(t: Type, layout: DataLayout) -> tuple[Leaf, ...]:
+    """The leaves of a type in order; of a type with more than 64 the type itself is the only one."""
+    found = list(_leaves(t, layout, 0, 65))
+    return tuple(found) if len(found) <= 64 else (Leaf(0, t),)
+
+
+def _leaves(t: Type, layout: DataLayout, offset: int, limit: int) -> Iterator[Leaf]:
+    match t:
+        case StructType(fields) if fields is not None:
+            for at, field in zip(layout.offsets(t), fields, strict=True):
+                yield from _leaves(field, layout, offset + at, limit)
+        case ArrayType(element, count):
+            for i in range(min(count, limit)):
+                yield from _leaves(element, layout, offset + i * layout.alloc_size(element), limit)
+        case _:
+            yield Leaf(offset, t)
+
+
+@cache
+def leaf_range(t: Type, indices: tuple[int, ...], layout: DataLayout) -> tuple[int, int]:
+    """First and last (exclusive) leaf of the element of `t` at `indices`; those of all where `t` has too many."""
+    if len(leaves(t, layout)) == 1:
+        return 0, 1
+    first, inner = 0, t
+    for index in indices:
+        match inner:
+            case StructType(fields) if fields is not None:
+                first += sum(len(leaves(f, layout)) for f in fields[:index])
+                inner = fields[index]
+            case ArrayType(element, _):
+                first += index * len(leaves(element, layout))
+                inner = element
+    return first, first + len(leaves(inner, layout))
+
+
+def carries_pointer(t: Type) -> bool:
+    """May a value of this type hold a whole pointer?"""
+    match t:
+        case PointerType():
+            return True
+        case IntType(bits):
+            return bits >= 64
+        case VectorType(element, count):
+            match element:
+                case PointerType():
+                    return True
+                case IntType(bits):
+                    return bits * count >= 64
+            return False
+        case StructType(fields):
+            return any(carries_pointer(f) for f in fields or ())
+        case ArrayType(element):
+            return carries_pointer(element)
+    return False
+
+
+def holds_pointer_type(t: Type) -> bool:
+    """Is a pointer type in this type?"""
+    match t:
+        case PointerType():
+            return True
+        case VectorType(element) | ArrayType(element):
+            return holds_pointer_type(element)
+        case StructType(fields):
+            return any(holds_pointer_type(f) for f in fields or ())
+    return False
+
+
+def carries_float(t: Type) -> bool:
+    """May a value of this type hold a float, be it as bits?"""
+    match t:
+        case FloatType():
+            return True
+        case IntType(bits):
+            return bits >= 16
+        case VectorType(element, count):
+            return carries_float(element) or (isinstance(element, IntType) and element.bits * count >= 16)
+        case ArrayType(element, count):
+            return carries_float(element) or (isinstance(element, IntType) and element.bits * count >= 16)
+        case StructType(fields):
+            return any(carries_float(f) for f in fields or ())
+    return False
+
+
+def gep_offset(source: Type, indices: list[AnyValue], layout: DataLayout) -> int | None:
+    """The bytes that a `getelementptr` adds, or None where an index is not constant."""
+    total, t = 0, source
+    for depth, index in enumerate(indices):
+        if depth and isinstance(t, StructType):
+            i = _constant_index(index)
+            if i is None or t.fields is None:
+                return None
+            total += layout.offsets(t)[i]
+            t = t.fields[i]
+            continue
+        if depth:
+            if not isinstance(t, (ArrayType, VectorType)):
+                return None
+            t = t.element
+        i = _constant_index(index)
+        if i is None:
+            return None
+        total += i * layout.alloc_size(t)
+    return total
+
+
+def _constant_index(index: AnyValue) -> int | None:
+    if isinstance(index, ConstInt):
+        return index.signed
+    return 0 if type(index).__name__ == "ConstZero" else None
+
+
+def resolve_alias(value: GlobalValue) -> AnyConstant:
+    """What an alias stands for, through aliases."""
+    found: AnyConstant = value
+    while isinstance(found, Alias):
+        found = found.aliasee
+    return found
+
+
+def constant_targets(value: AnyValue, layout: DataLayout) -> frozenset[tuple[GlobalValue | None, int | None]]:
+    """The globals (None: an address made from nothing) and offsets that a constant holds the addresses of."""
+    match value:
+        case Alias():
+            aliasee = resolve_alias(value)
+            return constant_targets(aliasee, layout)
+        case GlobalValue():
+            return frozenset({(value, 0)})
+        case ConstExpr(_, "getelementptr", operands):
+            base, *indices = operands
+            assert value.source_type is not None
+            by = gep_offset(value.source_type, list(indices), layout)
+            return frozenset(
+                (g, None if at is None or by is None else at + by) for g, at in constant_targets(base, layout)
+            )
+        case ConstExpr(_, "inttoptr", operands):
+            inner = constant_targets(operands[0], layout)
+            return inner or frozenset({(None, None)})
+        case ConstExpr(_, "ptrtoint" | "ptrtoaddr" | "bitcast" | "addrspacecast", operands):
+            return constant_targets(operands[0], layout)
+        case ConstExpr(_, _, operands) | ConstAggregate(_, operands):
+            return frozenset((g, None) for o in operands for g, _ in constant_targets(o, layout))
+    return frozenset()
+
+
+def initial_pointers(
+    value: AnyConstant, layout: DataLayout, offset: int = 0
+) -> Iterator[tuple[int, GlobalValue | None, int | None]]:
+    """The addresses in an initializer: offset, global, offset in that global."""
+    if isinstance(value, ConstAggregate):
+        for i, element in enumerate(value.elements):
+            match value.type:
+                case StructType():
+                    at = layout.offsets(value.type)[i]
+                case ArrayType(inner) | VectorType(inner):
+                    at = i * layout.alloc_size(inner)
+                case _:
+                    at = 0
+            yield from initial_pointers(element, layout, offset + at)
+        return
+    for g, at_g in constant_targets(value, layout):
+        yield offset, g, at_g
+
+
+__all__ = [
+    "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer", "constant_targets", "gep_offset",
+    "holds_pointer_type", "initial_pointers", "leaf_range", "leaves", "resolve_alias",
+]  # fmt: skip

@@ -1,0 +1,668 @@
+"""Which memory every value may point to, in the program reachable from one root (inclusion constraints, Andersen 1994).
+
+Flow- and context-insensitive; sensitive to constant offsets into objects and to the fields of first-class aggregates
+(after Pearce, Kelly and Hankin: "Efficient field-sensitive pointer analysis of C"). A fact is an object and an offset,
+or an object and "any offset". Memory of an object is a cell for each word of 8 bytes and one for stores at unknown
+offsets. Integers of pointer width carry pointers; narrower ones only where bytes are copied, by a load that is stored.
+
+Contract with the caller of the root: pointers found in an argument's memory point to the "contents" of that argument,
+which is closed under itself; what the program stores through one argument may be found through another, unless one of
+them is `noalias`, or named in `constant_arguments` (whose memory, by the user's word, is shared with no active one).
+Code that is not known holds no pointer to the root's arguments but those it is given.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+
+from llgrad.analysis.known import Behaviour, behaviour, called, writes_argument
+from llgrad.analysis.objects import (
+    UNKNOWN,
+    WORD,
+    MemoryObject,
+    carries_pointer,
+    constant_targets,
+    gep_offset,
+    holds_pointer_type,
+    initial_pointers,
+    leaf_range,
+    leaves,
+    resolve_alias,
+)
+from llgrad.analysis.solver import Propagation, Shift
+from llgrad.analysis.tbaa import TypeTree
+from llgrad.ir.module import Module
+from llgrad.ir.types import ArrayType, FloatType, IntType, StructType, Type, VectorType
+from llgrad.ir.values import (
+    Alias,
+    Alloca,
+    AnyValue,
+    Argument,
+    Binary,
+    Call,
+    Cast,
+    ConstAggregate,
+    ConstExpr,
+    ConstInt,
+    ExtractElement,
+    ExtractValue,
+    Function,
+    GetElementPtr,
+    GlobalValue,
+    GlobalVariable,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Other,
+    Phi,
+    Return,
+    Select,
+    ShuffleVector,
+    Store,
+    Unary,
+    Value,
+)
+
+_BITS = 20
+_MASK = (1 << _BITS) - 1
+_BIAS = 1 << (_BITS - 1)
+_LOW, _HIGH = -4096, 1 << 16
+_MOST = 16
+"""A fact is `object << _BITS | code`; code 0 is any offset, else offset + _BIAS. Offsets outside [_LOW, _HIGH), and
+more than _MOST of one object at one node, become any."""
+
+_RTTI = ("_ZTI", "_ZTS", "_ZTV", "_ZTT")
+"""Type information and tables of virtual functions: they lead to code, and to no data."""
+
+Nodes = tuple[int, ...]
+
+
+class PointerGraph:
+    """Builds and solves the constraints; afterwards read through the query methods."""
+
+    def __init__(
+        self, module: Module, root: Function, distinct: bool = False, constant_arguments: Collection[int] = ()
+    ) -> None:
+        self.module, self.root, self.layout, self.types = module, root, module.layout, TypeTree(module)
+        self._flow = Propagation(_shift, self._admit)
+        self.objects: list[MemoryObject] = []
+        self._index: dict[MemoryObject, int] = {}
+        self._counts: dict[tuple[int, int], int] = {}
+        self._values: dict[Value, Nodes] = {}
+        self._constants: dict[frozenset[int], int] = {}
+        self._returns: dict[Function, Nodes] = {}
+        self._cells: dict[tuple[int, int | None], int] = {}
+        self._whole: dict[int, int] = {}
+        self._shared: dict[int, int] = {}
+        self._exposed: set[int] = set()
+        self._linked: dict[Call, dict[Function, None]] = {}
+        self.unknown_calls: dict[Call, Behaviour] = {}
+        self.callers: dict[Function, list[Call]] = {root: []}
+        self.functions: dict[Function, None] = {}
+        self._pending: deque[Function] = deque()
+        self._taken: list[Function] | None = None
+        self._from_nothing: list[Cast] = []
+        self.called_back: set[Function] = set()
+        self._empty = self._flow.node()
+        self._unknown = self._cell(self._object(UNKNOWN), None)
+        self._flow.add(self._unknown, [self._fact(UNKNOWN)])
+        self._flow.watch(self._unknown, self._expose)
+        self._arguments(root, distinct, frozenset(constant_arguments))
+        self._reach(root)
+        self._solve()
+
+    # --- solving
+
+    def _solve(self) -> None:
+        while True:
+            while self._pending:
+                self._body(self._pending.popleft())
+                self._flow.run()
+            self._flow.run()
+            if not self._pending and not self._settle():
+                return
+
+    def _settle(self) -> bool:
+        """Pointers made from integers of no known origin, and callees of none, are unknown; is there one?"""
+        blind = [c for c in self._from_nothing if not self._flow.facts[self._nodes(c)[0]]]
+        for cast in blind:
+            self._flow.add(self._nodes(cast)[0], [self._fact(UNKNOWN)])
+        lost = [c for c, found in self._linked.items() if not found and c not in self.unknown_calls]
+        for call in lost:
+            self._link_unknown(call)
+        return bool(blind or lost)
+
+    def _arguments(self, root: Function, distinct: bool, constant: frozenset[int]) -> None:
+        """Objects and their contents for the root's pointers; who shares memory with whom."""
+        shared = self._flow.node()
+        for argument in root.arguments:
+            if not holds_pointer_type(argument.type):
+                continue
+            outer = self._object(MemoryObject("argument", argument, root))
+            inner = self._object(MemoryObject("contents", argument, root))
+            own = self._flow.node() if argument.index in constant else shared
+            apart = distinct or argument.attribute("noalias") is not None or argument.attribute("byval") is not None
+            self._shared[inner] = own
+            if not apart:
+                self._shared[outer] = own
+            several = len(leaves(argument.type, self.layout)) > 1
+            for leaf, node in zip(leaves(argument.type, self.layout), self._nodes(argument), strict=True):
+                if holds_pointer_type(leaf.type):
+                    self._flow.add(node, [self._raw(outer, None if several else 0)])
+            for holder in (outer, inner):
+                self._flow.add(self._cell(holder, None), [self._raw(inner, None)])
+
+    # --- facts, objects, nodes
+
+    def _admit(self, node: int, fact: int) -> int | None:
+        code = fact & _MASK
+        if not code:
+            return fact
+        anywhere = fact ^ code
+        if anywhere in self._flow.facts[node]:
+            return None
+        key = (node, anywhere)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        return anywhere if self._counts[key] > _MOST else fact
+
+    def _raw(self, index: int, offset: int | None) -> int:
+        inside = offset is not None and _LOW <= offset < _HIGH
+        return index << _BITS | (offset + _BIAS if inside and offset is not None else 0)
+
+    def _fact(self, obj: MemoryObject, offset: int | None = None) -> int:
+        return self._raw(self._object(obj), offset)
+
+    def _object(self, obj: MemoryObject) -> int:
+        if obj not in self._index:
+            self._index[obj] = len(self.objects)
+            self.objects.append(obj)
+            if isinstance(obj.site, GlobalVariable) and obj.kind == "global":
+                self._initialise(self._index[obj], obj.site)
+        return self._index[obj]
+
+    def _initialise(self, index: int, variable: GlobalVariable) -> None:
+        """What an initializer stores; what other code may have stored before the root is entered."""
+        if variable.initializer is not None:
+            for at, g, offset in initial_pointers(variable.initializer, self.layout):
+                self._flow.add(self._cell(index, at // WORD), self._targets({(g, offset)}))
+        open_ = (not variable.constant or variable.initializer is None) and not variable.name.startswith(_RTTI)
+        if open_ and _may_hold_pointers(variable.value_type):
+            inner = self._object(MemoryObject("contents", variable))
+            for holder in (index, inner):
+                self._flow.add(self._cell(holder, None), [self._raw(inner, None)])
+
+    def _targets(self, found: Iterable[tuple[GlobalValue | None, int | None]]) -> set[int]:
+        return {self._fact(UNKNOWN) if g is None else self._fact(MemoryObject("global", g), at) for g, at in found}
+
+    def _new_nodes(self, t: Type) -> Nodes:
+        return tuple(self._flow.node() for _ in leaves(t, self.layout))
+
+    def _nodes(self, value: AnyValue) -> Nodes:
+        """A node for each leaf of the value."""
+        if isinstance(value, (Argument, Instruction)):
+            found = self._values.get(value)
+            if found is None:
+                found = self._values[value] = self._new_nodes(value.type)
+            return found
+        if isinstance(value, GlobalValue):
+            return (self._constant(self._targets(constant_targets(value, self.layout))),)
+        if isinstance(value, ConstAggregate):
+            return self._aggregate(value)
+        if isinstance(value, ConstExpr):
+            return (self._constant(self._targets(constant_targets(value, self.layout))),)
+        return (self._empty,)
+
+    def _aggregate(self, value: ConstAggregate) -> Nodes:
+        parts = leaves(value.type, self.layout)
+        if len(parts) == 1 or not carries_pointer(value.type):
+            return (self._constant(self._targets(constant_targets(value, self.layout))),)
+        at: dict[int, set[int]] = {}
+        for offset, g, inside in initial_pointers(value, self.layout):
+            at.setdefault(offset, set()).update(self._targets({(g, inside)}))
+        return tuple(self._constant(at.get(leaf.offset, set())) for leaf in parts)
+
+    def _constant(self, facts: set[int]) -> int:
+        if not facts:
+            return self._empty
+        key = frozenset(facts)
+        if key not in self._constants:
+            node = self._constants[key] = self._flow.node()
+            self._flow.add(node, key)
+        return self._constants[key]
+
+    def _copy(self, source: Nodes, target: Nodes, by: Shift = 0) -> None:
+        if len(source) == len(target):
+            pairs = list(zip(source, target, strict=True))
+        else:
+            pairs = [(s, t) for s in source for t in target]
+        for s, t in pairs:
+            self._flow.edge(s, t, by)
+
+    # --- memory
+
+    def _cell(self, obj: int, word: int | None) -> int:
+        if (obj, word) not in self._cells:
+            node = self._cells[obj, word] = self._flow.node()
+            self._flow.edge(node, self._all(obj))
+        return self._cells[obj, word]
+
+    def _all(self, obj: int) -> int:
+        """The node of everything in an object."""
+        if obj not in self._whole:
+            self._whole[obj] = self._flow.node()
+        return self._whole[obj]
+
+    def _words(self, fact: int, at: Shift, size: int) -> range | None:
+        code = fact & _MASK
+        if not code or at is None or size > 32 * WORD:
+            return None
+        offset = code - _BIAS + at
+        return range(offset // WORD, (offset + max(size, 1) - 1) // WORD + 1)
+
+    def _load(self, pointer: int, target: int, at: Shift, size: int) -> None:
+        """`target` gets what the memory that `pointer` points to may hold, `at` bytes further on (None: anywhere)."""
+
+        def read(facts: set[int]) -> None:
+            for fact in facts:
+                obj, words = fact >> _BITS, self._words(fact, at, size)
+                if obj in self._shared:
+                    self._flow.edge(self._shared[obj], target)
+                for cell in [self._all(obj)] if words is None else [self._cell(obj, w) for w in (None, *words)]:
+                    self._flow.edge(cell, target)
+
+        self._flow.watch(pointer, read)
+
+    def _store(self, source: int, pointer: int, at: Shift, size: int) -> None:
+        """The memory that `pointer` points to may hold what is at `source`."""
+        if source == self._empty:
+            return
+
+        def write(facts: set[int]) -> None:
+            for fact in facts:
+                obj, words = fact >> _BITS, self._words(fact, at, size)
+                if self.objects[obj].is_code or self.objects[obj].is_constant:
+                    continue
+                if obj in self._shared:
+                    self._flow.edge(source, self._shared[obj])
+                for word in (None,) if words is None else words:
+                    self._flow.edge(source, self._cell(obj, word))
+
+        self._flow.watch(pointer, write)
+
+    def _transfer(self, source: int, target: int, size: int | None) -> None:
+        """`memcpy`: word by word where the size is known and small."""
+        steps: Iterable[Shift] = [None] if size is None or size > 64 * WORD else range(0, size, WORD)
+        for at in steps:
+            between = self._flow.node()
+            self._load(source, between, at, WORD)
+            self._store(between, target, at, WORD)
+
+    def _expose(self, facts: set[int]) -> None:
+        """Unknown code got hold of these: it may call them, hand on what they hold, and store in them."""
+        for obj in {f >> _BITS for f in facts} - self._exposed:
+            self._exposed.add(obj)
+            what = self.objects[obj]
+            if isinstance(what.site, Function) and what.is_code:
+                self._call_back(what.site, self._unknown)
+            else:
+                self._hand_over(obj)
+
+    def _hand_over(self, obj: int, writes: bool = True) -> None:
+        what = self.objects[obj]
+        self._flow.edge(self._all(obj), self._unknown)
+        if writes and not what.is_constant and not what.is_code:
+            self._flow.edge(self._unknown, self._cell(obj, None))
+
+    # --- code
+
+    def _reach(self, function: Function) -> None:
+        self.callers.setdefault(function, [])
+        if function not in self.functions and not function.is_declaration:
+            self.functions[function] = None
+            self._pending.append(function)
+
+    def _results(self, function: Function) -> Nodes:
+        if function not in self._returns:
+            self._returns[function] = self._new_nodes(function.function_type.result)
+        return self._returns[function]
+
+    def _body(self, function: Function) -> None:
+        for instruction in function.instructions():
+            self._instruction(instruction)
+
+    def _instruction(self, i: Instruction) -> None:
+        match i:
+            case Call():
+                self._call(i)
+            case Load():
+                self._load_value(i, i.pointer)
+            case Store():
+                self._store_value(i, i.value, i.pointer)
+            case GetElementPtr():
+                by = gep_offset(i.source_type, i.indices, self.layout)
+                self._copy(self._nodes(i.pointer), self._nodes(i), by)
+            case Alloca():
+                self._flow.add(self._nodes(i)[0], [self._fact(MemoryObject("stack", i, i.block.function), 0)])
+            case Phi():
+                for value in i.operands:
+                    self._copy(self._nodes(value), self._nodes(i))
+            case Select():
+                self._copy(self._nodes(i.if_true), self._nodes(i))
+                self._copy(self._nodes(i.if_false), self._nodes(i))
+            case Cast("inttoptr"):
+                self._from_nothing.append(i)
+                self._copy(self._nodes(i.value), self._nodes(i))
+            case Return(value) if value is not None:
+                self._copy(self._nodes(value), self._results(_function(i)))
+            case _:
+                self._arithmetic(i)
+
+    def _arithmetic(self, i: Instruction) -> None:
+        match i:
+            case Cast(_, value) if not isinstance(i.type, FloatType):
+                self._copy(self._nodes(value), self._nodes(i))
+            case Unary("freeze", value):
+                self._copy(self._nodes(value), self._nodes(i))
+            case Binary("add" | "sub" | "and" | "or" | "xor" | "shl" | "lshr" | "ashr"):
+                for value in i.operands:
+                    if not isinstance(value, ConstInt):
+                        self._copy(self._nodes(value), self._nodes(i), None)
+            case ExtractValue():
+                first, last = leaf_range(i.aggregate.type, i.indices, self.layout)
+                whole = self._nodes(i.aggregate)
+                self._copy(whole[first:last] if last <= len(whole) else whole, self._nodes(i))
+            case InsertValue():
+                self._insert(i)
+            case InsertElement(vector, value, _):
+                self._copy(self._nodes(vector), self._nodes(i))
+                self._copy(self._nodes(value), self._nodes(i))
+            case ExtractElement(vector, _):
+                self._copy(self._nodes(vector), self._nodes(i))
+            case ShuffleVector(lhs, rhs):
+                self._copy(self._nodes(lhs), self._nodes(i))
+                self._copy(self._nodes(rhs), self._nodes(i))
+            case Other():
+                self._other(i)
+
+    def _insert(self, i: InsertValue) -> None:
+        target, whole, part = self._nodes(i), self._nodes(i.aggregate), self._nodes(i.value)
+        first, last = leaf_range(i.type, i.indices, self.layout)
+        if len(whole) != len(target):
+            whole = whole[:1] * len(target)
+        kept = [n for n in range(len(target)) if not first <= n < last or len(target) == 1]
+        self._copy(tuple(whole[n] for n in kept), tuple(target[n] for n in kept))
+        self._copy(part, target[first:last])
+
+    def _other(self, i: Other) -> None:
+        match i.opcode:
+            case "atomicrmw":
+                pointer, value = i.operands
+                self._load_value(i, pointer)
+                self._store_value(i, value, pointer)
+            case "cmpxchg":
+                pointer, _, new = i.operands
+                self._load(self._nodes(pointer)[0], self._nodes(i)[0], 0, WORD)
+                self._store_value(i, new, pointer)
+            case "va_arg" | "landingpad":
+                for node in self._nodes(i):
+                    self._flow.edge(self._unknown, node)
+            case "resume":
+                self._copy(self._nodes(i.operands[0]), (self._unknown,))
+
+    def _load_value(self, i: Instruction, pointer: AnyValue) -> None:
+        if self.types.is_integer(self.types.tag(i)):
+            return
+        copied = isinstance(i.type, IntType) and i.type.bits >= 8 and is_byte_copy(i)
+        for leaf, node in zip(leaves(i.type, self.layout), self._nodes(i), strict=True):
+            if carries_pointer(leaf.type) or copied:
+                self._load(self._nodes(pointer)[0], node, leaf.offset, self.layout.size(leaf.type))
+
+    def _store_value(self, i: Instruction, value: AnyValue, pointer: AnyValue) -> None:
+        if self.types.is_integer(self.types.tag(i)) or isinstance(value.type, FloatType):
+            return
+        parts, nodes = leaves(value.type, self.layout), self._nodes(value)
+        if len(parts) != len(nodes):
+            nodes = nodes[:1] * len(parts)
+        for leaf, node in zip(parts, nodes, strict=True):
+            self._store(node, self._nodes(pointer)[0], leaf.offset, self.layout.size(leaf.type))
+
+    # --- calls
+
+    def _call(self, call: Call) -> None:
+        callee = called(call)
+        if callee is not None:
+            self._link(call, callee)
+            return
+        target = self._nodes(resolve_alias(call.callee) if isinstance(call.callee, Alias) else call.callee)[0]
+        if target == self._empty:
+            self._link_unknown(call)
+            return
+        self._linked.setdefault(call, {})
+
+        def link(facts: set[int]) -> None:
+            for obj in {f >> _BITS for f in facts}:
+                what = self.objects[obj]
+                if isinstance(what.site, Function) and what.is_code:
+                    if _is_callable(call, what.site):
+                        self._link(call, what.site)
+                else:
+                    self._link_unknown(call)
+
+        self._flow.watch(target, link)
+
+    def _link(self, call: Call, callee: Function) -> None:
+        linked = self._linked.setdefault(call, {})
+        if callee in linked:
+            return
+        linked[callee] = None
+        if callee.is_declaration:
+            self._external(call, behaviour(call, callee), callee)
+            return
+        self._reach(callee)
+        self.callers[callee].append(call)
+        for n, argument in enumerate(call.arguments):
+            if n < len(callee.arguments):
+                self._copy(self._nodes(argument), self._nodes(callee.arguments[n]))
+            else:
+                self._copy(self._nodes(argument), (self._unknown,))
+        self._copy(self._results(callee), self._nodes(call))
+
+    def _link_unknown(self, call: Call) -> None:
+        """Code that is not known, or any function of that type whose address is taken."""
+        if call in self.unknown_calls:
+            return
+        known = behaviour(call, None)
+        self.unknown_calls[call] = known
+        self._linked.setdefault(call, {})
+        self._external(call, known, None)
+        if type(call.callee).__name__ != "InlineAsm":
+            for function in self._address_taken():
+                if function.function_type == call.function_type:
+                    self._link(call, function)
+
+    def _external(self, call: Call, known: Behaviour, callee: Function | None) -> None:
+        arguments = [self._nodes(a) for a in call.arguments]
+        match known.kind:
+            case "nothing" | "free":
+                return
+            case "copy":
+                size = call.arguments[2]
+                length = size.value if isinstance(size, ConstInt) else None
+                self._transfer(arguments[1][0], arguments[0][0], length)
+                self._copy(arguments[0], self._nodes(call))
+            case "fill" | "lifetime":
+                self._copy(arguments[0], self._nodes(call))
+            case "allocate":
+                self._allocate(call, known, arguments)
+                if "any" in (known.reads, known.writes):
+                    self._plain(call, known, callee, arguments)
+            case _:
+                self._plain(call, known, callee, arguments)
+                self._results_of(call, known, arguments)
+
+    def _allocate(self, call: Call, known: Behaviour, arguments: Sequence[Nodes]) -> None:
+        fresh = self._object(MemoryObject("heap", call, call.block.function))
+        if known.place is None:
+            self._flow.add(self._nodes(call)[0], [self._raw(fresh, 0)])
+        else:
+            self._store(self._constant({self._raw(fresh, 0)}), arguments[known.place][0], 0, WORD)
+        if known.moves is not None:
+            self._load(arguments[known.moves][0], self._cell(fresh, None), None, WORD)
+        if "any" in (known.reads, known.writes):
+            self._flow.edge(self._unknown, self._cell(fresh, None))
+
+    def _plain(self, call: Call, known: Behaviour, callee: Function | None, arguments: Sequence[Nodes]) -> None:
+        """Pointers that code outside keeps, stores and finds."""
+        hub = self._flow.node()
+        for n, nodes in enumerate(arguments):
+            writes = known.writes != "none" and writes_argument(call, callee, n)
+            for node in nodes:
+                if node != self._empty:
+                    self._give(node, hub, known, kept=n in known.keeps, writes=writes)
+
+    def _give(self, node: int, hub: int, known: Behaviour, kept: bool, writes: bool) -> None:
+        if kept:
+            self._flow.edge(node, self._unknown)
+        self._flow.edge(node, hub, None)
+        self._flow.watch(node, lambda facts: self._call_given(facts, hub))
+        if known.links and known.reads != "none":
+            self._load(node, hub, None, WORD)
+        if known.links and writes:
+            self._store(hub, node, None, WORD)
+        if "any" in (known.reads, known.writes) and not known.inactive:
+            self._flow.watch(node, lambda facts: self._hand_all(facts, writes))
+
+    def _hand_all(self, facts: set[int], writes: bool) -> None:
+        for obj in {f >> _BITS for f in facts}:
+            self._hand_over(obj, writes)
+
+    def _call_given(self, facts: set[int], hub: int) -> None:
+        for obj in {f >> _BITS for f in facts}:
+            what = self.objects[obj]
+            if isinstance(what.site, Function) and what.is_code:
+                self._call_back(what.site, hub)
+                self._call_back(what.site, self._unknown)
+
+    def _call_back(self, function: Function, source: int) -> None:
+        """Code outside calls `function` with what is at `source`."""
+        if function.is_declaration:
+            return
+        self._reach(function)
+        self.called_back.add(function)
+        for argument in function.arguments:
+            for node in self._nodes(argument):
+                self._flow.edge(source, node, None)
+        self._copy(self._results(function), (self._unknown,))
+
+    def _results_of(self, call: Call, known: Behaviour, arguments: Sequence[Nodes]) -> None:
+        for leaf, result in zip(leaves(call.type, self.layout), self._nodes(call), strict=True):
+            if not carries_pointer(leaf.type) or (isinstance(leaf.type, IntType) and known.inactive):
+                continue
+            for nodes in arguments:
+                for node in nodes:
+                    self._flow.edge(node, result, None)
+                    if known.reads != "none" and known.links:
+                        self._load(node, result, None, WORD)
+            if not known.pure_result:
+                self._flow.edge(self._unknown, result)
+
+    def _address_taken(self) -> list[Function]:
+        """The functions of the module whose address is used other than in a call of them; parses all bodies."""
+        if self._taken is None:
+            found: dict[Function, None] = {}
+            for function in self.module.functions:
+                for i in function.instructions():
+                    operands = list(i.operands)
+                    if isinstance(i, Call):
+                        del operands[i.arity]
+                    for value in operands:
+                        found |= dict.fromkeys(self._code_in(value))
+            for variable in self.module.variables:
+                if variable.initializer is not None:
+                    for _, g, _ in initial_pointers(variable.initializer, self.layout):
+                        found |= dict.fromkeys([g] if isinstance(g, Function) else [])
+            self._taken = list(found)
+        return self._taken
+
+    def _code_in(self, value: AnyValue) -> list[Function]:
+        if isinstance(value, (Argument, Instruction)):
+            return []
+        return [g for g, _ in constant_targets(value, self.layout) if isinstance(g, Function)]
+
+    # --- queries, once solved
+
+    def facts(self, value: AnyValue) -> set[int]:
+        """What a value, in any of its leaves, may point to."""
+        if isinstance(value, (Argument, Instruction)) and value not in self._values:
+            return set()
+        return set().union(*(self._flow.facts[n] for n in self._nodes(value)))
+
+    def result_facts(self, function: Function) -> set[int]:
+        return set().union(*(self._flow.facts[n] for n in self._returns.get(function, ())))
+
+    def held(self, obj: MemoryObject) -> set[int]:
+        """What pointers in an object may point to."""
+        index = self._index.get(obj)
+        if index is None or index not in self._whole:
+            return set()
+        shared = self._flow.facts[self._shared[index]] if index in self._shared else set()
+        return self._flow.facts[self._whole[index]] | shared
+
+    def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
+        code = fact & _MASK
+        return self.objects[fact >> _BITS], code - _BIAS if code else None
+
+    def exposed(self) -> set[MemoryObject]:
+        """What code that is not known may have got hold of."""
+        return {self.objects[n] for n in self._exposed}
+
+    def linked(self, call: Call) -> tuple[Function, ...]:
+        return tuple(self._linked.get(call, ()))
+
+
+def _shift(fact: int, by: Shift) -> int:
+    code = fact & _MASK
+    if not code:
+        return fact
+    if by is None or not _LOW <= code - _BIAS + by < _HIGH:
+        return fact ^ code
+    return fact + by
+
+
+def _function(i: Instruction) -> Function:
+    assert i.block is not None and i.block.function is not None
+    return i.block.function
+
+
+def _is_callable(call: Call, function: Function) -> bool:
+    declared = function.function_type
+    return declared.vararg or call.function_type.vararg or len(declared.params) == call.arity
+
+
+def is_byte_copy(load: Instruction) -> bool:
+    """Is a narrow integer stored again as it was loaded, or put together with others?"""
+    for user in load.users:
+        match user:
+            case Store(value, _) if value is load:
+                return True
+            case Cast("zext") | Phi() | Select() | InsertElement() | Unary("freeze"):
+                if any(isinstance(u, (Store, Binary, Phi, InsertElement)) for u in user.users):
+                    return True
+    return False
+
+
+def _may_hold_pointers(t: Type) -> bool:
+    match t:
+        case FloatType():
+            return False
+        case IntType(bits):
+            return bits == 8 or bits >= 64
+        case ArrayType(element, count):
+            return count > 0 and _may_hold_pointers(element) and (element != IntType(8) or count >= WORD)
+        case VectorType(element):
+            return _may_hold_pointers(element)
+        case StructType(fields) if fields is not None:
+            return any(_may_hold_pointers(f) and f != IntType(8) for f in fields)
+    return True

@@ -1,0 +1,435 @@
+"""Kinds on what clang makes of C and C++, with and without optimisation and debug info, and on hand-written IR."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from llgrad.analysis.kinds import ANY, CONFLICT, INTEGER, POINTER, UNKNOWN, Kinds, Layout, analyse, float_kind
+from llgrad.errors import KindError
+from llgrad.ir.parse import parse
+from llgrad.ir.types import DOUBLE, FLOAT, X86_FP80
+from llgrad.ir.values import Call, Function, Instruction, Load, Store
+
+F64, F32, F80 = float_kind(DOUBLE), float_kind(FLOAT), float_kind(X86_FP80)
+DEBUG = ("-O0 -g", "-O1 -g", "-O2 -g")
+TBAA = ("-O1", "-O2")
+ALL = ("-O0", *TBAA, *DEBUG)
+PLAIN = "-S -emit-llvm -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-discard-value-names"
+
+
+@functools.cache
+def ir(source: str, flags: str, language: str = "c") -> str:
+    clang = ["clang-22"] if shutil.which("clang-22") else [sys.executable, "-m", "ziglang", "cc"]
+    command = [*clang, "-x", language, *PLAIN.split(), *flags.split(), "-o", "-", "-"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def kinds_of(source: str, name: str, flags: str, language: str = "c") -> tuple[Kinds, Function]:
+    return from_ir(ir(source, flags, language), name)
+
+
+def from_ir(text: str, name: str) -> tuple[Kinds, Function]:
+    module = parse(text)
+    root = next(f for f in module.functions if f.name == name or (name in f.name and not f.is_declaration))
+    return analyse(module, root), root
+
+
+def copies(f: Function) -> list[Call]:
+    calls = [i for i in f.instructions() if isinstance(i, Call)]
+    return [i for i in calls if i.called_function is not None and "llvm.mem" in i.called_function.name]
+
+
+def integer_loads(f: Function) -> list[Instruction]:
+    return [i for i in f.instructions() if isinstance(i, Load) and str(i.type) == "i64"]
+
+
+def covers(layout: Layout, size: int) -> bool:
+    """Are the leaves in order and without gaps?"""
+    place = 0
+    for offset, _, length in layout.leaves:
+        if offset != place:
+            return False
+        place += length
+    return place == size
+
+
+MIXED = """
+#include <string.h>
+struct S { double x[3]; int n; float f; char tag; struct S *next; };
+void f(struct S *a, struct S *b) { memcpy(a, b, sizeof *a); a->x[1] += b->f * b->n; }
+void whole(struct S *a, int i, int j) { a[i] = a[j]; a[i].x[i] *= 2; }
+void variable(struct S *a, struct S *b, long n) { memcpy(a, b, n * sizeof *a); a[n].x[n] += b[n].x[0]; }
+"""
+STRUCT = {0: F64, 8: F64, 16: F64, 24: INTEGER, 28: F32, 32: INTEGER, 33: ANY, 40: POINTER}
+
+
+@pytest.mark.parametrize("flags", DEBUG)
+@pytest.mark.parametrize("name", ["f", "whole"])
+def test_struct_copy_from_debug_info(flags: str, name: str) -> None:
+    kinds, f = kinds_of(MIXED, name, flags)
+    assert copies(f)
+    for copy in copies(f):
+        layout = kinds.require(copy)
+        assert layout.at == STRUCT and covers(layout, 48)
+
+
+@pytest.mark.parametrize("flags", DEBUG)
+def test_copy_of_a_variable_number_of_structs(flags: str) -> None:
+    kinds, f = kinds_of(MIXED, "variable", flags)
+    layout = kinds.require(copies(f)[0])
+    assert layout.stride == 48 and layout.at == STRUCT and covers(layout, 48)
+
+
+@pytest.mark.parametrize("flags", ["-O0", *TBAA])
+def test_struct_copy_without_types_claims_nothing_it_cannot_know(flags: str) -> None:
+    """Walking `a->x[i]` says nothing of where the array ends."""
+    kinds, f = kinds_of(MIXED, "variable", flags)
+    at = kinds.access(copies(f)[0]).at
+    assert all(kind is not F64 for offset, kind in at.items() if offset >= 24)
+    with pytest.raises(KindError):
+        kinds.require(copies(f)[0])
+
+
+@pytest.mark.parametrize("flags", TBAA)
+def test_struct_copy_from_tbaa(flags: str) -> None:
+    source = "struct P { double d; int n; float *p; }; void f(struct P *a, struct P *b) { *a = *b; }"
+    kinds, f = kinds_of(source, "f", flags)
+    at = kinds.access(copies(f)[0]).at
+    assert (at[0], at[8], at[16]) == (F64, INTEGER, POINTER)
+
+
+COPY = """
+#include <string.h>
+void f(double *d, const double *s, int n) {
+  for (int i = 0; i < n; i++) { long t; memcpy(&t, s + i, 8); memcpy(d + i, &t, 8); }
+}
+void g(double *d, const double *s, int n) { f(d, s, n); d[0] *= s[n]; }
+"""
+
+
+@pytest.mark.parametrize("flags", DEBUG)
+@pytest.mark.parametrize("name", ["f", "g"])
+def test_double_copied_as_integer(flags: str, name: str) -> None:
+    kinds, f = kinds_of(COPY, name, flags)
+    accesses = [i for g in kinds.functions for i in [*copies(g), *integer_loads(g)]]
+    assert accesses
+    for i in accesses:
+        assert kinds.require(i).at == {0: F64}
+    for load in integer_loads(f):
+        assert kinds.value(load) == F64 and kinds.may_hold_float(load)
+
+
+def test_integer_copy_of_unknown_bytes_is_an_error_that_helps() -> None:
+    kinds, f = kinds_of(COPY, "f", "-O1 -gline-tables-only")
+    load = next(iter(integer_loads(f)))
+    assert kinds.value(load) is UNKNOWN and kinds.may_hold_float(load)
+    with pytest.raises(KindError) as e:
+        kinds.require(load)
+    text = str(e.value)
+    assert "unknown kind" in text and "-g" in text and "__enzyme_double" in text and ":4" in text
+
+
+@pytest.mark.parametrize("flags", ["-O0", *ALL])
+def test_variable_copy_of_an_array_that_is_walked(flags: str) -> None:
+    source = "#include <string.h>\nvoid f(double *d, const double *s, long n) { memcpy(d, s, n * 8); d[n] += s[n]; }"
+    kinds, f = kinds_of(source, "f", flags)
+    layout = kinds.require(copies(f)[0])
+    assert layout.stride == 8 and layout.at == {0: F64}
+
+
+UNION = """
+#include <string.h>
+union U { double d; long l; };
+void plain(union U *a, union U *b) { memcpy(a, b, sizeof *a); }
+double decided(union U *a, union U *b) { memcpy(a, b, sizeof *a); return b->d; }
+double both(union U *a, int w) { union U v; memcpy(&v, a, sizeof v); return w ? v.d : (double)(v.l * 3); }
+"""
+
+
+def test_unions() -> None:
+    for name, expected in {"plain": UNKNOWN, "decided": F64}.items():
+        kinds, f = kinds_of(UNION, name, "-O0 -g")
+        assert kinds.access(copies(f)[0]).at == {0: expected}
+    for flags in ("-O0 -g", "-O0"):
+        kinds, f = kinds_of(UNION, "both", flags)
+        assert kinds.access(copies(f)[0]).at == {0: CONFLICT}
+
+
+BITS = """
+#include <string.h>
+#include <stdint.h>
+void one(double *d, const double *x) { uint64_t b; memcpy(&b, x, 8); b ^= 1ull << 63; memcpy(d, &b, 8); }
+double two(const double *x) { uint64_t b; memcpy(&b, x, 8); b ^= 1ull << 63; double r; memcpy(&r, &b, 8); return r; }
+void many(double *d, const double *x, int n) {
+  for (int i = 0; i < n; i++) { uint64_t b; memcpy(&b, x + i, 8); b ^= 1ull << 63; memcpy(d + i, &b, 8); }
+  d[n] += x[n];
+}
+"""
+
+
+@pytest.mark.parametrize("name, flags", [("one", f) for f in DEBUG] + [(n, f) for n in ("two", "many") for f in ALL])
+def test_arithmetic_on_the_bits_of_a_float_is_never_an_integer(name: str, flags: str) -> None:
+    kinds, f = kinds_of(BITS, name, flags)
+    xors = [i for i in f.instructions() if i.opcode == "xor"]
+    for i in [*integer_loads(f), *xors]:
+        assert kinds.may_hold_float(i), i
+    for i in [*integer_loads(f), *copies(f)]:
+        assert kinds.access(i).may_hold_float, i
+
+
+@pytest.mark.parametrize("flags", ALL)
+def test_real_integers_are_integers(flags: str) -> None:
+    source = """#include <stdint.h>
+    double rng(uint64_t *s) { uint64_t x = *s; x ^= x << 13; x ^= x >> 7; x ^= x << 17; *s = x; return x * 0x1p-64; }
+    double f(uint64_t *s, double *a, int n) { double t = 0; for (int i = 0; i < n; i++) t += a[i] * rng(s); return t; }
+    """
+    kinds, f = kinds_of(source, "f", flags)
+    for g in kinds.functions:
+        for i in g.instructions():
+            if str(i.type) in ("i32", "i64"):
+                assert not kinds.may_hold_float(i), i
+
+
+def test_registers_of_mixed_bytes() -> None:
+    source = "struct M { int i; float f; }; float f(struct M m) { return m.i * m.f; }"
+    for flags in ALL:
+        kinds, f = kinds_of(source, "f", flags)
+        assert kinds.leaves(f.arguments[0]) == ((0, INTEGER), (4, F32))
+
+
+def test_pointers_to_pointers_and_lists() -> None:
+    source = """
+    struct L { struct L *next; double v; int k; };
+    void swap(double **a) { double *t = a[0]; a[0] = a[1]; a[1] = t; a[0][3] *= 2; }
+    void push(struct L **h, struct L *e) { struct L t = *e; t.next = *h; *e = t; *h = e; e->v *= t.k; }
+    """
+    for flags in DEBUG:
+        kinds, f = kinds_of(source, "swap", flags)
+        assert kinds.memory(f.arguments[0], 16).at == {0: POINTER, 8: POINTER}
+        if flags != "-O0 -g":
+            assert kinds.memory(first_load(f), None) == Layout(8, ((0, F64, 8),))
+        kinds, f = kinds_of(source, "push", flags)
+        expected = {0: POINTER, 8: F64, 16: INTEGER, 20: ANY}
+        assert kinds.memory(f.arguments[1], 24).at == expected
+        for copy in copies(f):
+            assert kinds.require(copy).at == expected
+
+
+@pytest.mark.parametrize("flags", DEBUG)
+def test_arrays_of_two_dimensions_and_complex(flags: str) -> None:
+    source = """#include <string.h>
+    #include <complex.h>
+    double m(double a[4][5], int i) { double t[4][5]; memcpy(t, a, sizeof t); return t[i][1] + t[1][i]; }
+    void z(double complex *a, double complex *b, long n) { memcpy(a, b, n * sizeof *a); }
+    void l(long double *a, long double *b) { memcpy(a, b, 2 * sizeof *a); }
+    """
+    kinds, f = kinds_of(source, "m", flags)
+    assert kinds.require(copies(f)[0]).at == {8 * n: F64 for n in range(20)}
+    kinds, f = kinds_of(source, "z", flags)
+    assert kinds.require(copies(f)[0]) == Layout(16, ((0, F64, 8), (8, F64, 8)))
+    kinds, f = kinds_of(source, "l", flags)
+    assert kinds.require(copies(f)[0]).at == {0: F80, 10: ANY, 16: F80, 26: ANY}
+
+
+@pytest.mark.parametrize("flags", DEBUG)
+def test_flexible_array_after_a_header(flags: str) -> None:
+    source = """#include <string.h>
+    struct V { int n; double d[]; };
+    void f(struct V *v, double *o) { memcpy(o, v->d, v->n * sizeof *o); memcpy(v->d + 1, o, 24); }
+    """
+    kinds, f = kinds_of(source, "f", flags)
+    assert kinds.memory(f.arguments[0], 24).at == {0: INTEGER, 4: ANY, 8: F64, 16: F64}
+    for copy in copies(f):
+        assert set(kinds.require(copy).at.values()) == {F64}
+
+
+def test_callbacks_and_context_pointers() -> None:
+    source = """#include <string.h>
+    static double cb(void *p, double x) { double q[2]; memcpy(q, p, 16); return q[0] * x + q[1]; }
+    __attribute__((noinline)) static double call(double (*f)(void *, double), void *p, double x) { return f(p, x); }
+    double f(double *p, double x) { return call(cb, p, x); }
+    """
+    for flags in ("-O0 -g", "-O1 -g"):
+        kinds, f = kinds_of(source, "f", flags)
+        found = [c for g in kinds.functions for c in copies(g)]
+        for copy in found:
+            assert kinds.require(copy).at == {0: F64, 8: F64}
+        assert {g.name for g in kinds.functions} >= {"f"} and (flags != "-O0 -g" or found)
+
+
+def test_callers_do_not_see_each_other() -> None:
+    source = """#include <string.h>
+    void use(void *);
+    __attribute__((noinline)) void look(const void *s) { char d[64]; memcpy(d, s, 64); use(d); }
+    double f(double *a, long *i, int n) {
+      look(a); look(i);
+      double t = 0; for (int k = 0; k < n; k++) t += a[k] * i[k]; return t; }
+    """
+    kinds, f = kinds_of(source, "f", "-O1 -g")
+    assert kinds.memory(f.arguments[0], None).at == {0: F64} and kinds.memory(f.arguments[1], None).at == {0: INTEGER}
+    inner = next(c for g in kinds.functions for c in copies(g))
+    assert kinds.access(inner).at[0] is CONFLICT
+    with pytest.raises(KindError, match="both as a float"):
+        kinds.require(inner)
+
+
+def test_work_array_in_two_parts() -> None:
+    """Kinds belong to pointers: one block holds doubles first and integers after them."""
+    source = """double f(double *w, int n) { long *iw = (long *)(w + n); double s = 0;
+      for (int i = 0; i < n; i++) { s += w[i] * iw[i]; iw[i] += 1; } return s; }"""
+    kinds, f = kinds_of(source, "f", "-O1")
+    for i in f.instructions():
+        if isinstance(i, (Load, Store)) and "double" not in str(i.operands[0].type) + str(i.type):
+            assert kinds.access(i).at == {0: INTEGER}
+        if isinstance(i, Load) and str(i.type) == "double":
+            assert kinds.access(i).at == {0: F64}
+    assert not kinds.memory(f.arguments[0], None).is_known
+
+
+VECTOR = """
+#include <vector>
+#include <algorithm>
+struct Q { double x; int n; };
+double f(int n, double x) {
+  std::vector<double> v(n, x); v.push_back(x); std::vector<double> w = v; w.insert(w.begin(), x);
+  std::vector<Q> q(n, Q{x, n}); q.push_back(q[0]); std::vector<Q> r = q;
+  double s = 0; for (double y : w) s += y * y; for (auto &e : r) s += e.x * e.n; return s;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", ["-O1 -g", "-O2 -g"])
+def test_vectors_of_cpp(flags: str) -> None:
+    kinds, _ = kinds_of(VECTOR, "_Z1fid", flags, "c++")
+    seen = 0
+    for g in kinds.functions:
+        for i in g.instructions():
+            if isinstance(i, (Load, Store)) or i in copies(g):
+                layout = kinds.access(i)
+                assert layout.is_known, (i, str(layout))
+                seen += 1
+    assert seen > 20
+
+
+# --- hand-written IR -------------------------------------------------------------------------------------------------
+
+HEAD = 'target datalayout = "e-m:e-i64:64-i128:128-f80:128-n8:16:32:64-S128"\ntarget triple = "x86_64-pc-linux-gnu"\n'
+
+
+def first_load(f: Function) -> Load:
+    return next(i for i in f.instructions() if isinstance(i, Load))
+
+
+def test_increasing_pointers_get_a_period() -> None:
+    text = HEAD + """
+define double @f(ptr %p, ptr %end) {
+entry:
+  br label %loop
+loop:
+  %q = phi ptr [ %p, %entry ], [ %next, %loop ]
+  %s = phi double [ 0.0, %entry ], [ %t, %loop ]
+  %x = load double, ptr %q
+  %far = getelementptr i8, ptr %q, i64 8
+  %bits = load i64, ptr %far
+  %next = getelementptr i8, ptr %q, i64 16
+  %y = bitcast i64 %bits to double
+  %t = fadd double %x, %y
+  %done = icmp eq ptr %next, %end
+  br i1 %done, label %exit, label %loop
+exit:
+  ret double %t
+}
+"""
+    kinds, f = from_ir(text, "f")
+    assert kinds.memory(f.blocks[1].instructions[0], None) == Layout(16, ((0, F64, 8), (8, F64, 8)))
+
+
+def test_two_formats_at_one_byte_conflict() -> None:
+    text = HEAD + """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define double @f(ptr %p, ptr %q) {
+  %x = load double, ptr %p
+  %y = load float, ptr %p
+  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 8, i1 false)
+  ret double %x
+}
+define double @g(ptr %p, ptr %q) {
+  %x = load double, ptr %p
+  %r = getelementptr i8, ptr %p, i64 4
+  %y = load i32, ptr %r
+  %z = bitcast i32 %y to float
+  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 8, i1 false)
+  ret double %x
+}
+define double @h(ptr %p, ptr %q) {
+  %x = load double, ptr %p
+  %y = load ptr, ptr %p
+  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 8, i1 false)
+  ret double %x
+}
+define double @half(ptr %p, ptr %q) {
+  %x = load double, ptr %p
+  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %p, i64 4, i1 false)
+  ret double %x
+}
+"""
+    for name in ("f", "g", "h", "half"):
+        kinds, f = from_ir(text, name)
+        assert CONFLICT in kinds.access(copies(f)[0]).at.values(), name
+
+
+def test_zero_and_undef_fit_anything() -> None:
+    text = HEAD + """
+define i64 @f(i1 %c, ptr %p) {
+  %x = load i64, ptr %p
+  %d = load double, ptr %p
+  %s = select i1 %c, i64 %x, i64 0
+  store i64 %s, ptr %p
+  store i64 0, ptr %p
+  ret i64 %s
+}
+"""
+    kinds, f = from_ir(text, "f")
+    assert kinds.value(next(i for i in f.instructions() if i.opcode == "select")) == F64
+    stores = [i for i in f.instructions() if isinstance(i, Store)]
+    assert [kinds.access(s).at for s in stores] == [{0: F64}, {0: F64}]
+    assert kinds.value(stores[1].value) is ANY
+
+
+def test_integers_assembled_from_floats() -> None:
+    text = HEAD + """
+define void @f(float %a, i32 %n, ptr %p) {
+  %b = bitcast float %a to i32
+  %z = zext i32 %b to i64
+  %h = shl i64 %z, 32
+  %m = mul i32 %n, 3
+  %l = zext i32 %m to i64
+  %o = or disjoint i64 %h, %l
+  store i64 %o, ptr %p
+  ret void
+}
+"""
+    kinds, f = from_ir(text, "f")
+    store = next(i for i in f.instructions() if isinstance(i, Store))
+    assert kinds.require(store).at == {0: INTEGER, 4: F32}
+
+
+def test_overlapping_moves_end() -> None:
+    text = HEAD + """
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+define void @f(ptr %p, i64 %n) {
+  %q = getelementptr i8, ptr %p, i64 24
+  call void @llvm.memmove.p0.p0.i64(ptr %q, ptr %p, i64 %n, i1 false)
+  %x = load double, ptr %p
+  ret void
+}
+"""
+    kinds, f = from_ir(text, "f")
+    assert kinds.memory(f.arguments[0], 8).at == {0: F64}

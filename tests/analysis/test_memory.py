@@ -1,0 +1,538 @@
+"""Points-to sets, accesses, aliasing and what is overwritten, on compiled programs and on assembly."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from compiled import c, ll, loads, named, pointees, short
+
+from llgrad.analysis.memory import UNKNOWN, Memory, MemoryObject, analyse
+from llgrad.ir.module import Module
+from llgrad.ir.values import Call, Function, Instruction
+
+
+def of(module: Module, root: str, **options: bool) -> tuple[Memory, Function]:
+    function = module.function(root)
+    return analyse(module, function, **options), function
+
+
+def calls(function: Function, name: str) -> list[Call]:
+    found = [i for i in function.instructions() if isinstance(i, Call)]
+    return [i for i in found if i.called_function is not None and i.called_function.name.startswith(name)]
+
+
+# --- points-to
+
+
+LIST = """
+    struct node { struct node *next; double v; };
+    double sum(struct node *n) { double s = 0; for (; n; n = n->next) s += n->v * n->v; return s; }
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "1", "2"])
+def test_a_list_in_an_argument_is_its_contents(level: str) -> None:
+    memory, f = of(c(LIST, level), "sum")
+    element = [i for i in loads(f, "double") if memory.reads(i)[0].objects != memory.points_to(f.entry.instructions[0])]
+    assert any(short(memory.reads(i)[0].objects) >= {"argument n", "contents n"} for i in element)
+
+
+FIELDS = """
+    struct pair { double *a; double *b; };
+    double __attribute__((noinline)) use(struct pair *p) { return p->a[0] * p->b[1]; }
+    double f(double *x, double *y) { struct pair p = {x, y}; return use(&p); }
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "1", "2"])
+def test_fields_of_a_struct_are_told_apart_across_calls(level: str) -> None:
+    module = c(FIELDS, level)
+    memory, _ = of(module, "f")
+    found = [pointees(memory, i) for i in module.function("use").instructions() if str(i.type) == "ptr"]
+    assert {"argument x"} in found and {"argument y"} in found
+    assert {"argument x", "argument y"} not in found
+
+
+def test_a_swap_through_double_pointers() -> None:
+    memory, f = of(c("""
+        double f(double **p, double **q, int n) {
+            for (int i = 0; i < n; i++) { double *t = *p; *p = *q; *q = t; **p += **q; }
+            return **p;
+        }"""), "f")
+    for i in loads(f, "ptr"):
+        assert pointees(memory, i) == {"contents p", "contents q"}
+
+
+def test_what_is_stored_through_one_argument_is_found_through_another() -> None:
+    source = "double f(double **p, double **q, double *x) { *p = x; return **q; }"
+    memory, f = of(c(source), "f")
+    (loaded,) = loads(f, "ptr")
+    assert pointees(memory, loaded) == {"contents q", "argument x"}
+    apart, f = of(c(source.replace("**p, double **q", "**restrict p, double **restrict q")), "f")
+    (loaded,) = loads(f, "ptr")
+    assert pointees(apart, loaded) == {"contents q"}
+
+
+def test_constant_arguments_are_not_found_to_hold_what_is_stored_elsewhere() -> None:
+    module = c("double f(double **p, double **q, double *x) { *p = x; return **q; }")
+    f = module.function("f")
+    memory = analyse(module, f, constant_arguments={1})
+    assert pointees(memory, loads(f, "ptr")[0]) == {"contents q"}
+
+
+@pytest.mark.parametrize("level", ["0", "1"])
+def test_memcpy_of_a_struct_copies_its_pointers(level: str) -> None:
+    module = c("""
+        struct s { long n; double *a; double *b; char rest[40]; };
+        void keep(struct s *, struct s *);
+        double f(struct s *p, double *x) {
+            struct s one = *p, two; one.b = x; __builtin_memcpy(&two, &one, sizeof two);
+            double *volatile b = two.b; double *volatile a = two.a;
+            return a[0] + b[0];
+        }""", level)
+    memory, f = of(module, "f")
+    found = [pointees(memory, i) for i in loads(f, "ptr")]
+    assert {"contents p"} in found
+    assert any("argument x" in s for s in found)
+
+
+def test_pointers_travel_as_integers_vectors_and_aggregates() -> None:
+    memory, f = of(ll("""
+        define double @f(ptr %x, ptr %y, i1 %c, ptr %where) {
+          %xi = ptrtoint ptr %x to i64
+          %odd = or i64 %xi, 1
+          %even = and i64 %odd, -2
+          %back = inttoptr i64 %even to ptr
+          %slot = alloca [2 x ptr]
+          %v0 = insertelement <2 x ptr> poison, ptr %x, i64 0
+          %v = insertelement <2 x ptr> %v0, ptr %y, i64 1
+          store <2 x ptr> %v, ptr %slot
+          %second = getelementptr i8, ptr %slot, i64 8
+          %bits = load i64, ptr %second
+          %fromload = inttoptr i64 %bits to ptr
+          %a0 = insertvalue { ptr, double, ptr } poison, ptr %x, 0
+          %a = insertvalue { ptr, double, ptr } %a0, ptr %y, 2
+          %last = extractvalue { ptr, double, ptr } %a, 2
+          %nowhere = inttoptr i64 4096 to ptr
+          %n = load double, ptr %nowhere
+          ret double %n
+        }"""), "f")
+    assert pointees(memory, named(f, "back")) == {"argument x"}
+    assert pointees(memory, named(f, "fromload")) == {"argument x", "argument y"}
+    assert pointees(memory, named(f, "last")) == {"argument y"}
+    assert pointees(memory, named(f, "nowhere")) == {"unknown"}
+    assert memory.reads(named(f, "n"))[0].objects == {UNKNOWN}
+
+
+def test_bytes_copied_one_by_one() -> None:
+    memory, f = of(ll("""
+        define ptr @f(ptr %x, i64 %n) {
+        entry:
+          %a = alloca ptr
+          %b = alloca ptr
+          store ptr %x, ptr %a
+          br label %loop
+        loop:
+          %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+          %s = getelementptr i8, ptr %a, i64 %i
+          %d = getelementptr i8, ptr %b, i64 %i
+          %byte = load i8, ptr %s
+          store i8 %byte, ptr %d
+          %j = add i64 %i, 1
+          %c = icmp eq i64 %j, 8
+          br i1 %c, label %end, label %loop
+        end:
+          %p = load ptr, ptr %b
+          ret ptr %p
+        }"""), "f")
+    assert pointees(memory, named(f, "p")) == {"argument x"}
+
+
+def test_pointer_increments_come_to_an_end() -> None:
+    memory, f = of(ll("""
+        define ptr @f(ptr %x) {
+        entry:
+          br label %loop
+        loop:
+          %p = phi ptr [ %x, %entry ], [ %q, %loop ]
+          %q = getelementptr i8, ptr %p, i64 8
+          %v = load double, ptr %p
+          %c = fcmp oeq double %v, 0.0
+          br i1 %c, label %end, label %loop
+        end:
+          ret ptr %p
+        }"""), "f")
+    assert None in {at for _, at in memory.places(named(f, "p"))}
+
+
+CALLBACKS = """
+    typedef double (*fn)(double *);
+    static double one(double *p) { return p[0]; }
+    static double two(double *p) { return p[1] * p[1]; }
+    static double other(long n, double *p) { return p[n]; }
+    double __attribute__((noinline)) apply(fn f, double *x) { return f(x); }
+    double f(int c, double *x) { return apply(c ? one : two, x); }
+    double g(fn f, double *x) { return f(x); }
+    double (*keep)(long, double *) = other;
+"""
+
+
+def test_callbacks_inside_the_program() -> None:
+    module = c(CALLBACKS)
+    memory, _ = of(module, "f")
+    (call,) = [i for i in module.function("apply").instructions() if isinstance(i, Call)]
+    callees = memory.functions_called(call)
+    assert {f.name for f in callees.functions} == {"one", "two"} and not callees.may_be_unknown
+    assert short(memory.points_to(module.function("two").arguments[0])) == {"argument x"}
+
+
+def test_a_callback_of_the_caller_may_be_any_of_that_type() -> None:
+    module = c(CALLBACKS)
+    memory, f = of(module, "g")
+    (call,) = [i for i in f.instructions() if isinstance(i, Call)]
+    callees = memory.functions_called(call)
+    assert callees.may_be_unknown
+    assert {f.name for f in callees.functions} == {"one", "two"}
+    assert memory.writes(call)[-1].objects >= {UNKNOWN}
+
+
+def test_code_that_is_not_known_calls_back() -> None:
+    module = c("""
+        void each(void *, void (*)(double *, void *), void *);
+        static double *seen;
+        static void visit(double *p, void *q) { seen = p; *(double **)q = p; }
+        double f(double *x, double *y) { double *z = 0; each(x, visit, &z); return *z + *y + *seen; }
+    """)
+    memory, _ = of(module, "f")
+    p = module.function("visit").arguments[0]
+    assert "argument x" in short(memory.points_to(p)) and UNKNOWN in memory.points_to(p)
+    assert "argument y" not in short(memory.points_to(p))
+    assert memory.called_back(module.function("visit"))
+
+
+def test_globals_hold_their_initializers_and_what_was_stored_before() -> None:
+    memory, f = of(c("""
+        static const double table[2] = {1, 2}; static double spare[2];
+        static const double *const fixed[2] = {table, spare}; double *open = spare;
+        double f(int i) { return fixed[i][1] + open[0]; }
+    """), "f")
+    found = {frozenset(pointees(memory, i)) for i in loads(f, "ptr")}
+    assert found == {frozenset({"global table", "global spare"}), frozenset({"global spare", "contents open"})}
+
+
+def test_heap_sites_and_realloc() -> None:
+    memory, f = of(c("""
+        #include <stdlib.h>
+        double f(int n, double *x) {
+            double **rows = malloc(n * sizeof *rows); double *row = calloc(n, 8);
+            rows[0] = row; rows = realloc(rows, 2 * n * sizeof *rows); rows[1] = x;
+            double s = rows[0][n] + rows[1][n]; free(row); free(rows); return s;
+        }""", "1"), "f")
+    (moved,) = calls(f, "realloc")
+    (old,), (fresh,) = calls(f, "malloc"), calls(f, "calloc")
+    (heap,) = memory.points_to(moved)
+    assert heap == MemoryObject("heap", moved, f)
+    assert short(memory.contents(heap)) >= {f"heap {fresh.name}"}
+    assert {o for a in memory.frees(moved) for o in a.objects} == memory.points_to(old)
+    assert memory.is_local(heap) and not memory.never_written(heap)
+
+
+def test_code_that_is_not_known_keeps_what_it_is_given() -> None:
+    memory, f = of(ll("""
+        declare ptr @exchange(ptr)
+        declare double @look(ptr captures(none)) memory(argmem: read)
+        declare void @tell()
+        define double @f(ptr %x, ptr %y) {
+          %kept = alloca ptr
+          %own = alloca double
+          store ptr %own, ptr %kept
+          %got = call ptr @exchange(ptr %kept)
+          %seen = call double @look(ptr %y)
+          call void @tell()
+          %again = load ptr, ptr %kept
+          %v = load double, ptr %again
+          ret double %v
+        }"""), "f")
+    assert pointees(memory, named(f, "got")) >= {"unknown", "stack kept", "stack own"}
+    assert pointees(memory, named(f, "again")) >= {"unknown", "stack own"}
+    assert not memory.writes(named(f, "seen"))
+    assert short(memory.reads(named(f, "seen"))[0].objects) == {"argument y", "contents y"}
+    (tell,) = calls(f, "tell")
+    (own,) = memory.points_to(named(f, "own"))
+    assert memory.escapes(own)
+    assert any(memory.may_alias(w, memory.reads(named(f, "v"))[0]) for w in memory.writes(tell))
+
+
+def test_callees_of_no_known_origin_are_unknown_code() -> None:
+    memory, f = of(ll("""
+        @_ZTV5Thing = external constant { [4 x ptr] }
+        define double @f(ptr %x) {
+          %slot = getelementptr i8, ptr @_ZTV5Thing, i64 16
+          %method = load ptr, ptr %slot
+          %own = alloca ptr
+          store ptr null, ptr %own
+          call void %method(ptr %own)
+          %p = load ptr, ptr %own
+          %v = load double, ptr %p
+          ret double %v
+        }"""), "f")
+    assert pointees(memory, named(f, "p")) == {"unknown", "stack own"}
+
+
+# --- aliasing
+
+
+def alias(memory: Memory, f: Function, a: str, b: str) -> bool:
+    return memory.may_alias(memory.reads(named(f, a))[0], memory.reads(named(f, b))[0])
+
+
+TWO = """
+    @g = global double 0.0
+    @k = constant double 1.0
+    declare noalias ptr @malloc(i64)
+    define double @f(ptr %x, ptr noalias %y, ptr %z, i64 %i) {
+      %s = alloca double
+      %h = call ptr @malloc(i64 16)
+      %x1 = getelementptr double, ptr %x, i64 1
+      %xi = getelementptr double, ptr %x, i64 %i
+      %xi1 = getelementptr double, ptr %xi, i64 1
+      %zp = load ptr, ptr %z
+      %lx = load double, ptr %x
+      %lx1 = load double, ptr %x1
+      %lx4 = load float, ptr %x1
+      %lxi = load double, ptr %xi
+      %lxi1 = load double, ptr %xi1
+      %ly = load double, ptr %y
+      %lz = load double, ptr %z
+      %lzp = load double, ptr %zp
+      %ls = load double, ptr %s
+      %lh = load double, ptr %h
+      %lg = load double, ptr @g
+      %over = getelementptr i8, ptr %x, i64 4
+      %lo = load double, ptr %over
+      ret double %lx
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("lx", "lx", True), ("lx", "lx1", False), ("lx", "lo", True), ("lx1", "lo", True), ("lx1", "lx4", True),
+        ("lx", "lxi", True), ("lxi", "lxi1", False), ("lx", "ly", False), ("lx", "lz", True), ("lx", "lzp", True),
+        ("ly", "lzp", False), ("ls", "lx", False), ("ls", "lzp", False), ("lh", "lx", False), ("ls", "lh", False),
+        ("lg", "lx", True), ("lg", "ls", False), ("lz", "lzp", True), ("lg", "lzp", True),
+    ],
+)  # fmt: skip
+def test_aliasing(a: str, b: str, expected: bool) -> None:
+    memory, f = of(ll(TWO), "f")
+    assert alias(memory, f, a, b) is expected
+    assert alias(memory, f, b, a) is expected
+
+
+def test_distinct_arguments_are_taken_at_their_word() -> None:
+    memory, f = of(ll(TWO), "f", distinct_arguments=True)
+    assert not alias(memory, f, "lx", "lz")
+    assert alias(memory, f, "lx", "lzp")
+
+
+def test_types_tell_apart_what_pointers_do_not() -> None:
+    memory, f = of(c("""
+        struct a { int n; double v; }; struct b { double v; int n; };
+        double f(struct a *p, struct b *q, char *r, float *s, double *t) {
+            double x = p->v; q->n = 1; *r = 2; *s = 3; *t = 4; q->v = 5; p->n = 6; return x + q->n; }"""), "f")
+    (read,) = (memory.reads(i)[0] for i in loads(f, "double"))
+    hits = [str(memory.writes(i)[0].tbaa) for i in f.instructions() if memory.writes(i)
+            and memory.may_alias(read, memory.writes(i)[0])]  # fmt: skip
+    assert len(hits) == 2
+    assert any("char" in h for h in hits) and "double+0:double" in hits
+
+
+# --- what is overwritten
+
+
+def overwritten(memory: Memory, reader: Instruction, **how: bool) -> bool:
+    return memory.overwritten_after(reader, **how)
+
+
+def test_writes_before_and_after_and_around_the_back_edge() -> None:
+    memory, f = of(ll("""
+        define double @f(ptr %x, ptr noalias %y, i64 %n) {
+        entry:
+          %first = load double, ptr %y
+          store double 1.0, ptr %y
+          %second = load double, ptr %y
+          br label %loop
+        loop:
+          %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+          %p = getelementptr double, ptr %x, i64 %i
+          %v = load double, ptr %p
+          %w = load double, ptr %y
+          %u = fmul double %v, %w
+          store double %u, ptr %p
+          %j = add i64 %i, 1
+          %c = icmp eq i64 %j, %n
+          br i1 %c, label %end, label %loop
+        end:
+          %last = load double, ptr %x
+          ret double %last
+        }"""), "f")
+    expected = {"first": True, "second": False, "v": True, "w": False, "last": False}
+    assert {name: overwritten(memory, named(f, name)) for name in expected} == expected
+    assert overwritten(memory, named(f, "last"), returns_to=True)
+
+
+def test_shifted_reads_in_a_loop_are_overwritten() -> None:
+    memory, f = of(c("""void f(double *x, int n) { for (int i = 1; i < n; i++) x[i] = x[i - 1] * x[i - 1]; }"""), "f")
+    assert all(overwritten(memory, i) for i in loads(f, "double"))
+
+
+def test_reading_one_array_and_writing_another() -> None:
+    source = "void f(double *{0}x, double *{0}y, int n) {{ for (int i = 0; i < n; i++) y[i] = x[i] * x[i]; }}"
+    for word, expected in (("", True), ("restrict ", False)):
+        memory, f = of(c(source.format(word)), "f")
+        assert overwritten(memory, loads(f, "double")[0]) is expected
+    memory, f = of(c(source.format("")), "f", distinct_arguments=True)
+    assert not overwritten(memory, loads(f, "double")[0])
+
+
+CALLEE = """
+    static double buffer[4];
+    double __attribute__((noinline)) get(double *p, const double *q) { return p[0] * q[0]; }
+    void __attribute__((noinline)) set(double *p) { p[0] = 2; }
+    double f(double *restrict x, double *restrict y) { %s }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("double r = get(x, y); set(y); return r;", [False, True]),
+        ("set(y); return get(x, y);", [False, False]),
+        ("double r = get(x, y); set(x); return r;", [True, False]),
+        ("double r = 0; for (int i = 0; i < 9; i++) { set(x); r += get(x, y); } return r;", [True, False]),
+        ("double s[1] = {x[0]}; double r = get(s, y); return r;", [True, False]),  # the lifetime of s ends
+    ],
+)
+def test_callers_overwrite_what_callees_read(body: str, expected: list[bool]) -> None:
+    module = c(CALLEE % body)
+    memory, _ = of(module, "f")
+    assert [overwritten(memory, i) for i in loads(module.function("get"), "double")] == expected
+
+
+def test_frames_of_callees_are_gone() -> None:
+    memory, _ = of(ll(FRAME), "f")
+    module = memory.module
+    assert overwritten(memory, named(module.function("g"), "v"))
+    alone, g = of(ll(FRAME), "g")
+    assert not overwritten(alone, named(g, "v"))
+    assert overwritten(alone, named(g, "v"), returns_to=True)
+
+
+FRAME = """
+    define double @g(double %x) {
+      %s = alloca double
+      store double %x, ptr %s
+      %v = load double, ptr %s
+      ret double %v
+    }
+    define double @f(double %x) {
+      %r = call double @g(double %x)
+      ret double %r
+    }
+"""
+
+
+def test_frees_lifetimes_and_volatile_loads() -> None:
+    memory, f = of(ll("""
+        declare noalias ptr @malloc(i64)
+        declare void @free(ptr)
+        declare void @llvm.lifetime.end.p0(ptr)
+        define double @f(ptr %x) {
+          %s = alloca double
+          %h = call ptr @malloc(i64 16)
+          %vs = load double, ptr %s
+          %vh = load double, ptr %h
+          %vx = load double, ptr %x
+          %vv = load volatile double, ptr %x
+          call void @llvm.lifetime.end.p0(ptr %s)
+          call void @free(ptr %h)
+          ret double %vx
+        }"""), "f")
+    assert {n: overwritten(memory, named(f, n)) for n in ("vs", "vh", "vx", "vv")} == {
+        "vs": True, "vh": True, "vx": False, "vv": True}  # fmt: skip
+    assert not any(overwritten(memory, named(f, n), frees=False) for n in ("vs", "vh"))
+
+
+def test_known_functions_overwrite_nothing_that_matters() -> None:
+    memory, f = of(c("""
+        #include <stdio.h>
+        #include <math.h>
+        #include <string.h>
+        double f(double *x, double *y) {
+            double v = x[0], e = exp(v); printf("%g\\n", v); int k; double m = frexp(e, &k); memset(y, 0, 8);
+            return m + v; }"""), "f")
+    first, *_ = loads(f, "double")
+    assert overwritten(memory, first)  # y may be x
+    apart, f = of(memory.module, "f", distinct_arguments=True)
+    assert not overwritten(apart, loads(f, "double")[0])
+
+
+def test_constant_globals_and_never_written_ones() -> None:
+    memory, f = of(c("""
+        double opaque(double); static const double k[2] = {1, 2}; double g[2];
+        double f(int i) { double v = k[i] + g[i]; return v + opaque(v); }"""), "f")
+    results = {memory.reads(i)[0].objects: overwritten(memory, i) for i in loads(f, "double")}
+    assert {next(iter(short(o))): v for o, v in results.items()} == {"global k": False, "global g": True}
+    written = {o.site.name: memory.never_written(o) for o in memory.objects if o.kind == "global"}
+    assert written == {"k": True, "g": False}
+
+
+def test_returned_and_stored_memory_escapes() -> None:
+    memory, f = of(c("""
+        #include <stdlib.h>
+        double *f(double **p) {
+            double *a = malloc(8), *b = malloc(8), *c = malloc(16); c[0] = 1; c[1] = 2;
+            *p = b; *a = c[rand() % 2]; free(c); return a; }"""), "f")
+    escapes = sorted(memory.escapes(o) for o in memory.objects if o.kind == "heap")
+    assert escapes == [False, True, True]
+
+
+def test_printing_names_what_there_is() -> None:
+    memory, _ = of(ll(TWO), "f")
+    assert "argument %x of @f (escapes) -> {contents %x of @f}" in str(memory)
+
+
+# --- size
+
+
+def chain(functions: int, statements: int = 20) -> str:
+    """A program of `functions` that call each other, with loops, structs and pointers."""
+    text = ["struct s { double *a; double *b; struct s *next; int n; };"]
+    for k in range(functions):
+        call = f"t += f{k - 1}(p->next, x + 1, y);" if k else ""
+        body = "\n".join(
+            f"for (int i = 0; i < p->n; i++) {{ p->a[i + {j}] += x[i] * p->b[i] + t; y[{j}] = p->a[i]; }}"
+            for j in range(statements)
+        )
+        text.append(
+            f"double __attribute__((noinline)) f{k}(struct s *p, double *x, double *y) {{ double t = 0; double w[8];"
+            f"w[0] = x[0]; struct s q = *p; q.a = w; {call} {body} return t + q.a[p->n]; }}"
+        )
+    return "\n".join(text)
+
+
+def test_time_grows_with_size_not_its_square() -> None:
+    times = []
+    for functions in (8, 32):
+        module = c(chain(functions))
+        root = module.function(f"f{functions - 1}")
+        list(root.instructions())
+        start = time.perf_counter()
+        memory = analyse(module, root)
+        readers = [i for f in memory.functions for i in f.instructions() if memory.reads(i)]
+        for i in readers:
+            memory.overwritten_after(i)
+        times.append(time.perf_counter() - start)
+    assert times[1] < 12 * times[0] + 1
