@@ -1,0 +1,98 @@
+"""A module: its globals by name, in order, and what the writer must give back unchanged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llgrad.errors import Span
+from llgrad.ir.types import SIMPLE_TYPES, DataLayout, StructType, Type
+from llgrad.ir.values import (
+    Alias,
+    Attribute,
+    Function,
+    GlobalValue,
+    GlobalVariable,
+    Instruction,
+    MDNode,
+    MDRef,
+    MDString,
+)
+
+
+class Module:
+    """Globals are found by name; bodies and metadata nodes are parsed when first asked for."""
+
+    def __init__(self) -> None:
+        self.source_filename = ""
+        self.triple = ""
+        self.layout = DataLayout()
+        self.asm: list[str] = []  # module-level inline assembly, a line each
+        self.types: dict[str, StructType] = {}  # named structs, with the %
+        self.type_cache: dict[str, Type] = dict(SIMPLE_TYPES)  # types that are one token, for the parser
+        self.raw_types: dict[str, str] = {}  # named structs as text, for the parser
+        self.comdats: list[str] = []  # whole lines
+        self.globals: dict[str, GlobalValue] = {}  # variables, aliases and functions, in order
+        self.attribute_groups: dict[int, tuple[Attribute, ...]] = {}
+        self.named_metadata: dict[str, str] = {}  # name -> text after the "="
+        self.raw_metadata: dict[int, str] = {}  # id -> text after the "="
+        self.nodes: dict[int, MDNode] = {}  # parsed so far
+        self.node_parser: Any = None  # set by ir.parse: (module, id) -> MDNode
+        self._next_node = 0
+        self.use_list_orders: list[str] = []
+
+    @property
+    def functions(self) -> list[Function]:
+        return [g for g in self.globals.values() if isinstance(g, Function)]
+
+    @property
+    def variables(self) -> list[GlobalVariable]:
+        return [g for g in self.globals.values() if isinstance(g, GlobalVariable)]
+
+    def function(self, name: str) -> Function:
+        """The function of that name, through aliases; KeyError where there is none."""
+        g: Any = self.globals[name]
+        while isinstance(g, Alias):
+            g = g.aliasee
+        if not isinstance(g, Function):
+            raise KeyError(name)
+        return g
+
+    def add(self, value: GlobalValue) -> GlobalValue:
+        """Enter a global under its name, which must be new."""
+        if value.name in self.globals:
+            raise KeyError(f"@{value.name} exists already")
+        value.module = self
+        self.globals[value.name] = value
+        return value
+
+    def node(self, ref: MDRef | int) -> MDNode:
+        """The metadata node behind a reference, parsed once."""
+        i = ref if isinstance(ref, int) else ref.id
+        if i not in self.nodes:
+            self.nodes[i] = self.node_parser(self, i)
+        return self.nodes[i]
+
+    def add_metadata(self, text: str) -> MDRef:
+        """Enter a new node (`distinct !{!1, i32 2}`, `!DILocation(…)`) and return its reference."""
+        if not self._next_node:
+            self._next_node = 1 + max(max(self.raw_metadata, default=-1), max(self.nodes, default=-1))
+        while self._next_node in self.raw_metadata or self._next_node in self.nodes:
+            self._next_node += 1
+        self.raw_metadata[self._next_node] = text
+        return MDRef(self._next_node)
+
+    def span(self, instruction: Instruction) -> Span | None:
+        """Where the source has this instruction (`!dbg`), or None."""
+        ref = instruction.metadata.get("dbg")
+        if ref is None or ref.id < 0:
+            return None
+        location = self.node(ref)
+        scope = location.fields.get("scope")
+        while isinstance(scope, MDRef):
+            node = self.node(scope)
+            if isinstance(node.fields.get("file"), MDRef):
+                name = self.node(node.fields["file"]).fields.get("filename")
+                text = name.text if isinstance(name, MDString) else str(name)
+                return Span(text, int(location.fields.get("line") or 0), int(location.fields.get("column") or 0))
+            scope = node.fields.get("scope")
+        return None

@@ -1,0 +1,210 @@
+"""LLVM's types as frozen values, compared by value (LangRef: Type System).
+
+Pointers are opaque, so no type is recursive: a named struct carries its body and compares by name and body.
+`str(type)` is LLVM assembly. Sizes and alignments need a `DataLayout`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """Base of all types."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleType(Type):
+    """`void`, `label`, `metadata`, `token`, `x86_amx`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class IntType(Type):
+    bits: int
+
+    def __str__(self) -> str:
+        return f"i{self.bits}"
+
+
+@dataclass(frozen=True, slots=True)
+class FloatType(Type):
+    """`half`, `bfloat`, `float`, `double`, `x86_fp80`, `fp128`, `ppc_fp128`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def bits(self) -> int:
+        return FLOAT_BITS[self.name]
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType(Type):
+    addrspace: int = 0
+
+    def __str__(self) -> str:
+        return f"ptr addrspace({self.addrspace})" if self.addrspace else "ptr"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType(Type):
+    element: Type
+    count: int
+    scalable: bool = False
+
+    def __str__(self) -> str:
+        return f"<{'vscale x ' if self.scalable else ''}{self.count} x {self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType(Type):
+    element: Type
+    count: int
+
+    def __str__(self) -> str:
+        return f"[{self.count} x {self.element}]"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType(Type):
+    """`fields` is None for an opaque struct; `name` is as written in assembly, with the `%`."""
+
+    fields: tuple[Type, ...] | None
+    packed: bool = False
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return self.name or self.body()
+
+    def body(self) -> str:
+        if self.fields is None:
+            return "opaque"
+        inner = f"{{ {', '.join(map(str, self.fields))} }}" if self.fields else "{}"
+        return f"<{inner}>" if self.packed else inner
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionType(Type):
+    result: Type
+    params: tuple[Type, ...]
+    vararg: bool = False
+
+    def __str__(self) -> str:
+        params = [*map(str, self.params), *(["..."] if self.vararg else [])]
+        return f"{self.result} ({', '.join(params)})"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetType(Type):
+    """`target("name", types…, integers…)`."""
+
+    name: str
+    params: tuple[Type | int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"target({', '.join([chr(34) + self.name + chr(34), *map(str, self.params)])})"
+
+
+FLOAT_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "x86_fp80": 80, "fp128": 128, "ppc_fp128": 128}
+
+VOID, LABEL, METADATA, TOKEN = (SimpleType(n) for n in ("void", "label", "metadata", "token"))
+I1, I8, I16, I32, I64, I128 = (IntType(n) for n in (1, 8, 16, 32, 64, 128))
+HALF, BFLOAT, FLOAT, DOUBLE, X86_FP80, FP128 = (
+    FloatType(n) for n in ("half", "bfloat", "float", "double", "x86_fp80", "fp128")
+)
+PTR = PointerType()
+
+SIMPLE_TYPES: dict[str, Type] = {
+    str(t): t
+    for t in (
+        *(VOID, LABEL, METADATA, TOKEN, SimpleType("x86_amx"), PTR),
+        *(FloatType(n) for n in FLOAT_BITS),
+        *(I1, I8, I16, I32, I64, I128),
+    )
+}
+
+
+def is_float(t: Type) -> bool:
+    """Is `t` a floating-point scalar, or a vector of them?"""
+    return isinstance(t, FloatType) or (isinstance(t, VectorType) and isinstance(t.element, FloatType))
+
+
+def scalar(t: Type) -> Type:
+    """The element type of a vector, `t` itself otherwise."""
+    return t.element if isinstance(t, VectorType) else t
+
+
+class DataLayout:
+    """Sizes, alignments and offsets in bytes, from a module's `target datalayout` (x86-64 and AArch64 rules)."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self._int_abi = {1: 1, 8: 1, 16: 2, 32: 4, 64: 8, 128: 16 if "i128:128" in text else 8}
+        self._pointer = 4 if "-p:32" in text else 8
+
+    @cache  # noqa: B019 - one layout per module, as long-lived as the module
+    def size(self, t: Type) -> int:
+        """Bytes a store of `t` writes (LLVM's store size)."""
+        match t:
+            case IntType(bits):
+                return (bits + 7) // 8
+            case FloatType():
+                return (t.bits + 7) // 8
+            case PointerType():
+                return self._pointer
+            case VectorType(element, count):
+                bits = element.bits if isinstance(element, (IntType, FloatType)) else 8 * self._pointer
+                return (bits * count + 7) // 8
+            case ArrayType(element, count):
+                return self.alloc_size(element) * count
+            case StructType(fields) if fields is not None:
+                return self._struct(t)[1]
+        raise TypeError(f"type without a size: {t}")
+
+    @cache  # noqa: B019
+    def align(self, t: Type) -> int:
+        """ABI alignment of `t` in bytes."""
+        match t:
+            case IntType(bits):
+                return next((a for b, a in self._int_abi.items() if bits <= b), self._int_abi[128])
+            case FloatType():
+                return 16 if t.bits >= 80 else t.bits // 8
+            case PointerType():
+                return self._pointer
+            case VectorType():
+                return 1 << max(self.size(t) - 1, 0).bit_length()
+            case ArrayType(element):
+                return self.align(element)
+            case StructType(fields, packed):
+                return 1 if packed or not fields else max(self.align(f) for f in fields)
+        raise TypeError(f"type without an alignment: {t}")
+
+    def alloc_size(self, t: Type) -> int:
+        """Bytes from one array element of `t` to the next."""
+        return _round_up(self.size(t), self.align(t))
+
+    def offsets(self, t: StructType) -> tuple[int, ...]:
+        """Byte offset of each field."""
+        return self._struct(t)[0]
+
+    @cache  # noqa: B019
+    def _struct(self, t: StructType) -> tuple[tuple[int, ...], int]:
+        offset, offsets = 0, []
+        for f in t.fields or ():
+            offset = offset if t.packed else _round_up(offset, self.align(f))
+            offsets.append(offset)
+            offset += self.alloc_size(f)
+        return tuple(offsets), _round_up(offset, self.align(t))
+
+
+def _round_up(n: int, align: int) -> int:
+    return -(-n // align) * align

@@ -1,0 +1,226 @@
+"""From a `Request` to a function: analyses, plans and writers put together, one derivative after another.
+
+A `Derivation` serves one root request. What the root calls is derived by requests of its own, whose activities come
+from the program-wide analysis; recursion finds the function that is already declared.
+"""
+
+from __future__ import annotations
+
+from llgrad.errors import UnknownNameError
+from llgrad.ir.build import Builder
+from llgrad.ir.module import Module
+from llgrad.ir.types import PTR, VOID, FunctionType, PointerType, StructType, Type
+from llgrad.ir.values import Argument, Attribute, Function, Undef
+from llgrad.synthesis import tape
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.forward import ForwardSweep
+from llgrad.synthesis.plan import Plan, make_plan
+from llgrad.synthesis.record import RecordingSweep
+from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.reverse import ReverseSweep
+from llgrad.synthesis.sweep import takes_shadow
+
+_ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
+
+
+class Derivation:
+    """Derives `root` and what it calls, into `module`."""
+
+    def __init__(self, module: Module, root: Request) -> None:
+        if root.function not in module.globals:
+            raise UnknownNameError(f"there is no function {root.function}")
+        self.module, self.root = module, root
+        self.facts = Facts(module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint)
+        self.plans: dict[tuple[str, bool], Plan] = {}
+        self.made: dict[Request, Function] = {}
+
+    def derive(self) -> Function:
+        """The derivative that the root request asks for, written into the module with all it calls."""
+        return self.function(self.root)
+
+    def plan(self, name: str, split: bool) -> Plan:
+        """The reverse-mode plan of a function, made once."""
+        if (name, split) not in self.plans:
+            self.plans[name, split] = make_plan(self.facts, self.module.function(name), split)
+        return self.plans[name, split]
+
+    def function(self, request: Request) -> Function:
+        """The function for a request: declared at once, so that recursion ends, then written."""
+        if request not in self.made:
+            source = self.module.function(request.function)
+            target = self._declare(request, source)
+            self.made[request] = target
+            match request.mode:
+                case Mode.FORWARD:
+                    ForwardSweep(self.facts, self.module, source, target).write(request, self._forward_callee)
+                case Mode.COMBINED:
+                    self._combined(request, source, target)
+                case Mode.AUGMENTED:
+                    self._augmented(request, source, target)
+                case Mode.REVERSE:
+                    self._reverse(request, source, target)
+        return self.made[request]
+
+    # --- signatures
+
+    def _declare(self, request: Request, source: Function) -> Function:
+        params: list[Type] = [] if request.mode is Mode.FORWARD else [PTR]
+        names = [] if request.mode is Mode.FORWARD else ["arena"]
+        attributes: list[tuple[Attribute, ...]] = [()] * len(names)
+        for a, act in zip(source.arguments, request.arguments, strict=True):
+            kept = tuple(x for x in a.attributes if x.name == "noalias") if isinstance(a.type, PointerType) else ()
+            disjoint = (Attribute("noalias"),) if request.disjoint and isinstance(a.type, PointerType) else ()
+            params.append(a.type)
+            names.append(a.name)
+            attributes.append(disjoint or kept)
+            if takes_shadow(act):
+                params.append(a.type)
+                names.append(f"{a.name}.shadow" if isinstance(a.type, PointerType) else f"{a.name}.tan")
+                attributes.append(disjoint)
+        result = source.function_type.result
+        if request.mode in (Mode.COMBINED, Mode.REVERSE) and request.result is Act.OUT:
+            params.append(self.facts.adjoint_type_of_result(source))
+            names.append("seed")
+        if request.mode is Mode.REVERSE:
+            params.append(PTR)
+            names.append("frame")
+        names = [f"a{n}.{name}" if name.isdigit() or not name else name for n, name in enumerate(names)]
+        target = Function(request.name, FunctionType(self._result(request, source, result), tuple(params)), names)
+        for a, kept in zip(target.arguments, attributes, strict=False):
+            a.attributes = kept
+        target.linkage = "internal" if request is not self.root else "external"
+        target.attributes = (Attribute("nounwind"),) if source.attribute("nounwind") else ()
+        target.personality = source.personality
+        self.module.add(target)
+        return target
+
+    def _result(self, request: Request, source: Function, result: Type) -> Type:
+        adjoints = [
+            self.facts.adjoint_type_of_argument(a)
+            for a, act in zip(source.arguments, request.arguments, strict=True)
+            if act is Act.OUT
+        ]
+        match request.mode:
+            case Mode.FORWARD:
+                parts = [result] * (request.primal_result + (request.result is not Act.CONST)) if result != VOID else []
+                return VOID if not parts else parts[0] if len(parts) == 1 else StructType(tuple(parts))
+            case Mode.COMBINED:
+                parts = ([result] if request.primal_result and result != VOID else []) + adjoints
+            case Mode.AUGMENTED:
+                parts = [PTR, *([result] if result != VOID else []), *([result] if request.result is Act.DUP else [])]
+            case Mode.REVERSE:
+                parts = adjoints
+        return StructType(tuple(parts)) if parts else VOID
+
+    # --- requests of callees
+
+    def _acts(self, f: Function, forward: bool) -> tuple[tuple[Act, ...], Act]:
+        def fold(act: Act, pointer: bool) -> Act:
+            return Act.DUP if act is not Act.CONST and (forward or pointer) else act
+
+        arguments = tuple(
+            fold(_ACTS[str(self.facts.activity.argument_activity(f, a.index))], isinstance(a.type, PointerType)) for a in f.arguments
+        )
+        result = _ACTS[str(self.facts.activity.result_activity(f))]
+        return arguments, fold(result, isinstance(f.function_type.result, PointerType))
+
+    def _forward_callee(self, f: Function, wanted: bool) -> tuple[Request, Function]:
+        arguments, result = self._acts(f, True)
+        result = Act.DUP if wanted else result
+        request = Request(f.name, Mode.FORWARD, arguments, result, f.function_type.result != VOID)
+        return request, self.function(request)
+
+    def _split_callee(self, mode: Mode, f: Function) -> tuple[Request, Function]:
+        arguments, result = self._acts(f, False)
+        request = Request(f.name, mode, arguments, result)
+        return request, self.function(request)
+
+    # --- reverse mode
+
+    def _record(self, request: Request, source: Function, target: Function, split: bool) -> RecordingSweep:
+        return RecordingSweep(self.facts, self.module, source, target, self.plan(source.name, split))
+
+    def _combined(self, request: Request, source: Function, target: Function) -> None:
+        sweep = self._record(request, source, target, False)
+        plan = sweep.plan
+        start = sweep.new_block("reverse") if plan.last is not None else None
+        sweep.after = start
+        sweep.write(request, lambda f: self._split_callee(Mode.AUGMENTED, f))
+        if start is not None:
+            back = ReverseSweep(self.facts, self.module, source, target, plan, sweep.names)
+            back.recording, back.slots = sweep, sweep.slots
+            back.arguments = {a: sweep.values[a] for a in source.arguments}
+            back.argument_shadows = {a: sweep.shadows[a] for a in source.arguments if a in sweep.shadows}
+            seed = target.arguments[-1] if request.result is Act.OUT else None
+            back.write(
+                request, lambda f: self._split_callee(Mode.REVERSE, f), sweep.stack.block, start, seed,
+                lambda b, r: self._finish(b, r, request, sweep),
+            )  # fmt: skip
+        sweep.close()
+
+    def _finish(self, b: Builder, r: ReverseSweep, request: Request, sweep: RecordingSweep | None) -> None:
+        """The end of a reverse sweep: give the frame back, return the adjoints of the active arguments."""
+        if r.plan.split and r.layout.frame_bytes:
+            b.call(tape.release(self.module), [r.arena, r.target.arguments[-1]])
+        if not r.plan.split:
+            b.call(tape.finish(self.module), [r.arena])
+        type = r.target.function_type.result
+        if type == VOID:
+            b.ret()
+            return
+        parts = [sweep.returned] if sweep is not None and request.primal_result and sweep.returned is not None else []
+        whole = Undef(type, True)
+        out = whole
+        for a, act in zip(r.source.arguments, request.arguments, strict=True):
+            if act is Act.OUT:
+                parts.append(self._adjoint(b, r, a))
+        for n, part in enumerate(parts):
+            assert part is not None
+            out = b.insert_value(out, part, n)  # type: ignore[assignment]
+        b.ret(out)
+
+    def _adjoint(self, b: Builder, r: ReverseSweep, a: Argument):  # type: ignore[no-untyped-def]
+        cell, type = r.cell(a)
+        return b.load(type, cell, f"{a.name}.adj", 1)
+
+    def _augmented(self, request: Request, source: Function, target: Function) -> None:
+        sweep = self._record(request, source, target, True)
+        sweep.write(request, lambda f: self._split_callee(Mode.AUGMENTED, f))
+        sweep.close()
+
+    def _reverse(self, request: Request, source: Function, target: Function) -> None:
+        plan = self.plan(source.name, True)
+        from llgrad.ir.build import Names
+        from llgrad.ir.values import Block
+
+        names = Names(a.name for a in target.arguments)
+        cells, start = Block(names.fresh("stack"), target), Block(names.fresh("reverse"), target)
+        target._blocks += [cells, start]
+        back = ReverseSweep(self.facts, self.module, source, target, plan, names)
+        n = 1
+        for a, act in zip(source.arguments, request.arguments, strict=True):
+            back.arguments[a] = target.arguments[n]
+            n += 1
+            if takes_shadow(act):
+                back.argument_shadows[a] = target.arguments[n]
+                n += 1
+        seed = target.arguments[n] if request.result is Act.OUT else None
+        frame = Builder(cells, names)
+        for key, offset in back.layout.frame.items():
+            back.slots[key] = frame.offset(target.arguments[-1], offset)
+        if plan.last is None:
+            Builder(start, names).unreachable()
+        else:
+            back.write(
+                request, lambda f: self._split_callee(Mode.REVERSE, f), cells, start, seed,
+                lambda b, r: self._finish(b, r, request, None),
+            )  # fmt: skip
+        Builder(cells, names).branch(start)
+
+
+def derive(module: Module, request: Request) -> Function:
+    """Write the derivative that `request` asks for into `module`, with everything it calls; return it.
+
+    Raises UnsupportedError and its kin, with source spans, for what cannot be differentiated.
+    """
+    return Derivation(module, request).derive()

@@ -1,0 +1,86 @@
+"""Rule expressions as instructions, and the small helper functions that generated code calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from llgrad.ir.build import Builder, const_float, const_int, declare
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse_function_text
+from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
+from llgrad.ir.values import AnyValue, Function
+from llgrad.rules import bodies, library
+from llgrad.rules.constants import exact
+from llgrad.rules.expression import Expr, evaluate
+
+_ARITHMETIC = {"fadd", "fsub", "fmul", "fdiv"}
+_COMPARE = {"oeq", "one", "olt", "ole", "ogt", "oge", "uno"}
+_FLOATS = {n: FloatType(n) for n in ("half", "bfloat", "float", "double", "x86_fp80", "fp128")}
+
+
+class EmitAlgebra:
+    """An `Algebra` whose numbers are values of `type`, a float or a vector of floats, written through `builder`."""
+
+    def __init__(self, builder: Builder, module: Module, type: Type) -> None:
+        self.b, self.module, self.type = builder, module, type
+        element = scalar(type)
+        assert isinstance(element, FloatType)
+        self.format = element.name
+
+    def const(self, value: Fraction | str) -> AnyValue:
+        return const_float(self.type, exact(value))
+
+    def apply(self, op: str, args: Sequence[AnyValue]) -> AnyValue:
+        if op in _ARITHMETIC:
+            return self.b.binary(op, args[0], args[1])
+        if op in _COMPARE:
+            return self.b.fcmp(op, args[0], args[1])
+        match op:
+            case "fneg":
+                return self.b.unary("fneg", args[0])
+            case "and" | "or":
+                return self.b.binary(op, args[0], args[1])
+            case "not":
+                return self.b.binary("xor", args[0], const_int(args[0].type, 1))
+            case "iadd" | "isub":
+                return self.b.binary(op[1:], args[0], args[1])
+            case "sitofp":
+                return self.b.cast("sitofp", args[0], self.type)
+            case "fptosi":
+                return self.b.cast("fptosi", args[0], I32)
+            case "select":
+                return self.b.select(args[0], args[1], args[2])
+        return self._call(op, args)
+
+    def _call(self, base: str, args: Sequence[AnyValue]) -> AnyValue:
+        lanes = self.type.count if isinstance(self.type, VectorType) else 1
+        name, kind = library.symbol(base, self.format, lanes)
+        if lanes > 1 and kind != "intrinsic":
+            result: AnyValue = self.const(Fraction(0))
+            for lane in range(lanes):
+                parts = [self.b.extract_element(a, lane) if isinstance(a.type, VectorType) else a for a in args]
+                one = EmitAlgebra(self.b, self.module, scalar(self.type))._call(base, parts)
+                result = self.b.insert_element(result, one, lane)
+            return result
+        inner = library.call_format(base, self.format)
+        if inner != self.format:
+            wide = _FLOATS[inner]
+            parts = [self.b.cast("fpext", a, wide) if isinstance(a.type, FloatType) else a for a in args]
+            one = EmitAlgebra(self.b, self.module, wide)._call(base, parts)
+            return self.b.cast("fptrunc", one, self.type)
+        return self.b.call(self.function(name, kind, base, [a.type for a in args]), args, base)
+
+    def function(self, name: str, kind: str, base: str, params: Sequence[Type]) -> Function:
+        if kind == "body" and name not in self.module.globals:
+            for f in parse_function_text(self.module, bodies.body(base, self.format)):
+                if f.name not in self.module.globals:
+                    self.module.add(f)
+        return declare(self.module, name, self.type, params)
+
+
+def emit_expression(
+    b: Builder, module: Module, expr: Expr, operands: Sequence[AnyValue], results: Sequence[AnyValue], type: Type
+) -> AnyValue:
+    """The value of a rule's expression, as instructions."""
+    return evaluate(expr, operands, results, EmitAlgebra(b, module, type))

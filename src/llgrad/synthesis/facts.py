@@ -1,0 +1,263 @@
+"""Everything the analyses say about one program, in the words that plan and writers ask in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from llgrad.analysis import activity as activity_analysis
+from llgrad.analysis import kinds as kinds_analysis
+from llgrad.analysis import memory as memory_analysis
+from llgrad.analysis.flow import Flow, Loop, flow
+from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
+from llgrad.errors import ActivityError, KindError, Span, UnsupportedError
+from llgrad.ir.module import Module
+from llgrad.ir.types import I32, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, is_float
+from llgrad.ir.values import AnyValue, Call, Constant, Function, Instruction, Phi, Store, Value
+from llgrad.rules import library
+from llgrad.rules.facts import Effects
+from llgrad.rules.rule import Out
+from llgrad.synthesis.request import Act, Mode
+from llgrad.synthesis.support import Copied
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFacts:
+    """What the plan wants to know of a loop."""
+
+    count: Count | None
+    constant: int | None
+    inductions: dict[Phi, Induction]
+
+
+class Facts:
+    """Facts for one root request; the functions it reaches share them."""
+
+    def __init__(
+        self, module: Module, root: Function, arguments: tuple[Act, ...], result: Act, mode: Mode, disjoint: bool = False
+    ) -> None:
+        self.module, self.root, self.layout = module, root, module.layout
+        constant = {n for n, act in enumerate(arguments) if act is Act.CONST}
+        self.memory = memory_analysis.analyse(module, root, distinct_arguments=disjoint, constant_arguments=constant)
+        self.kinds = kinds_analysis.analyse(module, root)
+        way: activity_analysis.Mode = "forward" if mode is Mode.FORWARD else "reverse"
+        acts = tuple(activity_analysis.Act(a.value) for a in arguments)
+        self.activity = activity_analysis.analyse(
+            self.memory, acts, activity_analysis.Act(result.value), way, self.kinds
+        )
+        self._refuse_undecidable()
+        self._flows: dict[Function, Flow] = {}
+        self._loops: dict[Loop, LoopFacts] = {}
+
+    def _refuse_undecidable(self) -> None:
+        """What the analyses report as beyond them is an error here, never a guess."""
+        for i in self.activity.bits_changed:
+            raise UnsupportedError(
+                f"`{i.opcode}` changes the bits of an active float",
+                span=self.span(i),
+                cause="integer arithmetic on a float's bits has no derivative that llgrad could know",
+                fix="use floating-point operations, or give the enclosing function a rule",
+            )
+        for i, o in self.activity.conflicts:
+            raise ActivityError(
+                f"active data is written to {o}, which the request says is constant, and read back",
+                span=self.span(i),
+                cause="the argument is used as a work array for values that have derivatives",
+                fix="make the argument active (give it a shadow)",
+            )
+        for o in self.activity.shadowless:
+            raise ActivityError(
+                f"{o} needs a shadow and cannot have one",
+                cause="active data reaches memory that llgrad did not see being made",
+                fix="pass the memory as an active argument, or allocate it with a known allocator",
+            )
+
+    def refuse_mixed(self, i: Instruction, pointer: AnyValue) -> None:
+        """Raise ActivityError where a pointer may point to active memory and to memory that has no shadow (decision 6)."""
+        mixture = self.activity.mixed(pointer)
+        if mixture is not None:
+            raise ActivityError(
+                f"%{getattr(pointer, 'name', '?')} points to {mixture}",
+                span=self.span(i),
+                cause="constant and active memory meet in one pointer",
+                fix="make both arguments active, or copy the constant one first",
+            )
+
+    def refuse_conflict(self, i: Instruction) -> None:
+        """Raise KindError where an integer access of active memory touches bytes that are floats elsewhere."""
+        accessed = i.operands[0] if isinstance(i, Store) else i
+        if isinstance(accessed.type, IntType) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+            self.kinds.require(i)
+
+    def flow(self, function: Function) -> Flow:
+        if function not in self._flows:
+            found = flow(function)
+            if found.irreducible:
+                block = found.irreducible[0]
+                raise UnsupportedError(
+                    f"irreducible control flow in {function.name}",
+                    span=self.span(block.terminator),
+                    cause=f"a cycle through block %{block.name} is entered at more than one place",
+                    fix="replace the goto into the loop by a structured loop",
+                )
+            self._flows[function] = found
+        return self._flows[function]
+
+    def loop(self, function: Function, loop: Loop) -> LoopFacts:
+        if loop not in self._loops:
+            f = self.flow(function)
+            self._loops[loop] = LoopFacts(
+                backedge_count(f, loop, self.layout), constant_count(f, loop), dict(inductions(f, loop, self.layout))
+            )
+        return self._loops[loop]
+
+    def span(self, i: Instruction) -> Span | None:
+        return self.module.span(i)
+
+    # --- activity
+
+    def active(self, v: AnyValue) -> bool:
+        """Does `v` carry floats that have a derivative?"""
+        return not isinstance(v, Constant) and self.activity.active(v)
+
+    def shadowed(self, v: AnyValue) -> bool:
+        """Is `v` a pointer (or carries one) into active memory?"""
+        return not isinstance(v, Constant) and self.activity.shadowed(v)
+
+    def overwritten(self, reader: Instruction, function: Function, split: bool) -> bool:
+        """May what `reader` read have changed by the time the reverse sweep asks for it? (Releases are postponed.)"""
+        return self.memory.overwritten_after(reader, returns_to=split, frees=False)
+
+    # --- calls
+
+    def effects(self, call: Call) -> Effects | None:
+        f = call.called_function
+        return library.effects(f.name) if f is not None and f.is_declaration else None
+
+    def entry(self, call: Call) -> library.Entry | None:
+        """The derivative rule of the called function, if it has one."""
+        f = call.called_function
+        return library.lookup(f.name) if f is not None else None
+
+    def callees(self, call: Call) -> tuple[tuple[Function, ...], bool]:
+        """The functions a call may reach, and whether there may be others."""
+        if call.called_function is not None:
+            return (call.called_function,), False
+        return self.memory.functions_called(call)
+
+    # --- types of adjoints
+
+    def adjoint_type(self, v: AnyValue) -> Type:
+        """Type in which the adjoint of `v` is accumulated: floats as they are, integers that hold floats as those floats.
+
+        Raises KindError where it is not known what `v` holds.
+        """
+        return self._adjoint_type(v.type, v, ())
+
+    def _adjoint_type(self, t: Type, v: AnyValue, path: tuple[int, ...]) -> Type:
+        match t:
+            case FloatType():
+                return t
+            case VectorType(element, count) if isinstance(element, FloatType):
+                return t
+            case StructType(fields) if fields is not None:
+                return t
+            case ArrayType():
+                return t
+            case IntType(bits) if not path:
+                format = self.kinds.value(v).format
+                if format is not None and format.bits == bits:
+                    return format
+        where = self.span(v) if isinstance(v, Instruction) else None
+        raise KindError(
+            f"%{v.name if isinstance(v, Value) else v} of type {t} may carry an active float, but which is not known",
+            span=where,
+            cause="an integer or vector of integers holds the bits of floats here",
+            fix="compile with optimisation and debug info (-O1 -g), or copy through the float type",
+        )
+
+    def adjoint_type_of_argument(self, a: AnyValue) -> Type:
+        return self.adjoint_type(a)
+
+    def adjoint_type_of_result(self, f: Function) -> Type:
+        """Type of the seed of an active result."""
+        for block in f.blocks:
+            end = block.instructions[-1]
+            if end.opcode == "ret" and end.operands and self.active(end.operands[0]):
+                return self.adjoint_type(end.operands[0])
+        return f.function_type.result
+
+    def result_type(self, call: Call, k: int) -> Type:
+        """Type of the k-th result of a rule's call."""
+        entry = self.entry(call)
+        assert entry is not None
+        return self.rule_result_type(call, entry.rule.results[k])
+
+    def rule_result_type(self, i: Instruction, out: Out) -> Type:
+        """Type of one result of a rule, returned or stored."""
+        if isinstance(out.place, int):
+            assert isinstance(i, Call)
+            entry = self.entry(i)
+            assert entry is not None
+            return FloatType(entry.format) if out.kind == "float" else I32
+        if out.field is None:
+            return i.type
+        match i.type:
+            case StructType(fields) if fields is not None:
+                return fields[out.field]
+            case VectorType(element):
+                return element
+        return i.type
+
+    def refuse(self, i: Instruction, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{what} is not differentiated yet", span=self.span(i),
+            cause=f"`{i.opcode}` of type {i.type}", fix="store its members one by one, or compile with -O2",
+        )  # fmt: skip
+
+    # --- what memory holds
+
+    def float_leaves(self, i: Store) -> list[tuple[int, Type]]:
+        """The floats in what `i` stores: (byte offset, type)."""
+        if is_float(i.value.type):
+            return [(0, i.value.type)]
+        return [(o, k.format) for o, k, _ in self.kinds.require(i).leaves if k.format is not None]
+
+    def pointer_leaves(self, i: Store) -> list[tuple[int, Type]]:
+        """The pointers in what `i` stores: (byte offset, type)."""
+        if isinstance(i.value.type, PointerType):
+            return [(0, i.value.type)]
+        if is_float(i.value.type) or (isinstance(i.value.type, IntType) and i.value.type.bits < 64):
+            return []
+        return [(o, PTR) for o, k, _ in self.kinds.require(i).leaves if k is kinds_analysis.POINTER]
+
+    def copied(self, i: Call) -> Copied:
+        """What a memcpy or memmove moves."""
+        layout = self.kinds.require(i)
+        size = layout.stride or sum(n for _, _, n in layout.leaves)
+        leaves = [(o, k) for o, k, _ in layout.leaves if k.format is not None or k is kinds_analysis.POINTER]
+        stride = _period(leaves, size)
+        floats = tuple((o, k.format) for o, k in leaves if k.format is not None and o < stride)
+        return Copied(stride, floats, tuple(o for o, k in leaves if k.format is None and o < stride))
+
+    def carries_pointer(self, v: AnyValue) -> bool:
+        """May the value hold a pointer among other things?"""
+        return isinstance(v.type, PointerType) or any(
+            k is kinds_analysis.POINTER or not k.is_known for _, k in self.kinds.leaves(v)
+        )
+
+    def escapes(self, allocation: Instruction) -> bool:
+        """Does the caller see what is allocated here after the root has returned?"""
+        return any(self.memory.escapes(o) for o in self.memory.points_to(allocation))
+
+
+def _period(leaves: Sequence[tuple[int, object]], size: int) -> int:
+    """The smallest stride with which the leaves repeat over `size` bytes."""
+    count = len(leaves)
+    for n in range(1, count):
+        if count % n or size % (count // n):
+            continue
+        step = size // (count // n)
+        if all(leaves[j] == (leaves[j - n][0] + step, leaves[j - n][1]) for j in range(n, count)):
+            return step
+    return size or 1

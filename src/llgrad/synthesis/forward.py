@@ -1,0 +1,262 @@
+"""Forward mode: a tangent beside every active value (Griewank and Walther, Evaluating Derivatives, ch. 3.1).
+
+The derivative of a value has the type of the value: of a float its tangent, of a pointer its shadow, of an aggregate both,
+of an integer that carries their bits those bits. So copies of any kind are copied, and no kinds are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llgrad.errors import UnsupportedError
+from llgrad.ir.build import const_float, const_int, zero
+from llgrad.ir.types import I8, VOID, FloatType, IntType, PointerType, StructType, Type, scalar
+from llgrad.ir.values import (
+    AnyValue,
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    ConstInt,
+    Function,
+    GlobalVariable,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Store,
+    Undef,
+)
+from llgrad.rules.expression import Expr, evaluate
+from llgrad.rules.rule import Out
+from llgrad.synthesis.emit import EmitAlgebra
+from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
+from llgrad.synthesis.request import Act, Request
+from llgrad.synthesis.sweep import Sweep
+
+_MOVES_BITS = {"trunc", "zext", "bitcast", "ptrtoint", "inttoptr", "fpext", "fptrunc", "addrspacecast"}
+
+
+class ForwardSweep(Sweep):
+    """Writes one forward-mode derivative; `callee(request)` gives those of the functions it calls."""
+
+    def write(self, request: Request, callee: Callable[[Function, bool], tuple[Request, Function]]) -> None:
+        self.request, self.callee = request, callee
+        self.bind_arguments(request.arguments, 0)
+        self.copy_blocks()
+        self.stack.branch(self.blocks[self.source.entry])
+
+    # the derivative of a value: shadow pointer or tangent
+
+    def shadow(self, v: AnyValue) -> AnyValue:
+        if v in self.shadows:
+            return self.shadows[v]
+        if isinstance(v, Undef):
+            return v
+        if isinstance(v, (Constant, GlobalVariable, Function)) and isinstance(v.type, PointerType):
+            return super().shadow(v)
+        if isinstance(v.type, PointerType) and not self.facts.shadowed(v):
+            return zero(v.type)  # a pointer to inactive memory: nothing reads through its shadow
+        if isinstance(v, Constant) or not (self.facts.active(v) or self.facts.shadowed(v)):
+            return zero(v.type)
+        return super().shadow(v)
+
+    def instruction(self, i: Instruction) -> None:
+        if isinstance(i, Return):
+            self.copy_return(i)
+            return
+        shape = effect(self.facts, i) if isinstance(i, (Store, Call)) else None
+        match shape:
+            case CallBody(callees):
+                assert isinstance(i, Call)
+                self.call_body(i, callees[0])
+                return
+            case Free():
+                self.free(i)
+                return
+        self.copy(i)
+        match shape:
+            case Memory():
+                self.memory(i, shape.name)
+                return
+            case Partials(rule, entry):
+                self.partials(i)
+                return
+        if isinstance(i, Store):
+            if self.facts.shadowed(i.pointer):
+                self.store(i)
+        elif self.facts.active(i) or self.facts.shadowed(i):
+            self.derivative(i)
+
+    def derivative(self, i: Instruction) -> None:
+        """Write the tangent or shadow of `i`, whose copy is written."""
+        name = f"{i.name}.tan" if scalar(i.type).__class__ is FloatType else f"{i.name}.shadow"
+        rule = effect(self.facts, i) if self.facts.active(i) and not isinstance(i, Phi) else None
+        match i:
+            case _ if isinstance(rule, Partials):
+                self.partials(i)
+            case Phi():
+                self.shadows[i] = self.b.phi(i.type, name=name)
+            case Load():
+                self.shadows[i] = self.b.insert(Load(i.type, self.shadow(i.pointer), i.align), name)
+            case Cast(opcode="sitofp" | "uitofp" | "fptosi" | "fptoui"):
+                self.shadows[i] = zero(i.type)
+            case Cast(opcode=op) if op in _MOVES_BITS:
+                self.shadows[i] = self.same_on_shadows(i, name)
+            case _:
+                self.make_shadow(i)
+
+    def carries_pointer(self, v: AnyValue, user: Instruction) -> bool:
+        """In forward mode every operand but conditions, indices and offsets is replaced by its derivative."""
+        match user.opcode:
+            case "select":
+                return v is not user.operands[0]
+            case "extractelement" | "insertelement":
+                return v is not user.operands[-1]
+            case "getelementptr" | "shl" | "lshr":
+                return v is user.operands[0]
+            case "add" | "sub" | "and" | "or":
+                return super().carries_pointer(v, user)
+        return True
+
+    def store(self, i: Store) -> None:
+        self.b.insert(Store(self.shadow(i.value), self.shadow(i.pointer), i.align))
+
+    def memory(self, i: Instruction, name: str) -> None:
+        if name == "store":
+            assert isinstance(i, Store)
+            self.store(i)
+            return
+        assert isinstance(i, Call) and isinstance(i.callee, Function)
+        arguments = [self.value(v) for v in i.arguments]
+        arguments[0] = self.shadow(i.arguments[0])
+        if name == "memset":
+            if not isinstance(arguments[1], ConstInt) or arguments[1].value:
+                arguments[1] = const_int(arguments[1].type, 0)
+        elif not self.facts.shadowed(i.arguments[1]):
+            self.clear(arguments[0], arguments[2])
+            return
+        else:
+            arguments[1] = self.shadow(i.arguments[1])
+        made = self.b.call(i.callee, arguments)
+        if i.type != VOID and self.facts.shadowed(i):
+            self.shadows[i] = made
+
+    def free(self, i: Instruction) -> None:
+        assert isinstance(i, Call)
+        self.copy(i)
+        known = self.facts.effects(i)
+        assert known is not None and known.deallocator is not None and isinstance(i.callee, Function)
+        pointer = i.arguments[known.deallocator.pointer]
+        if self.facts.shadowed(pointer):
+            arguments = [self.value(v) for v in i.arguments]
+            arguments[known.deallocator.pointer] = self.shadow(pointer)
+            self.b.call(i.callee, arguments)
+
+    # rules
+
+    def partials(self, i: Instruction) -> None:
+        shape = effect(self.facts, i)
+        assert isinstance(shape, Partials)
+        rule, entry = shape.rule, shape.entry
+        parts = operand_parts(i, rule, entry)
+        operands = _Lazy(len(parts), lambda n: self.part(self.value(parts[n][0]), parts[n][1]))
+        results = _Lazy(len(rule.results), lambda r: self.result(i, rule.results[r]))
+        tangents: list[AnyValue] = []
+        memo: dict[Expr, AnyValue] = {}
+        for out, row in zip(rule.results, rule.partials, strict=True):
+            if out.kind != "float":
+                continue
+            t = self.facts.rule_result_type(i, out)
+            algebra = EmitAlgebra(self.b, self.module, t)
+            total: AnyValue | None = None
+            for k, partial in enumerate(row):
+                v, lane = parts[k]
+                if partial is None or not self.facts.active(v):
+                    continue
+                factor = evaluate(partial, operands, results, algebra, memo)
+                tangent = self.part(self.shadow(v), lane)
+                term = tangent if factor == const_float(t, 1) else self.b.binary("fmul", factor, tangent)
+                total = term if total is None else self.b.binary("fadd", total, term, f"{i.name}.tan")
+            tangents.append(total if total is not None else zero(t))
+            if isinstance(out.place, int) and self.facts.shadowed(i.operands[out.place]):
+                self.b.store(tangents[-1], self.shadow(i.operands[out.place]))
+        returned = [t for t, out in zip(tangents, (o for o in rule.results if o.kind == "float"), strict=True) if out.place == "return"]
+        if self.facts.active(i):
+            self.shadows[i] = self.assemble(i.type, returned)
+
+    def part(self, v: AnyValue, lane: int | None) -> AnyValue:
+        return v if lane is None else self.b.extract_element(v, lane)
+
+    def result(self, i: Instruction, out: Out) -> AnyValue:
+        """The primal value of one result of a rule, as the call left it."""
+        if isinstance(out.place, int):
+            return self.b.load(self.facts.rule_result_type(i, out), self.value(i.operands[out.place]))
+        whole = self.values[i]
+        if out.field is None:
+            return whole
+        return self.b.extract(whole, out.field) if isinstance(i.type, StructType) else self.b.extract_element(whole, out.field)
+
+    def assemble(self, type: Type, parts: list[AnyValue]) -> AnyValue:
+        """One value of `type` from the tangents of a rule's returned floats."""
+        if len(parts) == 1 and parts[0].type == type:
+            return parts[0]
+        whole: AnyValue = zero(type)
+        for n, part in enumerate(parts):
+            whole = self.b.insert_value(whole, part, n) if isinstance(type, StructType) else self.b.insert_element(whole, part, n)
+        return whole
+
+    # calls and return
+
+    def call_body(self, i: Call, function: Function) -> None:
+        wanted = self.facts.active(i) or self.facts.shadowed(i)
+        request, derivative = self.callee(function, wanted)
+        arguments: list[AnyValue] = []
+        for v, act in zip(i.arguments, request.arguments, strict=True):
+            arguments.append(self.value(v))
+            if act is not Act.CONST:
+                arguments.append(self.shadow(v))
+        made = self.b.call(derivative, arguments, i.name)
+        if i.type != VOID:
+            self.values[i] = self.b.extract(made, 0, name=i.name) if request.result is not Act.CONST else made
+            if request.result is not Act.CONST:
+                self.shadows[i] = self.b.extract(made, 1, name=f"{i.name}.tan")
+
+    def copy_return(self, i: Return) -> None:
+        """Return what the request names: {primal, tangent}, either alone, or nothing."""
+        v = i.value
+        if v is None:
+            self.b.ret()
+            return
+        parts = [self.value(v)] if self.request.primal_result else []
+        parts += [self.shadow(v)] if self.request.result is not Act.CONST else []
+        if len(parts) < 2:
+            self.b.ret(parts[0] if parts else None)
+            return
+        whole: AnyValue = Undef(self.target.function_type.result, True)
+        for n, part in enumerate(parts):
+            whole = self.b.insert_value(whole, part, n)
+        self.b.ret(whole)
+
+
+class _Lazy(list[AnyValue]):
+    """Values of a rule's operands, made when an expression asks for them."""
+
+    def __init__(self, count: int, make: Callable[[int], AnyValue]) -> None:
+        super().__init__()
+        self._count, self._make, self._made = count, make, dict[int, AnyValue]()
+
+    def __getitem__(self, n: int) -> AnyValue:  # type: ignore[override]
+        if n not in self._made:
+            self._made[n] = self._make(n)
+        return self._made[n]
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def refuse_bits(i: Binary, span: object) -> UnsupportedError:
+    return UnsupportedError(f"`{i.opcode}` changes bits of an active float")
+
+
+__all__ = ["I8", "ForwardSweep", "IntType", "refuse_bits"]

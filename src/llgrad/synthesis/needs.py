@@ -1,0 +1,283 @@
+"""What the reverse of each instruction does and which forward values it asks for.
+
+`Key`s name what a reverse sweep may want: ("primal", value), ("shadow", pointer value), ("result", (call, k)) for what a
+call stored through its k-th output pointer, ("choice", block): which predecessor `block` was entered from, ("count", loop): how often
+the back edge was taken, ("block", loop): the tape block of a nest, ("frame", call): the callee's tape frame.
+
+`effect(facts, i)` is the one place that says what shape the reverse of an instruction has; plan and writer both read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from llgrad.errors import NoRuleError, UnsupportedError
+from llgrad.ir.types import PointerType
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Constant,
+    ConstInt,
+    ExtractElement,
+    ExtractValue,
+    Function,
+    GetElementPtr,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Select,
+    ShuffleVector,
+    Store,
+    Unary,
+)
+from llgrad.rules import library
+from llgrad.rules.rule import Rule
+from llgrad.synthesis.facts import Facts
+
+Key = tuple[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """A rule: `floats` are the instruction's operand positions of the rule's operands, `entry` how it is called."""
+
+    rule: Rule
+    entry: library.Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Structure that passes adjoints on unchanged: casts, select, phi, freeze, extract, insert, shuffle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Load, store, memcpy, memmove, memset of active memory."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallBody:
+    """Call of functions whose derivative is synthesised too."""
+
+    callees: tuple[Function, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """Allocation of memory that has a shadow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Release of memory: postponed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The reverse sweep does nothing here."""
+
+
+Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Nothing
+NOTHING, LINEAR = Nothing(), Linear()
+COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+LIBC_COPIES = {"memcpy": "memcpy", "memmove": "memmove", "memset": "memset"}
+
+
+def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
+    """The shape of the reverse of `i`. Raises NoRuleError, UnsupportedError for what cannot be differentiated.
+
+    Stack memory that must outlive its function (`split`) or whose size is only known as the program runs lives on the
+    tape: such an alloca is an `Allocate` too.
+    """
+    match i:
+        case Alloca():
+            return Allocate() if on_tape(i, split) else NOTHING
+        case Store(value=v, pointer=p):
+            if not facts.shadowed(p):
+                return NOTHING
+            facts.refuse_mixed(i, p)
+            facts.refuse_conflict(i)
+            return Memory("store") if may_hold_float(v) else NOTHING
+        case Call():
+            return _call(facts, i)
+        case Return() | Compare() | GetElementPtr():
+            return NOTHING
+    if not facts.active(i):
+        if isinstance(i, Load) and facts.shadowed(i.pointer):
+            facts.refuse_conflict(i)
+        return NOTHING
+    match i:
+        case Load():
+            facts.refuse_mixed(i, i.operands[0])
+            return Memory("load")
+        case Binary(opcode=op) | Unary(opcode=op):
+            rule = library.instruction(op)
+            if rule is not None:
+                return Partials(rule)
+            if op == "freeze":
+                return LINEAR
+        case Cast(opcode="fpext" | "fptrunc" | "bitcast"):
+            return LINEAR
+        case Cast(opcode="sitofp" | "uitofp" | "ptrtoint" | "inttoptr" | "fptosi" | "fptoui" | "addrspacecast"):
+            return NOTHING
+        case Phi() | Select() | ExtractElement() | InsertElement() | ShuffleVector() | ExtractValue() | InsertValue():
+            return LINEAR
+    raise UnsupportedError(
+        f"no derivative for `{i.opcode}` of active floats",
+        span=facts.span(i),
+        cause="an instruction changes bits that may belong to an active float",
+        fix="rewrite with floating-point operations, or mark the value inactive",
+    )
+
+
+def on_tape(i: Alloca, split: bool) -> bool:
+    """Is this stack memory placed on the tape?"""
+    static = isinstance(i.count, ConstInt) and i.block.function is not None and i.block is i.block.function.entry
+    return split or not static
+
+
+def may_hold_float(v: AnyValue) -> bool:
+    """Could a store of `v` overwrite floats or write them (rather than pointers only)?"""
+    return not isinstance(v.type, PointerType)
+
+
+def copy_name(call: Call) -> str | None:
+    """"memcpy", "memmove", "memset" where the call is one."""
+    f = call.called_function
+    if f is None or not f.is_declaration:
+        return None
+    if f.name.startswith(COPIES):
+        return f.name.split(".")[1]
+    return LIBC_COPIES.get(f.name)
+
+
+def _call(facts: Facts, i: Call) -> Effect:
+    name = copy_name(i)
+    if name is not None:
+        if not facts.shadowed(i.arguments[0]):
+            return NOTHING
+        facts.refuse_mixed(i, i.arguments[0])
+        if name != "memset":
+            facts.refuse_mixed(i, i.arguments[1])
+        return Memory(name)
+    known = facts.effects(i)
+    if known is not None and known.allocator is not None:
+        if facts.shadowed(i):
+            if known.allocator.place != "return" or known.allocator.moves is not None:
+                raise _refuse(facts, i, "an allocation that moves memory or returns it through a pointer")
+            return Allocate()
+        return NOTHING
+    if known is not None and known.deallocator is not None:
+        return Free()
+    entry = facts.entry(i)
+    if entry is not None:
+        return _rule_call(facts, i, entry)
+    if not facts.activity.active_call(i):
+        return NOTHING
+    if known is not None and known.inactive:
+        return NOTHING
+    callees, unknown = facts.callees(i)
+    if i.opcode == "invoke":
+        raise _refuse(facts, i, "an active call that may throw")
+    if unknown or not callees or any(f.is_declaration for f in callees):
+        f = i.called_function
+        raise NoRuleError(
+            f"no derivative for the call of {f.name if f is not None else 'a function pointer'}",
+            span=facts.span(i),
+            cause="active floats reach the call, and the function has neither a body here nor a rule",
+            fix="add the source file that defines it, or mark the call inactive",
+        )
+    if any(a.attribute("byval") and not a.attribute("readonly") for f in callees for a in f.arguments):
+        raise _refuse(facts, i, "an active call that passes a struct by value in memory")
+    if len(callees) > 1 or not isinstance(i.callee, Function):
+        raise _refuse(facts, i, "an active call through a function pointer")
+    return CallBody(callees)
+
+
+def _rule_call(facts: Facts, i: Call, entry: library.Entry) -> Effect:
+    outputs = any(kind == "pointer" and facts.shadowed(a) for kind, a in zip(entry.rule.operands, i.arguments, strict=False))
+    if not outputs and not facts.active(i):
+        return NOTHING
+    if entry.shape == "byval":
+        raise _refuse(facts, i, "a long double complex function")
+    return Partials(entry.rule, entry)
+
+
+def _refuse(facts: Facts, i: Instruction, what: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{what} is not differentiated yet",
+        span=facts.span(i),
+        cause=f"`{i.opcode}` in function {i.block.function.name if i.block.function else '?'}",
+        fix="restructure this call so that LLVM can inline or simplify it",
+    )
+
+
+def key_of(v: AnyValue, kind: str = "primal") -> Key | None:
+    """The key of a value, or None where it is at hand everywhere (constants, globals, arguments)."""
+    return None if isinstance(v, (Constant, Argument)) or not isinstance(v, Instruction) else (kind, v)
+
+
+def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
+    """The keys that the reverse of `i` asks for; those at hand are left out."""
+    found: list[Key | None] = []
+    match e:
+        case Partials(rule, entry):
+            found = _partial_needs(facts, i, rule, entry)
+        case Memory("load"):
+            found = [key_of(i.operands[0], "shadow")]
+        case Memory("store"):
+            found = [key_of(i.operands[1], "shadow")]
+        case Memory("memset"):
+            found = [key_of(i.operands[0], "shadow"), key_of(i.operands[2])]
+        case Memory():
+            found = [key_of(i.operands[0], "shadow"), key_of(i.operands[2])]
+            if facts.shadowed(i.operands[1]):
+                found.append(key_of(i.operands[1], "shadow"))
+        case CallBody():
+            assert isinstance(i, Call)
+            found = [key_of(a) for a in i.arguments]
+            found += [key_of(a, "shadow") for a in i.arguments if facts.shadowed(a)]
+            found.append(("frame", i))
+        case Allocate():
+            found = [("primal" if isinstance(i, Alloca) else "shadow", i)]
+        case Linear():
+            match i:
+                case Select(condition=c):
+                    found = [key_of(c)]
+                case ExtractElement(index=n) | InsertElement(index=n):
+                    found = [key_of(n)]
+    return [k for k in found if k is not None]
+
+
+def _partial_needs(facts: Facts, i: Instruction, rule: Rule, entry: library.Entry | None) -> list[Key | None]:
+    found: list[Key | None] = []
+    parts = operand_parts(i, rule, entry)
+    for out, row in zip(rule.results, rule.partials, strict=True):
+        if isinstance(out.place, int):
+            found.append(key_of(i.operands[out.place], "shadow"))
+        for k, partial in enumerate(row):
+            if partial is None or not facts.active(parts[k][0]):
+                continue
+            found += [key_of(parts[n][0]) for n in partial.operands()]
+            for r in partial.results():
+                place = rule.results[r].place
+                found.append(("primal", i) if place == "return" else ("result", (i, r)))
+    return found
+
+
+def operand_parts(i: Instruction, rule: Rule, entry: library.Entry | None) -> list[tuple[AnyValue, int | None]]:
+    """For each operand of the rule: the instruction's operand, and which lane of it where it is half of a pair in a vector."""
+    if entry is not None and entry.shape == "vector":
+        return [(i.operands[n // 2], n % 2) for n in range(len(rule.operands))]
+    return [(i.operands[n], None) for n in range(len(rule.operands))]

@@ -1,0 +1,432 @@
+"""The plan of a reverse-mode derivative: facts turned into decisions, a value one can print.
+
+For one function it says which blocks the reverse sweep visits and how it finds its way back, and for everything
+it asks for (`needs.Key`) whether it is at hand, recomputed, or kept: kept values of no loop live in the frame, those of a
+loop in a column of a nest's tape block. A nest is rooted at the outermost loop from which on the iteration counts are
+known at entry; its block is reserved there, once. A loop of unknown count is its own root, and reserves chunks.
+
+The reverse sweep of block B continues
+* at a relevant loop's header: with the latch, or in the first iteration with the preheader;
+* with its only predecessor;
+* with the predecessor it was entered from, where something relevant lies between B and its dominator (a *choice*);
+* else with its immediate dominator, skipping what has no derivative. Loops without relevant blocks are skipped whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from llgrad.analysis.flow import Flow, Loop
+from llgrad.errors import UnsupportedError
+from llgrad.ir.types import I8, I64, PTR, Type
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Binary,
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Compare,
+    ExtractElement,
+    ExtractValue,
+    Function,
+    GetElementPtr,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Select,
+    ShuffleVector,
+    Unary,
+)
+from llgrad.synthesis.cut import Choice, minimum_cut
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.needs import Effect, Free, Key, Linear, Nothing, effect, key_of, needs, on_tape
+
+CHUNK = 64  # iterations per tape block of a loop whose count is not known
+_CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 3, 8, 40, 6  # rough costs in units of an addition
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a kept value lives: in the frame (`loop` is None), or a column with an element per iteration of `loop`."""
+
+    key: Key
+    type: Type
+    loop: Loop | None
+
+
+@dataclass(slots=True)
+class Nest:
+    """The tape block of `root`. Slots of loops inside it have `path(loop)`: the loops from the root down to their own."""
+
+    root: Loop
+    chunked: bool
+    slots: list[Slot] = field(default_factory=list)
+
+    def path(self, loop: Loop) -> list[Loop]:
+        found = [loop]
+        while found[0] is not self.root:
+            assert found[0].parent is not None
+            found.insert(0, found[0].parent)
+        return found
+
+
+@dataclass(slots=True)
+class Plan:
+    """See the module. `split`: forward and reverse sweep are functions of their own, and the frame is a tape block."""
+
+    function: Function
+    split: bool
+    flow: Flow
+    last: Block | None  # the block that returns
+    effects: dict[Instruction, Effect]
+    relevant: frozenset[Block]
+    loops: frozenset[Loop]  # those the reverse sweep goes through
+    choices: frozenset[Block]
+    recomputed: frozenset[Key]
+    kept: dict[Key, Slot]
+    nests: dict[Loop, Nest]
+    paired: dict[Instruction, Instruction]  # allocation -> the release that always follows it
+    wanted: frozenset[Key]
+
+    def nest_of(self, slot: Slot) -> Nest:
+        assert slot.loop is not None
+        return next(n for n in self.nests.values() if slot in n.slots)
+
+    @property
+    def frame(self) -> list[Slot]:
+        return [s for s in self.kept.values() if s.loop is None]
+
+    def back(self, block: Block) -> Block:
+        """Where the reverse sweep really goes when it goes to `block`: irrelevant loops are skipped whole."""
+        loop, outermost = self.flow.loop_of(block), None
+        while loop is not None:
+            outermost = loop if loop not in self.loops else outermost
+            loop = loop.parent
+        if outermost is None:
+            return block
+        assert outermost.preheader is not None
+        return self.back(outermost.preheader)
+
+    def predecessors(self, block: Block) -> list[Block]:
+        """Where the reverse sweep continues after `block`."""
+        preds = self.flow.predecessors[block]
+        loop = self.flow.loop_of(block)
+        if loop is not None and loop.header is block:
+            assert loop.preheader is not None and loop.latch is not None
+            return [self.back(loop.preheader), self.back(loop.latch)]
+        if len(preds) <= 1 or block in self.choices:
+            return [self.back(p) for p in preds]
+        dominator = self.flow.idom[block]
+        assert dominator is not None
+        return [self.back(dominator)]
+
+    def __str__(self) -> str:
+        out = [f"plan of {self.function.name} ({'split' if self.split else 'combined'})"]
+        out += [f"  goes back through loops {[loop.header.name for loop in self.flow.loops if loop in self.loops]}"]
+        out += [f"  choice kept or recomputed at %{b.name}" for b in self.flow.order if b in self.choices]
+        for nest in self.nests.values():
+            out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
+            out += [f"    column {show(s.key)}: {s.type}, per iteration of %{s.loop.header.name}" for s in nest.slots if s.loop]
+        out += [f"  kept in the frame: {show(s.key)}: {s.type}" for s in self.frame]
+        out += [f"  recomputed: {text}" for text in sorted(show(k) for k in self.recomputed)]
+        return "\n".join(out)
+
+
+def show(key: Key) -> str:
+    """`primal %x`, `count %loop`, …"""
+    kind, of = key
+    match of:
+        case Loop():
+            return f"{kind} %{of.header.name}"
+        case (Instruction() as call, int(k)):
+            return f"{kind} {k} of %{call.name}"
+        case _:
+            return f"{kind} %{of.name}"
+
+
+class Planner:
+    """Makes a plan; `make_plan` is the way in."""
+
+    def __init__(self, facts: Facts, function: Function, split: bool) -> None:
+        self.facts, self.function, self.split = facts, function, split
+        self.flow = facts.flow(function)
+        self.blocks = [b for b in self.flow.order if self.flow.reaches_return(b)]
+
+    def make(self) -> Plan:
+        for loop in self.flow.loops:
+            if not loop.is_simplified:
+                raise UnsupportedError(f"loop at %{loop.header.name} of {self.function.name} is not in simplified form")
+        effects = {i: effect(self.facts, i, self.split) for b in self.blocks for i in b.instructions}
+        paired = self._paired_frees(effects)
+        relevant = frozenset(
+            b for b in self.blocks if any(i in paired or self._matters(i, effects[i]) for i in b.instructions)
+        )
+        loops = frozenset(loop for loop in self.flow.loops if not relevant.isdisjoint(loop.blocks))
+        choices = frozenset(b for b in self.blocks if self._choice_matters(b, relevant, loops))
+        returns = [b for b in self.blocks if isinstance(b.terminator, Return)]
+        if len(returns) > 1:
+            raise UnsupportedError(f"{self.function.name} returns from more than one block: unify them first")
+        plan = Plan(
+            self.function, self.split, self.flow, returns[0] if returns else None, effects, relevant, loops, choices,
+            frozenset(), {}, {}, paired, frozenset(),
+        )  # fmt: skip
+        self._decide(plan)
+        return plan
+
+    # --- where the reverse sweep goes
+
+    def _matters(self, i: Instruction, e: Effect) -> bool:
+        if isinstance(i, Phi):
+            return self.facts.active(i)
+        return not isinstance(e, (Nothing, Free)) and i.opcode != "ret"
+
+    def _choice_matters(self, block: Block, relevant: frozenset[Block], loops: frozenset[Loop]) -> bool:
+        preds = self.flow.predecessors[block]
+        loop = self.flow.loop_of(block)
+        if len(preds) < 2 or (loop is not None and loop.header is block):
+            return False
+        if any(self.facts.active(p) for p in block.phis()):
+            return True
+        dominator, seen, work = self.flow.idom[block], {block}, list(preds)
+        while work:
+            b = work.pop()
+            if b is dominator or b in seen:
+                continue
+            seen.add(b)
+            if b in relevant:
+                return True
+            work += self.flow.predecessors[b]
+        return False
+
+    def _paired_frees(self, effects: dict[Instruction, Effect]) -> dict[Instruction, Instruction]:
+        """Releases that happen exactly once for each execution of their allocation, in the same iteration."""
+        found: dict[Instruction, Instruction] = {}
+        for i in effects:
+            known = self.facts.effects(i) if isinstance(i, Call) else None
+            if known is None or known.deallocator is None:
+                continue
+            made = i.operands[known.deallocator.pointer]
+            if not isinstance(made, Call) or made in found or self.flow.loop_of(made.block) is not self.flow.loop_of(i.block):
+                continue
+            allocator = self.facts.effects(made)
+            if (
+                allocator is not None
+                and allocator.allocator is not None
+                and self.flow.dominates_instruction(made, i)
+                and self.flow.postdominates(i.block, made.block)
+            ):
+                found[made] = i
+        return found
+
+    # --- what is kept
+
+    def _decide(self, plan: Plan) -> None:
+        wanted = set(self._wanted(plan))
+        nodes: dict[Key, Choice] = {}
+        while True:
+            self._collect(plan, wanted, nodes)
+            kept, recomputed = minimum_cut(nodes, sorted(wanted, key=show))
+            plan.kept = {k: Slot(k, self.type_of(k), self.loop_of(k)) for k in sorted(kept, key=show)}
+            self._lay_out(plan)
+            more = set(self._wanted_by_nests(plan)) - wanted
+            if not more:
+                break
+            wanted |= more
+        plan.recomputed, plan.wanted = frozenset(recomputed), frozenset(wanted)
+
+    def _wanted(self, plan: Plan) -> Iterator[Key]:
+        for i, e in plan.effects.items():
+            yield from (k for k in needs(self.facts, i, e) if not self.at_hand(k))
+        yield from (("count", loop) for loop in plan.loops)
+        yield from (("choice", block) for block in plan.choices)
+        for made in plan.paired:
+            yield ("primal", made)
+
+    def _wanted_by_nests(self, plan: Plan) -> Iterator[Key]:
+        """Where the tape blocks are, and what the sizes of their columns are computed from."""
+        for nest in plan.nests.values():
+            yield ("block", nest.root)
+            for loop in {x for slot in nest.slots if slot.loop is not None for x in nest.path(slot.loop)}:
+                count = self.facts.loop(self.function, loop).count
+                operands = () if count is None or nest.chunked else count.operands
+                yield from (k for k in map(key_of, operands) if k is not None and not self.at_hand(k))
+
+    def _collect(self, plan: Plan, wanted: set[Key], nodes: dict[Key, Choice]) -> None:
+        work = [k for k in wanted if k not in nodes]
+        while work:
+            key = work.pop()
+            if key in nodes:
+                continue
+            found = self.recipe(plan, key)
+            weight = self.iterations(self.loop_of(key))
+            keep = _KEEP * weight * max(1, self.facts.layout.alloc_size(self.type_of(key)) // 8)
+            if found is None:
+                nodes[key] = Choice(keep, None)
+                continue
+            cost, depends = found
+            nodes[key] = Choice(keep, max(1, cost * weight), depends)
+            work += depends
+
+    def at_hand(self, key: Key) -> bool:
+        """Static stack memory of a combined derivative: its address is known to the whole function."""
+        kind, of = key
+        return kind in ("primal", "shadow") and isinstance(of, Alloca) and not on_tape(of, self.split)
+
+    def recipe(self, plan: Plan, key: Key) -> tuple[int, list[Key]] | None:
+        """How to recompute `key`: cost and what it depends on; None where that cannot be."""
+        kind, of = key
+        match kind:
+            case "primal" | "shadow":
+                found = self._value_recipe(of, kind)
+            case "count":
+                count = self.facts.loop(self.function, of).count
+                found = None if count is None else (2, [key_of(v) for v in count.operands])
+            case "choice":
+                found = self._choice_recipe(of)
+            case _:
+                return None
+        if found is None:
+            return None
+        return found[0], [k for k in dict.fromkeys(found[1]) if k is not None and not self.at_hand(k)]
+
+    def _value_recipe(self, i: Instruction, kind: str) -> tuple[int, list[Key | None]] | None:
+        match i:
+            case Phi():
+                loop = self.flow.loop_of(i.block)
+                if loop is None or loop.header is not i.block:
+                    return None
+                induction = self.facts.loop(self.function, loop).inductions.get(i)
+                if induction is None:
+                    return None
+                return 2, [key_of(induction.start, kind), None if induction.unit is None else key_of(induction.unit)]
+            case GetElementPtr():
+                return _CHEAP, [key_of(i.pointer, kind), *(key_of(v) for v in i.indices)]
+            case Load():
+                if i.flags or self.facts.overwritten(i, self.function, self.split):
+                    return None
+                return _LOAD, [key_of(i.pointer, kind)]
+            case Select():
+                return _CHEAP, [key_of(i.condition), key_of(i.if_true, kind), key_of(i.if_false, kind)]
+            case Binary(opcode="fdiv" | "frem" | "sdiv" | "udiv" | "srem" | "urem"):
+                return (_DIVIDE, [key_of(v) for v in i.operands]) if kind == "primal" else None
+            case Cast():
+                return _CHEAP, [key_of(i.value, kind)]
+            case Binary() | Unary() | Compare() | ExtractElement() | InsertElement() | ShuffleVector() | ExtractValue() | InsertValue():
+                return (_CHEAP, [key_of(v) for v in i.operands]) if kind == "primal" else None
+            case Call() if kind == "primal" and self._pure(i):
+                return _CALL, [key_of(v) for v in i.arguments]
+        return None
+
+    def _pure(self, call: Call) -> bool:
+        entry = self.facts.entry(call)
+        return entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
+
+    def _choice_recipe(self, block: Block) -> tuple[int, list[Key | None]] | None:
+        sides = choice_sides(self.flow, block)
+        if sides is None:
+            return None
+        dominator = self.flow.idom[block]
+        assert dominator is not None and isinstance(dominator.terminator, Branch)
+        condition = dominator.terminator.condition
+        assert condition is not None
+        return _CHEAP, [key_of(condition)]
+
+    def type_of(self, key: Key) -> Type:
+        kind, of = key
+        match kind:
+            case "primal" | "shadow":
+                found: Type = of.type
+                return found
+            case "result":
+                return self.facts.result_type(*of)
+            case "choice":
+                return I8
+            case "count":
+                return I64
+        return PTR
+
+    def loop_of(self, key: Key) -> Loop | None:
+        """The innermost loop each iteration of which has its own value of `key`."""
+        kind, of = key
+        match of:
+            case Loop():
+                return of.parent
+            case Block():
+                return self.flow.loop_of(of)
+            case (call, _):
+                return self.flow.loop_of(call.block)
+            case _:
+                return self.flow.loop_of(of.block)
+
+    def iterations(self, loop: Loop | None) -> int:
+        """A guess of how often the body of `loop` runs, for the cut's weights."""
+        weight = 1
+        while loop is not None:
+            constant = self.facts.loop(self.function, loop).constant
+            weight *= 16 if constant is None else max(1, min(constant + 1, 64))
+            loop = loop.parent
+        return min(weight, 100_000)
+
+    # --- where it is kept
+
+    def _lay_out(self, plan: Plan) -> None:
+        plan.nests = {}
+        for slot in plan.kept.values():
+            if slot.loop is None:
+                continue
+            root = self._root(slot.loop)
+            if root not in plan.nests:
+                plan.nests[root] = Nest(root, self.facts.loop(self.function, root).count is None)
+            plan.nests[root].slots.append(slot)
+
+    def _root(self, loop: Loop) -> Loop:
+        """The outermost loop at whose preheader all counts down to `loop` are known, and from which `loop` is always reached."""
+        root = loop
+        while root.parent is not None:
+            outer = root.parent
+            path = Nest(root, False).path(loop)
+            counts = [self.facts.loop(self.function, x).count for x in (outer, *path)]
+            if any(c is None for c in counts):
+                break
+            assert root.preheader is not None and outer.latch is not None
+            known = all(self._outside(v, outer) for c in counts if c is not None for v in c.operands)
+            always = all(self.flow.dominates(root.preheader, end) for end in (outer.latch, *(e for e, _ in outer.exits)))
+            if not known or not always:
+                break
+            root = outer
+        return root
+
+    def _outside(self, v: AnyValue, loop: Loop) -> bool:
+        return not isinstance(v, Instruction) or v.block not in loop.blocks
+
+
+def choice_sides(flow: Flow, block: Block) -> tuple[Block, Block] | None:
+    """(predecessor when the dominator's branch was true, predecessor when it was false), where that decides it."""
+    preds, dominator = flow.predecessors[block], flow.idom[block]
+    if len(preds) != 2 or dominator is None:
+        return None
+    branch = dominator.terminator
+    if not isinstance(branch, Branch) or len(dominator.successors()) != 2 or flow.loop_of(dominator) is not flow.loop_of(block):
+        return None
+    sides = []
+    for target in branch.targets:
+        direct = [p for p in preds if p is dominator and target is block]
+        through = [p for p in preds if target is not block and flow.dominates_edge(dominator, target, p)]
+        if len(direct + through) != 1:
+            return None
+        sides += direct + through
+    return (sides[0], sides[1]) if sides[0] is not sides[1] else None
+
+
+def make_plan(facts: Facts, function: Function, split: bool) -> Plan:
+    """The plan for the reverse mode of `function`. Raises UnsupportedError, NoRuleError, KindError with source spans."""
+    return Planner(facts, function, split).make()
+
+
+__all__ = ["CHUNK", "Linear", "Nest", "Plan", "Slot", "choice_sides", "make_plan", "show"]

@@ -1,0 +1,365 @@
+"""The forward sweep of reverse mode: the primal function, which leaves on the tape what the plan keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llgrad.analysis.flow import Loop
+from llgrad.ir.build import Builder, const_int, i64
+from llgrad.ir.module import Module
+from llgrad.ir.types import I8, I64, PTR, VOID, PointerType, StructType, Type
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Block,
+    Call,
+    Function,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Store,
+    Undef,
+)
+from llgrad.synthesis import support, tape
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
+from llgrad.synthesis.plan import CHUNK, Nest, Plan, Slot
+from llgrad.synthesis.request import Act, Request
+from llgrad.synthesis.sweep import Sweep
+
+CHUNK_HEADER = 64
+
+
+class Layout:
+    """Where the slots of a plan lie: frame offsets, and column offsets of each nest, for either sweep to compute."""
+
+    def __init__(self, facts: Facts, plan: Plan) -> None:
+        self.facts, self.plan = facts, plan
+        self.frame: dict[Key, int] = {}
+        offset = 0
+        for slot in plan.frame:
+            size = facts.layout.alloc_size(slot.type)
+            offset = -(-offset // min(size or 1, 16)) * min(size or 1, 16)
+            offset = -(-offset // 8) * 8 if size >= 8 else offset
+            self.frame[slot.key] = offset
+            offset += size
+        self.frame_bytes = offset
+        self.nests = {slot.key: nest for nest in plan.nests.values() for slot in nest.slots}
+
+    def size(self, slot: Slot) -> int:
+        return self.facts.layout.alloc_size(slot.type)
+
+    def columns(self, b: Builder, nest: Nest, trips: Callable[[Loop], AnyValue]) -> tuple[dict[Key, AnyValue], AnyValue]:
+        """Byte offset of each column in the nest's block, and the block's size, as values."""
+        if nest.chunked:
+            offsets: dict[Key, AnyValue] = {}
+            at = CHUNK_HEADER
+            for slot in nest.slots:
+                offsets[slot.key] = i64(at)
+                at += -(-self.size(slot) * CHUNK // 64) * 64
+            return offsets, i64(at)
+        offsets, total = {}, None
+        products: dict[Loop, AnyValue] = {}
+        for slot in nest.slots:
+            assert slot.loop is not None
+            if slot.loop not in products:
+                n: AnyValue = trips(nest.root)
+                for inner in nest.path(slot.loop)[1:]:
+                    n = b.binary("mul", n, trips(inner))
+                products[slot.loop] = n
+            size = b.binary("mul", products[slot.loop], i64(self.size(slot)))
+            size = b.binary("and", b.binary("add", size, i64(63)), i64(-64))
+            offsets[slot.key] = i64(0) if total is None else total
+            total = size if total is None else b.binary("add", total, size)
+        assert total is not None
+        return offsets, total
+
+    def element(
+        self, b: Builder, slot: Slot, column: AnyValue, index: Callable[[Loop], AnyValue], trips: Callable[[Loop], AnyValue]
+    ) -> AnyValue:
+        """Address of the slot's element for the current iteration."""
+        nest = self.nests[slot.key]
+        assert slot.loop is not None
+        if nest.chunked:
+            n: AnyValue = b.binary("and", index(nest.root), i64(CHUNK - 1))
+        else:
+            n = index(nest.root)
+            for inner in nest.path(slot.loop)[1:]:
+                n = b.binary("add", b.binary("mul", n, trips(inner)), index(inner))
+        return b.gep(slot.type, column, [n], flags=("inbounds",))
+
+
+class RecordingSweep(Sweep):
+    """Writes the forward sweep into `target`, whose first parameter is the arena."""
+
+    def __init__(self, facts: Facts, module: Module, source: Function, target: Function, plan: Plan) -> None:
+        super().__init__(facts, module, source, target)
+        self.plan = plan
+        self.layout = Layout(facts, plan)
+        self.arena = target.arguments[0]
+        self.index: dict[Loop, Phi] = {}
+        self.chunk: dict[Loop, Phi] = {}
+        self.chunk_now: dict[Loop, AnyValue] = {}
+        self.column: dict[Key, AnyValue] = {}
+        self.trip: dict[tuple[Loop, Loop], AnyValue] = {}  # (nest root, loop) -> iterations, computed at the root's preheader
+        self.choice: dict[Block, Phi] = {}
+        self.frame: AnyValue | None = None
+        self.slots: dict[Key, AnyValue] = {}  # frame slots
+        self.after: Block | None = None  # combined: where control goes instead of returning
+        self.returned: AnyValue | None = None
+
+    def write(self, request: Request, callee: Callable[[Function], tuple[Request, Function]]) -> None:
+        self.request, self.callee = request, callee
+        self.bind_arguments(request.arguments, 1)
+        self.b.at_end(self.stack.block)
+        self._reserve_frame()
+        self.copy_blocks()
+        self._complete_own_phis()
+
+    def close(self) -> None:
+        """Nothing more goes onto the stack: enter the function."""
+        self.stack.branch(self.blocks[self.source.entry])
+
+    def _reserve_frame(self) -> None:
+        if not self.plan.split:
+            for slot in self.plan.frame:
+                self.slots[slot.key] = self.b.alloca(slot.type, f"{_of(slot.key)}.tape")
+        elif self.layout.frame_bytes:
+            self.frame = self.b.call(tape.reserve(self.module), [self.arena, i64(self.layout.frame_bytes)], "frame")
+            for key, offset in self.layout.frame.items():
+                self.slots[key] = self.b.offset(self.frame, offset, f"{_of(key)}.tape")
+
+    # --- loops and choices
+
+    def after_phis(self, block: Block) -> None:
+        if ("choice", block) in self.plan.kept:
+            self.choice[block] = self.b.phi(I8, name=f"{block.name}.from")
+        loop = self.flow.loop_of(block)
+        header = loop if loop is not None and loop.header is block and loop in self.plan.loops else None
+        if header is not None:
+            self.index[header] = self.b.phi(I64, name=f"{block.name}.i")
+            nest = self.plan.nests.get(header)
+            if nest is not None and nest.chunked:
+                self._open_chunk(nest)
+        if block in self.choice:
+            self.keep(("choice", block), self.choice[block])
+        self._keep_at_exits(block)
+        for phi in block.phis():
+            self.keep_value(phi)
+
+    def _open_chunk(self, nest: Nest) -> None:
+        """One more iteration: the current chunk, or in every CHUNK-th iteration a new one."""
+        loop = nest.root
+        self.chunk[loop] = self.b.phi(PTR, name=f"{loop.header.name}.chunk")
+        columns, size = self.layout.columns(self.b, nest, self.trips)
+        now = self.b.call(
+            support.function(self.module, "llgrad.tape.chunk"), [self.arena, self.chunk[loop], self.index[loop], size]
+        )
+        self.chunk_now[loop] = now
+        for key, offset in columns.items():
+            self.column[key] = self.b.offset(now, offset)
+
+    def _keep_at_exits(self, block: Block) -> None:
+        for loop in self.plan.loops:
+            if any(x is block for _, x in loop.exits):
+                if ("count", loop) in self.plan.kept:
+                    self.keep(("count", loop), self.index[loop])
+                if loop in self.chunk_now:
+                    self.keep(("block", loop), self.chunk_now[loop])
+
+    def before_terminator(self, block: Block) -> None:
+        for loop, nest in self.plan.nests.items():
+            if loop.preheader is block and not nest.chunked:
+                columns, size = self.layout.columns(self.b, nest, lambda x, r=loop: self._trips_at(r, x))  # type: ignore[misc]
+                made = self.b.call(tape.reserve(self.module), [self.arena, size], f"{loop.header.name}.block")
+                self.keep(("block", loop), made)
+                for key, offset in columns.items():
+                    self.column[key] = self.b.offset(made, offset, f"{_of(key)}.column")
+        for loop in self.plan.loops:
+            if loop.preheader is block and ("count", loop) in self.plan.kept and self.facts.loop(self.source, loop).count is not None:
+                count = self.facts.loop(self.source, loop).count
+                assert count is not None
+                self.keep(("count", loop), count.emit(self.b, [self.value(v) for v in count.operands]))
+        loop_ = self.flow.loop_of(block)
+        if loop_ is not None and loop_.latch is block and loop_ in self.index:
+            index = self.index[loop_]
+            index.add(self.b.binary("add", index, i64(1), f"{index.name}.next"), self.blocks[block])
+            if loop_ in self.chunk:
+                self.chunk[loop_].add(self.chunk_now[loop_], self.blocks[block])
+
+    def _trips_at(self, root: Loop, loop: Loop) -> AnyValue:
+        """Iterations of `loop`, computed at the preheader of `root`."""
+        if (root, loop) not in self.trip:
+            count = self.facts.loop(self.source, loop).count
+            assert count is not None
+            taken = count.emit(self.b, [self.value(v) for v in count.operands])
+            self.trip[root, loop] = self.b.binary("add", taken, i64(1), f"{loop.header.name}.trips")
+        return self.trip[root, loop]
+
+    def trips(self, loop: Loop) -> AnyValue:
+        raise AssertionError("chunks do not ask for iteration counts")
+
+    def _complete_own_phis(self) -> None:
+        for loop, phi in self.index.items():
+            assert loop.preheader is not None
+            phi.add(i64(0), self.blocks[loop.preheader])
+        for loop, phi in self.chunk.items():
+            assert loop.preheader is not None
+            phi.add(_null(), self.blocks[loop.preheader])
+        for block, phi in self.choice.items():
+            for n, p in enumerate(self.flow.predecessors[block]):
+                phi.add(const_int(I8, n), self.blocks[p])
+
+    # --- keeping
+
+    def keep(self, key: Key, value: AnyValue) -> None:
+        """Store `value` in its slot, if the plan keeps it."""
+        slot = self.plan.kept.get(key)
+        if slot is None:
+            return
+        if slot.loop is None:
+            self.b.store(value, self.slots[key], 1 if self.plan.split else 0)
+            return
+        root = self.layout.nests[key].root
+        address = self.layout.element(self.b, slot, self.column[key], self.index.__getitem__, lambda x: self.trip[root, x])
+        store = self.b.store(value, address)
+        store.metadata = {}
+
+    def keep_value(self, i: Instruction) -> None:
+        if i in self.values:
+            self.keep(("primal", i), self.values[i])
+        if i in self.shadows:
+            self.keep(("shadow", i), self.shadows[i])
+
+    # --- instructions
+
+    def instruction(self, i: Instruction) -> None:
+        match self.plan.effects.get(i):
+            case CallBody(callees):
+                assert isinstance(i, Call)
+                self.call_body(i, callees[0])
+            case Free():
+                self.free(i)
+            case Allocate() if isinstance(i, Alloca):
+                self.stack_on_tape(i)
+            case Memory(name) if name in ("memcpy", "memmove"):
+                super().instruction(i)
+                self.copy_shadow_pointers(i)
+            case Partials(rule, entry) if entry is not None:
+                super().instruction(i)
+                for k, out in enumerate(rule.results):
+                    if isinstance(out.place, int) and ("result", (i, k)) in self.plan.kept:
+                        t = self.facts.rule_result_type(i, out)
+                        self.keep(("result", (i, k)), self.b.load(t, self.value(i.operands[out.place])))
+            case _ if isinstance(i, Return) and self.plan.last is not None:
+                self.leave(i)
+                return
+            case _ if isinstance(i, Call) and _is(i, "llvm.stackrestore"):
+                return
+            case _:
+                super().instruction(i)
+        if isinstance(i, Store):
+            self.store_shadow_pointers(i)
+        if not isinstance(i, Phi):
+            self.keep_value(i)
+
+    def shadow_call(self, i: Call, name: str) -> AnyValue:
+        return super().shadow_call(i, name)
+
+    def make_shadow(self, i: Instruction) -> None:
+        if isinstance(i.type, PointerType) or self.facts.carries_pointer(i):
+            super().make_shadow(i)
+
+    def call_body(self, i: Call, function: Function) -> None:
+        request, derivative = self.callee(function)
+        arguments: list[AnyValue] = [self.arena]
+        for v, act in zip(i.arguments, request.arguments, strict=True):
+            arguments.append(self.value(v))
+            if act in (Act.DUP, Act.DUPNONEED):
+                arguments.append(self.shadow(v))
+        made = self.b.call(derivative, arguments, f"{i.name}.aug")
+        self.keep(("frame", i), self.b.extract(made, 0, name=f"{i.name}.frame"))
+        if i.type != VOID:
+            self.values[i] = self.b.extract(made, 1, name=i.name)
+            if request.result is Act.DUP:
+                self.shadows[i] = self.b.extract(made, 2, name=f"{i.name}.shadow")
+
+    def free(self, i: Instruction) -> None:
+        """Postpone: to the mirror of the allocation where the two are paired, else to the end."""
+        if i in self.plan.paired.values():
+            return
+        assert isinstance(i, Call)
+        known = self.facts.effects(i)
+        assert known is not None and known.deallocator is not None
+        self.b.call(tape.defer(self.module), [self.arena, self.value(i.arguments[known.deallocator.pointer])])
+
+    def stack_on_tape(self, i: Alloca) -> None:
+        size = self.alloca_bytes(i)
+        self.values[i] = self.b.call(tape.reserve(self.module), [self.arena, size], i.name)
+        if self.facts.shadowed(i):
+            shadow = self.b.call(tape.reserve(self.module), [self.arena, size], f"{i.name}.shadow")
+            self.clear(shadow, size)
+            self.shadows[i] = shadow
+
+    def store_shadow_pointers(self, i: Store) -> None:
+        """What is a pointer in the stored value is a shadow pointer in shadow memory."""
+        if not self.facts.shadowed(i.pointer):
+            return
+        for offset, type in self.facts.pointer_leaves(i):
+            address = self.b.offset(self.shadow(i.pointer), offset)
+            if isinstance(i.value.type, StructType):
+                raise self.facts.refuse(i, "a store of a struct that holds pointers")
+            value = self.shadow(i.value) if self.facts.shadowed(i.value) or not isinstance(i.value, Instruction) else _null()
+            if value.type != type:
+                value = self.b.cast("inttoptr", value, type) if isinstance(type, PointerType) else self.b.cast("ptrtoint", value, type)
+            self.b.store(value, address)
+
+    def copy_shadow_pointers(self, i: Instruction) -> None:
+        """A copy of memory copies the shadow pointers in its shadow."""
+        assert isinstance(i, Call)
+        if not self.facts.shadowed(i.arguments[0]):
+            return
+        copy = support.pointer_copy(self.module, self.facts.copied(i))
+        if copy is not None and self.facts.shadowed(i.arguments[1]):
+            self.b.call(copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), self.to64(self.value(i.arguments[2]))])
+
+    def to64(self, v: AnyValue) -> AnyValue:
+        return self.b.cast("zext", v, I64)
+
+    def leave(self, i: Return) -> None:
+        """The end of the forward sweep: on to the reverse sweep, or back to the caller."""
+        self.returned = None if i.value is None else self.value(i.value)
+        if self.after is not None:
+            self.b.branch(self.after)
+            return
+        result: AnyValue = Undef(self.target.function_type.result, True)
+        parts: list[AnyValue] = [self.frame if self.frame is not None else _null()]
+        if i.value is not None:
+            parts.append(self.value(i.value))
+            if self.request.result is Act.DUP:
+                parts.append(self.shadow(i.value))
+        for n, part in enumerate(parts):
+            result = self.b.insert_value(result, part, n)
+        self.b.ret(result)
+
+
+def _of(key: Key) -> str:
+    of = key[1]
+    if isinstance(of, Loop):
+        return f"{of.header.name}.{key[0]}"
+    name: str = of[0].name if isinstance(of, tuple) else of.name
+    return f"{name}.{key[0]}" if key[0] != "primal" else name
+
+
+def _is(i: Call, prefix: str) -> bool:
+    return i.called_function is not None and i.called_function.name.startswith(prefix)
+
+
+def _null() -> AnyValue:
+    from llgrad.ir.build import zero
+
+    return zero(PTR)
+
+
+__all__ = ["CHUNK_HEADER", "Layout", "Load", "RecordingSweep", "Type"]

@@ -1,0 +1,169 @@
+"""Small functions that generated code calls, made when first asked for: copies between shadows by layout, tape chunks.
+
+A `Copied` says what a stretch of memory holds: leaves at byte offsets, again and again every `stride` bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llgrad.ir.build import declare
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse_function_text
+from llgrad.ir.types import FloatType
+from llgrad.ir.values import Function
+from llgrad.synthesis import tape
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """`floats`: (offset, format) and `pointers`: offsets, in every `stride` bytes."""
+
+    stride: int
+    floats: tuple[tuple[int, FloatType], ...]
+    pointers: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        leaves = [f"{o}{t.name}" for o, t in self.floats] + [f"{o}p" for o in self.pointers]
+        return ".".join([str(self.stride), *leaves])
+
+
+_CHUNK = """
+define internal ptr @llgrad.tape.chunk(ptr %arena, ptr %now, i64 %i, i64 %bytes) alwaysinline nounwind {
+entry:
+  %low = and i64 %i, 63
+  %full = icmp eq i64 %low, 0
+  br i1 %full, label %fresh, label %same
+fresh:
+  %new = call ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes)
+  store ptr %now, ptr %new, align 8
+  ret ptr %new
+same:
+  ret ptr %now
+}
+"""
+_UNCHUNK = """
+define internal ptr @llgrad.tape.unchunk(ptr %arena, ptr %now, i64 %i) alwaysinline nounwind {
+entry:
+  %low = and i64 %i, 63
+  %done = icmp eq i64 %low, 0
+  br i1 %done, label %drop, label %same
+drop:
+  %older = load ptr, ptr %now, align 8
+  call void @llgrad.tape.release(ptr %arena, ptr %now)
+  ret ptr %older
+same:
+  ret ptr %now
+}
+"""
+_TEXTS = {"llgrad.tape.chunk": _CHUNK, "llgrad.tape.unchunk": _UNCHUNK}
+
+
+def function(module: Module, name: str) -> Function:
+    """The helper of that name."""
+    return _define(module, name, _TEXTS[name])
+
+
+def _define(module: Module, name: str, text: str) -> Function:
+    found = module.globals.get(name)
+    if isinstance(found, Function):
+        return found
+    tape.reserve(module), tape.release(module)
+    for f in parse_function_text(module, text):
+        if f.name not in module.globals:
+            module.add(f)
+    made = module.globals[name]
+    assert isinstance(made, Function)
+    return made
+
+
+def pointer_copy(module: Module, layout: Copied) -> Function | None:
+    """`(target, source, bytes)`: copy the pointers only. None where there are none."""
+    if not layout.pointers:
+        return None
+    body = [
+        line
+        for n, offset in enumerate(layout.pointers)
+        for line in (*_at(n, "t", offset), *_at(n, "s", offset), f"%v{n} = load ptr, ptr %s{n}", f"store ptr %v{n}, ptr %t{n}")
+    ]
+    return _looped(module, f"llgrad.copy.pointers.{layout.name}", "ptr %target, ptr %source, i64 %bytes", layout.stride, body)
+
+
+def float_clear(module: Module, layout: Copied) -> Function | None:
+    """`(target, bytes)`: clear the floats only. None where there are none."""
+    if not layout.floats:
+        return None
+    body = [
+        line
+        for n, (offset, t) in enumerate(layout.floats)
+        for line in (*_at(n, "t", offset), f"store {t} {_zero(t)}, ptr %t{n}, align 1")
+    ]
+    return _looped(module, f"llgrad.clear.floats.{layout.name}", "ptr %target, i64 %bytes", layout.stride, body)
+
+
+def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Function | None:
+    """Adjoint of a copy, `(target, source, bytes)`: source += target; target = 0. None where nothing is a float.
+
+    With `overlap` (memmove), `(arena, target, source, bytes)`: the target's adjoints are set aside first.
+    """
+    if not layout.floats:
+        return None
+    body: list[str] = []
+    for n, (offset, t) in enumerate(layout.floats):
+        body += [
+            *_at(n, "t", offset), *_at(n, "s", offset), f"%a{n} = load {t}, ptr %t{n}, align 1",
+            f"store {t} {_zero(t)}, ptr %t{n}, align 1", f"%b{n} = load {t}, ptr %s{n}, align 1",
+            f"%c{n} = fadd nsz {t} %b{n}, %a{n}", f"store {t} %c{n}, ptr %s{n}, align 1",
+        ]  # fmt: skip
+    name = f"llgrad.copy.adjoint.{layout.name}"
+    direct = _looped(module, name, "ptr %target, ptr %source, i64 %bytes", layout.stride, body)
+    if not overlap:
+        return direct
+    float_clear(module, layout)
+    text = f"""
+define internal void @llgrad.move.adjoint.{layout.name}(ptr %arena, ptr %target, ptr %source, i64 %bytes) nounwind {{
+  %aside = call ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes)
+  call void @llvm.memcpy.p0.p0.i64(ptr %aside, ptr %target, i64 %bytes, i1 false)
+  call void @llgrad.clear.floats.{layout.name}(ptr %target, i64 %bytes)
+  call void @{name}(ptr %aside, ptr %source, i64 %bytes)
+  call void @llgrad.tape.release(ptr %arena, ptr %aside)
+  ret void
+}}
+"""
+    from llgrad.ir.types import I1, I64, PTR, VOID
+
+    declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
+    return _define(module, f"llgrad.move.adjoint.{layout.name}", text)
+
+
+def _at(n: int, which: str, offset: int) -> tuple[str, str]:
+    base = "target" if which == "t" else "source"
+    return f"%o{which}{n} = add i64 %at, {offset}", f"%{which}{n} = getelementptr i8, ptr %{base}, i64 %o{which}{n}"
+
+
+def _zero(t: FloatType) -> str:
+    return "0.0" if t.name in ("half", "bfloat", "float", "double") else "0xK00000000000000000000" if t.name == "x86_fp80" else "0xL" + "0" * 32
+
+
+def _looped(module: Module, name: str, parameters: str, stride: int, body: list[str]) -> Function:
+    """A loop over the whole elements in `bytes`; a copy that ends within an element copies none of that element's part."""
+    lines = "\n  ".join(body)
+    text = f"""
+define internal void @{name}({parameters}) nounwind {{
+entry:
+  %count = udiv i64 %bytes, {stride}
+  %none = icmp eq i64 %count, 0
+  br i1 %none, label %done, label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %at = mul i64 %k, {stride}
+  {lines}
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+    return _define(module, name, text)

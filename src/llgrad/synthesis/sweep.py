@@ -1,0 +1,326 @@
+"""What every derivative function is made of: the primal function's instructions, copied, with shadows beside them.
+
+`Sweep` copies a function block by block into a new one. For each pointer into active memory it makes the shadow
+pointer, named `%x.shadow`: the same address computation over the shadow base. Subclasses say what else to write at
+each instruction. The primal is never changed. Nothing is inherited but what is true of the copied instruction itself
+(wrap flags, fast-math flags, TBAA): no debug locations, scopes, ranges or tail calls (decision 3 of the design).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from llgrad.errors import ActivityError, UnsupportedError
+from llgrad.ir.build import Builder, Names, const_int, declare, i64, zero
+from llgrad.ir.module import Module
+from llgrad.ir.types import I1, I8, I64, PTR, VOID, IntType, PointerType, VectorType
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Attribute,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    ConstExpr,
+    ConstInt,
+    ConstNull,
+    ConstZero,
+    ExtractElement,
+    ExtractValue,
+    Function,
+    GetElementPtr,
+    GlobalVariable,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    MetadataValue,
+    Phi,
+    Return,
+    Select,
+    ShuffleVector,
+    Store,
+    Unary,
+    Undef,
+    Value,
+)
+from llgrad.rules.facts import Effects
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.request import Act
+
+DROPPED_CALLS = ("llvm.lifetime.", "llvm.dbg.", "llvm.invariant.", "llvm.experimental.noalias.scope.decl", "llvm.assume")
+DEALLOCATOR_OF = {"malloc": "free", "new": "_ZdlPv", "new[]": "_ZdaPv"}
+_KEPT_METADATA = frozenset({"tbaa"})
+
+
+def constant_shadow(facts: Facts, module: Module, v: AnyValue) -> AnyValue:
+    """The shadow of a pointer known at compile time: null, a function, a global, an address within one."""
+    match v:
+        case ConstNull() | Undef() | ConstInt() | ConstZero() | Function():
+            return v
+        case GlobalVariable():
+            return _global_shadow(module, v)
+        case ConstExpr():
+            pointers = [o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o) for o in v.operands]
+            return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)  # type: ignore[arg-type]
+    where = v if isinstance(v, Instruction) else None
+    raise ActivityError(
+        f"%{v.name if isinstance(v, Value) else v} has no shadow",
+        span=facts.span(where) if where is not None else None,
+        cause="a pointer to constant memory meets pointers to active memory",
+        fix="mark both as active (duplicated) or both as constant",
+    )
+
+
+def _global_shadow(module: Module, g: GlobalVariable) -> AnyValue:
+    """The zeroed shadow of a mutable global; made on first use."""
+    name = f"{g.name}.shadow"
+    if name not in module.globals:
+        if any("thread_local" in word for word in g.prefix):
+            raise UnsupportedError(f"thread-local global @{g.name} is active", fix="pass it as an argument")
+        shadow = GlobalVariable(name, g.value_type, zero(g.value_type))
+        shadow.linkage, shadow.align = "internal", max(g.align, 16)
+        module.add(shadow)
+    return module.globals[name]
+
+
+class Sweep:
+    """Copies `source` into `target`; see the module."""
+
+    def __init__(self, facts: Facts, module: Module, source: Function, target: Function) -> None:
+        self.facts, self.module, self.source, self.target = facts, module, source, target
+        self.flow = facts.flow(source)
+        self.names = Names(a.name for a in target.arguments)
+        self.values: dict[AnyValue, AnyValue] = {}
+        self.shadows: dict[AnyValue, AnyValue] = {}
+        self.blocks: dict[Block, Block] = {}
+        self.stack = Builder(self.new_block("stack"), self.names)  # static allocas; left open until the end
+        self.b: Builder = Builder(Block(""), self.names)
+
+    # --- blocks
+
+    def new_block(self, name: str) -> Block:
+        block = Block(self.names.fresh(name), self.target)
+        self.target._blocks.append(block)
+        return block
+
+    def copy_blocks(self) -> None:
+        """Copy every reachable block, then complete the phis."""
+        for block in self.flow.order:
+            self.blocks[block] = self.new_block(block.name)
+        for block in self.flow.order:
+            self.b.at_end(self.blocks[block])
+            phis = list(block.phis())
+            for phi in phis:
+                self.instruction(phi)
+            self.after_phis(block)
+            for i in block.instructions[len(phis) : -1]:
+                self.instruction(i)
+            self.before_terminator(block)
+            self.instruction(block.terminator)
+        for block in self.flow.order:
+            for phi in block.phis():
+                self.complete_phi(phi)
+
+    def after_phis(self, block: Block) -> None:
+        """Hook: the copy of `block` has its phis; more may be added."""
+
+    def before_terminator(self, block: Block) -> None:
+        """Hook: the copy of `block` lacks only its terminator."""
+
+    def instruction(self, i: Instruction) -> None:
+        """Copy one instruction and write its shadow."""
+        self.copy(i)
+        if self.facts.shadowed(i):
+            self.make_shadow(i)
+
+    def complete_phi(self, phi: Phi) -> None:
+        """Fill in the copies of a phi and of its shadow, once all values exist."""
+        for table, get in self.phi_tables(phi):
+            new = table.get(phi)
+            if isinstance(new, Phi) and not new.operands:
+                for value, block in phi.incoming():
+                    if block in self.blocks:
+                        new.add(get(value), self.exit_of(block))
+
+    def phi_tables(self, phi: Phi) -> list[tuple[dict[AnyValue, AnyValue], Callable[[AnyValue], AnyValue]]]:
+        return [(self.values, self.value), (self.shadows, self.shadow)]
+
+    def exit_of(self, block: Block) -> Block:
+        """The new block at whose end control leaves the copy of `block`."""
+        return self.blocks[block]
+
+    # --- primal values
+
+    def value(self, v: AnyValue) -> AnyValue:
+        """The copy of a primal value."""
+        if isinstance(v, MetadataValue) and v.value is not None:
+            raise UnsupportedError("metadata that wraps a local value cannot be copied")
+        return self.values[v] if isinstance(v, (Instruction, Argument)) else v
+
+    def copy(self, i: Instruction) -> Instruction | None:
+        """Append the copy of `i`; markers that would not stay true are dropped."""
+        if isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(DROPPED_CALLS):
+            return None
+        new = clone(i)
+        new.metadata = {k: v for k, v in i.metadata.items() if k in _KEPT_METADATA}
+        if isinstance(new, Call):
+            new.tail = ""
+        if not isinstance(i, Phi):
+            for v in i.operands:
+                new.operands.append(self.value(v))
+                self.value(v).users.append(new)
+        new.targets = [self.blocks[t] for t in i.targets]
+        for t in new.targets:
+            t.users.append(new)
+        if i.type != VOID:
+            new.name = ""
+            (self.stack if static_alloca(i) else self.b).insert(new, i.name)
+            self.values[i] = new
+        else:
+            self.b.insert(new)
+        return new
+
+    # --- shadows
+
+    def shadow(self, v: AnyValue) -> AnyValue:
+        """The shadow of a pointer (or of a value that carries one). Raises ActivityError where there is none."""
+        return self.shadows[v] if v in self.shadows else constant_shadow(self.facts, self.module, v)
+
+    def make_shadow(self, i: Instruction) -> None:
+        """Write the shadow of `i`, a pointer into active memory or something that carries one."""
+        name = f"{i.name}.shadow"
+        match i:
+            case Phi():
+                self.shadows[i] = self.b.phi(i.type, name=name)
+            case Alloca():
+                self.shadows[i] = self.shadow_alloca(i, name)
+            case Load():
+                new = Load(i.type, self.shadow(i.pointer), i.align)
+                self.shadows[i] = self.b.insert(new, name)
+            case Call():
+                self.shadows[i] = self.shadow_call(i, name)
+            case (
+                GetElementPtr() | Cast() | Select() | ExtractValue() | InsertValue()
+                | ExtractElement() | InsertElement() | ShuffleVector() | Unary(opcode="freeze") | Binary(opcode="add" | "sub" | "and" | "or")
+            ):  # fmt: skip
+                self.shadows[i] = self.same_on_shadows(i, name)
+            case _:
+                raise UnsupportedError(
+                    f"no shadow for a pointer made by `{i.opcode}`", span=self.facts.span(i),
+                    cause="a pointer to active memory is computed in a way that is not understood",
+                )  # fmt: skip
+
+    def same_on_shadows(self, i: Instruction, name: str) -> AnyValue:
+        """The same operation with shadows for the operands that carry pointers."""
+        new = clone(i)
+        for v in i.operands:
+            w = self.shadow(v) if self.carries_pointer(v, i) else self.value(v)
+            new.operands.append(w)
+            w.users.append(new)
+        new.flags = i.flags - {"inbounds", "nuw", "nusw", "nsw"} if isinstance(i, Binary) else i.flags
+        return self.b.insert(new, name)
+
+    def carries_pointer(self, v: AnyValue, user: Instruction) -> bool:
+        if isinstance(user, (Select, ExtractElement, InsertElement)) and v is user.operands[0 if isinstance(user, Select) else -1]:
+            return False
+        return self.facts.shadowed(v) or isinstance(v, (GlobalVariable, ConstExpr, ConstNull)) and isinstance(v.type, PointerType)
+
+    def shadow_alloca(self, i: Alloca, name: str) -> AnyValue:
+        new = Alloca(i.allocated_type, self.value(i.count), i.align, i.type)
+        shadow = (self.stack if static_alloca(i) else self.b).insert(new, name)
+        self.clear(shadow, self.alloca_bytes(i))
+        return shadow
+
+    def alloca_bytes(self, i: Alloca) -> AnyValue:
+        size = self.facts.layout.alloc_size(i.allocated_type)
+        if isinstance(i.count, ConstInt):
+            return i64(size * i.count.value)
+        count = self.value(i.count)
+        assert isinstance(count.type, IntType)
+        if count.type.bits < 64:
+            count = self.b.cast("zext", count, I64)
+        return self.b.binary("mul", count, i64(size))
+
+    def shadow_call(self, i: Call, name: str) -> AnyValue:
+        """The shadow of a call's result: an allocation's twin, cleared."""
+        known = self.facts.effects(i)
+        if known is None or known.allocator is None:
+            raise UnsupportedError(
+                f"the pointer that {self._callee_name(i)} returns has no shadow", span=self.facts.span(i),
+                cause="the function has no body here, and is not a known allocator",
+            )  # fmt: skip
+        return self.shadow_allocation(i, known, name)
+
+    def shadow_allocation(self, i: Call, known: Effects, name: str) -> AnyValue:
+        assert known.allocator is not None
+        a = known.allocator
+        arguments = [self.value(v) for v in i.arguments]
+        size = arguments[a.size[0]]
+        for n in a.size[1:]:
+            size = self.b.binary("mul", size, arguments[n])
+        if a.family == "malloc" and a.alignment is None:
+            calloc = declare(self.module, "calloc", PTR, [I64, I64])
+            call = self.b.call(calloc, [i64(1), size], name)
+            call.result_attributes = (Attribute("noalias"),)
+            return call
+        assert isinstance(i.callee, Function)
+        call = self.b.call(i.callee, arguments, name)
+        self.clear(call, size)
+        return call
+
+    def free_shadow(self, i: Call, shadow: AnyValue) -> None:
+        """Release the shadow of allocation `i`."""
+        known = self.facts.effects(i)
+        assert known is not None and known.allocator is not None
+        free = declare(self.module, DEALLOCATOR_OF[known.allocator.family], VOID, [PTR])
+        self.b.call(free, [shadow])
+
+    def clear(self, pointer: AnyValue, size: AnyValue) -> None:
+        memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
+        if isinstance(size.type, IntType) and size.type.bits < 64:
+            size = self.b.cast("zext", size, I64)
+        self.b.call(memset, [pointer, const_int(I8, 0), size, const_int(I1, 0)])
+
+    def _callee_name(self, i: Call) -> str:
+        return i.called_function.name if i.called_function is not None else "a function pointer"
+
+    # --- arguments
+
+    def bind_arguments(self, acts: tuple[Act, ...], first: int) -> int:
+        """Map the source's arguments to the target's, from position `first` on; the position after them."""
+        n = first
+        for a, act in zip(self.source.arguments, acts, strict=True):
+            self.values[a] = self.target.arguments[n]
+            n += 1
+            if takes_shadow(act):
+                self.shadows[a] = self.target.arguments[n]
+                n += 1
+        return n
+
+
+def static_alloca(i: Instruction) -> bool:
+    """Stack memory of constant size, made once a call."""
+    return isinstance(i, Alloca) and isinstance(i.count, ConstInt) and i.block is i.block.function.entry  # type: ignore[union-attr]
+
+
+def takes_shadow(act: Act) -> bool:
+    """Is this argument followed by a shadow (pointers) or a tangent (floats in forward mode)?"""
+    return act in (Act.DUP, Act.DUPNONEED)
+
+
+def clone(i: Instruction) -> Instruction:
+    """A copy without operands, targets, users and place."""
+    new = copy.copy(i)
+    new.operands, new.targets, new.users = [], [], []
+    new.block = None  # type: ignore[assignment]
+    new.debug_records = ()
+    if isinstance(new, Phi):
+        new.blocks = []
+    return new
+
+
+__all__ = ["PTR", "Return", "Store", "Sweep", "VectorType", "clone", "takes_shadow"]

@@ -1,0 +1,387 @@
+"""The tape: a LIFO arena of segments, handed to every reverse-mode function as its explicit first parameter.
+
+`reserve(arena, bytes)` returns a block on top of the stack, aligned to 64 bytes; `release(arena, block)` drops the
+block and everything above it. Blocks stay where they are for as long as they are reserved: the arena grows by
+segments, and keeps them for the next call. Both stay opaque calls until `runtime` is linked in, after synthesis
+(decision 1 of the design); `release` is a free to LLVM too (decision 2).
+
+The arena is a struct `{ ptr top, ptr limit, ptr segment, i64 used, i64 peak, ptr deferred }`; a segment begins with
+`{ ptr previous, ptr next, i64 bytes, i64 -, … }` (64 bytes). All of it zero is an empty arena. `used` counts the bytes in the
+segments below the current one. `deferred` is a list of freed-by-the-primal blocks, released by `finish`.
+"""
+
+from __future__ import annotations
+
+from llgrad.ir.build import declare
+from llgrad.ir.module import Module
+from llgrad.ir.types import I64, PTR, VOID
+from llgrad.ir.values import Attribute, Function
+
+ARENA_BYTES = 64
+HEADER_BYTES = 64
+FIRST_SEGMENT_BYTES = 1 << 20
+RESERVE, RELEASE, DEFER, FINISH, FAIL = (
+    "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.finish", "llgrad_fail",
+)  # fmt: skip
+FAIL_MEMORY = 1  # codes of llgrad_fail
+
+
+def reserve(module: Module) -> Function:
+    f = declare(module, RESERVE, PTR, [PTR, I64])
+    f.result_attributes = (Attribute("noalias"), Attribute("nonnull"), Attribute("align", 64))
+    f.attributes = (
+        Attribute("nounwind"), Attribute("willreturn"),
+        Attribute("allockind", '"alloc,uninitialized"'), Attribute("allocsize", "1"),
+        Attribute("memory", "argmem: readwrite, inaccessiblemem: readwrite"),
+        Attribute("alloc-family", "llgrad.tape", string=True),
+    )  # fmt: skip
+    return f
+
+
+def release(module: Module) -> Function:
+    f = declare(module, RELEASE, VOID, [PTR, PTR])
+    f.arguments[1].attributes = (Attribute("allocptr"),)
+    f.attributes = (
+        Attribute("nounwind"), Attribute("willreturn"), Attribute("allockind", '"free"'),
+        Attribute("memory", "argmem: readwrite, inaccessiblemem: readwrite"),
+        Attribute("alloc-family", "llgrad.tape", string=True),
+    )  # fmt: skip
+    return f
+
+
+def defer(module: Module) -> Function:
+    """`defer(arena, block)`: the primal freed `block`; keep it until `finish`."""
+    f = declare(module, DEFER, VOID, [PTR, PTR])
+    f.attributes = (Attribute("nounwind"),)
+    return f
+
+
+def finish(module: Module) -> Function:
+    """`finish(arena)`: free what was deferred. Called once, after the reverse sweep of the root."""
+    f = declare(module, FINISH, VOID, [PTR])
+    f.attributes = (Attribute("nounwind"),)
+    return f
+
+
+def runtime(each_block_its_own: bool = False) -> str:
+    """LLVM assembly of the arena. `each_block_its_own` makes every block a malloc, for sanitizers (decision 11)."""
+    return (_MALLOC if each_block_its_own else _ARENA) + _COMMON
+
+
+_COMMON = """
+declare noalias ptr @malloc(i64)
+declare void @free(ptr)
+
+%llgrad.deferred = type { ptr, ptr }
+
+define linkonce_odr hidden void @llgrad.tape.defer(ptr %arena, ptr %block) noinline nounwind {
+  %cell = call ptr @malloc(i64 16)
+  %none = icmp eq ptr %cell, null
+  br i1 %none, label %fail, label %ok
+fail:
+  call void @llgrad_fail(i32 1, ptr null)
+  unreachable
+ok:
+  %list = getelementptr i8, ptr %arena, i64 40
+  %old = load ptr, ptr %list, align 8
+  store ptr %old, ptr %cell, align 8
+  %payload = getelementptr i8, ptr %cell, i64 8
+  store ptr %block, ptr %payload, align 8
+  store ptr %cell, ptr %list, align 8
+  ret void
+}
+
+define linkonce_odr hidden void @llgrad.tape.finish(ptr %arena) noinline nounwind {
+entry:
+  %list = getelementptr i8, ptr %arena, i64 40
+  %first = load ptr, ptr %list, align 8
+  store ptr null, ptr %list, align 8
+  br label %loop
+loop:
+  %cell = phi ptr [ %first, %entry ], [ %next, %body ]
+  %end = icmp eq ptr %cell, null
+  br i1 %end, label %done, label %body
+body:
+  %next = load ptr, ptr %cell, align 8
+  %payload = getelementptr i8, ptr %cell, i64 8
+  %block = load ptr, ptr %payload, align 8
+  call void @free(ptr %block)
+  call void @free(ptr %cell)
+  br label %loop
+done:
+  ret void
+}
+
+declare void @llgrad_fail(i32, ptr) cold noreturn
+"""
+
+# top and limit are addresses in the current segment; a request that does not fit goes to the slow path
+_ARENA = """
+define linkonce_odr hidden noalias nonnull align 64 ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) alwaysinline nounwind {
+  %padded = add i64 %bytes, 63
+  %size = and i64 %padded, -64
+  %top = load ptr, ptr %arena, align 8
+  %limitp = getelementptr i8, ptr %arena, i64 8
+  %limit = load ptr, ptr %limitp, align 8
+  %topi = ptrtoint ptr %top to i64
+  %limiti = ptrtoint ptr %limit to i64
+  %room = sub i64 %limiti, %topi
+  %fits = icmp ule i64 %size, %room
+  br i1 %fits, label %fast, label %slow, !prof !{!"branch_weights", i32 2000, i32 1}
+fast:
+  %new = getelementptr i8, ptr %top, i64 %size
+  store ptr %new, ptr %arena, align 8
+  ret ptr %top
+slow:
+  %block = call ptr @llgrad.tape.grow(ptr %arena, i64 %bytes)
+  ret ptr %block
+}
+
+define linkonce_odr hidden noalias nonnull ptr @llgrad.tape.grow(ptr %arena, i64 %bytes) noinline cold nounwind {
+entry:
+  %huge = icmp ugt i64 %bytes, 140737488355328
+  br i1 %huge, label %fail, label %start
+start:
+  %padded = add i64 %bytes, 63
+  %size = and i64 %padded, -64
+  %segp = getelementptr i8, ptr %arena, i64 16
+  %limitp = getelementptr i8, ptr %arena, i64 8
+  %usedp = getelementptr i8, ptr %arena, i64 24
+  %seg = load ptr, ptr %segp, align 8
+  %none = icmp eq ptr %seg, null
+  br i1 %none, label %fresh, label %account
+account:
+  ; bytes in use in the segment we leave, and its old top, remembered in its header
+  %top = load ptr, ptr %arena, align 8
+  %topp = getelementptr i8, ptr %seg, i64 24
+  store ptr %top, ptr %topp, align 8
+  %topi = ptrtoint ptr %top to i64
+  %segi = ptrtoint ptr %seg to i64
+  %in = sub i64 %topi, %segi
+  %used = load i64, ptr %usedp, align 8
+  %used2 = add i64 %used, %in
+  store i64 %used2, ptr %usedp, align 8
+  %nextp = getelementptr i8, ptr %seg, i64 8
+  %next = load ptr, ptr %nextp, align 8
+  %nonext = icmp eq ptr %next, null
+  br i1 %nonext, label %fresh, label %reuse
+reuse:
+  ; a segment kept from before: big enough, or dropped with all that follow it
+  %nbytesp = getelementptr i8, ptr %next, i64 16
+  %nbytes = load i64, ptr %nbytesp, align 8
+  %need = add i64 %size, 64
+  %big = icmp uge i64 %nbytes, %need
+  br i1 %big, label %enter, label %drop
+drop:
+  %d = phi ptr [ %next, %reuse ], [ %dn, %drop ]
+  %dnp = getelementptr i8, ptr %d, i64 8
+  %dn = load ptr, ptr %dnp, align 8
+  call void @free(ptr %d)
+  %dend = icmp eq ptr %dn, null
+  br i1 %dend, label %fresh, label %drop
+fresh:
+  %prev = phi ptr [ null, %start ], [ %seg, %account ], [ %seg, %drop ]
+  ; twice what is in use, at least the first segment's size
+  %total = load i64, ptr %usedp, align 8
+  %least = add i64 %size, 64
+  %c1 = icmp ugt i64 %least, %total
+  %want1 = select i1 %c1, i64 %least, i64 %total
+  %c2 = icmp ugt i64 %want1, 1048576
+  %want2 = select i1 %c2, i64 %want1, i64 1048576
+  %want3 = add i64 %want2, 63
+  %want = and i64 %want3, -64
+  %new = call ptr @aligned_alloc(i64 64, i64 %want)
+  %nomem = icmp eq ptr %new, null
+  br i1 %nomem, label %fail, label %made
+made:
+  store ptr %prev, ptr %new, align 8
+  %newnext = getelementptr i8, ptr %new, i64 8
+  store ptr null, ptr %newnext, align 8
+  %newbytes = getelementptr i8, ptr %new, i64 16
+  store i64 %want, ptr %newbytes, align 8
+  %first = icmp eq ptr %prev, null
+  br i1 %first, label %enter, label %link
+link:
+  %prevnext = getelementptr i8, ptr %prev, i64 8
+  store ptr %new, ptr %prevnext, align 8
+  br label %enter
+enter:
+  %s = phi ptr [ %next, %reuse ], [ %new, %made ], [ %new, %link ]
+  store ptr %s, ptr %segp, align 8
+  %sbytesp = getelementptr i8, ptr %s, i64 16
+  %sbytes = load i64, ptr %sbytesp, align 8
+  %slimit = getelementptr i8, ptr %s, i64 %sbytes
+  store ptr %slimit, ptr %limitp, align 8
+  %block = getelementptr i8, ptr %s, i64 64
+  %newtop = getelementptr i8, ptr %block, i64 %size
+  store ptr %newtop, ptr %arena, align 8
+  ret ptr %block
+fail:
+  call void @llgrad_fail(i32 1, ptr null)
+  unreachable
+}
+
+define linkonce_odr hidden void @llgrad.tape.release(ptr %arena, ptr allocptr %block) alwaysinline nounwind {
+  ; the peak is always reached just before a release
+  %segp = getelementptr i8, ptr %arena, i64 16
+  %seg = load ptr, ptr %segp, align 8
+  %top = load ptr, ptr %arena, align 8
+  %usedp = getelementptr i8, ptr %arena, i64 24
+  %used = load i64, ptr %usedp, align 8
+  %ti = ptrtoint ptr %top to i64
+  %si = ptrtoint ptr %seg to i64
+  %in = sub i64 %ti, %si
+  %all = add i64 %used, %in
+  %peakp = getelementptr i8, ptr %arena, i64 32
+  %peak = load i64, ptr %peakp, align 8
+  %more = icmp ugt i64 %all, %peak
+  %max = select i1 %more, i64 %all, i64 %peak
+  store i64 %max, ptr %peakp, align 8
+  %bi = ptrtoint ptr %block to i64
+  %low = icmp ugt i64 %bi, %si
+  %high = icmp ule i64 %bi, %ti
+  %here = and i1 %low, %high
+  br i1 %here, label %fast, label %slow, !prof !{!"branch_weights", i32 2000, i32 1}
+fast:
+  store ptr %block, ptr %arena, align 8
+  ret void
+slow:
+  call void @llgrad.tape.shrink(ptr %arena, ptr %block)
+  ret void
+}
+
+define linkonce_odr hidden void @llgrad.tape.shrink(ptr %arena, ptr %block) noinline nounwind {
+entry:
+  ; go down the segments to the one that holds the block
+  %segp = getelementptr i8, ptr %arena, i64 16
+  %usedp = getelementptr i8, ptr %arena, i64 24
+  %limitp = getelementptr i8, ptr %arena, i64 8
+  %bi = ptrtoint ptr %block to i64
+  %top0 = load ptr, ptr %arena, align 8
+  %seg0 = load ptr, ptr %segp, align 8
+  %used0 = load i64, ptr %usedp, align 8
+  br label %find
+find:
+  %seg = phi ptr [ %seg0, %entry ], [ %prev, %down ]
+  %top = phi ptr [ %top0, %entry ], [ %ptop, %down ]
+  %used = phi i64 [ %used0, %entry ], [ %pused, %down ]
+  %si = ptrtoint ptr %seg to i64
+  %ti = ptrtoint ptr %top to i64
+  %low = icmp ugt i64 %bi, %si
+  %high = icmp ule i64 %bi, %ti
+  %here = and i1 %low, %high
+  br i1 %here, label %set, label %next
+next:
+  %prev = load ptr, ptr %seg, align 8
+  %bottom = icmp eq ptr %prev, null
+  br i1 %bottom, label %broken, label %down
+down:
+  %ptopp = getelementptr i8, ptr %prev, i64 24
+  %ptop = load ptr, ptr %ptopp, align 8
+  %pti = ptrtoint ptr %ptop to i64
+  %pi = ptrtoint ptr %prev to i64
+  %pin = sub i64 %pti, %pi
+  %pused = sub i64 %used, %pin
+  br label %find
+broken:
+  call void @llgrad_fail(i32 2, ptr %block)
+  unreachable
+set:
+  store ptr %block, ptr %arena, align 8
+  store ptr %seg, ptr %segp, align 8
+  store i64 %used, ptr %usedp, align 8
+  %bytesp = getelementptr i8, ptr %seg, i64 16
+  %bytes = load i64, ptr %bytesp, align 8
+  %limit = getelementptr i8, ptr %seg, i64 %bytes
+  store ptr %limit, ptr %limitp, align 8
+  ret void
+}
+
+define linkonce_odr void @llgrad.tape.free(ptr %arena) noinline nounwind {
+entry:
+  ; give every segment back, those kept for later too
+  %segp = getelementptr i8, ptr %arena, i64 16
+  %seg0 = load ptr, ptr %segp, align 8
+  %none = icmp eq ptr %seg0, null
+  br i1 %none, label %done, label %top
+top:
+  %s = phi ptr [ %seg0, %entry ], [ %n, %top ]
+  %np = getelementptr i8, ptr %s, i64 8
+  %n = load ptr, ptr %np, align 8
+  %last = icmp eq ptr %n, null
+  br i1 %last, label %down, label %top
+down:
+  %d = phi ptr [ %s, %top ], [ %p, %down ]
+  %p = load ptr, ptr %d, align 8
+  call void @free(ptr %d)
+  %end = icmp eq ptr %p, null
+  br i1 %end, label %done, label %down
+done:
+  call void @llvm.memset.p0.i64(ptr %arena, i8 0, i64 32, i1 false)
+  ret void
+}
+
+declare noalias ptr @aligned_alloc(i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+
+# the arena's first word is the newest block; a block has its predecessor and size 16 bytes before its own memory
+_MALLOC = """
+define linkonce_odr hidden noalias nonnull ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) noinline nounwind {
+  %size = add i64 %bytes, 64
+  %cell = call ptr @malloc(i64 %size)
+  %none = icmp eq ptr %cell, null
+  br i1 %none, label %fail, label %ok
+ok:
+  %old = load ptr, ptr %arena, align 8
+  store ptr %old, ptr %cell, align 8
+  %sizep = getelementptr i8, ptr %cell, i64 8
+  store i64 %bytes, ptr %sizep, align 8
+  %block = getelementptr i8, ptr %cell, i64 64
+  store ptr %block, ptr %arena, align 8
+  %usedp = getelementptr i8, ptr %arena, i64 24
+  %used = load i64, ptr %usedp, align 8
+  %all = add i64 %used, %bytes
+  store i64 %all, ptr %usedp, align 8
+  %peakp = getelementptr i8, ptr %arena, i64 32
+  %peak = load i64, ptr %peakp, align 8
+  %more = icmp ugt i64 %all, %peak
+  %max = select i1 %more, i64 %all, i64 %peak
+  store i64 %max, ptr %peakp, align 8
+  ret ptr %block
+fail:
+  call void @llgrad_fail(i32 1, ptr null)
+  unreachable
+}
+
+define linkonce_odr hidden void @llgrad.tape.release(ptr %arena, ptr %block) noinline nounwind {
+entry:
+  br label %pop
+pop:
+  %top = load ptr, ptr %arena, align 8
+  %empty = icmp eq ptr %top, null
+  br i1 %empty, label %fail, label %take
+take:
+  %cell = getelementptr i8, ptr %top, i64 -64
+  %old = load ptr, ptr %cell, align 8
+  %sizep = getelementptr i8, ptr %cell, i64 8
+  %bytes = load i64, ptr %sizep, align 8
+  %usedp = getelementptr i8, ptr %arena, i64 24
+  %used = load i64, ptr %usedp, align 8
+  %rest = sub i64 %used, %bytes
+  store i64 %rest, ptr %usedp, align 8
+  store ptr %old, ptr %arena, align 8
+  %last = icmp eq ptr %top, %block
+  call void @free(ptr %cell)
+  br i1 %last, label %done, label %pop
+done:
+  ret void
+fail:
+  call void @llgrad_fail(i32 2, ptr %block)
+  unreachable
+}
+
+define linkonce_odr void @llgrad.tape.free(ptr %arena) noinline nounwind {
+  ret void
+}
+"""
