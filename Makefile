@@ -1,0 +1,50 @@
+# Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
+# index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-full bench bench-quick lint clean
+
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+help:
+	@echo "make demo         three C programs of ADBench: derivatives, checked and timed"
+	@echo "make test         ruff, mypy and the tests"
+	@echo "make test-full    the same with the slow sets"
+	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
+	@echo "make lint         ruff and mypy alone"
+	@echo "make clean        removes .venv and everything built"
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "llgrad needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Making $(VENV) with $(PYTHON) and installing llgrad and what it depends on (once; a minute or two)"
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv)"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/python -m examples.adbench.demo
+
+lint: $(READY)
+	@echo "ruff"
+	@$(BIN)/ruff check --quiet .
+	@echo "mypy"
+	@$(BIN)/mypy --no-error-summary src examples benchmarks
+
+test: lint
+	@$(BIN)/python -m pytest -n 2 -m "not full" tests
+
+test-full: lint
+	@$(BIN)/python -m pytest -n 2 tests
+
+bench: $(READY)
+	@$(BIN)/python -m benchmarks.bench
+
+bench-quick: $(READY)
+	@$(BIN)/python -m benchmarks.bench --quick
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,185 @@
+"""`make bench`: llgrad against Enzyme and against the objective itself, on the three ADBench problems.
+
+All candidates of a problem take turns in one process; times are CPU time. Ratios are to the fastest objective that
+clang makes (-O3 -march=native, with libmvec or without). Enzyme differentiates the same C,
+compiled with the same flags.
+Writes `build/bench.json`. Ends with status 1 if any of llgrad's derivatives is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from benchmarks import native, peer
+from examples.adbench.instances import read_ba, read_gmm, read_lstm
+from examples.adbench.problems import Arrays, Problem, ba_problem, gmm_problem, lstm_problem, worst_error
+from examples.adbench.timing import Timing, take_turns
+
+OURS = "llgrad"
+LIMIT = 1e-10
+VARIANTS = (native.PLAIN, native.VECTOR_MATH, native.NO_RESTRICT)
+PROBLEMS: dict[str, Callable[[], Problem]] = {
+    "gmm": lambda: gmm_problem(read_gmm()),
+    "ba": lambda: ba_problem(read_ba()),
+    "lstm": lambda: lstm_problem(read_lstm()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A call to time; `error` is its derivative's distance from the reference, None for an objective."""
+
+    label: str
+    call: Callable[[], object]
+    error: float | None = None
+    comparable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A timed candidate; `ratio` to the fastest objective."""
+
+    label: str
+    timing: Timing
+    ratio: float
+    error: float | None
+    comparable: bool
+
+
+def _distance(got: Arrays, reference: Arrays) -> float:
+    return worst_error(got, reference[: len(got)])
+
+
+def peers(name: str, reference: Arrays) -> list[Candidate]:
+    """clang's objectives and Enzyme's derivatives, each checked once."""
+    found = []
+    for variant in VARIANTS:
+        made = peer.PEERS[name](variant)
+        same = variant.restrict
+        found.append(Candidate(f"objective, {variant.name}", made.primal, comparable=same))
+        for label, call in made.gradients.items():
+            call()
+            error = _distance(made.results[label](), reference)
+            found.append(Candidate(f"{label}, {variant.name}", call, error, same))
+    return found
+
+
+def ours(problem: Problem, reference: Arrays) -> list[Candidate]:
+    """llgrad's derivative, checked once."""
+    error = worst_error(problem.rows(problem.derivative()), reference)
+    return [Candidate(OURS, problem.derivative, error)]
+
+
+def measure(candidates: list[Candidate], rounds: int, progress: Callable[[], object]) -> list[Row]:
+    """Times all; ratios are to the fastest comparable objective."""
+    taken = take_turns({c.label: c.call for c in candidates}, rounds, progress=progress)
+    base = min(taken[c.label].median for c in candidates if c.error is None and c.comparable)
+    return [Row(c.label, taken[c.label], taken[c.label].median / base, c.error, c.comparable) for c in candidates]
+
+
+def fastest_enzyme(rows: list[Row]) -> Row | None:
+    """Enzyme's best right result on the sources as they are."""
+    right = [r for r in rows if r.label.startswith(peer.ENZYME) and r.comparable and (r.error or 0.0) <= LIMIT]
+    return min(right, key=lambda row: row.timing.median, default=None)
+
+
+def table(title: str, rows: list[Row]) -> Table:
+    """Medians with their spread, ratios, errors."""
+    shown = Table(title=title, title_justify="left")
+    for heading in ("", "median", "spread", "best", "ratio", "error"):
+        shown.add_column(heading, justify="right" if heading else "left")
+    for row in rows:
+        t = row.timing
+        error = "" if row.error is None else f"{row.error:.0e}"
+        shown.add_row(row.label, f"{t.median * 1e3:.3f} ms", f"±{t.spread:.1%}", f"{t.best * 1e3:.3f} ms",
+                      f"{row.ratio:.2f}", error, style="bold" if row.label == OURS else None)  # fmt: skip
+    return shown
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were taken on."""
+    cpu = platform.processor()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = info.read_text().splitlines()
+        cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu)
+    told = subprocess.run([*native.clang(), "--version"], capture_output=True, text=True, check=False).stdout
+    load = os.getloadavg() if hasattr(os, "getloadavg") else ()
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "llvmlite": version("llvmlite"),
+        "clang": told.splitlines()[0] if told else "",
+        "load": load,
+    }
+
+
+def run(name: str, rounds: int, console: Console) -> list[Row]:
+    """One problem: compiles, checks, times, prints."""
+    console.print(f"{name}: compiling with llgrad, clang and Enzyme", style="dim", highlight=False)
+    problem = PROBLEMS[name]()
+    reference = problem.reference()
+    candidates = ours(problem, reference)
+    try:
+        candidates = peers(name, reference) + candidates
+    except native.NativeError as error:
+        console.print(f"{name}: no comparison, because clang or Enzyme failed:\n{error}", style="yellow", markup=False)
+        candidates.append(Candidate("objective, by llgrad", problem.objective))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(f"{name}: timing", total=rounds)
+        rows = measure(candidates, rounds, lambda: bar.advance(task))
+    console.print(table(problem.title, rows))
+    enzyme, mine = fastest_enzyme(rows), next(row for row in rows if row.label == OURS)
+    if enzyme:
+        share = mine.timing.median / enzyme.timing.median
+        console.print(f"llgrad takes {share:.2f} of the time of the fastest Enzyme ({enzyme.label})\n", highlight=False)
+    return rows
+
+
+def main() -> int:
+    """Parses the command line, runs the problems, writes the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("problems", nargs="*", metavar="PROBLEM", help=f"{', '.join(PROBLEMS)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="few rounds")
+    parser.add_argument("--json", type=Path, default=native.ROOT / "build" / "bench.json")
+    options = parser.parse_args()
+    unknown = sorted(set(options.problems) - set(PROBLEMS))
+    if unknown:
+        parser.error(f"no problem is called {', '.join(unknown)}")
+    console = Console()
+    console = Console(width=max(console.width, 100))
+    rounds = 12 if options.quick else 60
+    results = {name: run(name, rounds, console) for name in options.problems or PROBLEMS}
+    host = machine()
+    measured = {name: [asdict(row) for row in rows] for name, rows in results.items()}
+    kept = {"machine": host, "rounds": rounds, "problems": measured}
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(kept, indent=1) + "\n")
+    console.print(f"{host['cpu']}, {host['clang']}; CPU time, ratios are to the fastest objective.\n"
+                  f"Written to {os.path.relpath(options.json)}", highlight=False)  # fmt: skip
+    wrong = [n for n, rows in results.items() for r in rows if r.label == OURS and not (r.error or 0.0) <= LIMIT]
+    if wrong:
+        console.print(f"WRONG: {', '.join(wrong)}", style="bold red")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""Compiles C to shared objects, with Enzyme's derivatives or without, and calls them from NumPy.
+
+Everything is kept under `build/benchmarks` by a digest of what went in, so that a second run compiles nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples" / "adbench"
+DRIVERS = ROOT / "benchmarks" / "drivers"
+BUILD = ROOT / "build" / "benchmarks"
+
+COMMON = ("-std=c11", "-march=native")
+LIBMVEC = ("-fno-math-errno", "-fveclib=libmvec")
+
+
+class NativeError(Exception):
+    """A compiler or Enzyme failed; the message is what it said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How to compile: extra flags of clang, and whether the sources keep their `restrict`."""
+
+    name: str
+    flags: tuple[str, ...] = ()
+    restrict: bool = True
+
+    @property
+    def defines(self) -> tuple[str, ...]:
+        return () if self.restrict else ("-Drestrict=",)
+
+
+PLAIN = Variant("-O3 -march=native")
+VECTOR_MATH = Variant("-O3 -march=native, libmvec", LIBMVEC)
+NO_RESTRICT = Variant("-O3 -march=native, without restrict", (), restrict=False)
+
+
+def clang() -> tuple[str, ...]:
+    """The command of a C compiler that shares LLVM 22 with Enzyme: clang-22, else the one in ziglang."""
+    found = shutil.which("clang-22")
+    return (found,) if found else (sys.executable, "-m", "ziglang", "cc")
+
+
+def _run(command: Sequence[str | Path]) -> None:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NativeError(f"{' '.join(str(word) for word in command)}\n{done.stderr or done.stdout}")
+
+
+def _kept(name: str, sources: Sequence[Path], *facts: object) -> Path:
+    digest = hashlib.sha256(repr((clang(), facts)).encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    BUILD.mkdir(parents=True, exist_ok=True)
+    return BUILD / f"{name}-{digest.hexdigest()[:16]}"
+
+
+def primal(name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
+    """`examples/adbench/NAME.c` as it is, optimised and vectorised by clang."""
+    source = EXAMPLES / f"{name}.c"
+    made = _kept(f"{name}-primal", [source], variant).with_suffix(".so")
+    if not made.exists():
+        flags = (*COMMON, *variant.flags, *variant.defines)
+        _run([*clang(), *flags, "-O3", "-shared", "-fPIC", source, "-o", made, "-lm"])
+    return ctypes.CDLL(str(made))
+
+
+def enzyme(name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
+    """`benchmarks/drivers/NAME.c`, differentiated by Enzyme, then optimised and vectorised by clang.
+
+    clang writes unoptimised but optimisable assembly, Enzyme runs LLVM's O2 and differentiates, clang does the rest.
+    The first call ever downloads Enzyme (see `enzyme_reference`).
+    """
+    source = DRIVERS / f"{name}.c"
+    base = _kept(f"{name}-enzyme", [source, EXAMPLES / f"{name}.c"], variant)
+    made, before, after = (base.with_suffix(end) for end in (".so", ".ll", ".enzyme.ll"))
+    if not made.exists():
+        flags = (*COMMON, *variant.flags)
+        raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC")
+        _run([*clang(), *flags, *variant.defines, *raw, source, "-o", before])
+        _run([sys.executable, ROOT / "benchmarks" / "enzyme_reference", before, after])
+        final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
+        _run([*clang(), *final, after, "-o", made, "-lm"])
+    return ctypes.CDLL(str(made))
+
+
+def _c_value(value: object) -> Any:
+    match value:
+        case np.ndarray():
+            if not value.flags.c_contiguous:
+                raise ValueError("arrays must be C-contiguous")
+            return ctypes.c_void_p(value.ctypes.data)
+        case int():
+            return ctypes.c_int(value)
+        case float():
+            return ctypes.c_double(value)
+        case _:
+            raise TypeError(f"no C value for {type(value).__name__}")
+
+
+def bind(function: Any, arguments: Sequence[object]) -> Callable[[], object]:
+    """`function(*arguments)` with the conversions done once, for timing; keeps the arrays alive."""
+    values = [_c_value(value) for value in arguments]
+    function.restype = None
+    function.argtypes = [type(value) for value in values]
+
+    def call(_alive: Sequence[object] = tuple(arguments)) -> object:
+        return function(*values)
+
+    return call
