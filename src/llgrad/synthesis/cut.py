@@ -2,18 +2,20 @@
 
 Each node is a value of the primal function that the reverse sweep may want. It is kept (cost `keep`), or recomputed
 (cost `recompute`, and then everything it depends on must be had too), or not wanted at all. Choosing the cheapest
-assignment is a minimum s-t cut: a node is an edge in→out of capacity `keep`; source→in costs `recompute` (infinite where it cannot be
-recomputed); out→in of the user is infinite; out→sink is infinite for what is wanted. Nodes on the sink side whose
-edge is not cut are recomputed. (The formulation of Moses et al., SC'21, with recomputation costs added.)
+assignment is a minimum s-t cut: a node is an edge in→out of capacity `keep`; source→in costs `recompute` (infinite
+where it cannot be recomputed); out→in of the user is infinite; out→sink is infinite for what is wanted. Nodes on the
+sink side whose edge is not cut are recomputed. (The formulation of Moses et al., SC'21, with recomputation costs
+added.)
 
-scipy's Dinic solves it: on random graphs of 10,000 nodes and 40,000 edges it took 0.01 s, networkx 0.7 s; rustworkx has no s-t flow.
+scipy's Dinic solves it: on random graphs of 10,000 nodes and 40,000 edges it took 0.01 s, networkx 0.7 s;
+rustworkx has no s-t flow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 K = TypeVar("K", bound=Hashable)
 INFINITE = 1 << 30  # scipy's capacities are 32-bit; no sum along a path exceeds a single capacity

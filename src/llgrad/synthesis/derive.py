@@ -30,7 +30,9 @@ class Derivation:
         if root.function not in module.globals:
             raise UnknownNameError(f"there is no function {root.function}")
         self.module, self.root = module, root
-        self.facts = Facts(module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint)
+        self.facts = Facts(
+            module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint
+        )
         self.plans: dict[tuple[str, bool], Plan] = {}
         self.made: dict[Request, Function] = {}
 
@@ -119,7 +121,8 @@ class Derivation:
             return Act.DUP if act is not Act.CONST and (forward or pointer) else act
 
         arguments = tuple(
-            fold(_ACTS[str(self.facts.activity.argument_activity(f, a.index))], isinstance(a.type, PointerType)) for a in f.arguments
+            fold(_ACTS[str(self.facts.activity.argument_activity(f, a.index))], isinstance(a.type, PointerType))
+            for a in f.arguments
         )
         result = _ACTS[str(self.facts.activity.result_activity(f))]
         return arguments, fold(result, isinstance(f.function_type.result, PointerType))

@@ -1,9 +1,9 @@
 """The plan of a reverse-mode derivative: facts turned into decisions, a value one can print.
 
-For one function it says which blocks the reverse sweep visits and how it finds its way back, and for everything
-it asks for (`needs.Key`) whether it is at hand, recomputed, or kept: kept values of no loop live in the frame, those of a
-loop in a column of a nest's tape block. A nest is rooted at the outermost loop from which on the iteration counts are
-known at entry; its block is reserved there, once. A loop of unknown count is its own root, and reserves chunks.
+For one function it says which blocks the reverse sweep visits and how it finds its way back, and for everything it
+asks for (`needs.Key`) whether it is at hand, recomputed, or kept: kept values of no loop live in the frame, those of
+a loop in a column of a nest's tape block. A nest is rooted at the outermost loop from which on the iteration counts
+are known at entry; its block is reserved there, once. A loop of unknown count is its own root, and reserves chunks.
 
 The reverse sweep of block B continues
 * at a relevant loop's header: with the latch, or in the first iteration with the preheader;
@@ -62,7 +62,7 @@ class Slot:
 
 @dataclass(slots=True)
 class Nest:
-    """The tape block of `root`. Slots of loops inside it have `path(loop)`: the loops from the root down to their own."""
+    """The tape block of `root`; `path(loop)` is the loops from the root down to one that has slots."""
 
     root: Loop
     chunked: bool
@@ -132,7 +132,11 @@ class Plan:
         out += [f"  choice kept or recomputed at %{b.name}" for b in self.flow.order if b in self.choices]
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
-            out += [f"    column {show(s.key)}: {s.type}, per iteration of %{s.loop.header.name}" for s in nest.slots if s.loop]
+            out += [
+                f"    column {show(s.key)}: {s.type}, per iteration of %{s.loop.header.name}"
+                for s in nest.slots
+                if s.loop
+            ]
         out += [f"  kept in the frame: {show(s.key)}: {s.type}" for s in self.frame]
         out += [f"  recomputed: {text}" for text in sorted(show(k) for k in self.recomputed)]
         return "\n".join(out)
@@ -212,7 +216,11 @@ class Planner:
             if known is None or known.deallocator is None:
                 continue
             made = i.operands[known.deallocator.pointer]
-            if not isinstance(made, Call) or made in found or self.flow.loop_of(made.block) is not self.flow.loop_of(i.block):
+            if (
+                not isinstance(made, Call)
+                or made in found
+                or self.flow.loop_of(made.block) is not self.flow.loop_of(i.block)
+            ):
                 continue
             allocator = self.facts.effects(made)
             if (
@@ -317,7 +325,16 @@ class Planner:
                 return (_DIVIDE, [key_of(v) for v in i.operands]) if kind == "primal" else None
             case Cast():
                 return _CHEAP, [key_of(i.value, kind)]
-            case Binary() | Unary() | Compare() | ExtractElement() | InsertElement() | ShuffleVector() | ExtractValue() | InsertValue():
+            case (
+                Binary()
+                | Unary()
+                | Compare()
+                | ExtractElement()
+                | InsertElement()
+                | ShuffleVector()
+                | ExtractValue()
+                | InsertValue()
+            ):
                 return (_CHEAP, [key_of(v) for v in i.operands]) if kind == "primal" else None
             case Call() if kind == "primal" and self._pure(i):
                 return _CALL, [key_of(v) for v in i.arguments]
@@ -386,7 +403,7 @@ class Planner:
             plan.nests[root].slots.append(slot)
 
     def _root(self, loop: Loop) -> Loop:
-        """The outermost loop at whose preheader all counts down to `loop` are known, and from which `loop` is always reached."""
+        """The outermost loop whose preheader knows all counts down to `loop`, and which always reaches `loop`."""
         root = loop
         while root.parent is not None:
             outer = root.parent
@@ -396,7 +413,9 @@ class Planner:
                 break
             assert root.preheader is not None and outer.latch is not None
             known = all(self._outside(v, outer) for c in counts if c is not None for v in c.operands)
-            always = all(self.flow.dominates(root.preheader, end) for end in (outer.latch, *(e for e, _ in outer.exits)))
+            always = all(
+                self.flow.dominates(root.preheader, end) for end in (outer.latch, *(e for e, _ in outer.exits))
+            )
             if not known or not always:
                 break
             root = outer
@@ -412,7 +431,11 @@ def choice_sides(flow: Flow, block: Block) -> tuple[Block, Block] | None:
     if len(preds) != 2 or dominator is None:
         return None
     branch = dominator.terminator
-    if not isinstance(branch, Branch) or len(dominator.successors()) != 2 or flow.loop_of(dominator) is not flow.loop_of(block):
+    if (
+        not isinstance(branch, Branch)
+        or len(dominator.successors()) != 2
+        or flow.loop_of(dominator) is not flow.loop_of(block)
+    ):
         return None
     sides = []
     for target in branch.targets:
@@ -425,7 +448,7 @@ def choice_sides(flow: Flow, block: Block) -> tuple[Block, Block] | None:
 
 
 def make_plan(facts: Facts, function: Function, split: bool) -> Plan:
-    """The plan for the reverse mode of `function`. Raises UnsupportedError, NoRuleError, KindError with source spans."""
+    """The plan for the reverse mode of `function`. Raises UnsupportedError and its kin, with source spans."""
     return Planner(facts, function, split).make()
 
 

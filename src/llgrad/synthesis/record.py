@@ -50,7 +50,9 @@ class Layout:
     def size(self, slot: Slot) -> int:
         return self.facts.layout.alloc_size(slot.type)
 
-    def columns(self, b: Builder, nest: Nest, trips: Callable[[Loop], AnyValue]) -> tuple[dict[Key, AnyValue], AnyValue]:
+    def columns(
+        self, b: Builder, nest: Nest, trips: Callable[[Loop], AnyValue]
+    ) -> tuple[dict[Key, AnyValue], AnyValue]:
         """Byte offset of each column in the nest's block, and the block's size, as values."""
         if nest.chunked:
             offsets: dict[Key, AnyValue] = {}
@@ -76,7 +78,12 @@ class Layout:
         return offsets, total
 
     def element(
-        self, b: Builder, slot: Slot, column: AnyValue, index: Callable[[Loop], AnyValue], trips: Callable[[Loop], AnyValue]
+        self,
+        b: Builder,
+        slot: Slot,
+        column: AnyValue,
+        index: Callable[[Loop], AnyValue],
+        trips: Callable[[Loop], AnyValue],
     ) -> AnyValue:
         """Address of the slot's element for the current iteration."""
         nest = self.nests[slot.key]
@@ -102,7 +109,9 @@ class RecordingSweep(Sweep):
         self.chunk: dict[Loop, Phi] = {}
         self.chunk_now: dict[Loop, AnyValue] = {}
         self.column: dict[Key, AnyValue] = {}
-        self.trip: dict[tuple[Loop, Loop], AnyValue] = {}  # (nest root, loop) -> iterations, computed at the root's preheader
+        self.trip: dict[
+            tuple[Loop, Loop], AnyValue
+        ] = {}  # (nest root, loop) -> iterations, computed at the root's preheader
         self.choice: dict[Block, Phi] = {}
         self.frame: AnyValue | None = None
         self.slots: dict[Key, AnyValue] = {}  # frame slots
@@ -177,7 +186,11 @@ class RecordingSweep(Sweep):
                 for key, offset in columns.items():
                     self.column[key] = self.b.offset(made, offset, f"{_of(key)}.column")
         for loop in self.plan.loops:
-            if loop.preheader is block and ("count", loop) in self.plan.kept and self.facts.loop(self.source, loop).count is not None:
+            if (
+                loop.preheader is block
+                and ("count", loop) in self.plan.kept
+                and self.facts.loop(self.source, loop).count is not None
+            ):
                 count = self.facts.loop(self.source, loop).count
                 assert count is not None
                 self.keep(("count", loop), count.emit(self.b, [self.value(v) for v in count.operands]))
@@ -222,7 +235,9 @@ class RecordingSweep(Sweep):
             self.b.store(value, self.slots[key], 1 if self.plan.split else 0)
             return
         root = self.layout.nests[key].root
-        address = self.layout.element(self.b, slot, self.column[key], self.index.__getitem__, lambda x: self.trip[root, x])
+        address = self.layout.element(
+            self.b, slot, self.column[key], self.index.__getitem__, lambda x: self.trip[root, x]
+        )
         store = self.b.store(value, address)
         store.metadata = {}
 
@@ -310,9 +325,17 @@ class RecordingSweep(Sweep):
             address = self.b.offset(self.shadow(i.pointer), offset)
             if isinstance(i.value.type, StructType):
                 raise self.facts.refuse(i, "a store of a struct that holds pointers")
-            value = self.shadow(i.value) if self.facts.shadowed(i.value) or not isinstance(i.value, Instruction) else _null()
+            value = (
+                self.shadow(i.value)
+                if self.facts.shadowed(i.value) or not isinstance(i.value, Instruction)
+                else _null()
+            )
             if value.type != type:
-                value = self.b.cast("inttoptr", value, type) if isinstance(type, PointerType) else self.b.cast("ptrtoint", value, type)
+                value = (
+                    self.b.cast("inttoptr", value, type)
+                    if isinstance(type, PointerType)
+                    else self.b.cast("ptrtoint", value, type)
+                )
             self.b.store(value, address)
 
     def copy_shadow_pointers(self, i: Instruction) -> None:
@@ -322,7 +345,9 @@ class RecordingSweep(Sweep):
             return
         copy = support.pointer_copy(self.module, self.facts.copied(i))
         if copy is not None and self.facts.shadowed(i.arguments[1]):
-            self.b.call(copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), self.to64(self.value(i.arguments[2]))])
+            self.b.call(
+                copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), self.to64(self.value(i.arguments[2]))]
+            )
 
     def to64(self, v: AnyValue) -> AnyValue:
         return self.b.cast("zext", v, I64)

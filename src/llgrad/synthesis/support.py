@@ -85,9 +85,16 @@ def pointer_copy(module: Module, layout: Copied) -> Function | None:
     body = [
         line
         for n, offset in enumerate(layout.pointers)
-        for line in (*_at(n, "t", offset), *_at(n, "s", offset), f"%v{n} = load ptr, ptr %s{n}", f"store ptr %v{n}, ptr %t{n}")
+        for line in (
+            *_at(n, "t", offset),
+            *_at(n, "s", offset),
+            f"%v{n} = load ptr, ptr %s{n}",
+            f"store ptr %v{n}, ptr %t{n}",
+        )
     ]
-    return _looped(module, f"llgrad.copy.pointers.{layout.name}", "ptr %target, ptr %source, i64 %bytes", layout.stride, body)
+    return _looped(
+        module, f"llgrad.copy.pointers.{layout.name}", "ptr %target, ptr %source, i64 %bytes", layout.stride, body
+    )
 
 
 def float_clear(module: Module, layout: Copied) -> Function | None:
@@ -143,11 +150,17 @@ def _at(n: int, which: str, offset: int) -> tuple[str, str]:
 
 
 def _zero(t: FloatType) -> str:
-    return "0.0" if t.name in ("half", "bfloat", "float", "double") else "0xK00000000000000000000" if t.name == "x86_fp80" else "0xL" + "0" * 32
+    return (
+        "0.0"
+        if t.name in ("half", "bfloat", "float", "double")
+        else "0xK00000000000000000000"
+        if t.name == "x86_fp80"
+        else "0xL" + "0" * 32
+    )
 
 
 def _looped(module: Module, name: str, parameters: str, stride: int, body: list[str]) -> Function:
-    """A loop over the whole elements in `bytes`; a copy that ends within an element copies none of that element's part."""
+    """A loop over the whole elements in `bytes`."""
     lines = "\n  ".join(body)
     text = f"""
 define internal void @{name}({parameters}) nounwind {{

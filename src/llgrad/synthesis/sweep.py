@@ -51,7 +51,13 @@ from llgrad.rules.facts import Effects
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.request import Act
 
-DROPPED_CALLS = ("llvm.lifetime.", "llvm.dbg.", "llvm.invariant.", "llvm.experimental.noalias.scope.decl", "llvm.assume")
+DROPPED_CALLS = (
+    "llvm.lifetime.",
+    "llvm.dbg.",
+    "llvm.invariant.",
+    "llvm.experimental.noalias.scope.decl",
+    "llvm.assume",
+)
 DEALLOCATOR_OF = {"malloc": "free", "new": "_ZdlPv", "new[]": "_ZdaPv"}
 _KEPT_METADATA = frozenset({"tbaa"})
 
@@ -64,7 +70,9 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue) -> AnyValue:
         case GlobalVariable():
             return _global_shadow(module, v)
         case ConstExpr():
-            pointers = [o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o) for o in v.operands]
+            pointers = [
+                o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o) for o in v.operands
+            ]
             return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)  # type: ignore[arg-type]
     where = v if isinstance(v, Instruction) else None
     raise ActivityError(
@@ -205,7 +213,8 @@ class Sweep:
                 self.shadows[i] = self.shadow_call(i, name)
             case (
                 GetElementPtr() | Cast() | Select() | ExtractValue() | InsertValue()
-                | ExtractElement() | InsertElement() | ShuffleVector() | Unary(opcode="freeze") | Binary(opcode="add" | "sub" | "and" | "or")
+                | ExtractElement() | InsertElement() | ShuffleVector() | Unary(opcode="freeze")
+                | Binary(opcode="add" | "sub" | "and" | "or")
             ):  # fmt: skip
                 self.shadows[i] = self.same_on_shadows(i, name)
             case _:
@@ -225,9 +234,16 @@ class Sweep:
         return self.b.insert(new, name)
 
     def carries_pointer(self, v: AnyValue, user: Instruction) -> bool:
-        if isinstance(user, (Select, ExtractElement, InsertElement)) and v is user.operands[0 if isinstance(user, Select) else -1]:
+        if (
+            isinstance(user, (Select, ExtractElement, InsertElement))
+            and v is user.operands[0 if isinstance(user, Select) else -1]
+        ):
             return False
-        return self.facts.shadowed(v) or isinstance(v, (GlobalVariable, ConstExpr, ConstNull)) and isinstance(v.type, PointerType)
+        return (
+            self.facts.shadowed(v)
+            or isinstance(v, (GlobalVariable, ConstExpr, ConstNull))
+            and isinstance(v.type, PointerType)
+        )
 
     def shadow_alloca(self, i: Alloca, name: str) -> AnyValue:
         new = Alloca(i.allocated_type, self.value(i.count), i.align, i.type)

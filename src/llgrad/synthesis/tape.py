@@ -6,8 +6,9 @@ segments, and keeps them for the next call. Both stay opaque calls until `runtim
 (decision 1 of the design); `release` is a free to LLVM too (decision 2).
 
 The arena is a struct `{ ptr top, ptr limit, ptr segment, i64 used, i64 peak, ptr deferred }`; a segment begins with
-`{ ptr previous, ptr next, i64 bytes, i64 -, … }` (64 bytes). All of it zero is an empty arena. `used` counts the bytes in the
-segments below the current one. `deferred` is a list of freed-by-the-primal blocks, released by `finish`.
+`{ ptr previous, ptr next, i64 bytes, ptr top when left }` (64 bytes). All of it zero is an empty arena. `used` counts
+the bytes in the segments below the current one. `deferred` is a list of freed-by-the-primal blocks, released by
+`finish`.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ declare void @llgrad_fail(i32, ptr) cold noreturn
 
 # top and limit are addresses in the current segment; a request that does not fit goes to the slow path
 _ARENA = """
-define linkonce_odr hidden noalias nonnull align 64 ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) alwaysinline nounwind {
+define linkonce_odr hidden noalias nonnull align 64
+ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) alwaysinline nounwind {
   %padded = add i64 %bytes, 63
   %size = and i64 %padded, -64
   %top = load ptr, ptr %arena, align 8

@@ -1,0 +1,370 @@
+"""The reverse of each instruction: its adjoint is taken, and handed on to its operands or to shadow memory.
+
+The adjoint of an active value is a stack cell `%x.adj`, cleared when it is consumed at the value's definition, so
+that loops need nothing special; LLVM turns the cells into registers. Every value and every memory access is a list of
+*leaves* (byte offset, float type, adjoint), so that scalars, vectors, structs and integers that hold floats are one
+case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llgrad.ir.build import FALSE, Builder, const_int, declare, zero
+from llgrad.ir.types import (
+    I1,
+    I8,
+    I64,
+    PTR,
+    VOID,
+    ArrayType,
+    FloatType,
+    StructType,
+    Type,
+    VectorType,
+)
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Call,
+    Cast,
+    ExtractElement,
+    ExtractValue,
+    Function,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    ShuffleVector,
+    Store,
+)
+from llgrad.rules.expression import Const, Expr, evaluate
+from llgrad.synthesis import support, tape
+from llgrad.synthesis.emit import EmitAlgebra
+from llgrad.synthesis.forward import _Lazy
+from llgrad.synthesis.lookup import ForwardValues
+from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts
+from llgrad.synthesis.request import Act, Request
+from llgrad.synthesis.sweep import DEALLOCATOR_OF
+
+Leaf = tuple[int, Type, AnyValue]
+ADJOINT_FLAGS = frozenset({"nsz", "reassoc", "contract"})
+
+
+class Adjoints(ForwardValues):
+    """Writes the reverse of instructions at the current place."""
+
+    adjoints: dict[AnyValue, AnyValue]
+    cells: Builder  # the target's entry block, still open, for stack cells
+    callee: Callable[[Function], tuple[Request, Function]]
+
+    # --- adjoint cells
+
+    def cell(self, v: AnyValue) -> tuple[AnyValue, Type]:
+        """The stack cell of the adjoint of `v`, and its type."""
+        type = self.facts.adjoint_type(v)
+        if v not in self.adjoints:
+            assert isinstance(v, (Instruction, Argument))
+            self.adjoints[v] = self.cells.alloca(type, f"{v.name}.adj")
+            self.cells.store(zero(type), self.adjoints[v], 0)
+        return self.adjoints[v], type
+
+    def leaves_of(self, t: Type, offset: int = 0) -> list[tuple[int, Type]]:
+        """The floats in a value of type `t`: (byte offset, type)."""
+        match t:
+            case FloatType():
+                return [(offset, t)]
+            case VectorType(element) if isinstance(element, FloatType):
+                return [(offset, t)]
+            case StructType(fields) if fields is not None:
+                at = self.facts.layout.offsets(t)
+                return [leaf for f, o in zip(fields, at, strict=True) for leaf in self.leaves_of(f, offset + o)]
+            case ArrayType(element, count):
+                size = self.facts.layout.alloc_size(element)
+                return [x for n in range(count) for x in self.leaves_of(element, offset + n * size)]
+        return []
+
+    def take(self, v: AnyValue) -> list[Leaf]:
+        """The adjoint of `v`, which is clear from now on."""
+        cell, type = self.cell(v)
+        found = []
+        for offset, t in self.leaves_of(type):
+            address = self.b.offset(cell, offset)
+            found.append((offset, t, self.b.load(t, address, f"{getattr(v, 'name', 'x')}.adj", 1)))
+            self.b.store(zero(t), address)
+        return found
+
+    def add(self, v: AnyValue, leaves: list[Leaf]) -> None:
+        """Add to the adjoint of `v`."""
+        cell, _ = self.cell(v)
+        for offset, t, value in leaves:
+            self.accumulate(self.b.offset(cell, offset), t, value)
+
+    def add_active(self, v: AnyValue, leaves: list[Leaf]) -> None:
+        """Add to the adjoint of `v`, if it has one."""
+        if self.facts.active(v):
+            self.add(v, leaves)
+
+    def accumulate(self, address: AnyValue, t: Type, value: AnyValue) -> None:
+        old = self.b.load(t, address)
+        self.b.store(self.adjoint_op("fadd", old, value), address)
+
+    def adjoint_op(self, op: str, a: AnyValue, b: AnyValue) -> AnyValue:
+        self.b.fast = ADJOINT_FLAGS
+        made = self.b.binary(op, a, b)
+        self.b.fast = frozenset()
+        return made
+
+    # --- instructions
+
+    def instruction(self, i: Instruction) -> None:
+        if i in self.plan.paired:
+            self.release_primal(i)
+        match self.plan.effects.get(i):
+            case Partials():
+                self.partials(i)
+            case Linear():
+                self.linear(i)
+            case Memory(name):
+                self.memory(i, name)
+            case CallBody(callees):
+                assert isinstance(i, Call)
+                self.call_body(i, callees[0])
+            case Allocate():
+                self.unallocate(i)
+
+    def partials(self, i: Instruction) -> None:
+        shape = self.plan.effects[i]
+        assert isinstance(shape, Partials)
+        rule, entry = shape.rule, shape.entry
+        parts = operand_parts(i, rule, entry)
+        operands = _Lazy(len(parts), lambda n: self.part(self.get(parts[n][0]), parts[n][1]))
+        results = _Lazy(len(rule.results), lambda r: self.result(i, r, rule.results[r].place, rule.results[r].field))
+        seeds = self.seeds(i, shape)
+        memo: dict[Expr, AnyValue] = {}
+        for k, (v, lane) in enumerate(parts):
+            if rule.operands[k] != "float" or not self.facts.active(v):
+                continue
+            total: AnyValue | None = None
+            for r in range(len(rule.results)):
+                partial, seed = rule.partials[r][k], seeds.get(r)
+                if partial is None or seed is None:
+                    continue
+                term = self.term(partial, seed, operands, results, memo)
+                total = term if total is None else self.adjoint_op("fadd", total, term)
+            if total is not None:
+                size = self.facts.layout.size(total.type) if lane is not None else 0
+                self.add(v, [(size * (lane or 0), total.type, total)])
+
+    def term(
+        self,
+        partial: Expr,
+        seed: AnyValue,
+        operands: list[AnyValue],
+        results: list[AnyValue],
+        memo: dict[Expr, AnyValue],
+    ) -> AnyValue:
+        """partial × seed."""
+        if isinstance(partial, Const) and partial.value in (1, -1):
+            return seed if partial.value == 1 else self.b.unary("fneg", seed)
+        factor = evaluate(partial, operands, results, EmitAlgebra(self.b, self.module, seed.type), memo)
+        return self.adjoint_op("fmul", factor, seed)
+
+    def seeds(self, i: Instruction, shape: Partials) -> dict[int, AnyValue]:
+        """The adjoint of each float result of a rule; output memory is cleared."""
+        found: dict[int, AnyValue] = {}
+        leaves = self.take(i) if self.facts.active(i) else []
+        for r, out in enumerate(shape.rule.results):
+            if isinstance(out.place, int):
+                target = i.operands[out.place]
+                if out.kind == "float" and self.facts.shadowed(target):
+                    t = self.facts.rule_result_type(i, out)
+                    address = self.get_shadow(target)
+                    found[r] = self.b.load(t, address)
+                    self.b.store(zero(t), address)
+            elif out.kind == "float" and leaves:
+                if out.field is None:
+                    found[r] = leaves[0][2]
+                elif isinstance(i.type, StructType):
+                    offset = self.facts.layout.offsets(i.type)[out.field]
+                    found[r] = next(value for o, _, value in leaves if o == offset)
+                else:
+                    found[r] = self.b.extract_element(leaves[0][2], out.field)
+        return found
+
+    def part(self, v: AnyValue, lane: int | None) -> AnyValue:
+        return v if lane is None else self.b.extract_element(v, lane)
+
+    def result(self, i: Instruction, r: int, place: str | int, field: int | None) -> AnyValue:
+        if isinstance(place, int):
+            return self.lookup(("result", (i, r)))
+        whole = self.get(i)
+        if field is None:
+            return whole
+        return self.b.extract(whole, field) if isinstance(i.type, StructType) else self.b.extract_element(whole, field)
+
+    def linear(self, i: Instruction) -> None:
+        """Hand the adjoint of `i` on to what its value came from."""
+        if isinstance(i, Phi):
+            return
+        leaves = self.take(i)
+        match i:
+            case Select(condition=c, if_true=a, if_false=b):
+                condition = self.get(c)
+                for v, yes in ((a, True), (b, False)):
+                    self.add_active(v, [(o, t, self._where(condition, x, yes)) for o, t, x in leaves])
+            case Cast(opcode="fpext" | "fptrunc" as op, value=v):
+                back = "fptrunc" if op == "fpext" else "fpext"
+                self.add(v, [(0, v.type, self.b.cast(back, leaves[0][2], v.type))])
+            case ExtractValue(aggregate=v, indices=path):
+                at = self._path_offset(v.type, path)
+                self.add(v, [(at + o, t, x) for o, t, x in leaves])
+            case InsertValue(aggregate=whole, value=v, indices=path):
+                at = self._path_offset(whole.type, path)
+                end = at + self.facts.layout.alloc_size(v.type)
+                self.add_active(v, [(o - at, t, x) for o, t, x in leaves if at <= o < end])
+                self.add_active(whole, [leaf for leaf in leaves if not at <= leaf[0] < end])
+            case ExtractElement() | InsertElement() | ShuffleVector():
+                self._linear_lanes(i, leaves[0][2])
+            case _:  # freeze, casts that keep the bits
+                v = i.operands[0]
+                if [leaf[:2] for leaf in leaves] != self.leaves_of(self.facts.adjoint_type(v)):
+                    raise self.facts.refuse(i, "a cast that splits an active float")
+                self.add(v, leaves)
+
+    def _linear_lanes(self, i: Instruction, adjoint: AnyValue) -> None:
+        """The same for what moves lanes of vectors."""
+        match i:
+            case ExtractElement(vector=v, index=n):
+                cell, _ = self.cell(v)
+                self.accumulate(self.b.gep(i.type, cell, [self.get(n)]), i.type, adjoint)
+            case InsertElement(vector=whole, value=v, index=n):
+                lane = self.get(n)
+                if self.facts.active(v):
+                    self.add(v, [(0, v.type, self.b.extract_element(adjoint, lane))])
+                if self.facts.active(whole):
+                    self.add(whole, [(0, whole.type, self.b.insert_element(adjoint, zero(v.type), lane))])
+            case ShuffleVector(lhs=a, rhs=b, mask=mask):
+                assert isinstance(a.type, VectorType)
+                for n_lane, source in enumerate(mask):
+                    v, at = (a, source) if source < a.type.count else (b, source - a.type.count)
+                    if source >= 0 and self.facts.active(v):
+                        one = self.b.extract_element(adjoint, n_lane)
+                        self.add(v, [(at * self.facts.layout.size(one.type), one.type, one)])
+
+    def _where(self, condition: AnyValue, x: AnyValue, yes: bool) -> AnyValue:
+        return self.b.select(condition, x, zero(x.type)) if yes else self.b.select(condition, zero(x.type), x)
+
+    def _path_offset(self, t: Type, path: tuple[int, ...]) -> int:
+        offset = 0
+        for n in path:
+            if isinstance(t, StructType):
+                offset += self.facts.layout.offsets(t)[n]
+                t = (t.fields or ())[n]
+            else:
+                t = t.element  # type: ignore[attr-defined]
+                offset += n * self.facts.layout.alloc_size(t)
+        return offset
+
+    # --- memory
+
+    def memory(self, i: Instruction, name: str) -> None:
+        match i:
+            case Load(pointer=p):
+                leaves = self.take(i)
+                if leaves:
+                    shadow = self.get_shadow(p)
+                    for offset, t, value in leaves:
+                        self.accumulate(self.b.offset(shadow, offset), t, value)
+            case Store(value=v, pointer=p):
+                self.store(i, v, p)
+            case Call():
+                self.copy(i, name)
+
+    def store(self, i: Store, v: AnyValue, p: AnyValue) -> None:
+        """Take the adjoint out of memory: what was there before the store does not influence what comes after."""
+        leaves: list[Leaf] = []
+        for offset, t in self.facts.float_leaves(i):
+            address = self.b.offset(self.get_shadow(p), offset)
+            leaves.append((offset, t, self.b.load(t, address)))
+            self.b.store(zero(t), address)
+        if leaves and self.facts.active(v):
+            self.add(v, leaves)
+
+    def copy(self, i: Call, name: str) -> None:
+        target, length = self.get_shadow(i.arguments[0]), self.get(i.arguments[2])
+        if length.type != I64:
+            length = self.b.cast("zext", length, I64)
+        if name == "memset":
+            self._clear(target, length)
+            return
+        layout = self.facts.copied(i)
+        if not self.facts.shadowed(i.arguments[1]):
+            clear = support.float_clear(self.module, layout)
+            if clear is not None:
+                self.b.call(clear, [target, length])
+            return
+        move = support.float_copy_adjoint(self.module, layout, overlap=name == "memmove")
+        if move is not None:
+            source = self.get_shadow(i.arguments[1])
+            self.b.call(move, [self.arena, target, source, length] if name == "memmove" else [target, source, length])
+
+    def _clear(self, pointer: AnyValue, length: AnyValue) -> None:
+        memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
+        self.b.call(memset, [pointer, const_int(I8, 0), length, FALSE])
+
+    def unallocate(self, i: Instruction) -> None:
+        if isinstance(i, Alloca):
+            self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
+        elif not self.facts.escapes(i):
+            self._free(i, self.lookup(("shadow", i)))
+
+    def release_primal(self, i: Instruction) -> None:
+        """The mirror of an allocation whose release was postponed to here."""
+        self._free(i, self.lookup(("primal", i)))
+
+    def _free(self, i: Instruction, pointer: AnyValue) -> None:
+        assert isinstance(i, Call)
+        known = self.facts.effects(i)
+        assert known is not None and known.allocator is not None
+        self.b.call(declare(self.module, DEALLOCATOR_OF[known.allocator.family], VOID, [PTR]), [pointer])
+
+    # --- calls
+
+    def call_body(self, i: Call, function: Function) -> None:
+        request, derivative = self.callee(function)
+        arguments: list[AnyValue] = [self.arena]
+        for v, act in zip(i.arguments, request.arguments, strict=True):
+            arguments.append(self.get(v))
+            if act in (Act.DUP, Act.DUPNONEED):
+                arguments.append(self.get_shadow(v))
+        if request.result is Act.OUT:
+            arguments.append(self._whole(i))
+        arguments.append(self.lookup(("frame", i)))
+        made = self.b.call(derivative, arguments, f"{i.name}.rev")
+        n = 0
+        for v, act in zip(i.arguments, request.arguments, strict=True):
+            if act is Act.OUT:
+                if self.facts.active(v):
+                    part = self.b.extract(made, n)
+                    self.add(v, self._leaves_of_value(part))
+                n += 1
+
+    def _whole(self, i: Call) -> AnyValue:
+        """The adjoint of a call's result as one value."""
+        if not self.facts.active(i):
+            return zero(i.type)
+        cell, type = self.cell(i)
+        whole = self.b.load(type, cell, f"{i.name}.adj", 1)
+        self.b.store(zero(type), cell)
+        return whole
+
+    def _leaves_of_value(self, v: AnyValue) -> list[Leaf]:
+        if not isinstance(v.type, StructType):
+            return [(0, v.type, v)]
+        cell = self.cells.alloca(v.type, "parts")
+        self.b.store(v, cell, 0)
+        return [(o, t, self.b.load(t, self.b.offset(cell, o))) for o, t in self.leaves_of(v.type)]

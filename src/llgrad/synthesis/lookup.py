@@ -1,0 +1,260 @@
+"""The forward values a reverse sweep asks for: at hand, kept on the tape, or recomputed where they are asked for.
+
+A value that is constant in a loop is made at the reverse loop's only entry, so that the loop does not make it again;
+what it is made from follows the same rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from llgrad.analysis.flow import Loop
+from llgrad.ir.build import Builder, Names, i64
+from llgrad.ir.module import Module
+from llgrad.ir.types import (
+    I8,
+    I64,
+    PTR,
+    PointerType,
+)
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Block,
+    Branch,
+    Call,
+    Function,
+    GetElementPtr,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+)
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.needs import Key, key_of
+from llgrad.synthesis.plan import Plan, show
+from llgrad.synthesis.record import Layout, RecordingSweep
+from llgrad.synthesis.sweep import clone, constant_shadow
+
+
+@dataclass(slots=True)
+class Place:
+    """Where instructions go, and whose loop's iteration is current there."""
+
+    block: Block
+    loop: Loop | None
+
+
+class ForwardValues:
+    """Looks up `needs.Key`s while the reverse of `source` is written into `target`."""
+
+    def __init__(
+        self, facts: Facts, module: Module, source: Function, target: Function, plan: Plan, names: Names
+    ) -> None:
+        self.facts, self.module, self.source, self.target, self.plan = facts, module, source, target, plan
+        self.flow, self.names = plan.flow, names
+        self.layout = Layout(facts, plan)
+        self.b = Builder(Block(""), names)
+        self.arena: AnyValue = target.arguments[0]
+        self.arguments: dict[AnyValue, AnyValue] = {}
+        self.argument_shadows: dict[AnyValue, AnyValue] = {}
+        self.slots: dict[Key, AnyValue] = {}
+        self.recording: RecordingSweep | None = None
+        self.blocks: dict[Block, Block] = {}
+        self.index: dict[Loop, AnyValue] = {}
+        self.chunk: dict[Loop, AnyValue] = {}
+        self.entries: dict[Loop, Block] = {}
+        self.single_entry: set[Loop] = set()
+        self.memo: dict[tuple[Block, Key], AnyValue] = {}
+        self.column: dict[tuple[Block, Key], AnyValue] = {}
+        self.place = Place(Block(""), None)
+
+    # --- the whole
+
+    def at(self, block: Block, loop: Loop | None) -> None:
+        self.place = Place(block, loop)
+        self.b.at_end(block)
+
+    def new_block(self, name: str) -> Block:
+        block = Block(self.names.fresh(name), self.target)
+        self.target._blocks.append(block)
+        return block
+
+    def get(self, v: AnyValue) -> AnyValue:
+        """The primal value of `v` as it was when the instruction being reversed ran."""
+        if isinstance(v, Argument):
+            return self.arguments[v]
+        key = key_of(v)
+        return v if key is None else self.lookup(key)
+
+    def get_shadow(self, v: AnyValue) -> AnyValue:
+        """The shadow pointer of `v`."""
+        if isinstance(v, Argument):
+            return self.argument_shadows[v]
+        key = key_of(v, "shadow")
+        if key is not None:
+            return self.lookup(key)
+        return constant_shadow(self.facts, self.module, v)
+
+    def lookup(self, key: Key) -> AnyValue:
+        """A forward value, made at the outermost place where the iteration it belongs to is current."""
+        kind, of = key
+        if isinstance(of, Alloca) and key not in self.plan.kept and self.recording is not None:
+            table = self.recording.values if kind == "primal" else self.recording.shadows
+            if of in table and of.block is self.source.entry:
+                return table[of]
+        home = self._home(key)
+        if (home.block, key) not in self.memo:
+            with self._moved(home):
+                self.memo[home.block, key] = self._load(key) if key in self.plan.kept else self._recompute(key)
+        return self.memo[home.block, key]
+
+    @contextmanager
+    def _moved(self, home: Place) -> Iterator[None]:
+        """Write at `home`, before its terminator where it has one; then go on where we were."""
+        here, block, at = self.place, self.b.block, self.b.at
+        if home.block is here.block:
+            yield
+            return
+        self.place, self.b.block = home, home.block
+        closed = bool(home.block.instructions) and home.block.instructions[-1].is_terminator
+        self.b.at = len(home.block.instructions) - 1 if closed else None
+        yield
+        self.place, self.b.block, self.b.at = here, block, at
+
+    def _home(self, key: Key) -> Place:
+        own = self._loop_of(key)
+        loop = self.place.loop
+        home = self.place
+        while loop is not None and loop is not own:
+            if loop in self.entries and loop in self.single_entry:
+                home = Place(self.entries[loop], loop.parent)
+            elif home.block is not self.place.block:
+                break
+            loop = loop.parent
+        return home
+
+    def _loop_of(self, key: Key) -> Loop | None:
+        kind, of = key
+        match of:
+            case Loop():
+                return of.parent
+            case Block():
+                return self.flow.loop_of(of)
+            case (call, _):
+                return self.flow.loop_of(call.block)
+        return self.flow.loop_of(of.block)
+
+    def _load(self, key: Key) -> AnyValue:
+        """A kept value, from the frame or from its column."""
+        slot = self.plan.kept[key]
+        if slot.loop is None:
+            return self.b.load(slot.type, self.slots[key], _name(key), 1 if self.plan.split else 0)
+        nest = self.layout.nests[key]
+        if nest.chunked:
+            chunk = self.b.load(PTR, self.chunk[nest.root], "", 8)
+            offsets, _ = self.layout.columns(self.b, nest, self._trips)
+            column = self.b.offset(chunk, offsets[key])
+        else:
+            column = self._column(nest.root, key)
+        address = self.layout.element(self.b, slot, column, self._index, self._trips)
+        return self.b.load(slot.type, address, _name(key))
+
+    def _column(self, root: Loop, key: Key) -> AnyValue:
+        """Start of the column, made at the entry of the nest where there is one."""
+        block = self.lookup(("block", root))
+        inside = root in self.entries and root in self.single_entry
+        where = Place(self.entries[root], root.parent) if inside else self.place
+        if (where.block, key) not in self.column:
+            with self._moved(where):
+                offsets, _ = self.layout.columns(self.b, self.plan.nests[root], self._trips)
+                for k, offset in offsets.items():
+                    self.column[where.block, k] = self.b.offset(block, offset, f"{_name(k)}.column")
+        return self.column[where.block, key]
+
+    def _index(self, loop: Loop) -> AnyValue:
+        return self.b.load(I64, self.index[loop], "", 8)
+
+    def _trips(self, loop: Loop) -> AnyValue:
+        return self.b.binary("add", self.count_now(loop), i64(1))
+
+    def count_now(self, loop: Loop) -> AnyValue:
+        """Back edges taken by `loop`, from values known at its nest's entry."""
+        if ("count", loop) in self.plan.kept and self._reachable_home(loop):
+            return self.lookup(("count", loop))
+        count = self.facts.loop(self.source, loop).count
+        assert count is not None
+        return count.emit(self.b, [self.get(v) for v in count.operands])
+
+    def _reachable_home(self, loop: Loop) -> bool:
+        """Is the current place inside an iteration of the loop around `loop`?"""
+        return loop.parent is None or loop.parent.encloses(self.place.loop)
+
+    def _recompute(self, key: Key) -> AnyValue:
+        kind, of = key
+        assert key in self.plan.recomputed, f"{show(key)} was not planned"
+        match kind:
+            case "count":
+                count = self.facts.loop(self.source, of).count
+                assert count is not None
+                return count.emit(self.b, [self.get(v) for v in count.operands])
+            case "choice":
+                branch = self.flow.idom[of].terminator  # type: ignore[union-attr]
+                assert isinstance(branch, Branch) and branch.condition is not None
+                return self.get(branch.condition)
+            case "primal" | "shadow":
+                return self._recompute_value(of, kind)
+        raise AssertionError(show(key))
+
+    def _recompute_value(self, i: Instruction, kind: str) -> AnyValue:
+        pick = self.get if kind == "primal" else self.get_shadow
+        name = f"{i.name}.again" if kind == "primal" else f"{i.name}.shadow"
+        match i:
+            case Phi():
+                return self._induction(i, pick, name)
+            case Load():
+                made = Load(i.type, pick(i.pointer), i.align)
+                if kind == "primal":
+                    made.metadata = {k: v for k, v in i.metadata.items() if k == "tbaa"}
+                return self.b.insert(made, name)
+        new = clone(i)
+        new.metadata = {}
+        for n, v in enumerate(i.operands):
+            follows = kind == "primal" or _carries(i, n)
+            w = (pick(v) if follows else self.get(v)) if not (isinstance(i, Call) and n >= i.arity) else v
+            new.operands.append(w)
+            w.users.append(new)
+        if isinstance(new, Call):
+            new.tail = ""
+        return self.b.insert(new, name)
+
+    def _induction(self, phi: Phi, pick: Callable[[AnyValue], AnyValue], name: str) -> AnyValue:
+        """start + iteration · step, in the phi's own wrap-around arithmetic."""
+        loop = self.flow.loop_of(phi.block)
+        assert loop is not None
+        found = self.facts.loop(self.source, loop).inductions[phi]
+        start = pick(found.start)
+        unit = None if found.unit is None else self.get(found.unit)
+        offset = found.offset(self.b, self._index(loop), unit)
+        if isinstance(phi.type, PointerType):
+            return self.b.gep(I8, start, [offset], name)
+        return self.b.binary("add", start, offset, name)
+
+
+def _carries(i: Instruction, n: int) -> bool:
+    """Does operand `n` of a pointer computation carry the pointer?"""
+    match i:
+        case GetElementPtr():
+            return n == 0
+        case Select():
+            return n > 0
+    return True
+
+
+def _name(key: Key) -> str:
+    kind, of = key
+    base = of.header.name if isinstance(of, Loop) else of[0].name if isinstance(of, tuple) else of.name
+    return f"{base}.{kind}" if kind != "primal" else f"{base}.tape"
