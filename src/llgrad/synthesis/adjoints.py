@@ -48,6 +48,7 @@ from llgrad.synthesis.forward import _Lazy
 from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts
 from llgrad.synthesis.request import Act, Request
+from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import DEALLOCATOR_OF
 
 Leaf = tuple[int, Type, AnyValue]
@@ -108,9 +109,22 @@ class Adjoints(ForwardValues):
         if self.facts.active(v):
             self.add(v, leaves)
 
-    def accumulate(self, address: AnyValue, t: Type, value: AnyValue) -> None:
-        old = self.b.load(t, address)
-        self.b.store(self.adjoint_op("fadd", old, value), address)
+    def accumulate(self, address: AnyValue, t: Type, value: AnyValue, shadow: bool = False) -> None:
+        """Add to an adjoint: a stack cell, or `shadow` memory."""
+        old = Load(t, address, 1)
+        self.b.insert(old)
+        new = self.b.store(self.adjoint_op("fadd", old, value), address)
+        if shadow:
+            mark(self.module, old, "shadow")
+            mark(self.module, new, "shadow")
+
+    def take_memory(self, address: AnyValue, t: Type) -> AnyValue:
+        """The adjoint in shadow memory, which is clear from now on."""
+        old = Load(t, address, 1)
+        mark(self.module, old, "shadow")
+        self.b.insert(old)
+        mark(self.module, self.b.store(zero(t), address), "shadow")
+        return old
 
     def adjoint_op(self, op: str, a: AnyValue, b: AnyValue) -> AnyValue:
         self.b.fast = ADJOINT_FLAGS
@@ -183,8 +197,7 @@ class Adjoints(ForwardValues):
                 if out.kind == "float" and self.facts.shadowed(target):
                     t = self.facts.rule_result_type(i, out)
                     address = self.get_shadow(target)
-                    found[r] = self.b.load(t, address)
-                    self.b.store(zero(t), address)
+                    found[r] = self.take_memory(address, t)
             elif out.kind == "float" and leaves:
                 if out.field is None:
                     found[r] = leaves[0][2]
@@ -278,7 +291,7 @@ class Adjoints(ForwardValues):
                 if leaves:
                     shadow = self.get_shadow(p)
                     for offset, t, value in leaves:
-                        self.accumulate(self.b.offset(shadow, offset), t, value)
+                        self.accumulate(self.b.offset(shadow, offset), t, value, shadow=True)
             case Store(value=v, pointer=p):
                 self.store(i, v, p)
             case Call():
@@ -289,8 +302,7 @@ class Adjoints(ForwardValues):
         leaves: list[Leaf] = []
         for offset, t in self.facts.float_leaves(i):
             address = self.b.offset(self.get_shadow(p), offset)
-            leaves.append((offset, t, self.b.load(t, address)))
-            self.b.store(zero(t), address)
+            leaves.append((offset, t, self.take_memory(address, t)))
         if leaves and self.facts.active(v):
             self.add(v, leaves)
 

@@ -13,7 +13,7 @@ from llgrad.analysis.loops import Count, Induction, backedge_count, constant_cou
 from llgrad.errors import ActivityError, KindError, Span, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, is_float
-from llgrad.ir.values import AnyValue, Call, Constant, Function, Instruction, Phi, Store, Value
+from llgrad.ir.values import AnyValue, Argument, Call, Constant, Function, Instruction, Phi, Store, Value
 from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
@@ -245,6 +245,13 @@ class Facts:
         return isinstance(v.type, PointerType) or any(
             k is kinds_analysis.POINTER or not k.is_known for _, k in self.kinds.leaves(v)
         )
+
+    def argument_of(self, v: AnyValue) -> Argument | None:
+        """The root's argument into whose memory `v` points, where there is just one."""
+        places = self.memory.points_to(v)
+        site = next(iter(places)).site if len(places) == 1 else None
+        known = isinstance(site, Argument) and next(iter(places)).kind == "argument" and self.shadowed(site)
+        return site if known and isinstance(site, Argument) else None
 
     def escapes(self, allocation: Instruction) -> bool:
         """Does the caller see what is allocated here after the root has returned?"""

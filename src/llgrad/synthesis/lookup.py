@@ -36,7 +36,8 @@ from llgrad.ir.values import (
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Key, key_of
 from llgrad.synthesis.plan import Plan, show
-from llgrad.synthesis.record import Layout, RecordingSweep
+from llgrad.synthesis.record import Layout, RecordingSweep, guarded
+from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import clone, constant_shadow
 
 
@@ -161,7 +162,9 @@ class ForwardValues:
         else:
             column = self._column(nest.root, key)
         address = self.layout.element(self.b, slot, column, self._index, self._trips)
-        return self.b.load(slot.type, address, _name(key))
+        made = Load(slot.type, address, 1)
+        mark(self.module, made, "tape")
+        return self.b.insert(made, _name(key))
 
     def _column(self, root: Loop, key: Key) -> AnyValue:
         """Start of the column, made at the entry of the nest where there is one."""
@@ -179,7 +182,9 @@ class ForwardValues:
         return self.b.load(I64, self.index[loop], "", 8)
 
     def _trips(self, loop: Loop) -> AnyValue:
-        return self.b.binary("add", self.count_now(loop), i64(1))
+        trips = self.b.binary("add", self.count_now(loop), i64(1))
+        guard = self.plan.guards.get(loop)
+        return trips if guard is None else guarded(self.b, guard, self.get(guard.condition), trips)
 
     def count_now(self, loop: Loop) -> AnyValue:
         """Back edges taken by `loop`, from values known at its nest's entry."""
@@ -205,9 +210,18 @@ class ForwardValues:
                 branch = self.flow.idom[of].terminator  # type: ignore[union-attr]
                 assert isinstance(branch, Branch) and branch.condition is not None
                 return self.get(branch.condition)
+            case "shadow" if ("primal", of) in self.plan.kept and self.facts.argument_of(of) is not None:
+                return self._shadow_by_distance(of)
             case "primal" | "shadow":
                 return self._recompute_value(of, kind)
         raise AssertionError(show(key))
+
+    def _shadow_by_distance(self, v: Instruction) -> AnyValue:
+        """An address in an argument's memory is as far from its shadow as the argument is from its own."""
+        base = self.facts.argument_of(v)
+        assert base is not None
+        here, there = (self.b.cast("ptrtoint", p, I64) for p in (self.get(v), self.get(base)))
+        return self.b.offset(self.get_shadow(base), self.b.binary("sub", here, there), f"{v.name}.shadow")
 
     def _recompute_value(self, i: Instruction, kind: str) -> AnyValue:
         pick = self.get if kind == "primal" else self.get_shadow
@@ -219,6 +233,7 @@ class ForwardValues:
                 made = Load(i.type, pick(i.pointer), i.align)
                 if kind == "primal":
                     made.metadata = {k: v for k, v in i.metadata.items() if k == "tbaa"}
+                mark(self.module, made, kind)
                 return self.b.insert(made, name)
         new = clone(i)
         new.metadata = {}

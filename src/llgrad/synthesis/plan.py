@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.errors import UnsupportedError
-from llgrad.ir.types import I8, I64, PTR, Type
+from llgrad.ir.types import I8, I64, PTR, PointerType, Type
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
+    Argument,
     Binary,
     Block,
     Branch,
@@ -60,6 +61,14 @@ class Slot:
     loop: Loop | None
 
 
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """In every iteration of the loop around it, a loop is entered if and only if `condition` is `when`."""
+
+    condition: AnyValue
+    when: bool
+
+
 @dataclass(slots=True)
 class Nest:
     """The tape block of `root`; `path(loop)` is the loops from the root down to one that has slots."""
@@ -91,6 +100,7 @@ class Plan:
     recomputed: frozenset[Key]
     kept: dict[Key, Slot]
     nests: dict[Loop, Nest]
+    guards: dict[Loop, Guard]  # inner loops of nests that are only entered under a condition
     paired: dict[Instruction, Instruction]  # allocation -> the release that always follows it
     wanted: frozenset[Key]
 
@@ -160,6 +170,7 @@ class Planner:
     def __init__(self, facts: Facts, function: Function, split: bool) -> None:
         self.facts, self.function, self.split = facts, function, split
         self.flow = facts.flow(function)
+        self.guards: dict[Loop, Guard] = {}
         self.blocks = [b for b in self.flow.order if self.flow.reaches_return(b)]
 
     def make(self) -> Plan:
@@ -178,7 +189,7 @@ class Planner:
             raise UnsupportedError(f"{self.function.name} returns from more than one block: unify them first")
         plan = Plan(
             self.function, self.split, self.flow, returns[0] if returns else None, effects, relevant, loops, choices,
-            frozenset(), {}, {}, paired, frozenset(),
+            frozenset(), {}, {}, self.guards, paired, frozenset(),
         )  # fmt: skip
         self._decide(plan)
         return plan
@@ -263,6 +274,8 @@ class Planner:
             for loop in {x for slot in nest.slots if slot.loop is not None for x in nest.path(slot.loop)}:
                 count = self.facts.loop(self.function, loop).count
                 operands = () if count is None or nest.chunked else count.operands
+                if loop in self.guards and not nest.chunked:
+                    operands = (*operands, self.guards[loop].condition)
                 yield from (k for k in map(key_of, operands) if k is not None and not self.at_hand(k))
 
     def _collect(self, plan: Plan, wanted: set[Key], nodes: dict[Key, Choice]) -> None:
@@ -292,6 +305,8 @@ class Planner:
         match kind:
             case "primal" | "shadow":
                 found = self._value_recipe(of, kind)
+                if found is None and kind == "shadow" and self.shadow_base(of) is not None:
+                    found = 2, [key_of(of)]
             case "count":
                 count = self.facts.loop(self.function, of).count
                 found = None if count is None else (2, [key_of(v) for v in count.operands])
@@ -302,6 +317,12 @@ class Planner:
         if found is None:
             return None
         return found[0], [k for k in dict.fromkeys(found[1]) if k is not None and not self.at_hand(k)]
+
+    def shadow_base(self, v: Instruction) -> Argument | None:
+        """The argument of which `v` is an address, so that `v`'s shadow is as far from the argument's shadow."""
+        if self.split or not isinstance(v.type, PointerType):
+            return None
+        return self.facts.argument_of(v)
 
     def _value_recipe(self, i: Instruction, kind: str) -> tuple[int, list[Key | None]] | None:
         match i:
@@ -403,23 +424,39 @@ class Planner:
             plan.nests[root].slots.append(slot)
 
     def _root(self, loop: Loop) -> Loop:
-        """The outermost loop whose preheader knows all counts down to `loop`, and which always reaches `loop`."""
+        """The outermost loop whose preheader knows all counts down to `loop`, and whether `loop` is reached."""
         root = loop
         while root.parent is not None:
             outer = root.parent
             path = Nest(root, False).path(loop)
             counts = [self.facts.loop(self.function, x).count for x in (outer, *path)]
-            if any(c is None for c in counts):
-                break
-            assert root.preheader is not None and outer.latch is not None
-            known = all(self._outside(v, outer) for c in counts if c is not None for v in c.operands)
-            always = all(
-                self.flow.dominates(root.preheader, end) for end in (outer.latch, *(e for e, _ in outer.exits))
-            )
-            if not known or not always:
+            known = all(c is not None and all(self._outside(v, outer) for v in c.operands) for c in counts)
+            if not known or not self._entered(root, outer, path):
                 break
             root = outer
         return root
+
+    def _entered(self, loop: Loop, outer: Loop, path: list[Loop]) -> bool:
+        """Is `loop` entered in every iteration of `outer`, or in every one if a condition known before holds?"""
+        assert loop.preheader is not None
+        if self._always(loop.preheader, outer):
+            return all(x not in self.guards or self._outside(self.guards[x].condition, outer) for x in path)
+        controls = [(b, edge) for b, edge in self.flow.controls(loop.preheader) if b in outer.blocks]
+        if len(controls) != 1:
+            return False
+        block, edge = controls[0]
+        branch = block.terminator
+        if not isinstance(branch, Branch) or branch.condition is None or not self._always(block, outer):
+            return False
+        if not self._outside(branch.condition, outer) or len(set(branch.targets)) != 2:
+            return False
+        self.guards[loop] = Guard(branch.condition, edge == 0)
+        return all(x not in self.guards or self._outside(self.guards[x].condition, outer) for x in path)
+
+    def _always(self, block: Block, loop: Loop) -> bool:
+        """Does every iteration of `loop` run `block`, the last one too?"""
+        assert loop.latch is not None
+        return all(self.flow.dominates(block, end) for end in (loop.latch, *(e for e, _ in loop.exits)))
 
     def _outside(self, v: AnyValue, loop: Loop) -> bool:
         return not isinstance(v, Instruction) or v.block not in loop.blocks

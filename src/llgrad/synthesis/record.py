@@ -24,8 +24,9 @@ from llgrad.ir.values import (
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
-from llgrad.synthesis.plan import CHUNK, Nest, Plan, Slot
+from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
 from llgrad.synthesis.request import Act, Request
+from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import Sweep
 
 CHUNK_HEADER = 64
@@ -95,6 +96,11 @@ class Layout:
             for inner in nest.path(slot.loop)[1:]:
                 n = b.binary("add", b.binary("mul", n, trips(inner)), index(inner))
         return b.gep(slot.type, column, [n], flags=("inbounds",))
+
+
+def guarded(b: Builder, guard: Guard, condition: AnyValue, trips: AnyValue) -> AnyValue:
+    """`trips` where the loop is entered, else 0."""
+    return b.select(condition, trips, i64(0)) if guard.when else b.select(condition, i64(0), trips)
 
 
 class RecordingSweep(Sweep):
@@ -207,7 +213,9 @@ class RecordingSweep(Sweep):
             count = self.facts.loop(self.source, loop).count
             assert count is not None
             taken = count.emit(self.b, [self.value(v) for v in count.operands])
-            self.trip[root, loop] = self.b.binary("add", taken, i64(1), f"{loop.header.name}.trips")
+            trips = self.b.binary("add", taken, i64(1), f"{loop.header.name}.trips")
+            guard = self.plan.guards.get(loop) if loop is not root else None
+            self.trip[root, loop] = trips if guard is None else guarded(self.b, guard, self.value(guard.condition), trips)
         return self.trip[root, loop]
 
     def trips(self, loop: Loop) -> AnyValue:
@@ -238,8 +246,7 @@ class RecordingSweep(Sweep):
         address = self.layout.element(
             self.b, slot, self.column[key], self.index.__getitem__, lambda x: self.trip[root, x]
         )
-        store = self.b.store(value, address)
-        store.metadata = {}
+        mark(self.module, self.b.store(value, address), "tape")
 
     def keep_value(self, i: Instruction) -> None:
         if i in self.values:
@@ -336,7 +343,7 @@ class RecordingSweep(Sweep):
                     if isinstance(type, PointerType)
                     else self.b.cast("ptrtoint", value, type)
                 )
-            self.b.store(value, address)
+            mark(self.module, self.b.store(value, address), "shadow")
 
     def copy_shadow_pointers(self, i: Instruction) -> None:
         """A copy of memory copies the shadow pointers in its shadow."""

@@ -50,6 +50,7 @@ from llgrad.ir.values import (
 from llgrad.rules.facts import Effects
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.request import Act
+from llgrad.synthesis.scopes import mark
 
 DROPPED_CALLS = (
     "llvm.lifetime.",
@@ -175,6 +176,8 @@ class Sweep:
             return None
         new = clone(i)
         new.metadata = {k: v for k, v in i.metadata.items() if k in _KEPT_METADATA}
+        if isinstance(new, (Load, Store)):
+            mark(self.module, new, "primal")
         if isinstance(new, Call):
             new.tail = ""
         if not isinstance(i, Phi):
@@ -208,6 +211,7 @@ class Sweep:
                 self.shadows[i] = self.shadow_alloca(i, name)
             case Load():
                 new = Load(i.type, self.shadow(i.pointer), i.align)
+                mark(self.module, new, "shadow")
                 self.shadows[i] = self.b.insert(new, name)
             case Call():
                 self.shadows[i] = self.shadow_call(i, name)

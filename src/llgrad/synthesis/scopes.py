@@ -1,0 +1,34 @@
+"""Alias scopes of generated code: primal memory, shadow memory and the tape never overlap.
+
+That is what a shadow is (the caller's contract, checked by the Python API), and the tape is llgrad's own. Nothing is
+said of two primal or two shadow accesses: `dot(a, b)` may be called with one array twice (decision 3 of the design).
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from llgrad.ir.module import Module
+from llgrad.ir.values import Instruction, MDRef
+
+_MADE: WeakKeyDictionary[Module, dict[str, dict[str, MDRef]]] = WeakKeyDictionary()
+_NAMES = ("primal", "shadow", "tape")
+
+
+def mark(module: Module, i: Instruction, memory: str) -> None:
+    """Say that `i` accesses "primal", "shadow" or "tape" memory only."""
+    if module not in _MADE:
+        _MADE[module] = _make(module)
+    i.metadata = {**i.metadata, **_MADE[module][memory]}
+
+
+def _make(module: Module) -> dict[str, dict[str, MDRef]]:
+    domain = module.add_metadata('distinct !{!"llgrad"}')
+    scopes = {n: module.add_metadata(f'distinct !{{!"llgrad.{n}", !{domain.id}}}') for n in _NAMES}
+    return {
+        n: {
+            "alias.scope": module.add_metadata(f"!{{!{scopes[n].id}}}"),
+            "noalias": module.add_metadata("!{" + ", ".join(f"!{scopes[o].id}" for o in _NAMES if o != n) + "}"),
+        }
+        for n in _NAMES
+    }
