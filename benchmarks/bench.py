@@ -91,9 +91,9 @@ def measure(candidates: list[Candidate], rounds: int, progress: Callable[[], obj
     return [Row(c.label, taken[c.label], taken[c.label].median / base, c.error, c.comparable) for c in candidates]
 
 
-def fastest_enzyme(rows: list[Row]) -> Row | None:
-    """Enzyme's best right result on the sources as they are."""
-    right = [r for r in rows if r.label.startswith(peer.ENZYME) and r.comparable and (r.error or 0.0) <= LIMIT]
+def fastest(rows: list[Row], tool: str) -> Row | None:
+    """A tool's best right result on the sources as they are."""
+    right = [r for r in rows if r.label.startswith(tool) and r.comparable and (r.error or 0.0) <= LIMIT]
     return min(right, key=lambda row: row.timing.median, default=None)
 
 
@@ -106,7 +106,7 @@ def table(title: str, rows: list[Row]) -> Table:
         t = row.timing
         error = "" if row.error is None else f"{row.error:.0e}"
         shown.add_row(row.label, f"{t.median * 1e3:.3f} ms", f"±{t.spread:.1%}", f"{t.best * 1e3:.3f} ms",
-                      f"{row.ratio:.2f}", error, style="bold" if row.label == OURS else None)  # fmt: skip
+                      f"{row.ratio:.2f}", error, style="bold" if row.label.startswith(OURS) else None)  # fmt: skip
     return shown
 
 
@@ -147,10 +147,10 @@ def run(name: str, rounds: int, console: Console) -> list[Row]:
         task = bar.add_task(f"{name}: timing", total=rounds)
         rows = measure(candidates, rounds, lambda: bar.advance(task))
     console.print(table(problem.title, rows))
-    enzyme, mine = fastest_enzyme(rows), next(row for row in rows if row.label == OURS)
-    if enzyme:
+    enzyme, mine = fastest(rows, peer.ENZYME), fastest(rows, OURS)
+    if enzyme and mine:
         share = mine.timing.median / enzyme.timing.median
-        console.print(f"llgrad takes {share:.2f} of the time of the fastest Enzyme ({enzyme.label})\n", highlight=False)
+        console.print(f"{mine.label} takes {share:.2f} of the time of {enzyme.label}\n", highlight=False)
     return rows
 
 
@@ -175,7 +175,8 @@ def main() -> int:
     options.json.write_text(json.dumps(kept, indent=1) + "\n")
     console.print(f"{host['cpu']}, {host['clang']}; CPU time, ratios are to the fastest objective.\n"
                   f"Written to {os.path.relpath(options.json)}", highlight=False)  # fmt: skip
-    wrong = [n for n, rows in results.items() for r in rows if r.label == OURS and not (r.error or 0.0) <= LIMIT]
+    mine = [(n, r) for n, rows in results.items() for r in rows if r.label.startswith(OURS)]
+    wrong = sorted({n for n, r in mine if not (r.error or 0.0) <= LIMIT})
     if wrong:
         console.print(f"WRONG: {', '.join(wrong)}", style="bold red")
     return 1 if wrong else 0

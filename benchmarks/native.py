@@ -78,20 +78,27 @@ def primal(name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
     return ctypes.CDLL(str(made))
 
 
-def enzyme(name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
-    """`benchmarks/drivers/NAME.c`, differentiated by Enzyme, then optimised and vectorised by clang.
+TOOLS: dict[str, Callable[[Path, Path], tuple[str | Path, ...]]] = {
+    "enzyme": lambda before, after: (sys.executable, ROOT / "benchmarks" / "enzyme_reference", before, after),
+    "llgrad": lambda before, after: (sys.executable, "-m", "llgrad", "opt", before, "-o", after),
+}
 
-    clang writes unoptimised but optimisable assembly, Enzyme runs LLVM's O2 and differentiates, clang does the rest.
-    The first call ever downloads Enzyme (see `enzyme_reference`).
+
+def differentiated(tool: str, name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
+    """`benchmarks/drivers/NAME.c`, differentiated by a tool of `TOOLS`, then optimised and vectorised by clang.
+
+    clang writes unoptimised but optimisable assembly, the tool runs LLVM's O2 and differentiates, clang does the rest.
+    The first call of Enzyme ever downloads it (see `enzyme_reference`).
     """
     source = DRIVERS / f"{name}.c"
-    base = _kept(f"{name}-enzyme", [source, EXAMPLES / f"{name}.c"], variant)
-    made, before, after = (base.with_suffix(end) for end in (".so", ".ll", ".enzyme.ll"))
+    code = sorted((ROOT / "src").rglob("*.py")) if tool == "llgrad" else []
+    base = _kept(f"{name}-{tool}", [source, EXAMPLES / f"{name}.c", *code], variant)
+    made, before, after = (base.with_suffix(end) for end in (".so", ".ll", ".after.ll"))
     if not made.exists():
         flags = (*COMMON, *variant.flags)
-        raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC")
+        raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC", "-g")
         _run([*clang(), *flags, *variant.defines, *raw, source, "-o", before])
-        _run([sys.executable, ROOT / "benchmarks" / "enzyme_reference", before, after])
+        _run(TOOLS[tool](before, after))
         final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
         _run([*clang(), *final, after, "-o", made, "-lm"])
     return ctypes.CDLL(str(made))

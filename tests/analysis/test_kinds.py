@@ -421,6 +421,37 @@ define void @f(float %a, i32 %n, ptr %p) {
     assert kinds.require(store).at == {0: INTEGER, 4: F32}
 
 
+def test_one_function_called_with_neighbouring_pointers_ends() -> None:
+    """What is read through one caller's pointer must not travel on through the other's, shifted each time."""
+    text = HEAD + """
+define double @g(ptr %q) {
+  %r = load ptr, ptr %q
+  %s = getelementptr i8, ptr %q, i64 16
+  %x = load double, ptr %r
+  ret double %x
+}
+define double @f(ptr %p) {
+  %n = getelementptr i8, ptr %p, i64 8
+  %a = call double @g(ptr %p)
+  %b = call double @g(ptr %n)
+  %c = fadd double %a, %b
+  ret double %c
+}
+"""
+    kinds, f = from_ir(text, "f")
+    assert kinds.memory(f.arguments[0], 16).at == {0: POINTER, 8: POINTER}
+
+
+@pytest.mark.parametrize("flags", ALL)
+def test_bytes_may_be_those_of_floats(flags: str) -> None:
+    source = """void copy(char *d, const char *s, int n) { for (int i = 0; i < n; i++) d[i] = s[i]; }
+    double f(double *a, double *b, int n) { copy((char *)a, (char *)b, 8 * n); return a[0] * b[1]; }"""
+    kinds, _ = kinds_of(source, "f", flags)
+    loads = [i for g in kinds.functions for i in g.instructions() if isinstance(i, Load) and str(i.type) == "i8"]
+    assert all(kinds.may_hold_float(i) and kinds.access(i).may_hold_float for i in loads)
+    assert loads or flags not in ("-O0", "-O0 -g")
+
+
 def test_overlapping_moves_end() -> None:
     text = HEAD + """
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 FLOAT_SIZES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 10, "fp128": 16, "ppc_fp128": 16}
 FLOAT_BIT = {name: 1 << i for i, name in enumerate(FLOAT_SIZES)}
@@ -162,6 +163,7 @@ class Span:
     element: ByteType
 
 
+@lru_cache(maxsize=4096)
 def is_flexible(t: ByteType) -> bool:
     """Does a record end in an array that is longer than declared (`double d[]`, `[0]`, and the old `[1]`)?"""
     if not isinstance(t, Record) or not t.members or t.union:

@@ -82,7 +82,7 @@ class Builder:
         seen: set[iv.AnyValue] = set()
         while operands:
             v = operands.pop()
-            if v in seen or isinstance(v, iv.Constant) or not isinstance(v.type, IntType) or v.type.bits < 16:
+            if v in seen or isinstance(v, iv.Constant) or not isinstance(v.type, IntType) or v.type.bits < 8:
                 continue
             seen.add(v)
             if isinstance(v, iv.Binary | iv.Phi | iv.Select | iv.Unary) or (

@@ -36,6 +36,7 @@ class Slot:
     up: int = 0
     all: int = 0
     pointee: Region | None = None
+    linked: bool = False  # a pointer was loaded or stored here, through this region or what was made of its pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Region:
     edges: dict[Edge, None] = field(default_factory=dict)
     merged_into: Region | None = None
     overflow: bool = False
+    told: set[tuple[tuple[int, int], Token, int]] = field(default_factory=set)  # what was said of pointees
 
     def key(self, offset: int, step: int) -> tuple[int, int]:
         """Where evidence at `offset` (every `step` bytes) is kept."""
@@ -101,6 +103,7 @@ class Graph:
         self._dirty: deque[Region] = deque()
         self._queued: set[int] = set()
         self._merged = False
+        self._same: list[tuple[Region, Region]] = []  # to be merged when nothing is being looked at
         self._backflow = False
         self.doubts = 0  # how many slots were doubted
         self._settled: set[tuple[int, tuple[int, int]]] = set()
@@ -133,7 +136,8 @@ class Graph:
         parent.edges[e] = child.edges[e] = None
         if step > 1:
             self.set_period(child, step)
-        self._touch(parent)
+            self._merge()
+        self._touch(self.find(parent))
 
     def evidence(self, r: Region, offset: int, mask: int) -> None:
         """The scalar at `offset` was seen to be of one of the kinds in `mask`."""
@@ -149,6 +153,8 @@ class Graph:
             slot = r.slots[key] = Slot()
         if slot.pointee is None:
             slot.pointee = self.region()
+        if not slot.linked:
+            slot.linked = True
             self._touch(r)
         return self.find(slot.pointee)
 
@@ -188,18 +194,20 @@ class Graph:
             slot.all |= every | up
             self._touch(r)
 
-    def _link(self, r: Region, key: tuple[int, int], pointee: Region) -> None:
+    def _link(self, r: Region, key: tuple[int, int], pointee: Region, linked: bool) -> None:
         slot = r.slots.get(key)
         if slot is None:
             if len(r.slots) >= _MOST_SLOTS:
                 r.overflow = True
                 return
             slot = r.slots[key] = Slot()
+        if slot.pointee is None or (linked and not slot.linked):
+            slot.linked |= linked
+            self._touch(r)
         if slot.pointee is None:
             slot.pointee = pointee
-            self._touch(r)
-        else:
-            self.unify(slot.pointee, pointee)
+        elif self.find(slot.pointee) is not self.find(pointee):
+            self._same.append((slot.pointee, pointee))
 
     def _add_token(self, r: Region, token: Token, level: int, up: bool) -> None:
         token = _normal(token, r.period)
@@ -216,6 +224,7 @@ class Graph:
         if new == r.period:
             return
         r.period = new
+        r.told.clear()
         slots, r.slots = r.slots, {}
         for (offset, step), s in slots.items():
             self._absorb(r, r.key(offset, step), s)
@@ -231,13 +240,12 @@ class Graph:
     def _absorb(self, r: Region, key: tuple[int, int], s: Slot) -> None:
         self._join(r, key, s.up, s.all)
         if s.pointee is not None:
-            self._link(r, key, s.pointee)
+            self._link(r, key, s.pointee, s.linked)
 
-    def unify(self, a: Region, b: Region) -> None:
-        """Two names of one region (what one stored pointer points to)."""
-        pending = [(a, b)]
-        while pending:
-            a, b = (self.find(x) for x in pending.pop())
+    def _merge(self) -> None:
+        """Regions found to be one (what one stored pointer points to) become one."""
+        while self._same:
+            a, b = (self.find(x) for x in self._same.pop())
             if a is b:
                 continue
             if len(a.slots) + len(a.edges) < len(b.slots) + len(b.edges):
@@ -254,6 +262,7 @@ class Graph:
             for token, level in b.tokens_up.items():
                 self._add_token(a, token, level, up=True)
             b.slots, b.edges = {}, {}
+            a.told.clear()
             self._touch(a)
 
     # --- solving ------------------------------------------------------------------------------------------------
@@ -294,6 +303,7 @@ class Graph:
                     for e in list(r.edges):
                         self._relax(e)
                     self._declare_pointees(r)
+                    self._merge()
             if not self._merged and not self._dirty:
                 return
         for r in self.regions:  # did not settle: claim nothing
@@ -340,7 +350,11 @@ class Graph:
         for key, s in list(parent.slots.items()):
             for position in positions(key, parent.period, -e.at, e.low, e.high):
                 every = _clipped(s.all, position[0], e.high)
-                self._carry(child, position, s, every & ~CONFLICT_BIT if e.store else 0, every)
+                up = every & ~CONFLICT_BIT if e.store else 0
+                if every:
+                    self._join(child, child.key(*position), up, every)
+                if s.pointee is not None:
+                    self._link(child, child.key(*position), s.pointee, e.store)
             if e.low is not None and s.all & bl.FLOAT_MASK and _is_cut(key, s, parent.period, e.low + e.at):
                 self.doubt(child, child.key(e.low, 0))
         for key, s in list(child.slots.items()):
@@ -349,18 +363,14 @@ class Graph:
                 self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
         self._exact_tokens(e, parent, child)
 
-    def _carry(self, r: Region, position: tuple[int, int], s: Slot, up: int, every: int) -> None:
-        key = r.key(*position)
-        if every:
-            self._join(r, key, up, every)
-        if s.pointee is not None:
-            self._link(r, key, s.pointee)
-
     def _carry_up(self, e: Edge, parent: Region, position: tuple[int, int], s: Slot, known: int) -> None:
         key = parent.key(*position)
         blocked = e.store and (not self._backflow or (parent.id, key) in self._settled)
         up = 0 if blocked else known
-        self._carry(parent, key, s, up, up)
+        if up:
+            self._join(parent, key, up, up)
+        if s.pointee is not None and s.linked and (not e.store or self._backflow):
+            self._link(parent, key, s.pointee, True)
 
     def _sync(self, e: Edge, parent: Region, child: Region) -> int:
         """Periods across an edge without a window; returns the step, 0 where child and parent match exactly."""
@@ -383,11 +393,11 @@ class Graph:
             key = parent.key(offset + e.at, gcd(step, inner))
             if s.up:
                 self._join(parent, key, s.up, s.up)
-            if s.pointee is not None:
-                self._link(parent, key, s.pointee)
+            if s.pointee is not None and s.linked:
+                self._link(parent, key, s.pointee, True)
                 for other in self._matching(parent, offset + e.at, step):
                     if parent.slots[other].pointee is not None:
-                        self._link(parent, other, s.pointee)
+                        self._link(parent, other, s.pointee, parent.slots[other].linked)
         for token in list(child.tokens_up):
             if step % token.type.size == 0:
                 self._add_token(parent, Token(token.type, token.at + e.at), WEAK, up=True)
@@ -418,13 +428,21 @@ class Graph:
             self._add_token(parent, moved, max(level, DECLARED), up=True)
 
     def _declare_pointees(self, r: Region) -> None:
+        """Declared types of stored pointers declare what they point to."""
         for (offset, step), s in list(r.slots.items()):
             if s.pointee is None or step:
                 continue
-            for found, level in declared(r, offset):
-                if found.pointer is not None and found.start == 0:
-                    strength = OWN if level <= DECLARED else level
-                    self.declare_pointer(s.pointee, 0, found.pointer.to(), strength, found.pointer.reference)
+            for token, level in list(r.tokens.items()):
+                said = ((offset, step), token, level)
+                if said not in r.told:
+                    r.told.add(said)
+                    self._declare_pointee(s.pointee, token, level, token.within(offset, r.period))
+
+    def _declare_pointee(self, pointee: Region, token: Token, level: int, inside: int | None) -> None:
+        for found in _scalars(token, inside) if inside is not None else ():
+            if found.pointer is not None and found.start == inside:
+                strength = OWN if level <= DECLARED else level
+                self.declare_pointer(pointee, 0, found.pointer.to(), strength, found.pointer.reference)
 
     # --- agreement ----------------------------------------------------------------------------------------------
 

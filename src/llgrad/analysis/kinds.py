@@ -132,7 +132,7 @@ class Kinds:
         typed = self._typed(v.type)
         if typed is not None:
             return typed
-        if isinstance(v.type, IntType) and (v.type.bits < 16 or is_arithmetic(v)) and not self._seen_as_float(v):
+        if isinstance(v.type, IntType) and (v.type.bits < 8 or is_arithmetic(v)) and not self._seen_as_float(v):
             return ((0, INTEGER, self.layout.size(v.type)),)
         region = self._builder.contents.get(v)
         if not self._builder.sized(v.type):
@@ -141,7 +141,7 @@ class Kinds:
         if region is None:
             return ((0, UNKNOWN, size),)
         zero = zero_bytes(v, size)
-        leaves = self._resolve(region, 0, size, v.type)
+        leaves = self._resolve(region, 0, size)
         return tuple((o, ANY if k is UNKNOWN and o in zero else k, s) for o, k, s in leaves)
 
     def _seen_as_float(self, v: iv.AnyValue) -> bool:
@@ -199,7 +199,7 @@ class Kinds:
             return Layout(None if size is not None else 1, leaves)
         region, offset = self._builder.cell(pointer)
         if size is not None:
-            return Layout(None, self._resolve(region, offset, size, None))
+            return Layout(None, self._resolve(region, offset, size))
         return self._repeated(region, offset, None)
 
     def _repeated(self, region: Region, offset: int, multiple: int | None) -> Layout:
@@ -257,10 +257,8 @@ class Kinds:
             return self.memory(pointer, size)
         return self._repeated(*self._builder.cell(pointer), multiple)
 
-    def _resolve(self, region: Region, offset: int, size: int, t: Type | None) -> tuple[tuple[int, Kind, int], ...]:
-        leaves = tuple(_named(resolve(self._builder.graph.find(region), offset, size)))
-        small = isinstance(t, IntType) and t.bits < 16
-        return tuple((o, INTEGER if small and k is UNKNOWN else k, s) for o, k, s in leaves)
+    def _resolve(self, region: Region, offset: int, size: int) -> tuple[tuple[int, Kind, int], ...]:
+        return tuple(_named(resolve(self._builder.graph.find(region), offset, size)))
 
     # --- errors -------------------------------------------------------------------------------------------------
 

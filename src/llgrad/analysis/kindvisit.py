@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, byte_mask, byte_shift, is_arithmetic
 from llgrad.ir import values as iv
-from llgrad.ir.types import IntType, PointerType, VectorType
+from llgrad.ir.types import IntType, PointerType, StructType, VectorType
 
 if TYPE_CHECKING:
     from llgrad.analysis.kindbuild import Builder
@@ -42,7 +42,7 @@ def visit(b: Builder, i: iv.Instruction) -> None:
         case iv.Return(value) if value is not None and i.block.function is not None:
             b.returned(value, i.block.function)
         case iv.Call() | iv.Other():
-            _call(b, i) if isinstance(i, iv.Call) else _atomic(b, i)
+            _call(b, i) if isinstance(i, iv.Call) else _other(b, i)
         case _:
             _scalar(b, i)
 
@@ -102,6 +102,8 @@ def _binary(b: Builder, i: iv.Binary) -> None:
 
 def _cast(b: Builder, i: iv.Cast) -> None:
     match i.opcode:
+        case "trunc" if isinstance(i.type, IntType) and i.type.bits < 8:
+            integer_use(b, i.value)
         case "trunc" | "zext":
             b.copy_bits(i.value, 0, i, 0, None)
         case "sext" | "sitofp" | "uitofp":
@@ -152,8 +154,10 @@ def _vector(b: Builder, i: iv.Instruction) -> None:
                     b.copy_bits(source, at * size, i, lane * size, size)
 
 
-def _atomic(b: Builder, i: iv.Other) -> None:
-    if i.opcode == "atomicrmw":
+def _other(b: Builder, i: iv.Other) -> None:
+    if i.opcode == "landingpad" and isinstance(i.type, StructType) and (bits := b.content(i)) is not None:
+        b.integer(bits, 4, b.field(i.type, (1,)))
+    elif i.opcode == "atomicrmw":
         pointer, value = i.operands[:2]
         b.put(value, b.cell(pointer))
         b.get(i, b.cell(pointer))

@@ -11,14 +11,14 @@ from typing import Any
 
 from llgrad.errors import ParseError
 from llgrad.ir.module import Module
-from llgrad.ir.parse_types import unescape
+from llgrad.ir.parse_types import escape, unescape
 from llgrad.ir.parse_values import ValueReader
 from llgrad.ir.types import METADATA
 from llgrad.ir.values import Constant, GlobalValue, MDNode, MDRef, MDString, MetadataValue
+from llgrad.ir.write_values import operand
 
 _NODE = re.compile(r"\s*(distinct\s+)?!(\w*)\s*[({](.*)[)}]\s*\Z", re.DOTALL)
 _INTEGER = re.compile(r"-?\d+\Z")
-_NOT_ESCAPED = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 
 def parse_node(module: Module, i: int) -> MDNode:
@@ -133,14 +133,5 @@ def field_text(item: Any) -> str:
         case tuple():
             return "{" + ", ".join(map(item_text, item)) + "}"
         case Constant() | GlobalValue():
-            from llgrad.ir.write import operand
-
             return operand(item)
     return str(item)
-
-
-def escape(text: str) -> str:
-    """Text between quotes: everything that is not printable ASCII as `\\XX`."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return text
-    return "".join(chr(b) if b in _NOT_ESCAPED else f"\\{b:02X}" for b in text.encode("utf-8", "surrogateescape"))

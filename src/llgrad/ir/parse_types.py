@@ -47,6 +47,7 @@ TOKENS = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|\\)")
+_NOT_ESCAPED = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 _DIGITS = re.compile(r"\d+\Z")
 
 TYPE_ATTRIBUTES = frozenset(["sret", "byval", "byref", "inalloca", "preallocated", "elementtype"])
@@ -81,6 +82,13 @@ def unescape_bytes(text: str) -> bytes:
         out.append(0x5C if m[1] == "\\" else int(m[1], 16))
         at = m.end()
     return bytes(out + text[at:].encode("utf-8", "surrogateescape"))
+
+
+def escape(text: str) -> str:
+    """Text between quotes: everything that is not printable ASCII as `\\XX`."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    return "".join(chr(b) if b in _NOT_ESCAPED else f"\\{b:02X}" for b in text.encode("utf-8", "surrogateescape"))
 
 
 def decode_name(token: str) -> str:

@@ -159,7 +159,7 @@ class GlobalValue(Value):
         self.linkage = "external"
         self.prefix: tuple[str, ...] = ()  # dso_local, hidden, unnamed_addr, thread_local(…), externally_initialized …
         self.suffix = ""  # section "…", comdat(…), align 16, …
-        self.metadata: dict[str, MDRef] = {}
+        self.metadata: dict[str, MDRef] = {}  # by kind; a second attachment of a kind is under "kind 2"
         self.module: Module | None = None
 
     def __repr__(self) -> str:

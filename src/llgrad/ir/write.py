@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from llgrad.ir.metadata import escape, node_text
+from llgrad.ir.metadata import node_text
 from llgrad.ir.module import Module
 from llgrad.ir.opcodes import OPCODES
 from llgrad.ir.parse_body import LazyBody
 from llgrad.ir.parse_globals import LazyInitializer
+from llgrad.ir.parse_types import escape
 from llgrad.ir.types import I32, VOID, PointerType
 from llgrad.ir.values import (
     Alias,

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from llgrad.ir import floats
-from llgrad.ir.metadata import escape
 from llgrad.ir.opcodes import CONSTANT_CASTS, words
+from llgrad.ir.parse_types import escape
 from llgrad.ir.types import I8, VOID, ArrayType, FloatType, IntType, StructType, Type, VectorType
 from llgrad.ir.values import (
     AnyConstant,

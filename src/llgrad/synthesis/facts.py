@@ -9,11 +9,13 @@ from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis import memory as memory_analysis
 from llgrad.analysis.flow import Flow, Loop, flow
+from llgrad.analysis.known import behaviour
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
-from llgrad.errors import ActivityError, KindError, Span, UnsupportedError
+from llgrad.analysis.memory import MemoryObject
+from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, is_float
-from llgrad.ir.values import AnyValue, Argument, Call, Constant, Function, Instruction, Phi, Store, Value
+from llgrad.ir.values import AnyValue, Argument, Call, Constant, Function, InlineAsm, Instruction, Phi, Store, Value
 from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
@@ -65,12 +67,62 @@ class Facts:
                 cause="the argument is used as a work array for values that have derivatives",
                 fix="make the argument active (give it a shadow)",
             )
-        for o in self.activity.shadowless:
-            raise ActivityError(
-                f"{o} needs a shadow and cannot have one",
-                cause="active data reaches memory that llgrad did not see being made",
-                fix="pass the memory as an active argument, or allocate it with a known allocator",
-            )
+        if self.activity.shadowless:
+            self._refuse_shadowless()
+
+    def _refuse_shadowless(self) -> None:
+        """NoRuleError at a call that leads active data out of sight, else ActivityError where that memory is touched."""
+        everything = [i for f in self.memory.functions for i in f.instructions()]
+        for i in everything:
+            if isinstance(i, Call) and self._leads_outside(i):
+                raise self.no_rule(i)
+        o = min(self.activity.shadowless, key=str)
+        touching = [i for i in everything if self._touches_floats(i, o)] or [
+            i for i in everything if o in self.memory.points_to(i)
+        ]
+        raise ActivityError(
+            f"{o} needs a shadow and cannot have one",
+            span=next(filter(None, map(self.span, touching)), None),
+            cause="active data reaches memory that llgrad did not see being made",
+            fix="pass the memory as an active argument, or allocate it with a known allocator",
+        )
+
+    def _leads_outside(self, call: Call) -> bool:
+        """Does an active call reach code that is not known at all?"""
+        if not self.activity.active_call(call):
+            return False
+        callees, unknown = self.callees(call)
+        return unknown or any(
+            f.is_declaration and behaviour(call, f).kind == "plain" and library.lookup(f.name) is None
+            and not behaviour(call, f).inactive
+            for f in callees
+        )  # fmt: skip
+
+    def _touches_floats(self, i: Instruction, o: MemoryObject) -> bool:
+        """Is this a load or store of active floats in `o`?"""
+        match i:
+            case Store(value, _):
+                active, accesses = self.activity.varied(value), self.memory.writes(i)
+            case _:
+                active, accesses = i.opcode == "load" and self.active(i), self.memory.reads(i)
+        return active and any(o in a.objects for a in accesses)
+
+    def no_rule(self, call: Call) -> NoRuleError:
+        """The refusal of a call whose derivative is not known."""
+        match call.callee:
+            case Function() as f:
+                what, fix = f"the call of {f.name}", "add the source file that defines it, or mark the call inactive"
+            case InlineAsm():
+                what, fix = "inline assembly", "write it in C, or use a compiler builtin"
+            case _:
+                what, fix = "the call of a function pointer", "make all functions that it may point to visible"
+        variadic = isinstance(call.callee, Function) and call.callee.name.startswith("llvm.va_")
+        return NoRuleError(
+            "no derivative for variable arguments" if variadic else f"no derivative for {what}",
+            span=self.span(call),
+            cause="active floats reach the call, and the function has neither a body here nor a rule",
+            fix="pass the arguments in an array" if variadic else fix,
+        )
 
     def refuse_mixed(self, i: Instruction, pointer: AnyValue) -> None:
         """Raise ActivityError where a pointer may point to active memory and to memory that has no shadow (decision 6)."""
@@ -100,8 +152,21 @@ class Facts:
                     cause=f"a cycle through block %{block.name} is entered at more than one place",
                     fix="replace the goto into the loop by a structured loop",
                 )
+            self._refuse_second_return(function)
             self._flows[function] = found
         return self._flows[function]
+
+    def _refuse_second_return(self, function: Function) -> None:
+        """setjmp and its like: control may come back to the call, with memory as some later statement left it."""
+        for i in function.instructions():
+            called = i.called_function if isinstance(i, Call) else None
+            if called is not None and (called.attribute("returns_twice") or "setjmp" in called.name):
+                raise UnsupportedError(
+                    f"{function.name} calls {called.name}, which may return twice",
+                    span=self.span(i),
+                    cause="a jump back to it is not seen in the control flow that is reversed",
+                    fix="return an error code instead of jumping",
+                )
 
     def loop(self, function: Function, loop: Loop) -> LoopFacts:
         if loop not in self._loops:

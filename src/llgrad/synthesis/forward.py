@@ -22,6 +22,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     Instruction,
     Load,
+    Other,
     Phi,
     Return,
     Store,
@@ -65,7 +66,7 @@ class ForwardSweep(Sweep):
         if isinstance(i, Return):
             self.copy_return(i)
             return
-        shape = effect(self.facts, i) if isinstance(i, (Store, Call)) else None
+        shape = effect(self.facts, i) if isinstance(i, (Store, Call, Other)) else None
         match shape:
             case CallBody(callees):
                 assert isinstance(i, Call)

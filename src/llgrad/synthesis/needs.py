@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from llgrad.errors import NoRuleError, UnsupportedError
-from llgrad.ir.types import PointerType
+from llgrad.errors import UnsupportedError
+from llgrad.ir.types import IntType, PointerType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -32,6 +32,7 @@ from llgrad.ir.values import (
     InsertValue,
     Instruction,
     Load,
+    Other,
     Phi,
     Return,
     Select,
@@ -111,6 +112,8 @@ def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
             return Memory("store") if may_hold_float(v) else NOTHING
         case Call():
             return _call(facts, i)
+        case Other(opcode="atomicrmw" | "cmpxchg" | "va_arg"):
+            return _atomic(facts, i)
         case Return() | Compare() | GetElementPtr():
             return NOTHING
     if not facts.active(i):
@@ -191,18 +194,26 @@ def _call(facts: Facts, i: Call) -> Effect:
     if i.opcode == "invoke":
         raise _refuse(facts, i, "an active call that may throw")
     if unknown or not callees or any(f.is_declaration for f in callees):
-        f = i.called_function
-        raise NoRuleError(
-            f"no derivative for the call of {f.name if f is not None else 'a function pointer'}",
-            span=facts.span(i),
-            cause="active floats reach the call, and the function has neither a body here nor a rule",
-            fix="add the source file that defines it, or mark the call inactive",
-        )
+        raise facts.no_rule(i)
     if any(a.attribute("byval") and not a.attribute("readonly") for f in callees for a in f.arguments):
         raise _refuse(facts, i, "an active call that passes a struct by value in memory")
     if len(callees) > 1 or not isinstance(i.callee, Function):
         raise _refuse(facts, i, "an active call through a function pointer")
     return CallBody(callees)
+
+
+def _atomic(facts: Facts, i: Other) -> Effect:
+    """Nothing for integers (counters of references); refused where active floats or shadowed pointers change."""
+    value = i.operands[-1]
+    holds = not isinstance(value.type, IntType) or facts.kinds.may_hold_float(i) or facts.shadowed(value)
+    if not facts.active(i) and not (facts.shadowed(i.operands[0]) and holds):
+        return NOTHING
+    cause, fix = "an atomic operation on active floats or on their addresses", "use ordinary loads and stores"
+    if i.opcode == "va_arg":
+        cause, fix = "variable arguments have no shadows", "pass the arguments in an array"
+    raise UnsupportedError(
+        f"`{i.opcode}` of active memory is not differentiated yet", span=facts.span(i), cause=cause, fix=fix
+    )
 
 
 def _rule_call(facts: Facts, i: Call, entry: library.Entry) -> Effect:

@@ -1,0 +1,5 @@
+"""`python -m llgrad` is the command `llgrad`."""
+
+from llgrad.cli import main
+
+main()

@@ -1,0 +1,416 @@
+"""Derivatives of foreign functions: `value_and_grad`, `grad`, `vjp` (reverse mode) and `jvp` (forward mode).
+
+`wrt` says by which parameters: a name or a position gives one derivative, a tuple gives a tuple. `of` names the pointer
+through which the function writes its result; without it the derivative is of the returned float. A derivative function
+takes the arguments of the function, runs it (arrays are written as the function writes them) and returns new arrays.
+
+What each parameter becomes in the request: in `wrt`: dup (pointers), out or dup (floats). `of`, and any other pointer
+through which floats may be written: dup with a cleared shadow of its own, for active values may pass through it. Const
+pointers and integers: const. Memory with pointers in it must be behind a const pointer. An array that may be written
+must overlap no other; arrays that are only read may (the derivative by each is then the partial one, and another
+variant is compiled).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from llgrad.arguments import holds_addresses, refuse_overlap
+from llgrad.entry import ARENA
+from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.library import Compiled, ForeignFunction
+from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct
+from llgrad.synthesis.request import Act, Mode, Request
+
+Names = str | int | Sequence[str | int] | None
+
+
+class Derivative:
+    """A compiled derivative of one function. Made by `value_and_grad`, `grad`, `vjp` and `jvp`."""
+
+    def __init__(
+        self, function: ForeignFunction, mode: Mode, wrt: Names, of: str | int | None, kind: str, *,
+        compile: bool = True,
+    ) -> None:  # fmt: skip
+        """Checks names and compiles; errors of synthesis come from here."""
+        if not isinstance(function, ForeignFunction):
+            raise ArgumentError(
+                f"{kind} takes a function of a library, not {type(function).__name__} {function!r}"[:200],
+                fix="lib = llgrad.load(…), then lib.name",
+            )
+        function.require_supported()
+        self.function, self.mode, self.kind = function, mode, kind
+        self.signature = function.signature
+        self.of = None if of is None else _position(function, of, "of")
+        self.wrt, self.single = _positions(function, wrt, self.of)
+        self._check_names()
+        self.acts = tuple(self._act(p) for p in self.signature.parameters)
+        self.result = self._result_act()
+        self.__name__ = f"{kind}_{self.signature.name}"
+        self.__doc__ = self._document()
+        self._variants: dict[bool, Compiled] = {}
+        self._lock = threading.Lock()
+        self._peak = 0
+        if compile:
+            self._compiled(self.may_be_disjoint())
+
+    # --- calling
+
+    def run(self, args: Sequence[Any], named: dict[str, Any], seed: Any, tangents: Any) -> tuple[Any, Any]:
+        """Value and derivative; see the functions that make derivatives."""
+        values = self.function.checker.values(args, named)
+        disjoint = not refuse_overlap(self.signature, values) and self.may_be_disjoint()
+        shadows = self._shadows(values, seed, tangents)
+        passed: list[Any] = [] if self.mode is Mode.FORWARD else [ARENA]
+        for v, act, shadow in zip(values, self.acts, shadows, strict=True):
+            passed += [v, shadow] if act is Act.DUP else [v]
+        if self.result is Act.OUT:
+            passed.append(1.0 if seed is None else _number(seed, "seed"))
+        compiled = self._compiled(disjoint)
+        results, self._peak = compiled.code.call(compiled.entry, passed)
+        return self._value(values, results), self._derivatives(values, shadows, results)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.signature.parameters[n].name for n in self.wrt)
+        of = f", of {self.signature.parameters[self.of].name}" if self.of is not None else ""
+        return f"<{self.kind} by {names}{of}: {self.signature}>"
+
+    # --- what was compiled
+
+    @property
+    def compile_seconds(self) -> float:
+        """What differentiating and compiling (or finding it in the cache) took."""
+        return sum(c.seconds for c in self._variants.values())
+
+    @property
+    def tape_bytes(self) -> int:
+        """Peak size of the tape in the last call."""
+        return self._peak
+
+    @property
+    def ir(self) -> str:
+        """The optimised LLVM IR of the derivative."""
+        return next(iter(self._variants.values())).ir
+
+    @property
+    def request(self) -> Request:
+        """What synthesis was asked for."""
+        return self.request_for(self.may_be_disjoint())
+
+    @property
+    def plan(self) -> str:
+        """What is kept on the tape and what is recomputed, as text. Reverse mode only."""
+        from llgrad.ir.parse import parse
+        from llgrad.synthesis.derive import Derivation
+
+        if self.mode is Mode.FORWARD:
+            raise ArgumentError("forward mode has no plan", cause="it keeps nothing")
+        module = parse(self.function.library.prepared(self.signature.symbol))
+        return str(Derivation(module, self.request).plan(self.signature.symbol, False))
+
+    def request_for(self, disjoint: bool) -> Request:
+        """What synthesis is asked for, with or without the promise that no arrays overlap."""
+        wants_result = self.of is None
+        return Request(self.signature.symbol, self.mode, self.acts, self.result, wants_result, disjoint)
+
+    def _compiled(self, disjoint: bool) -> Compiled:
+        with self._lock:
+            if disjoint not in self._variants:
+                self._variants[disjoint] = self.function.library.derivative(self.request_for(disjoint))
+            return self._variants[disjoint]
+
+    def may_be_disjoint(self) -> bool:
+        """Can the caller see all memory that is reached? Not through pointers in memory."""
+        pointers = [p.type.to for p in self.signature.parameters if isinstance(p.type, Pointer)]
+        return not any(holds_addresses(t) and not isinstance(t, Opaque) for t in pointers)
+
+    # --- what is asked for
+
+    def _check_names(self) -> None:
+        for n in self.wrt:
+            _require_active(self.function, self.signature.parameters[n])
+        if self.of is None:
+            return
+        p = self.signature.parameters[self.of]
+        if not isinstance(p.type, Pointer) or p.type.const or not _holds_only_floats(p.type):
+            raise ArgumentError(
+                f"of={p.name!r} is no output of {self.signature.name}",
+                span=self.signature.source,
+                cause=f"it is declared {p.type.declare(p.name)}",
+                fix="name a pointer to floats that is not const",
+            )
+
+    def _act(self, p: Parameter) -> Act:
+        if p.index in self.wrt:
+            return Act.DUP if isinstance(p.type, Pointer) or self.mode is Mode.FORWARD else Act.OUT
+        if not isinstance(p.type, Pointer) or p.type.const:
+            return Act.CONST
+        if isinstance(p.type.to, Scalar) and p.type.to.kind != "float":
+            return Act.CONST
+        if holds_addresses(p.type.to) and not isinstance(p.type.to, Opaque):
+            raise UnsupportedError(
+                f"parameter {p.name} of {self.signature.name} reaches memory through pointers in memory",
+                span=self.signature.source,
+                cause=f"it is declared {p.type.declare(p.name)} and may be written, but Python cannot make its shadow",
+                fix="declare it const if it is only read, or differentiate a C wrapper that takes flat arrays",
+            )
+        return Act.DUP
+
+    def _result_act(self) -> Act:
+        if self.of is not None:
+            return Act.CONST
+        result = self.signature.result
+        if isinstance(result, Scalar) and result.kind == "float":
+            return Act.DUP if self.mode is Mode.FORWARD else Act.OUT
+        outputs = [p.name for p in self.signature.parameters if _writable_floats(p)]
+        raise ArgumentError(
+            f"{self.signature.name} returns {result}: what is to be differentiated?",
+            span=self.signature.source,
+            cause=f"its signature is {self.signature}",
+            fix=f"name the output: of={outputs[-1]!r}" if outputs else "differentiate a function that returns a float",
+        )
+
+    # --- shadows
+
+    def _shadows(self, values: Sequence[Any], seed: Any, tangents: Any) -> list[Any]:
+        shadows = [self._cleared(n, v) if self.acts[n] is Act.DUP else None for n, v in enumerate(values)]
+        if self.mode is Mode.FORWARD:
+            given = self._tangents(tangents)
+            for n, t in zip(self.wrt, given, strict=True):
+                shadows[n] = _like(values[n], t, "tangent", self._name(n)) if values[n] is not None else None
+        elif self.of is not None:
+            shadows[self.of] = self._seed(values[self.of], seed)
+        return shadows
+
+    def _cleared(self, n: int, value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, np.ndarray):
+            if isinstance(self.signature.parameters[n].type, Pointer):
+                raise ArgumentError(
+                    f"argument {self._name(n)!r} is an address: its memory cannot get a shadow",
+                    fix="pass a NumPy array",
+                )
+            return 0.0
+        wanted = n in self.wrt or n == self.of
+        if wanted and value.dtype.kind != "f" and value.dtype.names is None:
+            raise ArgumentError(
+                f"argument {self._name(n)!r} has dtype {value.dtype}, which has no derivative", fix="pass floats"
+            )
+        return np.zeros(value.shape, value.dtype)
+
+    def _seed(self, output: Any, seed: Any) -> Any:
+        name = self._name(self.of or 0)
+        if output is None:
+            raise ArgumentError(f"argument {name!r} is None, but its derivative is wanted")
+        if seed is not None:
+            return _like(output, seed, "seed", name)
+        if output.size != 1:
+            raise ArgumentError(
+                f"{name} has {output.size} elements: a gradient is of one number",
+                fix=f"llgrad.vjp(…, of={name!r}), called with seed=… (one weight an element)",
+            )
+        return np.ones(output.shape, output.dtype)
+
+    def _tangents(self, tangents: Any) -> Sequence[Any]:
+        if tangents is None:
+            raise ArgumentError("a jvp needs tangents", fix="pass tangents=…: one for each parameter in wrt")
+        if self.single:
+            return [tangents]
+        if not isinstance(tangents, tuple | list) or len(tangents) != len(self.wrt):
+            names = ", ".join(self._name(n) for n in self.wrt)
+            raise ArgumentError(f"tangents must be {len(self.wrt)} values, for {names}", fix="pass a tuple")
+        return tangents
+
+    def _name(self, n: int) -> str:
+        return self.signature.parameters[n].name
+
+    # --- results
+
+    def _value(self, values: Sequence[Any], results: tuple[Any, ...]) -> Any:
+        if self.of is None:
+            return results[0]
+        return _contents(values[self.of])
+
+    def _derivatives(self, values: Sequence[Any], shadows: Sequence[Any], results: tuple[Any, ...]) -> Any:
+        if self.mode is Mode.FORWARD:
+            return results[1] if self.of is None else _contents(shadows[self.of])
+        adjoints = iter(results[1:] if self.of is None else results)
+        by_parameter = {n: next(adjoints) for n, act in enumerate(self.acts) if act is Act.OUT}
+        found = tuple(by_parameter[n] if self.acts[n] is Act.OUT else shadows[n] for n in self.wrt)
+        return found[0] if self.single else found
+
+    def _document(self) -> str:
+        return f"{self!r}\n\n{self.signature};"
+
+
+class ValueAndGrad(Derivative):
+    """Call it with the function's arguments: value and gradient."""
+
+    default_seed: Any = None
+
+    def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
+        """(value, gradient); `seed` weighs the elements of the output."""
+        return self.run(args, named, self.default_seed if seed is None else seed, None)
+
+
+class Grad(ValueAndGrad):
+    """Call it with the function's arguments: the gradient."""
+
+    def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
+        """The gradient; `seed` weighs the elements of the output."""
+        return super().__call__(*args, seed=seed, **named)[1]
+
+
+class Vjp(ValueAndGrad):
+    """Call it with the function's arguments and `seed`: value and seed-weighted gradient."""
+
+
+class Jvp(Derivative):
+    """Call it with the function's arguments and `tangents`: value and tangent."""
+
+    def __call__(self, *args: Any, tangents: Any = None, **named: Any) -> Any:
+        """(value, its directional derivative along `tangents`)."""
+        return self.run(args, named, None, tangents)
+
+
+def value_and_grad(
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None
+) -> ValueAndGrad:
+    """A function that returns (value, gradient).
+
+    wrt    a name or position, or a tuple of them; by default all floats that the function only reads
+    of     the pointer through which the function writes its result; by default its returned float
+    seed   weights of the elements of `of`; needed where it has more than one, may be given at the call
+
+    The value is a float if there is one element, else a copy of the contents of `of`. Gradients have the shapes of the
+    arguments. Raises UnknownNameError, ArgumentError, and UnsupportedError for what cannot be differentiated.
+    """
+    made = ValueAndGrad(function, Mode.COMBINED, wrt, of, "value_and_grad")
+    made.default_seed = seed
+    return made
+
+
+def grad(function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None) -> Grad:
+    """A function that returns the gradient; see `value_and_grad`."""
+    made = Grad(function, Mode.COMBINED, wrt, of, "grad")
+    made.default_seed = seed
+    return made
+
+
+def vjp(function: ForeignFunction, wrt: Names = None, of: str | int | None = None) -> Vjp:
+    """A function that takes `seed=` (shaped as the output) and returns (value, seed · Jacobian)."""
+    return Vjp(function, Mode.COMBINED, wrt, of, "vjp")
+
+
+def jvp(function: ForeignFunction, wrt: Names = None, of: str | int | None = None) -> Jvp:
+    """A function that takes `tangents=` (shaped as `wrt`) and returns (value, Jacobian · tangents)."""
+    return Jvp(function, Mode.FORWARD, wrt, of, "jvp")
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _positions(function: ForeignFunction, wrt: Names, of: int | None) -> tuple[tuple[int, ...], bool]:
+    if wrt is None:
+        found = tuple(p.index for p in function.signature.parameters if p.index != of and _only_read_floats(p))
+        if not found:
+            raise ArgumentError(
+                f"{function.signature.name} has no float that it only reads", fix="say by what to differentiate: wrt=…"
+            )
+        return found, len(found) == 1
+    if isinstance(wrt, str | int):
+        return (_position(function, wrt, "wrt"),), True
+    found = tuple(_position(function, w, "wrt") for w in wrt)
+    if not found:
+        raise ArgumentError("wrt is empty", fix="name at least one parameter")
+    if len(set(found)) < len(found):
+        raise ArgumentError(f"wrt={wrt!r} names a parameter twice", fix="name each once")
+    return found, False
+
+
+def _position(function: ForeignFunction, name: str | int, what: str) -> int:
+    if isinstance(name, str):
+        return function.signature.parameter(name).index
+    count = len(function.signature.parameters)
+    if isinstance(name, bool) or not isinstance(name, int):
+        raise ArgumentError(f"{what}={name!r} is neither a name nor a position", fix=f"write {what}=\"name\"")
+    if not -count <= name < count:
+        raise ArgumentError(
+            f"{what}={name} is no position of {function.signature.name}",
+            cause=f"it has {count} parameters, counted from 0",
+        )
+    return name % count
+
+
+def _require_active(function: ForeignFunction, p: Parameter) -> None:
+    t = p.type.to if isinstance(p.type, Pointer) else p.type
+    while isinstance(t, Array):
+        t = t.element
+    if isinstance(t, Scalar) and t.kind == "float" or isinstance(t, Opaque) and isinstance(p.type, Pointer):
+        return
+    if isinstance(t, Struct) and isinstance(p.type, Pointer) and not holds_addresses(t):
+        return
+    where, declared = function.signature.source, f"it is declared {p.type.declare(p.name)}"
+    if isinstance(t, Complex):
+        raise UnsupportedError(
+            f"wrt={p.name!r} is complex", span=where, cause=declared, fix="pass real and imaginary parts as floats"
+        )
+    raise ArgumentError(
+        f"wrt={p.name!r} has no derivative: it holds no floats", span=where, cause=declared,
+        fix="name parameters that are floats or point to floats",
+    )  # fmt: skip
+
+
+def _holds_only_floats(t: Pointer) -> bool:
+    to = t.to.element if isinstance(t.to, Array) else t.to
+    return isinstance(to, Scalar) and to.kind == "float" or isinstance(to, Opaque)
+
+
+def _writable_floats(p: Parameter) -> bool:
+    return isinstance(p.type, Pointer) and not p.type.const and _holds_only_floats(p.type)
+
+
+def _only_read_floats(p: Parameter) -> bool:
+    if isinstance(p.type, Pointer):
+        return p.type.const and _holds_only_floats(p.type) and not isinstance(p.type.to, Opaque)
+    return isinstance(p.type, Scalar) and p.type.kind == "float"
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _contents(array: np.ndarray[Any, Any]) -> Any:
+    """One element as a number, several as a copy."""
+    return array.reshape(-1)[0].item() if array.size == 1 else array.copy()
+
+
+def _number(given: Any, what: str) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{what} must be a number here, not {given!r}"[:200]) from error
+
+
+def _like(value: Any, given: Any, what: str, name: str) -> Any:
+    """`given` as a new array (or number) that fits `value`."""
+    if not isinstance(value, np.ndarray):
+        return _number(given, f"the {what} of {name}")
+    try:
+        made = np.array(given, dtype=value.dtype, order="C")
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"the {what} of {name} is no array of {value.dtype}", cause=str(error)) from error
+    if made.shape != value.shape:
+        if made.ndim == 0 and value.size == 1:
+            return made.reshape(value.shape)
+        raise ArgumentError(
+            f"the {what} of {name} has shape {made.shape}, not {value.shape}", fix=f"give it the shape of {name}"
+        )
+    return made
+
+
+__all__ = ["Derivative", "grad", "jvp", "value_and_grad", "vjp"]

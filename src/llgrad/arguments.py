@@ -1,0 +1,229 @@
+"""Python values for C parameters: what a signature states is checked here, before foreign code runs.
+
+A `Checker` is made once a function. `values(args)` gives what `entry.Code.call` takes: numbers, arrays, addresses.
+Errors are ArgumentError with cause and fix: wrong count, dtype, byte order, layout, alignment, read-only memory behind
+a pointer that is not const, integers out of range, sizes that the signature states (`double (*x)[3]`). NaN and empty
+arrays pass.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.signature import Array, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct
+
+
+class Checker:
+    """Checks and converts the arguments of one function."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+        self.names = [p.name for p in signature.parameters]
+
+    def values(self, args: Sequence[Any], named: dict[str, Any] | None = None) -> list[Any]:
+        """One value a parameter."""
+        if named:
+            args = self._positional(args, named)
+        if len(args) != len(self.names):
+            raise ArgumentError(
+                f"{self.signature.name} takes {len(self.names)} arguments, not {len(args)}",
+                cause=f"its signature is {self.signature}",
+                fix="pass one argument for each parameter, in this order",
+            )
+        return [self.value(p, a) for p, a in zip(self.signature.parameters, args, strict=True)]
+
+    def value(self, parameter: Parameter, given: Any) -> Any:
+        """The value for one parameter."""
+        match parameter.type:
+            case Pointer() as pointer:
+                return self._pointer(parameter, pointer, given)
+            case Scalar(kind="float"):
+                return self._float(parameter, given)
+            case Scalar() as scalar:
+                return self._integer(parameter, scalar, given)
+        raise UnsupportedError(
+            f"{self._where(parameter)} of type {parameter.type} cannot be passed from Python",
+            fix="write a wrapper in C that takes pointers and scalars",
+        )
+
+    def _positional(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        rest = self.names[len(args) :]
+        unknown = [n for n in named if n not in rest]
+        missing = [n for n in rest if n not in named]
+        if unknown or missing:
+            what = f"no argument for {', '.join(missing)}" if missing else f"no free parameter {', '.join(unknown)}"
+            raise ArgumentError(f"{self.signature.name}: {what}", cause=f"its signature is {self.signature}")
+        return [*args, *(named[n] for n in rest)]
+
+    def _where(self, parameter: Parameter) -> str:
+        return f"argument {parameter.name!r} of {self.signature.name}"
+
+    # --- scalars
+
+    def _float(self, parameter: Parameter, given: Any) -> Any:
+        if isinstance(given, float | int | np.floating | np.integer) and not isinstance(given, np.bool_):
+            return given
+        if isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiu":
+            return given[()]
+        raise ArgumentError(
+            f"{self._where(parameter)} must be a number, not {_described(given)}",
+            cause=f"it is declared {parameter.type.declare(parameter.name)}",
+            fix="pass a Python float; for arrays the parameter would have to be a pointer",
+        )
+
+    def _integer(self, parameter: Parameter, scalar: Scalar, given: Any) -> int:
+        if isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "iub":
+            given = given[()]
+        if not isinstance(given, int | np.integer | np.bool_):
+            raise ArgumentError(
+                f"{self._where(parameter)} must be an integer, not {_described(given)}",
+                cause=f"it is declared {parameter.type.declare(parameter.name)}",
+                fix="convert it with int(…)",
+            )
+        value = int(given)
+        low, high = (0, 1) if scalar.kind == "bool" else integer_range(scalar)
+        if not low <= value <= high:
+            raise ArgumentError(
+                f"{self._where(parameter)} is {value}, out of range",
+                cause=f"{scalar} holds {low} to {high}",
+                fix="pass a value in this range",
+            )
+        return value
+
+    # --- pointers
+
+    def _pointer(self, parameter: Parameter, pointer: Pointer, given: Any) -> Any:
+        if given is None:
+            return None
+        if isinstance(given, bytes) and pointer.const and pointer.to.size in (0, 1):
+            return np.frombuffer(given + b"\0", np.uint8)
+        if isinstance(given, ctypes.c_void_p | int) and not isinstance(given, bool) and holds_addresses(pointer.to):
+            return (given.value or 0) if isinstance(given, ctypes.c_void_p) else given
+        if not isinstance(given, np.ndarray):
+            raise ArgumentError(
+                f"{self._where(parameter)} must be a NumPy array, not {_described(given)}",
+                cause=f"it is declared {pointer.declare(parameter.name)}",
+                fix=f"pass np.array(…, dtype={_dtype_name(pointer)})",
+            )
+        self._dtype(parameter, pointer, given)
+        self._layout(parameter, pointer, given)
+        self._size(parameter, pointer.to, given)
+        return given
+
+    def _dtype(self, parameter: Parameter, pointer: Pointer, given: np.ndarray[Any, Any]) -> None:
+        expected = pointer.dtype
+        if expected is None:
+            if given.dtype.hasobject:
+                raise ArgumentError(f"{self._where(parameter)} holds Python objects", fix="pass an array of numbers")
+            return
+        same = given.dtype == expected or (expected.itemsize == 1 and given.dtype.kind in "iuS" and given.itemsize == 1)
+        if not same:
+            raise ArgumentError(
+                f"{self._where(parameter)} has dtype {given.dtype}, not {_dtype_name(pointer)}",
+                cause=f"it is declared {pointer.declare(parameter.name)}",
+                fix=f"convert it: {parameter.name}.astype({_dtype_name(pointer)})",
+            )
+
+    def _layout(self, parameter: Parameter, pointer: Pointer, given: np.ndarray[Any, Any]) -> None:
+        if not given.flags.c_contiguous:
+            raise ArgumentError(
+                f"{self._where(parameter)} is not C-contiguous",
+                cause="the compiled code reads it as one stretch of memory, row by row",
+                fix=f"pass np.ascontiguousarray({parameter.name}), a copy: what is written there stays there",
+            )
+        if not given.flags.aligned:
+            raise ArgumentError(f"{self._where(parameter)} is not aligned", fix=f"pass {parameter.name}.copy()")
+        if not pointer.const and not given.flags.writeable:
+            raise ArgumentError(
+                f"{self._where(parameter)} is read-only",
+                cause=f"it is declared {pointer.declare(parameter.name)}: the code may write to it",
+                fix="pass a copy, or declare the parameter const",
+            )
+
+    def _size(self, parameter: Parameter, to: CType, given: np.ndarray[Any, Any]) -> None:
+        if isinstance(to, Array) and to.size and given.nbytes % to.size:
+            raise ArgumentError(
+                f"{self._where(parameter)} has {given.size} elements",
+                cause=f"it points to {to}: whole groups of {to.size // max(given.itemsize, 1)}",
+                fix=f"give it a shape that ends with {tuple(d for d in to.dims)}",
+            )
+        if isinstance(to, Struct) and to.dtype is None and to.size and given.nbytes % to.size:
+            raise ArgumentError(
+                f"{self._where(parameter)} has {given.nbytes} bytes",
+                cause=f"a {to} has {to.size}",
+                fix="pass a structured array, or bytes of whole structs",
+            )
+
+
+def integer_range(scalar: Scalar) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    if scalar.kind == "uint":
+        return 0, (1 << scalar.bits) - 1
+    return -(1 << (scalar.bits - 1)), (1 << (scalar.bits - 1)) - 1
+
+
+def holds_addresses(t: CType) -> bool:
+    """May memory of this type hold pointers, or is it unknown what it holds?"""
+    match t:
+        case Pointer() | Opaque():
+            return True
+        case Array(element=element):
+            return holds_addresses(element)
+        case Struct(fields=fields):
+            return not fields or any(holds_addresses(f.type) for f in fields)
+    return False
+
+
+def _described(given: Any) -> str:
+    if isinstance(given, np.ndarray):
+        return f"an array of shape {given.shape} and dtype {given.dtype}"
+    return f"{type(given).__name__} {given!r}"[:60]
+
+
+def _dtype_name(pointer: Pointer) -> str:
+    dtype = pointer.dtype
+    return f"np.{dtype.name}" if dtype is not None and dtype.names is None else str(dtype)
+
+
+# --- overlap ---------------------------------------------------------------------------------------------------------
+
+
+def overlapping(values: Sequence[Any]) -> list[tuple[int, int]]:
+    """Pairs of arrays that share memory, by position."""
+    spans = [
+        (a.__array_interface__["data"][0], a.nbytes, n)
+        for n, a in enumerate(values)
+        if isinstance(a, np.ndarray) and a.nbytes
+    ]
+    return [
+        (m, n) for (p, size, m), (q, other, n) in combinations(spans, 2) if p < q + other and q < p + size
+    ]
+
+
+def refuse_overlap(signature: Signature, values: Sequence[Any], *, only_restrict: bool = False) -> bool:
+    """ArgumentError if an array that the code may write overlaps another; otherwise whether any two overlap.
+
+    With `only_restrict` only pointers that the source declares `restrict` are looked at.
+    """
+    pairs = overlapping(values)
+    for pair in pairs:
+        parameters = [signature.parameters[n] for n in pair]
+        pointers = [p.type for p in parameters if isinstance(p.type, Pointer)]
+        written = [t for t in pointers if not t.const]
+        if written and (not only_restrict or any(t.restrict for t in pointers)):
+            raise ArgumentError(
+                f"arguments {parameters[0].name!r} and {parameters[1].name!r} of {signature.name} share memory",
+                cause=f"the code may write to {' and '.join(p.name for p in parameters if not _const(p))}",
+                fix="pass a copy of one of them, or declare pointers const through which nothing is written",
+            )
+    return bool(pairs)
+
+
+def _const(parameter: Parameter) -> bool:
+    return isinstance(parameter.type, Pointer) and parameter.type.const

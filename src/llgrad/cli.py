@@ -1,0 +1,182 @@
+"""The command line: `llgrad grad`, `llgrad check`, `llgrad opt`.
+
+Errors are printed as text with cause and fix and end with status 2; `check` ends with 1 if derivatives disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import llgrad
+from llgrad.errors import ArgumentError, LlgradError
+
+if TYPE_CHECKING:
+    from llgrad.checking import Comparison
+
+
+class _Group(click.Group):
+    """A group whose commands report llgrad's errors as text."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LlgradError as error:
+            click.echo(f"llgrad: {error}", err=True)
+            ctx.exit(2)
+        except OSError as error:
+            click.echo(f"llgrad: {error.filename or ''}: {error.strerror or error}", err=True)
+            ctx.exit(2)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(llgrad.__version__, prog_name="llgrad")
+def main() -> None:
+    """Differentiates compiled code: gradients of C and C++ functions."""
+
+
+def _source_options(command: Any) -> Any:
+    for option in (
+        click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path)),
+        click.option("-f", "--function", required=True, metavar="NAME", help="The function to differentiate."),
+        click.option("--wrt", metavar="NAMES", help="By which parameters, comma-separated. Default: floats only read."),
+        click.option("--of", metavar="NAME", help="The pointer the function writes its result through."),
+        click.option("-I", "include", multiple=True, metavar="DIR", help="Where the compiler looks for headers."),
+        click.option("-D", "define", multiple=True, metavar="MACRO", help="A macro for the compiler."),
+        click.option("--flag", multiple=True, metavar="FLAG", help="A flag for the compiler, such as --flag=-std=c11."),
+        click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True,
+                     help="How far LLVM optimises before differentiation."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _flags(include: Sequence[str], define: Sequence[str], flag: Sequence[str]) -> list[str]:
+    return [*(f"-I{d}" for d in include), *(f"-D{m}" for m in define), *flag]
+
+
+def _names(wrt: str | None) -> tuple[str, ...] | None:
+    return tuple(w.strip() for w in wrt.split(",") if w.strip()) if wrt is not None else None
+
+
+@main.command()
+@_source_options
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The object file.")
+@click.option("--header", type=click.Path(path_type=Path, dir_okay=False), help="The C header.")
+@click.option("--name", metavar="NAME", help="Name of the gradient. Default: NAME_grad.")
+@click.option("--cpu", default="native", show_default=True, help="The CPU to compile for, such as x86-64-v3.")
+@click.option("--disjoint", is_flag=True, help="Callers never pass arrays that overlap: faster code.")
+def grad(
+    sources: tuple[Path, ...], function: str, wrt: str | None, of: str | None, include: tuple[str, ...],
+    define: tuple[str, ...], flag: tuple[str, ...], level: int, output: Path, header: Path | None, name: str | None,
+    cpu: str, disjoint: bool,
+) -> None:  # fmt: skip
+    """Write an object file with the gradient of a function, callable from C; it needs no Python.
+
+    \b
+    llgrad grad gmm.c -f gmm_objective --wrt alphas,means,icf --of err -o gmm_grad.o --header gmm_grad.h
+
+    The function is NAME_grad(arguments…, shadows…); the header says what each shadow is.
+    """
+    from llgrad.api import Derivative
+    from llgrad.export import export
+    from llgrad.synthesis.request import Mode
+
+    lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
+    derivative = Derivative(lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False)
+    made = export(derivative, name or f"{derivative.signature.name}_grad", cpu=cpu, disjoint=disjoint)
+    output.write_bytes(made.object)
+    if header:
+        header.write_text(made.header)
+    click.echo(made.prototype)
+
+
+@main.command()
+@_source_options
+@click.option("--size", "sizes", multiple=True, metavar="NAME=N",
+              help="Value of an integer parameter, or length of an array. Default: 5, and ample.")  # fmt: skip
+@click.option("--directions", default=3, show_default=True, type=click.IntRange(1), help="How many random directions.")
+@click.option("--seed", default=0, show_default=True, help="Of the random numbers.")
+def check(
+    sources: tuple[Path, ...], function: str, wrt: str | None, of: str | None, include: tuple[str, ...],
+    define: tuple[str, ...], flag: tuple[str, ...], level: int, sizes: tuple[str, ...], directions: int, seed: int,
+) -> None:  # fmt: skip
+    """Compare reverse mode, forward mode and finite differences on random input.
+
+    \b
+    llgrad check gmm.c -f gmm_objective --wrt alphas,means,icf --of err --size d=2 --size k=3 --size n=5
+
+    Ends with status 1 if they disagree. The code runs in a child process.
+    """
+    from llgrad.checking import compare
+
+    lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level, isolate=True)
+    found = compare(lib[function], _names(wrt), of, _sizes(sizes), directions, seed)
+    _show(found)
+    if not found.good:
+        raise SystemExit(1)
+
+
+def _sizes(given: Sequence[str]) -> dict[str, int]:
+    sizes = {}
+    for item in given:
+        name, _, number = item.partition("=")
+        try:
+            sizes[name] = int(number)
+        except ValueError:
+            raise ArgumentError(f"--size {item} is not NAME=NUMBER", fix="for example --size n=10") from None
+    return sizes
+
+
+def _show(found: Comparison) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=found.title, title_justify="left")
+    for column in ("direction", "reverse", "forward", "finite differences", "forward error", "difference error"):
+        table.add_column(column, justify="right")
+    for n, row in enumerate(found.rows, 1):
+        numbers = [f"{x:.9g}" for x in (row.reverse, row.forward, row.differences)]
+        table.add_row(str(n), *numbers, f"{row.forward_error:.1e}", f"{row.difference_error:.1e}")
+    console = Console()
+    console = Console(width=max(console.width, 100))
+    console.print(table)
+    limits = f"limits: {found.forward_limit:g} and {found.difference_limit:g}, relative"
+    verdict = "They agree" if found.good else "THEY DISAGREE"
+    console.print(f"{verdict} ({limits}).", style="green" if found.good else "bold red", highlight=False)
+
+
+@main.command()
+@click.argument("source", metavar="IN.ll", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, metavar="OUT.ll", type=click.Path(path_type=Path, dir_okay=False),
+              help="LLVM assembly, or bitcode if it ends with .bc.")  # fmt: skip
+@click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, help="The final optimisation.")
+@click.option("--cpu", default="native", show_default=True, help="The CPU to optimise for, such as x86-64-v3.")
+def opt(source: Path, output: Path, level: int, cpu: str) -> None:
+    """Replace calls of __enzyme_autodiff and __enzyme_fwddiff in LLVM IR by derivatives.
+
+    \b
+    clang -O2 -Xclang -disable-llvm-passes -g -S -emit-llvm prog.c -o prog.ll
+    llgrad opt prog.ll -o out.ll
+    clang out.ll -o prog -lm
+
+    Give it IR that is not optimised yet: constants that an optimiser puts in have no derivative.
+    """
+    from llgrad import pipeline
+    from llgrad.backend import LLVMModule
+    from llgrad.errors import SourceError
+
+    if not source.is_file():
+        raise SourceError(f"there is no file {source}", fix="check the path")
+    made = pipeline.optimise_program(LLVMModule.read(source.read_bytes(), trusted=False), level, cpu)
+    if output.suffix == ".bc":
+        output.write_bytes(made.bitcode())
+    else:
+        output.write_text(made.text())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,337 @@
+"""Entries: the one way from Python into generated code.
+
+An entry is a function `i32 @name(ptr frame)` written in IR beside its target. It loads the arguments from the frame,
+calls the target, stores the results into the frame, and returns 0. The frame is 512 bytes for `setjmp`, then a slot for
+each argument, then a slot for each result; a slot is 8 bytes, 16 for `x86_fp80`.
+
+`llgrad_fail` (decision 7) asks a Python callback, which notes what failed in the calling thread, for the frame of that
+thread's innermost call, and `longjmp`s there: the entry returns 1 and `Code.call` raises ForeignError. Generated code
+holds no destructors, so nothing is skipped that matters; the arena is emptied. Foreign C++ exceptions end in the entry
+too.
+
+`Code` is a loaded object file with entries. Arenas belong to a `Code` and a thread, are kept between calls, and are
+freed when either ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llgrad.backend import Engine
+from llgrad.backend.elf import read_object
+from llgrad.backend.libraries import Libraries
+from llgrad.backend.loaders import PROVIDED_BY_LINKER, load_in_jit
+from llgrad.errors import ForeignError, UnsupportedError
+
+HOOK = "llgrad.hook"
+TAPE_FREE = "llgrad.arena.free"
+JUMP_BYTES = 512
+ARENA_BYTES, PEAK_OFFSET = 64, 32
+ARENA = ...  # (pickles as itself) stands for the calling thread's arena among the values of a call
+_FLOATS = {"half": "e", "float": "f", "double": "d"}
+_WIDE = "x86_fp80"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What an entry takes and gives back, as IR types; `guarded` entries can fail through `llgrad_fail`."""
+
+    name: str
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]
+    guarded: bool = False
+
+
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+def slot_bytes(ir_type: str) -> int:
+    """Bytes of a slot; UnsupportedError for types that cannot be passed."""
+    if ir_type == _WIDE:
+        return 16
+    small = ir_type[:1] == "i" and ir_type[1:].isdigit() and int(ir_type[1:]) <= 64
+    if ir_type == "ptr" or ir_type in _FLOATS or small:
+        return 8
+    raise UnsupportedError(
+        f"a value of IR type {ir_type} cannot be passed between Python and compiled code",
+        fix="write a wrapper in C that takes pointers and scalars",
+    )
+
+
+def _offsets(entry: Entry) -> tuple[list[int], list[int], int]:
+    at, places = JUMP_BYTES, []
+    for t in (*entry.arguments, *entry.results):
+        places.append(at)
+        at += slot_bytes(t)
+    return places[: len(entry.arguments)], places[len(entry.arguments) :], at
+
+
+def entry_text(
+    entry: Entry, target: str, *, extensions: Sequence[str] = (), aggregate: bool = False, cxx: bool = False
+) -> str:
+    """IR of the entry. `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct."""
+    arguments, results, _ = _offsets(entry)
+    result = "void" if not entry.results else f"{{ {', '.join(entry.results)} }}" if aggregate else entry.results[0]
+    extensions = extensions or [""] * len(entry.arguments)
+    parameters = ", ".join(f"{t} {x}".strip() for t, x in zip(entry.arguments, extensions, strict=True))
+    values = ", ".join(f"{t} {x} %a{n}" for n, (t, x) in enumerate(zip(entry.arguments, extensions, strict=True)))
+    way = f"call {result} @{quoted(target)}({values}) noinline"
+    if entry.results:
+        way = f"%r = {way}"
+    if cxx:
+        way = way.replace("call ", "invoke ") + "\n    to label %returned unwind label %thrown"
+    lines = [f"declare {result} @{quoted(target)}({parameters})"]
+    lines += ["declare i32 @_setjmp(ptr) returns_twice"] if entry.guarded else []
+    lines += _CATCH_DECLARATIONS if cxx else []
+    personality = " personality ptr @__gxx_personality_v0" if cxx else ""
+    lines += [f"define i32 @{quoted(entry.name)}(ptr %frame){personality} {{"]
+    if entry.guarded:
+        lines += ["  %again = call i32 @_setjmp(ptr %frame) returns_twice", "  %first = icmp eq i32 %again, 0"]
+        lines += ["  br i1 %first, label %run, label %failed", "failed:", "  ret i32 1", "run:"]
+    for n, (t, at) in enumerate(zip(entry.arguments, arguments, strict=True)):
+        lines += [f"  %p{n} = getelementptr i8, ptr %frame, i64 {at}", f"  %a{n} = load {t}, ptr %p{n}, align 8"]
+    lines += [f"  {way}"]
+    lines += ["returned:"] if cxx else []
+    for n, (t, at) in enumerate(zip(entry.results, results, strict=True)):
+        lines += [f"  %x{n} = extractvalue {result} %r, {n}"] if aggregate else []
+        lines += [f"  %q{n} = getelementptr i8, ptr %frame, i64 {at}"]
+        lines += [f"  store {t} {f'%x{n}' if aggregate else '%r'}, ptr %q{n}, align 8"]
+    lines += ["  ret i32 0", *(_CATCH if cxx else []), "}", ""]
+    return "\n".join(lines)
+
+
+_CATCH_DECLARATIONS = [
+    "declare i32 @__gxx_personality_v0(...)", "declare ptr @__cxa_begin_catch(ptr)", "declare void @__cxa_end_catch()",
+]  # fmt: skip
+_CATCH = [
+    "thrown:", "  %what = landingpad { ptr, i32 } catch ptr null", "  %it = extractvalue { ptr, i32 } %what, 0",
+    "  call ptr @__cxa_begin_catch(ptr %it)", "  call void @__cxa_end_catch()", "  ret i32 2",
+]  # fmt: skip
+
+
+def support_text() -> str:
+    """IR of `llgrad_fail`, and of freeing an arena, for code that Python calls."""
+    return f"""
+@{HOOK} = global ptr null
+declare void @longjmp(ptr, i32) noreturn
+declare void @llgrad.tape.free(ptr)
+define void @{TAPE_FREE}(ptr %arena) {{
+  call void @llgrad.tape.free(ptr %arena)
+  ret void
+}}
+define void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
+  %hook = load ptr, ptr @{HOOK}, align 8
+  %frame = call ptr %hook(i32 %code, ptr %detail)
+  call void @longjmp(ptr %frame, i32 1)
+  unreachable
+}}
+"""
+
+
+def quoted(name: str) -> str:
+    """A global's name as it stands after `@`."""
+    return name if all(c.isalnum() or c in "-$._" for c in name) else f'"{name}"'
+
+
+# --- failure -------------------------------------------------------------------------------------------------------
+
+_FAILURES = {
+    1: ("the tape needs more memory than there is", "use a smaller input, or differentiate a part of the computation"),
+    2: ("the tape was released out of order", "this is a bug in llgrad: report it with the source"),
+}
+_calls = threading.local()  # frame: address of the innermost frame; failure: (code, detail)
+
+
+def _failed(code: int, detail: int | None) -> int:
+    _calls.failure = (code, detail or 0)
+    return int(_calls.frame)
+
+
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(_failed)
+
+
+def _error(status: int) -> ForeignError:
+    if status == 2:
+        return ForeignError("the compiled code threw a C++ exception", fix="catch it in the code and return a status")
+    code, detail = _calls.failure
+    message, fix = _FAILURES.get(code, ("the derivative failed while it ran", "report it with the source"))
+    return ForeignError(message, cause=f"llgrad_fail({code}, {detail:#x})", fix=fix)
+
+
+# --- loaded code -----------------------------------------------------------------------------------------------------
+
+
+class _Image:
+    """Addresses of loaded code, valid as long as this lives."""
+
+    def __init__(self, data: bytes, libraries: Sequence[str], symbols: Mapping[str, int]) -> None:
+        self.engine = None if symbols else Engine.from_object(data, libraries=libraries)
+        self.addresses: dict[str, int] = {}
+        if self.engine:
+            self.addresses = {name: self.engine.address(name) for name in self.engine.names()}
+            return
+        contents, found = read_object(data), Libraries(libraries)
+        wanted = [s.name for s in contents.symbols if not s.defined and s.name not in PROVIDED_BY_LINKER]
+        found.require([name for name in wanted if name not in symbols])
+        image = load_in_jit(data, contents, {name: symbols.get(name) or found.address(name) for name in wanted})
+        self.addresses = image.addresses
+        weakref.finalize(self, image.release)
+
+
+class Code:
+    """An object file in this process. `symbols` are addresses of what it shares with other code."""
+
+    def __init__(
+        self, data: bytes, *, libraries: Sequence[str] = (), symbols: Mapping[str, int] | None = None
+    ) -> None:
+        self._image = _Image(data, libraries, symbols or {})
+        self._functions: dict[str, _Function] = {}
+        self._arenas = threading.local()
+        if hook := self.addresses.get(HOOK):
+            ctypes.c_void_p.from_address(hook).value = ctypes.cast(_CALLBACK, ctypes.c_void_p).value
+
+    @property
+    def addresses(self) -> dict[str, int]:
+        """What the object exports; valid as long as this lives."""
+        return self._image.addresses
+
+    def call(self, entry: Entry, values: Sequence[Any]) -> tuple[tuple[Any, ...], int]:
+        """Results and the tape's peak in bytes. Values: numbers, NumPy arrays, addresses, None, `ARENA`."""
+        function = self._functions.get(entry.name) or self._function(entry)
+        arena = self._arena() if any(v is ARENA for v in values) else None
+        frame = function.fill(values, arena)
+        outer = getattr(_calls, "frame", 0)
+        _calls.frame = ctypes.addressof(frame)
+        try:
+            status = function.call(_calls.frame)
+        finally:
+            _calls.frame = outer
+        if status:
+            if arena:
+                arena.free()
+            raise _error(status)
+        return function.results(frame), arena.peak() if arena else 0
+
+    def _function(self, entry: Entry) -> _Function:
+        made = self._functions[entry.name] = _Function(entry, self.addresses[entry.name])
+        return made
+
+    def _arena(self) -> _Arena:
+        arena: _Arena | None = getattr(self._arenas, "arena", None)
+        if arena is None:
+            arena = self._arenas.arena = _Arena(self._image)
+        arena.start()
+        return arena
+
+
+class _Function:
+    """An entry at an address: how its frame is filled and read."""
+
+    def __init__(self, entry: Entry, address: int) -> None:
+        arguments, results, self.bytes = _offsets(entry)
+        self.call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(address)
+        self.packer = struct.Struct("<" + "".join(_pack_code(t) for t in entry.arguments))
+        self.converters = [_converter(t) for t in entry.arguments]
+        self.readers = [(_reader(t), at) for t, at in zip(entry.results, results, strict=True)]
+        self.arguments_at = arguments[0] if arguments else JUMP_BYTES
+
+    def fill(self, values: Sequence[Any], arena: _Arena | None) -> ctypes.Array[ctypes.c_char]:
+        frame = ctypes.create_string_buffer(self.bytes)
+        packed = [
+            arena.address if v is ARENA and arena else convert(v)
+            for convert, v in zip(self.converters, values, strict=True)
+        ]
+        self.packer.pack_into(frame, self.arguments_at, *packed)
+        return frame
+
+    def results(self, frame: ctypes.Array[ctypes.c_char]) -> tuple[Any, ...]:
+        return tuple(read(frame, at) for read, at in self.readers)
+
+
+def _pack_code(t: str) -> str:
+    if t == _WIDE:
+        return "16s"
+    code = _FLOATS.get(t, "Q")
+    return code + {"e": "6x", "f": "4x"}.get(code, "")
+
+
+def _converter(t: str) -> Callable[[Any], Any]:
+    if t == _WIDE:
+        return _long_double
+    if t in _FLOATS:
+        return _single if t == "float" else float
+    if t == "ptr":
+        return address_of
+    mask = (1 << int(t[1:])) - 1
+    return lambda v: int(v) & mask
+
+
+def _single(value: Any) -> float:
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
+
+
+def _long_double(value: Any) -> bytes:
+    import numpy as np
+
+    return np.longdouble(value).tobytes()
+
+
+def address_of(value: Any) -> int:
+    """The address that a value stands for: an array's data, an integer, 0 for None."""
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        return value
+    return int(value.__array_interface__["data"][0])
+
+
+def _reader(t: str) -> Callable[[Any, int], Any]:
+    if t == _WIDE:
+        return _read_long_double
+    code = _FLOATS.get(t)
+    if code is None:
+        bits = 64 if t == "ptr" else int(t[1:])
+        return lambda frame, at: int.from_bytes(frame[at : at + 8], "little") & ((1 << bits) - 1)
+    unpack = struct.Struct(f"<{code}").unpack_from
+    return lambda frame, at: unpack(frame, at)[0]
+
+
+def _read_long_double(frame: Any, at: int) -> Any:
+    import numpy as np
+
+    return np.frombuffer(frame[at : at + 16], np.longdouble)[0]
+
+
+class _Arena:
+    """The tape of one thread: 64 bytes of state; see `synthesis.tape`."""
+
+    def __init__(self, image: _Image) -> None:
+        self.state = (ctypes.c_uint64 * (ARENA_BYTES // 8))()
+        self.address = ctypes.addressof(self.state)
+        release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(image.addresses[TAPE_FREE])
+        weakref.finalize(self, _free_arena, release, self.state, image)
+        self._release = release
+
+    def start(self) -> None:
+        self.state[PEAK_OFFSET // 8] = 0
+
+    def peak(self) -> int:
+        return int(self.state[PEAK_OFFSET // 8])
+
+    def free(self) -> None:
+        """Empty it, whatever state it is in."""
+        _free_arena(self._release, self.state, None)
+
+
+def _free_arena(release: Callable[[int], None], state: Any, _keep: object) -> None:
+    release(ctypes.addressof(state))
+    ctypes.memset(ctypes.addressof(state), 0, ARENA_BYTES)

@@ -1,0 +1,142 @@
+"""A gradient as an object file and a C header, for programs without Python.
+
+`fun_grad(arguments…, shadows…)` runs `fun` and adds to the shadows: for each pointer in `wrt` an array like it, for
+each number in `wrt` a pointer to one number; for the output `of` an array that holds the seed and is consumed (its
+derivative by what it held before is left in it); for every other array that the function may write, a cleared array
+like it. It returns what `fun` returns if `fun`'s result is what is differentiated. The tape is freed before it returns;
+when memory runs out the program ends with a message. Functions that `fun` calls are in the object; its global variables
+are the program's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from llgrad import pipeline
+from llgrad.api import Derivative
+from llgrad.backend import emit_object
+from llgrad.backend.elf import read_object
+from llgrad.entry import quoted
+from llgrad.errors import UnsupportedError
+from llgrad.signature import Array, Parameter, Pointer
+from llgrad.synthesis.request import Act
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An object file, its header, and the prototype of its one function."""
+
+    object: bytes
+    header: str
+    prototype: str
+
+
+def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: bool = False) -> Exported:
+    """The gradient as a C function `name`. `disjoint`: callers promise that no two arrays overlap."""
+    library, symbol = derivative.function.library, derivative.signature.symbol
+    derived = pipeline.derivative(library.prepared(symbol), derivative.request_for(disjoint))
+    wrapper = _wrapper(derivative, derived, name)
+    made = pipeline.finish(derived.text, [wrapper], [name], last=pipeline.fail_text(), cpu=cpu)
+    data = emit_object(made, cpu=cpu)
+    _refuse_statics(data)
+    prototype = _prototype(derivative, name)
+    return Exported(data, _header(derivative, name, prototype), prototype)
+
+
+def _refuse_statics(data: bytes) -> None:
+    wanted = [s.name for s in read_object(data).symbols if not s.defined]
+    names = [name.removeprefix(pipeline.STATIC) for name in wanted if name.startswith(pipeline.STATIC)]
+    if names:
+        raise UnsupportedError(
+            f"the function uses the static variable {', '.join(names)}",
+            cause="the gradient is an object file of its own and cannot see it",
+            fix="make it extern, or pass it as a parameter",
+        )
+
+
+def _shadowed(derivative: Derivative) -> list[tuple[Parameter, Act]]:
+    pairs = zip(derivative.signature.parameters, derivative.acts, strict=True)
+    return [(p, act) for p, act in pairs if act is not Act.CONST]
+
+
+def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str) -> str:
+    facts = derivative.function.facts
+    parameters = [f"{t} {x} %a{n}" for n, (t, x) in enumerate(zip(facts.arguments, facts.extensions, strict=True))]
+    parameters += [f"ptr %d{p.index}" for p, _ in _shadowed(derivative)]
+    passed = ["ptr %arena"]
+    for n, (t, act) in enumerate(zip(facts.arguments, derivative.acts, strict=True)):
+        passed += [f"{t} %a{n}", f"ptr %d{n}"] if act is Act.DUP else [f"{t} %a{n}"]
+    passed += [f"{t} {_one(t)}" for t in derived.parameters[len(passed) :]]
+    got = "void" if not derived.results else f"{{ {', '.join(derived.results)} }}"
+    got = got if derived.aggregate or not derived.results else derived.results[0]
+    call = f"call {got} @{quoted(derived.symbol)}({', '.join(passed)})"
+    lines = ["%arena = alloca [64 x i8], align 16", "call void @llvm.memset.p0.i64(ptr %arena, i8 0, i64 64, i1 false)"]
+    lines += [call if got == "void" else f"%r = {call}", "call void @llgrad.tape.free(ptr %arena)"]
+    values = [f"%x{n}" if derived.aggregate else "%r" for n in range(len(derived.results))]
+    if derived.aggregate:
+        lines += [f"%x{n} = extractvalue {got} %r, {n}" for n in range(len(derived.results))]
+    value = values.pop(0) if derivative.of is None else ""
+    types = list(derived.results)[1:] if value else list(derived.results)
+    outs = [p.index for p, act in _shadowed(derivative) if act is Act.OUT]
+    for n, v, t in zip(outs, values, types, strict=True):
+        lines += [f"%o{n} = load {t}, ptr %d{n}", f"%s{n} = fadd {t} %o{n}, {v}", f"store {t} %s{n}, ptr %d{n}"]
+    result = derived.results[0] if value else "void"
+    body = "\n".join(f"  {line}" for line in [*lines, f"ret {result} {value}"])
+    return f"""declare {got} @{quoted(derived.symbol)}({', '.join(derived.parameters)})
+declare void @llgrad.tape.free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define {result} @{quoted(name)}({', '.join(parameters)}) {{
+{body}
+}}
+"""
+
+
+def _one(t: str) -> str:
+    return {"half": "0xH3C00", "x86_fp80": "0xK3FFF8000000000000000"}.get(t, "1.0")
+
+
+def _prototype(derivative: Derivative, name: str) -> str:
+    signature = derivative.signature
+    given = [p.type.declare(p.name) for p in signature.parameters]
+    for p, _ in _shadowed(derivative):
+        to = p.type.to if isinstance(p.type, Pointer) else p.type
+        shadow = f"d_{p.name}"
+        given.append(to.declare(f"(*{shadow})") if isinstance(to, Array) else f"{to} *{shadow}")
+    result = signature.result if derivative.of is None else "void"
+    return f"{result} {name}({', '.join(given)});"
+
+
+def _header(derivative: Derivative, name: str, prototype: str) -> str:
+    guard = re.sub(r"\W", "_", f"LLGRAD_{name}_H").upper()
+    lines = []
+    for p, act in _shadowed(derivative):
+        if p.index == derivative.of:
+            what = "holds the seed, and is consumed"
+        elif p.index in derivative.wrt:
+            what = f"the derivative by {p.name} is added to it" + (" (one number)" if act is Act.OUT else "")
+        else:
+            what = f"work space as large as {p.name}, cleared by the caller"
+        lines.append(f" *   d_{p.name}: {what}")
+    body = "\n".join(lines)
+    return f"""/* Gradient of
+ *   {derivative.signature};
+ * made by llgrad. It runs the function, and then:
+{body}
+ */
+#ifndef {guard}
+#define {guard}
+#ifdef __cplusplus
+extern "C" {{
+#else
+#include <stdbool.h>
+#endif
+#include <stdint.h>
+
+{prototype}
+
+#ifdef __cplusplus
+}}
+#endif
+#endif
+"""

@@ -1,0 +1,415 @@
+"""Load sources, hand out callable functions, compile derivatives, keep all of it on disk.
+
+`load(paths)` compiles sources to one program (see `pipeline`); `lib.name` is a `ForeignFunction`, called with NumPy
+arrays. The program is compiled when one of its functions is first called; a derivative when it is asked for. With a
+warm cache neither a compiler nor LLVM's optimiser nor the IR parser runs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+import threading
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llgrad import cache
+from llgrad.arguments import Checker, integer_range, refuse_overlap
+from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, slot_bytes, support_text
+from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
+from llgrad.signature import CType, Pointer, Scalar, Signature, Void
+from llgrad.synthesis.request import Request
+
+if TYPE_CHECKING:
+    from llgrad.backend import LLVMModule
+    from llgrad.ir.module import Module
+
+
+class AnyCode(Protocol):
+    """Loaded code, here or in a child process."""
+
+    def call(self, entry: Entry, values: Sequence[Any]) -> tuple[tuple[Any, ...], int]:
+        """Results and peak of the tape in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a function: signature, IR types of its arguments and result, how small integers are extended."""
+
+    signature: Signature
+    arguments: tuple[str, ...]
+    extensions: tuple[str, ...]
+    result: str
+    unsupported: str = ""
+
+    @property
+    def entry(self) -> Entry:
+        """The entry of the function itself."""
+        results = () if self.result == "void" else (self.result,)
+        return Entry(f"llgrad.entry.{self.signature.symbol}", self.arguments, results)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled derivative."""
+
+    code: AnyCode
+    entry: Entry
+    seconds: float
+    packed_ir: bytes
+
+    @property
+    def ir(self) -> str:
+        """The optimised IR, entry and tape included."""
+        return zlib.decompress(self.packed_ir).decode()
+
+
+def load(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    flags: Sequence[str] = (),
+    optimize: int = 2,
+    libraries: Sequence[str] = (),
+    isolate: bool = False,
+    vector_math: bool = False,
+) -> Library:
+    """Compile sources (.c, .cc, .cpp, .cxx, .ll, .bc) to one library.
+
+    flags        passed to the compiler (`-I…`, `-D…`, `-std=…`)
+    optimize     0 to 3: how far LLVM optimises before differentiation; what is run is optimised fully in any case
+    libraries    shared libraries the code needs: paths, or what follows -l
+    isolate      run the compiled code in a child process: a crash becomes ForeignError
+    vector_math  let loops call the vector versions of exp, log, sin, … (at most 4 ulp wrong)
+
+    Raises SourceError, CompilerError (with the compiler's own words), ArgumentError.
+    """
+    if optimize not in range(4):
+        raise ArgumentError(f"optimize={optimize!r} is not 0, 1, 2 or 3")
+    if isinstance(flags, str):
+        raise ArgumentError("flags must be a list of strings", fix=f"flags={flags.split()!r}")
+    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    return Library([Path(p) for p in listed], tuple(flags), optimize, tuple(libraries), isolate, vector_math)
+
+
+class UnknownFunctionError(UnknownNameError, AttributeError):
+    """A library has no function of this name: `hasattr(lib, name)` is false."""
+
+
+class Library:
+    """Functions of compiled sources, as attributes; `lib["name"]` where a name is no Python attribute."""
+
+    def __init__(
+        self, paths: Sequence[Path], flags: tuple[str, ...], level: int, libraries: tuple[str, ...], isolate: bool,
+        vector_math: bool,
+    ) -> None:  # fmt: skip
+        """Use `load`."""
+        self._paths, self._flags, self._level, self._libraries = list(paths), flags, level, libraries
+        self._vector_math = vector_math
+        self._lock = threading.RLock()
+        self._functions: dict[str, ForeignFunction] = {}
+        self._derived: dict[Request, Compiled] = {}
+        self._prepared: dict[str, str] = {}
+        self._code: AnyCode | None = None
+        self._program_: LLVMModule | None = None
+        self._key = ""
+        self._table = self._recalled() or self._compiled()
+        self._worker = None
+        if isolate:
+            from llgrad.worker import Worker
+
+            self._worker = Worker(libraries)
+
+    # --- names
+
+    def __getattr__(self, name: str) -> ForeignFunction:
+        if name.startswith("__") or "_table" not in self.__dict__:
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> ForeignFunction:
+        facts = self._find(name)
+        symbol = facts.signature.symbol
+        with self._lock:
+            if symbol not in self._functions:
+                self._functions[symbol] = ForeignFunction(self, facts)
+            return self._functions[symbol]
+
+    def __dir__(self) -> list[str]:
+        return sorted({f.signature.name for f in self._table.values() if f.signature.name.isidentifier()})
+
+    def __repr__(self) -> str:
+        lines = [f"<llgrad library of {', '.join(map(str, self._paths))}"]
+        lines += [f"  {f.signature}" for f in self._table.values()]
+        return "\n".join(lines) + ">"
+
+    def _find(self, name: str) -> Facts:
+        if name in self._table:
+            return self._table[name]
+        found = [f for f in self._table.values() if f.signature.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            symbols = ", ".join(f'lib["{f.signature.symbol}"]: {f.signature}' for f in found)
+            raise UnknownFunctionError(f"{name!r} is overloaded", cause=symbols, fix="use one of the symbols")
+        names = self.__dir__()
+        near = difflib.get_close_matches(name, names, n=3)
+        fix = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names[:12])}" if names else ""
+        raise UnknownFunctionError(
+            f"{', '.join(str(p) for p in self._paths)} defines no function {name!r}",
+            cause="" if near else "static functions cannot be called from outside, unused ones are dropped",
+            fix=fix,
+        )
+
+    # --- compiling
+
+    def _recalled(self) -> dict[str, Facts] | None:
+        """The table of functions, from the cache."""
+        self._key = cache.recalled(self._paths, self._flags) or ""
+        found = cache.get(cache.key("library", self._key)) if self._key else None
+        table: dict[str, Facts] | None = cache.loaded(found["table"]) if found else None
+        return table
+
+    def _compiled(self) -> dict[str, Facts]:
+        from llgrad import pipeline
+        from llgrad.frontends import compile_sources
+
+        started = time.time_ns()
+        done = compile_sources(self._paths, self._flags)
+        trusted = all(p.suffix.lower() not in (".ll", ".bc") for p in self._paths)
+        self._program_ = pipeline.program(done.modules, trusted=trusted)
+        table = _table(self._program_, self._paths)
+        self._key = cache.remember(self._paths, self._flags, done.dependencies, started) or ""
+        if self._key:
+            pieces = {"table": cache.dumped(table)}
+            cache.put(cache.key("program", self._key), {"bitcode": self._program_.bitcode()})
+            cache.put(cache.key("library", self._key), pieces)
+        return table
+
+    def _program(self) -> LLVMModule:
+        if self._program_ is None:
+            from llgrad.backend import LLVMModule
+
+            found = cache.get(cache.key("program", self._key)) if self._key else None
+            if found:
+                self._program_ = LLVMModule.from_bitcode(found["bitcode"])
+            else:
+                self._compiled()
+        assert self._program_ is not None
+        return self._program_
+
+    def _primal(self) -> AnyCode:
+        """The program's own code, compiled once: all its functions share their variables."""
+        with self._lock:
+            if self._code is None:
+                name = cache.key("primal", self._key, str(self._vector_math))
+                found = cache.get(name) if self._key else None
+                data = found["object"] if found else self._primal_object(name)
+                self._code = self._loaded(data, ())
+            code: AnyCode = self._code
+            return code
+
+    def _primal_object(self, name: str) -> bytes:
+        from llgrad import pipeline
+        from llgrad.backend.codegen import emit_jit_object
+
+        program = self._program()
+        cxx = self._may_throw(program.text())
+        entries = [_entry(f, cxx) for f in self._table.values() if not f.unsupported]
+        data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))
+        if self._key:
+            cache.put(name, {"object": data})
+        return data
+
+    def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
+        shared = self._primal() if borrowed else None
+        if self._worker is not None:
+            return self._worker.load(data, shared, borrowed)
+        symbols = {n: shared.addresses[n] for n in borrowed} if isinstance(shared, Code) else {}
+        return Code(data, libraries=self._libraries, symbols=symbols)
+
+    def derivative(self, request: Request) -> Compiled:
+        """The compiled derivative that `request` asks for (its function is a symbol); made once."""
+        with self._lock:
+            if request not in self._derived:
+                self._derived[request] = self._derive(request)
+            return self._derived[request]
+
+    def _derive(self, request: Request) -> Compiled:
+        started = time.perf_counter()
+        name = cache.key("derivative", self._key, repr(request), str(self._level), str(self._vector_math))
+        found = cache.get(name) if self._key else None
+        if found is None:
+            found = self._derivative_pieces(request)
+            if self._key:
+                cache.put(name, found)
+        entry, borrowed = cache.loaded(found["entry"])
+        code = self._loaded(found["object"], borrowed)
+        return Compiled(code, entry, time.perf_counter() - started, found["ir"])
+
+    def _derivative_pieces(self, request: Request) -> dict[str, bytes]:
+        from llgrad import pipeline
+        from llgrad.backend.codegen import emit_jit_object
+        from llgrad.backend.elf import read_object
+
+        derived = pipeline.derivative(self.prepared(request.function), request)
+        entry = Entry(f"llgrad.entry.{derived.symbol}", derived.parameters, derived.results, guarded=True)
+        cxx = self._may_throw(derived.text)
+        made = pipeline.finish(
+            derived.text,
+            [entry_text(entry, derived.symbol, aggregate=derived.aggregate, cxx=cxx), support_text()],
+            [entry.name, TAPE_FREE, HOOK],
+            vector_math=self._vector_math,
+        )
+        data = emit_jit_object(made)
+        wanted = {s.name for s in read_object(data).symbols if not s.defined}
+        borrowed = tuple(n for n in derived.borrowed if n in wanted)
+        ir = zlib.compress(made.text().encode(), 1)
+        return {"object": data, "entry": cache.dumped((entry, borrowed)), "ir": ir}
+
+    def _may_throw(self, text: str) -> bool:
+        """Must entries catch C++ exceptions? Yes for C++ wherever there is the library that this takes."""
+        from llgrad.backend.libraries import Libraries
+
+        if "@__gxx_personality_v0" in text or "@__cxa_" in text:
+            return True
+        cxx = any(p.suffix in (".cc", ".cpp", ".cxx", ".C") for p in self._paths)
+        return cxx and Libraries(self._libraries).address("__gxx_personality_v0") != 0
+
+    def prepared(self, symbol: str) -> str:
+        """The IR of a function from which derivatives are made."""
+        from llgrad import pipeline
+
+        with self._lock:
+            if symbol not in self._prepared:
+                self._prepared[symbol] = pipeline.prepare(self._program(), [symbol], self._level)
+            return self._prepared[symbol]
+
+
+def _table(program: LLVMModule, paths: Sequence[Path]) -> dict[str, Facts]:
+    """The functions that may be called: external ones, and inline ones written in the sources themselves."""
+    from llgrad.ir.parse import parse
+    from llgrad.signature import candidates
+
+    module = parse(program.text())
+    names = {str(p) for p in paths} | {str(p.absolute()) for p in paths}
+    found = [
+        c
+        for c in candidates(module)
+        if module.globals[c.symbol].linkage == "external" or (c.source and c.source.file in names)
+    ]
+    return {c.symbol: _facts(module, c.symbol) for c in found}
+
+
+def _facts(module: Module, symbol: str) -> Facts:
+    from llgrad.signature import signature
+
+    f, s = module.function(symbol), signature(module, symbol)
+    extensions = tuple(
+        next((x.name for x in a.attributes if x.name in ("zeroext", "signext")), "") for a in f.arguments
+    )
+    arguments = tuple(str(a.type) for a in f.arguments)
+    unsupported = _unsupported(s, arguments, f.function_type.vararg)
+    return Facts(s, arguments, extensions, str(f.function_type.result), unsupported)
+
+
+def _unsupported(s: Signature, arguments: tuple[str, ...], variadic: bool) -> str:
+    """Why a function cannot be called from Python; empty if it can."""
+    if variadic:
+        return "it takes a variable number of arguments"
+    if s.result_argument is not None or not isinstance(s.result, Void | Scalar | Pointer):
+        return f"it returns {s.result} by value"
+    for p in s.parameters:
+        if p.unsupported:
+            return p.unsupported
+        if not isinstance(p.type, Scalar | Pointer) or len(p.ir_arguments) != 1:
+            return f"its parameter {p.name} is {p.type} by value"
+    try:
+        for t in arguments:
+            slot_bytes(t)
+    except UnsupportedError as error:
+        return error.message
+    return "" if len(arguments) == len(s.parameters) else "its parameters in the IR do not match the source"
+
+
+def _entry(facts: Facts, cxx: bool) -> str:
+    return entry_text(facts.entry, facts.signature.symbol, extensions=facts.extensions, cxx=cxx)
+
+
+class ForeignFunction:
+    """A compiled function; call it with NumPy arrays for pointers and numbers for scalars."""
+
+    def __init__(self, library: Library, facts: Facts) -> None:
+        """Use the attributes of a `Library`."""
+        self.library, self.facts, self.signature = library, facts, facts.signature
+        self.__name__ = self.signature.name
+        self.__qualname__ = self.__name__
+        self.__doc__ = _document(facts)
+        self.checker = Checker(self.signature)
+        self._result = _result_converter(self.signature.result)
+        self._entry = facts.entry
+        self._code: AnyCode | None = None
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the function; arrays behind pointers are read and written in place."""
+        self.require_supported()
+        values = self.checker.values(args, named)
+        refuse_overlap(self.signature, values, only_restrict=True)
+        code = self._code
+        if code is None:
+            code = self._code = self.library._primal()
+        results, _ = code.call(self._entry, values)
+        return self._result(results[0]) if results else None
+
+    def require_supported(self) -> None:
+        """UnsupportedError if the function cannot be called from Python."""
+        if self.facts.unsupported:
+            raise UnsupportedError(
+                f"{self.signature} cannot be called from Python",
+                span=self.signature.source,
+                cause=self.facts.unsupported,
+                fix="write a wrapper in C that takes pointers and scalars",
+            )
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [
+            inspect.Parameter(p.name, kind, annotation=str(p.type)) for p in self.signature.parameters
+            if p.name.isidentifier()
+        ]  # fmt: skip
+        return inspect.Signature(parameters, return_annotation=str(self.signature.result))
+
+    def __repr__(self) -> str:
+        return f"<foreign function {self.signature}>"
+
+
+def _document(facts: Facts) -> str:
+    s = facts.signature
+    lines = [f"{s};", ""]
+    lines += [f"defined in {s.source}"] if s.source else []
+    lines += [f"symbol {s.symbol}"] if s.symbol != s.name else []
+    lines += [f"cannot be called from Python: {facts.unsupported}"] if facts.unsupported else []
+    for p in s.parameters:
+        if isinstance(p.type, Pointer):
+            dtype, access = p.type.dtype, "read" if p.type.const else "read and written"
+            lines.append(f"  {p.name}: C-contiguous array of {dtype if dtype is not None else 'anything'}, {access}")
+        else:
+            lines.append(f"  {p.name}: {p.type}")
+    return "\n".join(lines)
+
+
+def _result_converter(t: CType) -> Any:
+    match t:
+        case Scalar(kind="bool"):
+            return bool
+        case Scalar(kind="int") if t.bits <= 64:
+            low, high = integer_range(t)
+            return lambda v: v - (1 << t.bits) if v > high else v
+        case Pointer():
+            return lambda v: v or None
+    return lambda v: v

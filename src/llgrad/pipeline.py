@@ -1,0 +1,446 @@
+"""The passes, as lists one can read: from bitcode to the IR that is differentiated, and from there to machine code.
+
+    program     link, unblock, hide constants of equality tests, share mutable globals      (once a library)
+    prepare     keep what the roots reach, O1 to O3 without vectorising, normal form        (once a function)
+    derivative  parse, derive, write; mutable globals become references to the program's    (once a derivative)
+    finish      link the arena's runtime and entries, O3 with vectorising                   (once a derivative)
+
+Decision 4 of the design: `if (x == 3.0) return x * x;` loses its derivative when an optimiser puts the constant in. So
+the operands of floating-point equality tests pass through opaque calls (`hide`) until optimisation is done (`reveal`).
+
+A derivative uses the program's own mutable globals: `share_globals` exports them, `borrow_globals` refers to them, and
+the loader supplies their addresses. Constant globals are copied. Constructors of globals run in the program only.
+
+Levels: 0 leaves the frontend's IR as it is (normal form only), 1 to 3 are LLVM's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from llgrad.backend import LLVMModule, with_vector_maths
+from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import VOID, StructType
+from llgrad.ir.write import write
+from llgrad.rules import library
+from llgrad.synthesis import tape
+from llgrad.synthesis.request import Request
+
+NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
+LEVELS = range(4)
+STATIC = "llgrad.static."  # prefix of static variables that derivatives share
+_NAME = r'@(?:[-\w.$]+|"[^"]*")'
+_TOKEN = re.compile(rf'{_NAME}|"[^"\n]*"')
+_GLOBAL = re.compile(rf"^({_NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
+_DEFINITION = re.compile(rf"^(define [^@\n]*)({_NAME})\(([^\n]*)$", re.MULTILINE)
+_HIDE = "llgrad.hide."
+# Reserved by C with external linkage (C11 7.1.3): whoever defines one means the function of the library.
+_LIBM = """
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin
+fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder remquo rint round sin sinh sqrt tan tanh
+tgamma trunc
+"""
+_RESERVED = frozenset(f"{name}{suffix}" for name in _LIBM.split() for suffix in ("", "f", "l"))
+_FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
+_EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) ({_FLOAT}|<[^>]*>) (?=\S)")
+
+
+# --- the program: one module for a library ----------------------------------------------------------------------------
+
+
+def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
+    """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
+    whole = LLVMModule.linked([LLVMModule.read(data, trusted=trusted) for data in modules])
+    whole.unblock()
+    if (text := hide(whole.text())) != whole.text():
+        whole.replace_text(text)
+    whole.run(["global_opt"])
+    if (text := share_globals(whole.text())) != whole.text():
+        whole.replace_text(text)
+    return whole
+
+
+def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool = False) -> LLVMModule:
+    """The program (and `others`) as the user runs it: O3 for this machine."""
+    made = whole.clone()
+    reveal(made)
+    if others:
+        made.link(LLVMModule.from_text(_joined(others)))
+    if vector_math:
+        made.replace_text(with_vector_maths(made.text()))
+    made.optimise(3, vectorize=True, unroll=True)
+    return made
+
+
+def share_globals(text: str) -> str:
+    """Give static mutable variables external linkage, under a name of llgrad's: a derivative refers to them.
+
+    Thread-local ones stay static.
+    """
+    found: dict[str, str] = {}
+
+    def edit(m: re.Match[str]) -> str:
+        words = m[2].split()
+        if m[3] == "constant" or "thread_local" in m[2] or not {"internal", "private"} & set(words):
+            return m[0]
+        found[_plain(m[1])] = STATIC + _plain(m[1])
+        kept = [w for w in words if w not in ("internal", "private", "unnamed_addr", "local_unnamed_addr")]
+        return f"{m[1]} = {''.join(w + ' ' for w in kept)}{m[3]} "
+
+    return renamed(_GLOBAL.sub(edit, text), found)
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """Give globals other names; strings are left alone."""
+    if not names:
+        return text
+
+    def edit(m: re.Match[str]) -> str:
+        new = names.get(_plain(m[0])) if m[0][0] == "@" else None
+        return m[0] if new is None else "@" + (new if re.fullmatch(r"[-\w.$]+", new) else f'"{new}"')
+
+    return _TOKEN.sub(edit, text)
+
+
+def mutable_globals(text: str) -> list[str]:
+    """Variables that the text defines and that may change; without those of LLVM."""
+    found = []
+    for m in _GLOBAL.finditer(text):
+        declared = re.search(r"\b(external|extern_weak|available_externally|appending)\b", m[2])
+        if m[3] == "global" and not declared and not m[1].startswith("@llvm."):
+            found.append(_plain(m[1]))
+    return found
+
+
+def own_name(symbol: str) -> str:
+    """The name under which a function that the program defines is differentiated: never that of a rule it may not mean.
+
+    A static `y1`, or any `gamma`, is the user's: its body is what counts. A definition under a name that C reserves
+    (`exp`) is that function: it keeps its name and its rule.
+    """
+    return f"llgrad.own.{symbol}" if symbol not in _RESERVED and library.lookup(symbol) is not None else symbol
+
+
+def _own_names(text: str) -> str:
+    """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's."""
+    others: dict[str, str] = {}
+    for head, name, _ in _DEFINITION.findall(text):
+        plain = _plain(name)
+        if library.lookup(plain) is None:
+            continue
+        if re.search(r"\b(internal|private)\b", head) or own_name(plain) != plain:
+            others[plain] = f"llgrad.own.{plain}"
+        else:
+            definition = rf"^(define [^@\n]*{re.escape(name)}\([^\n]*\))((?: [^\n{{]*)?\{{)$"
+            text = re.sub(definition, r"\1 noinline\2", text, flags=re.MULTILINE)
+    return renamed(text, others)
+
+
+# --- equality tests ---------------------------------------------------------------------------------------------------
+
+
+def hide(text: str) -> str:
+    """Pass both operands of every `==` and `!=` on floats through an opaque call, unless one is zero.
+
+    (Comparing with zero tells nothing about a float's bits, so no optimiser puts the zero in.)
+    """
+    count, lines = 0, []
+    used: dict[str, str] = {}
+    for line in text.split("\n"):
+        m = _EQUALITY.match(line)
+        split = _operands(line[m.end() :]) if m else None
+        if m is None or split is None or any(_is_zero(x) for x in split[:2]):
+            lines.append(line)
+            continue
+        helper = used.setdefault(m[2], f"{_HIDE}{_mangled(m[2])}")
+        names = [f"%llgrad.hidden.{count + n}" for n in (0, 1)]
+        count += 2
+        lines += [f"  {n} = call {m[2]} @{helper}({m[2]} {x})" for n, x in zip(names, split[:2], strict=True)]
+        lines.append(f"{m[1]} {m[2]} {names[0]}, {names[1]}{split[2]}")
+    attributes = "nocallback nofree nosync nounwind speculatable willreturn memory(none)"
+    lines += [f"declare {t} @{helper}({t}) {attributes}" for t, helper in used.items()]
+    return "\n".join(lines) + ("\n" if used else "")
+
+
+def reveal(module: LLVMModule) -> None:
+    """Undo `hide`: the opaque calls become their arguments."""
+    declared = re.compile(rf"^declare [^@\n]*?({_FLOAT}|<[^>\n]*>) @({re.escape(_HIDE)}[\w.]+)\(", re.MULTILINE)
+    found = declared.findall(module.text())
+    if found:
+        body = "define internal {0} @{1}({0} %x) alwaysinline {{\n  ret {0} %x\n}}\n"
+        text = re.sub(rf"^declare [^\n]*@{re.escape(_HIDE)}[^\n]*$", "", module.text(), flags=re.MULTILINE)
+        module.replace_text(text + "".join(body.format(t, name) for t, name in found))
+        module.run(["always_inliner", "global_dce"])
+
+
+def _operands(text: str) -> tuple[str, str, str] | None:
+    """`%x, 3.0, !dbg !7` → (`%x`, `3.0`, `, !dbg !7`); None where it does not look like that."""
+    parts, depth, start, inside = [], 0, 0, False
+    for at, c in enumerate(text):
+        inside ^= c == '"'
+        depth += 0 if inside else (c in "<([{") - (c in ">)]}")
+        if c == "," and not depth and not inside:
+            parts.append(text[start:at])
+            start = at + 1
+            if len(parts) == 2:
+                return parts[0].strip(), parts[1].strip(), text[at:]
+    last = text[start:].strip()
+    return (parts[0].strip(), last, "") if len(parts) == 1 and last else None
+
+
+def _is_zero(operand: str) -> bool:
+    return operand == "zeroinitializer" or bool(re.fullmatch(r"-?0\.0+e\+00|0x[HKLRM]?0+", operand))
+
+
+def _mangled(t: str) -> str:
+    return re.sub(r"\W+", ".", t).strip(".")
+
+
+# --- the function that is differentiated ------------------------------------------------------------------------------
+
+
+def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2) -> str:
+    """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is."""
+    if level not in LEVELS:
+        raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
+    work = whole.clone()
+    text = _own_names(re.sub(r"^@llvm\.global_[cd]tors = .*\n", "", work.text(), flags=re.MULTILINE))
+    if text != work.text():
+        work.replace_text(text)
+    roots = [own_name(r) for r in roots]
+    defined = {f.name for f in work.functions() if not f.is_declaration}
+    if missing := [r for r in roots if r not in defined]:
+        raise UnknownNameError(f"the program does not define {', '.join(missing)}")
+    work.internalize([*roots, *mutable_globals(work.text())])
+    work.run(["global_dce"])
+    if level:
+        work.optimise(level, vectorize=False, unroll=False)
+    reveal(work)
+    work.run([*NORMAL_FORM, "global_dce"])
+    _refuse_thread_local(text := work.text())
+    return text
+
+
+def _refuse_thread_local(text: str) -> None:
+    for m in _GLOBAL.finditer(text):
+        if m[3] == "global" and "thread_local" in m[2]:
+            raise UnsupportedError(
+                f"the function uses the thread-local variable {_plain(m[1])}",
+                cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
+                fix="make the variable a parameter, or an ordinary global",
+            )
+
+
+# --- the derivative -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A derivative as LLVM assembly, not optimised yet: its symbol, and the IR types of what it takes and gives back.
+
+    `borrowed` are the program's mutable globals that the text refers to.
+    """
+
+    text: str
+    symbol: str
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    aggregate: bool  # the results are members of one struct
+    borrowed: tuple[str, ...]
+
+
+def derivative(text: str, request: Request) -> Derived:
+    """The prepared text with the derivative that `request` asks for."""
+    from llgrad.synthesis.derive import derive
+
+    module = parse(text)
+    shared = tuple(mutable_globals(text))
+    made = derive(module, replace(request, function=own_name(request.function)))
+    borrow_globals(module, shared)
+    result = made.function_type.result
+    parts = result.fields if isinstance(result, StructType) else () if result == VOID else (result,)
+    parameters = tuple(str(t) for t in made.function_type.params)
+    results, aggregate = tuple(str(t) for t in parts or ()), isinstance(result, StructType)
+    return Derived(write(module), made.name, parameters, results, aggregate, shared)
+
+
+def borrow_globals(module: Module, names: Collection[str]) -> None:
+    """Turn the definitions of `names` into references to the program's variables."""
+    dropped = ("dso_local", "hidden", "protected", "unnamed_addr", "local_unnamed_addr")
+    for v in module.variables:
+        if v.name in names:
+            v.initializer = None
+            v.linkage = "external"
+            v.prefix = tuple(word for word in v.prefix if word not in dropped)
+            v.suffix, v.metadata = "", {}
+
+
+def finish(
+    text: str, others: Sequence[str], keep: Collection[str], *,
+    level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",
+) -> LLVMModule:  # fmt: skip
+    """Machine-ready module: `text` (written by llgrad), the arena's runtime and `others` linked and optimised.
+
+    `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
+    internal. Raises VerifyError if llgrad wrote IR that LLVM rejects.
+    """
+    whole = _verified(text)
+    if others:
+        whole.link(LLVMModule.from_text(_joined(others)))
+    whole.link(_tape_runtime())
+    if last:
+        whole.link(LLVMModule.from_text(last))
+    whole.internalize(keep)
+    if vector_math:
+        whole.replace_text(with_vector_maths(whole.text(), cpu))
+    whole.optimise(level, vectorize=vectorize, unroll=True, cpu=cpu)
+    return whole
+
+
+def _tape_runtime() -> LLVMModule:
+    return LLVMModule.from_text(tape.runtime(os.environ.get("LLGRAD_ARENA") == "malloc"))
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Hand-written IR put together: each declaration once, none of what is defined."""
+    lines = "\n".join(texts).split("\n")
+    defined = {m[1] for line in lines if (m := re.match(rf"define [^@]*({_NAME})", line))}
+    declared: set[str] = set()
+    kept = []
+    for line in lines:
+        m = re.match(rf"declare [^@]*({_NAME})", line)
+        if m is None or m[1] not in defined | declared:
+            kept.append(line)
+        if m:
+            declared.add(m[1])
+    return "\n".join(kept)
+
+
+def _verified(text: str) -> LLVMModule:
+    try:
+        return LLVMModule.from_text(text)
+    except (ParseError, VerifyError) as error:
+        raise VerifyError(
+            "llgrad wrote a derivative that LLVM rejects: this is a bug in llgrad",
+            cause=error.cause or error.message,
+            fix="report it with the source; another optimisation level (optimize=1) may avoid it",
+        ) from error
+
+
+def _plain(name: str) -> str:
+    return name[1:].strip('"')
+
+
+# --- whole programs that ask for derivatives -------------------------------------------------------------------------
+
+
+def fail_text() -> str:
+    """IR of `llgrad_fail` for programs without Python: a line on standard error, then abort."""
+    texts = ["the tape needs more memory than there is", "the derivative failed while it ran"]
+    lines = [f"llgrad: {t}\\0A" for t in texts]
+    sizes = [len(t) + len("llgrad: ") + 1 for t in texts]
+    constants = [
+        f'@llgrad.text.{n} = private unnamed_addr constant [{size} x i8] c"{line}"'
+        for n, (size, line) in enumerate(zip(sizes, lines, strict=True))
+    ]
+    return "\n".join(constants) + f"""
+declare i64 @write(i32, ptr, i64)
+declare void @abort() noreturn
+define linkonce_odr hidden void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
+  %memory = icmp eq i32 %code, 1
+  %text = select i1 %memory, ptr @llgrad.text.0, ptr @llgrad.text.1
+  %size = select i1 %memory, i64 {sizes[0]}, i64 {sizes[1]}
+  %done = call i64 @write(i32 2, ptr %text, i64 %size)
+  call void @abort()
+  unreachable
+}}
+"""
+
+
+def optimise_program(source: LLVMModule, level: int = 2, cpu: str = "native") -> LLVMModule:
+    """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`."""
+    from llgrad.synthesis import calls
+
+    work = LLVMModule.from_text(share_globals(_markers_as_globals(source.text())))
+    work.unblock()
+    work.run(["sroa"])
+    module = parse(work.text())
+    exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
+    sites = calls.read(module)
+    made: dict[Request, Derived] = {}
+    prepared: dict[str, str] = {}
+    wrappers = []
+    for n, site in enumerate(sites):
+        name = site.request.function
+        if name not in prepared:
+            prepared[name] = _prepared_static(work, name, level)
+        if site.request not in made:
+            made[site.request] = derivative(prepared[name], replace(site.request, function=_root_name(name)))
+        derived = made[site.request]
+        wrapper = f"llgrad.call.{n}"
+        wrappers.append(calls.wrapper_text(
+            site, wrapper, derived.symbol, derived.parameters, derived.results, derived.aggregate, module.layout
+        ))  # fmt: skip
+        calls.replace(module, site, wrapper)
+    return _linked_program(write(module), list(made.values()), wrappers, exported, level, cpu)
+
+
+def _markers_as_globals(text: str) -> str:
+    """Markers given as metadata strings become globals: LLVM's bitcode, and so a clone, loses such arguments."""
+    found: dict[str, None] = {}
+
+    def edit(m: re.Match[str]) -> str:
+        found[m[1]] = None
+        return f"ptr @llgrad.marker.{m[1]}"
+
+    text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
+    return text + "".join(f"@llgrad.marker.{name} = external global i8\n" for name in found)
+
+
+def _linked_program(
+    text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str
+) -> LLVMModule:
+    whole = _verified(text)
+    if derived:
+        whole.link(LLVMModule.from_text(_joined(wrappers)))
+        for d in derived:
+            part = _verified(d.text)
+            part.internalize([d.symbol])
+            whole.link(part)
+        whole.link(_tape_runtime())
+        whole.link(LLVMModule.from_text(fail_text()))
+    text = whole.text()
+    variables = mutable_globals(text)
+    constants = [_plain(m[1]) for m in _GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
+    defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
+    hidden = ("llgrad.", "llvm.")
+    whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])
+    whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
+    whole.run(["dce", "global_dce"])
+    return whole
+
+
+def _root_name(symbol: str) -> str:
+    return f"llgrad.root.{symbol}"
+
+
+def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
+    """`prepare` for a function that may be static: it is called `_root_name(name)` here."""
+    text = renamed(program.text(), {name: _root_name(name)})
+    static = rf"^(define )(?:internal |private )((?:[^@\n]* )?@{re.escape(_root_name(name))}\()"
+    text = re.sub(static, r"\1\2", text, flags=re.MULTILINE)
+    whole = LLVMModule.from_text(hide(text))
+    whole.run(["global_opt"])
+    found = prepare(whole, [_root_name(name)], level)
+    if "__enzyme_" in found:
+        raise UnsupportedError(
+            f"{name} itself calls __enzyme_autodiff or __enzyme_fwddiff",
+            cause="derivatives of derivatives are not made yet",
+            fix="differentiate a function that does not ask for derivatives",
+        )
+    return found

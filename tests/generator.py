@@ -1,0 +1,445 @@
+"""Random C programs with derivatives that can be checked, and a reducer for those that go wrong.
+
+    python tests/random_check.py --seed 7 --count 100       generate and check; programs that fail are reduced and printed
+    python tests/random_check.py --seed 7 --print           only print the program
+
+A program is a tree of statements (`Node`). It is well-defined by construction: every variable is initialised where it is
+declared, every index is reduced modulo the smallest array, loops have small bounds, and values stay bounded because what is
+assigned passes through sin, tanh, x / (1 + x²) and the like. So any statement may be deleted, which is how the reducer works.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+SMALLEST = 5  # elements that every array has
+HEADER = """#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#define AT(i) ((unsigned)(i) % 5u)
+#define WRAP(v) ((v) / (1.0 + (v) * (v)))
+struct S { int k; double v; short h; double z[2]; };
+struct T { float w; int k; double v; };
+struct N { double v; struct N *next; };
+static const double TABLE[5] = {0.3, -0.7, 1.1, 0.2, -0.4};
+static const int ORDER[5] = {3, 0, 4, 1, 2};
+"""
+S_MARK = '[("k", "i4"), ("v", "f8"), ("h", "i2"), ("z", "f8", (2,))] 3 k=2,0,1 h=1,2,3'
+T_MARK = '[("w", "f4"), ("k", "i4"), ("v", "f8")] 3 k=1,2,0'
+
+
+@dataclass
+class Node:
+    """A statement: heads with the statements that follow each, and what closes the last. `fixed` ones are never deleted."""
+
+    parts: list[tuple[str, list[Node]]]
+    end: str = ""
+    fixed: bool = False
+
+    def lines(self, indent: int = 0) -> Iterator[str]:
+        for head, body in self.parts:
+            yield "    " * indent + head
+            for node in body:
+                yield from node.lines(indent + 1)
+        if self.end:
+            yield "    " * indent + self.end
+
+
+def simple(text: str, fixed: bool = False) -> Node:
+    return Node([(text, [])], "", fixed)
+
+
+@dataclass
+class Source:
+    """A generated program: functions, the last of which is the one to differentiate, and the lines that say what to pass."""
+
+    name: str
+    marks: list[str]
+    functions: list[Node]
+
+    def text(self) -> str:
+        """One section of a file: everything is named after the program."""
+        body = "\n".join("\n".join(f.lines()) for f in self.functions)
+        return "\n".join([f"// == {self.name}", *self.marks, body, ""])
+
+
+@dataclass
+class Scope:
+    """What may be named at a place: assignable and readable scalars, arrays by type, calls; how often it runs at most."""
+
+    doubles: list[str]
+    ints: list[str]
+    arrays: list[str]
+    floats: list[str] = field(default_factory=list)
+    float_arrays: list[str] = field(default_factory=list)
+    longs: list[str] = field(default_factory=list)
+    int_arrays: list[str] = field(default_factory=list)
+    set_ints: list[str] = field(default_factory=list)
+    structs: list[str] = field(default_factory=list)
+    float_structs: list[str] = field(default_factory=list)
+    pointers: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    leave: str = ""
+    runs: int = 1
+    depth: int = 0
+    loops: int = 0
+
+    def inside(self, times: int = 1, **more: str) -> Scope:
+        """The scope of a nested body that runs `times` as often; `more` are names to add to its lists."""
+        made = Scope(**{k: list(v) if isinstance(v, list) else v for k, v in vars(self).items()})
+        made.runs, made.depth = self.runs * times, self.depth + 1
+        for kind, name in more.items():
+            getattr(made, kind).append(name)
+        return made
+
+
+class Generator:
+    """Makes the program `name` from a seed."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name, self.random = name, random.Random(seed)
+        self.floats = self.random.random() < 0.25
+        self.longs = not self.floats and self.random.random() < 0.1
+        self.helpers: list[tuple[str, str]] = []  # name, kind
+        self.functions: list[Node] = []
+        self.fresh = 0
+
+    # --- the whole
+
+    def make(self) -> Source:
+        for kind in self.random.sample(("value", "value", "pointers", "recursive", "struct", "result"), self.random.randint(0, 3)):
+            self._helper(kind)
+        marks = [f"// s: {S_MARK}"] + ([f"// t: {T_MARK}"] if self.floats else [])
+        alias = self.random.choice(("", "", "// alias: y = x", "// alias: y = x + 1"))
+        marks += [f"// y: {SMALLEST}", "// w: 5", f"// k: {self.random.randint(0, 6)}"] + ([alias] if alias else [])
+        parameters = "double *x, int n, double *y, struct S *s, int k, double c"
+        parameters += ", float *w, struct T *t" if self.floats else ""
+        scope = Scope(["a", "b", "c", "d"], ["n", "k", "e"], ["x", "y", "A", "H"], set_ints=["k", "e"], leave="goto done;")
+        scope.int_arrays, scope.structs, scope.pointers, scope.extra = ["K"], ["s", "S"], ["p", "q"], ["TABLE"]
+        opening = [
+            f"double {self.name}({parameters}) {{",
+            "    double a = x[0], b = y[1], d = 0.5, A[6], *p = x, *q = y, *H = malloc(7 * sizeof *H);",
+            "    int e = 1, K[5];",
+            "    struct S S[3];",
+            "    for (int i = 0; i < 6; i++) A[i] = x[i] * 0.5;",
+            "    for (int i = 0; i < 7; i++) H[i] = 0.1 * i;",
+            "    for (int i = 0; i < 5; i++) K[i] = ORDER[i];",
+            "    for (int i = 0; i < 3; i++) S[i] = s[i];",
+        ]
+        if self.floats:
+            opening += ["    float f = 0.5f, g = w[1], F[5];", "    for (int i = 0; i < 5; i++) F[i] = w[i] * 0.5f;"]
+            scope.floats, scope.float_arrays, scope.float_structs = ["f", "g"], ["w", "F"], ["t"]
+        if self.longs:
+            opening.append("    long double l = 0.25L;")
+            scope.longs = ["l"]
+        result = "a + 0.5 * b - d * c + H[3] + A[2] + S[1].v" + (" + f * g + F[1]" if self.floats else "")
+        result += " + (double)l" if self.longs else ""
+        body = self._body(scope, self.random.randint(5, 11))
+        closing = [simple("done:;", True), simple(f"double result = {result};", True), simple("free(H);", True)]
+        main = Node([("\n".join(opening), body + closing)], "    return result;\n}")
+        return Source(self.name, marks, [*self.functions, main])
+
+    def _helper(self, kind: str) -> None:
+        name = f"{self.name}_{len(self.helpers)}"
+        how = "static " + self.random.choice(("__attribute__((noinline)) ", "__attribute__((noinline)) ", ""))
+        scope = Scope(["u", "v", "r"], ["j"], [], set_ints=["j"], runs=6, depth=1, leave="return WRAP(r);")
+        start, end = "double r = u;", "    return WRAP(r + 0.3 * v);\n}"
+        match kind:
+            case "value":
+                head = f"{how}double {name}(double u, double v, int j) {{\n    {start}"
+            case "pointers":
+                head = f"{how}double {name}(double *X, double *Y, int j) {{\n    double r = *X, u = X[1], v = Y[2];"
+                scope.arrays, end = ["X", "Y"], "    *Y = WRAP(*Y + r * u);\n" + end
+            case "recursive":
+                call = f"{name}(X, WRAP(u * v + X[AT(j)]), v * 0.9, j - 1)"
+                head = f"{how}double {name}(double *X, double u, double v, int j) {{\n    if (j <= 0) return u * v;\n    double r = {call};"
+                scope.arrays = ["X"]
+            case "struct":
+                head = f"{how}double {name}(struct S *Z, double u, int j) {{\n    double r = Z->v, v = Z[1].z[0];"
+                scope.structs, end = ["Z"], "    Z->z[1] = r * 0.5;\n" + end
+            case _:
+                head = f"{how}struct S {name}(double u, double v, int j) {{\n    {start}\n    struct S Z[3] = {{{{j, u, 2, {{v, 0.5}}}}}};\n    Z[1] = Z[2] = Z[0];"
+                scope.structs, end, scope.leave = ["Z"], "    Z->v = WRAP(r + v);\n    return *Z;\n}", "return Z[1];"
+        self.functions.append(Node([(head, self._body(scope, self.random.randint(1, 4)))], end))
+        self.helpers.append((name, kind))
+
+    # --- statements
+
+    def _body(self, scope: Scope, count: int) -> list[Node]:
+        return [self._statement(scope) for _ in range(count)]
+
+    def _statement(self, scope: Scope) -> Node:
+        nested = scope.depth < 4 and scope.runs < 60
+        choices: list[tuple[int, Callable[[Scope], Node]]] = [(9, self._assign), (3, self._update), (2, self._integer)]
+        if nested:
+            choices += [(4, self._counted), (2, self._while), (1, self._do), (4, self._if), (1, self._switch)]
+        if len(scope.arrays) > 1:
+            choices += [(1, self._swap), (1, self._copy), (1, self._move), (1, self._clear)]
+            choices += [(2, self._scoped)] if nested else []
+            choices += [(1, self._list)] if scope.runs <= 12 else []
+        choices += [(1, self._struct_copy)] if scope.structs else []
+        choices += [(2, self._pointer)] if scope.pointers else []
+        choices += [(1, self._leave)] if scope.depth > 0 else []
+        choices += [(1, self._jump)] if scope.loops and scope.depth < 4 else []
+        if self.helpers and scope.runs <= 12 and scope.arrays and scope.pointers:
+            choices.append((4, self._call))
+        return self.random.choices([c for _, c in choices], [w for w, _ in choices])[0](scope)
+
+    def _assign(self, scope: Scope) -> Node:
+        return simple(f"{self._target(scope)} = {self._bounded(scope)};")
+
+    def _update(self, scope: Scope) -> Node:
+        target = self._target(scope)
+        if self.random.random() < 0.6:
+            return simple(f"{target} += 0.2 * {self._bounded(scope)};")
+        return simple(f"{target} *= 0.6 + 0.3 * {self._bounded(scope)};")
+
+    def _integer(self, scope: Scope) -> Node:
+        value = f"(int)((unsigned)({self._index(scope, 2)}) % {self.random.randint(3, 7)}u)"
+        if scope.int_arrays and self.random.random() < 0.4:
+            return simple(f"K[AT({self._index(scope, 1)})] = {value};")
+        if self.random.random() < 0.15:
+            value = f"(int)({self._leaf(scope)} * 3.1 + 20.0)"
+        return simple(f"{self.random.choice(scope.set_ints)} = {value};")
+
+    def _counted(self, scope: Scope) -> Node:
+        i, n = self._name("i"), self.random.randint(2, 4)
+        bound = self.random.choice((str(n), str(n), f"1 + {self._at(scope)} % {n}", f"{self.random.choice(scope.ints)} % {n}"))
+        head = self.random.choice((f"for (int {i} = 0; {i} < {bound}; {i}++) {{", f"for (int {i} = {bound}; {i} > 0; {i}--) {{"))
+        inner = scope.inside(n, ints=i)
+        inner.loops += 1
+        return Node([(head, self._body(inner, self.random.randint(1, 4)))], "}")
+
+    def _while(self, scope: Scope) -> Node:
+        i = self._name("i")
+        test = f"{self._leaf(scope)} < {self.random.uniform(0.2, 1.2):.3f}"
+        inner = scope.inside(4, ints=i)
+        inner.loops += 1
+        body = self._body(inner, self.random.randint(1, 3))
+        return Node([(f"for (int {i} = 0; {test} && {i} < 4; {i}++) {{", body)], "}")
+
+    def _do(self, scope: Scope) -> Node:
+        i = self._name("i")
+        inner = scope.inside(3, ints=i)
+        inner.loops += 1
+        body = self._body(inner, self.random.randint(1, 3))
+        bump = f"}} while (++{i} < {self.random.randint(1, 3)} && {self._leaf(scope)} > -0.9); }}"
+        return Node([(f"{{ int {i} = 0; do {{", body)], bump)
+
+    def _if(self, scope: Scope) -> Node:
+        parts = [(f"if ({self._condition(scope)}) {{", self._body(scope.inside(), self.random.randint(1, 3)))]
+        if self.random.random() < 0.5:
+            parts.append(("} else {", self._body(scope.inside(), self.random.randint(1, 2))))
+        return Node(parts, "}")
+
+    def _switch(self, scope: Scope) -> Node:
+        inner = scope.inside()
+        inner.loops = 0
+        through = self.random.choice(("break; ", "break; ", ""))
+        heads = [f"switch ({self._at(scope)}) {{ case 0: {{", f"}} {through}case 2: case 4: {{", "} break; default: {"]
+        return Node([(head, self._body(inner, self.random.randint(1, 2))) for head in heads], "} }")
+
+    def _swap(self, scope: Scope) -> Node:
+        t, one, two = self._name("t"), self._element(scope), self._element(scope)
+        return simple(f"{{ double {t} = {one}; {one} = {two}; {two} = {t}; }}")
+
+    def _copy(self, scope: Scope) -> Node:
+        """Between different places of one array or different arrays: x and y may alias, so memmove."""
+        one, two = self.random.choice(scope.arrays), self.random.choice(scope.arrays)
+        exact = {one, two} <= {"A", "H"} and one != two
+        call = "memcpy" if exact else "memmove"
+        count = self.random.choice((str(SMALLEST), "3", f"({self._at(scope)})"))
+        return simple(f"{call}({one}, {two}, {count} * sizeof(double));")
+
+    def _move(self, scope: Scope) -> Node:
+        one = self.random.choice(scope.arrays)
+        to, from_ = self.random.choice((("", " + 1"), (" + 1", ""), (" + 2", " + 1"), ("", " + 2")))
+        return simple(f"memmove({one}{to}, {one}{from_}, 3 * sizeof(double));")
+
+    def _clear(self, scope: Scope) -> Node:
+        return simple(f"memset({self.random.choice(scope.arrays)} + 1, 0, {self.random.randint(1, 3)} * sizeof(double));")
+
+    def _scoped(self, scope: Scope) -> Node:
+        """An array that lives here only: on the stack, of variable length, or on the heap."""
+        t = self._name("T")
+        fill = f"for (int i = 0; i < 5; i++) {t}[i] = {self._leaf(scope)} * (0.2 + 0.1 * i);"
+        inner = scope.inside(arrays=t)
+        inner.loops, inner.leave = 0, ""  # free must be reached
+        body = self._body(inner, self.random.randint(1, 3)) + [simple(f"{self._target(scope)} = WRAP({t}[AT({self._at(scope)})]);")]
+        match self.random.randint(0, 3):
+            case 0:
+                return Node([(f"{{ double {t}[5]; {fill}", body)], "}")
+            case 1:
+                return Node([(f"{{ double {t}[5 + {self._at(scope)}]; {fill}", body)], "}")
+            case 2:
+                return Node([(f"{{ double *{t} = calloc(5, sizeof *{t});", body)], f"free({t}); }}")
+            case _:
+                return Node([(f"{{ double *{t} = malloc(5 * sizeof *{t}); {fill}", body)], f"free({t}); }}")
+
+    def _list(self, scope: Scope) -> Node:
+        """A linked list, built, walked, and freed."""
+        h = self._name("h")
+        build = f"struct N *{h} = 0; for (int i = 0; i < {self.random.randint(1, 4)}; i++) {{ struct N *o = malloc(sizeof *o);"
+        build += f" o->v = {self._bounded(scope.inside(ints='i'))}; o->next = {h}; {h} = o; }}"
+        walk = f"for (struct N *o = {h}; o; o = o->next) {self._target(scope)} += 0.2 * o->v * {self._leaf(scope)};"
+        drop = f"while ({h}) {{ struct N *o = {h}->next; free({h}); {h} = o; }}"
+        return simple(f"{{ {build} {walk} {drop} }}")
+
+    def _struct_copy(self, scope: Scope) -> Node:
+        one, two = self.random.choice(scope.structs), self.random.choice(scope.structs)
+        if one != two and self.random.random() < 0.3:
+            return simple(f"memcpy({one}, {two}, {self.random.randint(1, 3)} * sizeof(struct S));")
+        return simple(f"{one}[{self._at(scope)} % 3] = {two}[{self._at(scope)} % 3];")
+
+    def _pointer(self, scope: Scope) -> Node:
+        one, two = self.random.choice(scope.arrays), self.random.choice(scope.arrays)
+        p = self.random.choice(scope.pointers)
+        allowed = [a if a in ("x", "y", "A", "H") else "A" for a in (one, two)]
+        return simple(f"{p} = {self._condition(scope)} ? {allowed[0]} : {allowed[1]};")
+
+    def _leave(self, scope: Scope) -> Node:
+        if not scope.leave:
+            return self._assign(scope)
+        return Node([(f"if ({self._condition(scope)}) {{", [simple(f"{self._target(scope)} = {self._bounded(scope)};"), simple(scope.leave)])], "}")
+
+    def _jump(self, scope: Scope) -> Node:
+        return simple(f"if ({self._condition(scope)}) {self.random.choice(('break', 'continue'))};")
+
+    def _call(self, scope: Scope) -> Node:
+        name, kind = self.random.choice(self.helpers)
+        index = self._at(scope)
+        arrays = scope.arrays
+        match kind:
+            case "value":
+                call = f"{name}({self._leaf(scope)}, {self._leaf(scope)}, {index})"
+            case "pointers":
+                call = f"{name}({self.random.choice(arrays)}, {self.random.choice(arrays)}, {index})"
+            case "recursive":
+                call = f"{name}({self.random.choice(arrays)}, {self._leaf(scope)}, {self._leaf(scope)}, {index} % 4)"
+            case "struct":
+                call = f"{name}({self.random.choice(scope.structs)}, {self._leaf(scope)}, {index})"
+            case _:
+                return simple(f"{self.random.choice(scope.structs)}[{index} % 3] = {name}({self._leaf(scope)}, {self._leaf(scope)}, {index});")
+        return simple(f"{self._target(scope)} = {call};")
+
+    # --- expressions
+
+    def _name(self, stem: str) -> str:
+        self.fresh += 1
+        return f"{stem}{self.fresh}"
+
+    def _element(self, scope: Scope) -> str:
+        return f"{self.random.choice(scope.arrays)}[{self._at(scope)}]"
+
+    def _target(self, scope: Scope) -> str:
+        options: list[Callable[[], str]] = [lambda: self.random.choice(scope.doubles)] * 3
+        options += [lambda: self._element(scope)] * 4 if scope.arrays else []
+        options += [lambda: f"{self.random.choice(scope.pointers)}[{self._at(scope)}]"] * 2 if scope.pointers else []
+        options += [lambda: self._member(scope)] * 2 if scope.structs else []
+        options += [lambda: self.random.choice(scope.floats), lambda: self._float_place(scope)] * 2 if scope.floats else []
+        options += [lambda: self.random.choice(scope.longs)] if scope.longs else []
+        return self.random.choice(options)()
+
+    def _member(self, scope: Scope) -> str:
+        place = f"{self.random.choice(scope.structs)}[{self._at(scope)} % 3]"
+        return place + self.random.choice((".v", f".z[{self._at(scope)} % 2]"))
+
+    def _float_place(self, scope: Scope) -> str:
+        if scope.float_structs and self.random.random() < 0.3:
+            return f"t[{self._at(scope)} % 3].{self.random.choice('wv')}"
+        return f"{self.random.choice(scope.float_arrays)}[{self._at(scope)}]"
+
+    def _leaf(self, scope: Scope) -> str:
+        pick = self.random.random()
+        if pick < 0.12:
+            return f"({self.random.uniform(-1.2, 1.2):.2f})"
+        if pick < 0.18:
+            return f"(0.1 * {self.random.choice(scope.ints)})"
+        if pick < 0.22 and scope.extra:
+            return f"TABLE[{self._at(scope)}]"
+        return f"(double){self._target(scope)}" if scope.longs else self._target(scope)
+
+    def _expression(self, scope: Scope, depth: int) -> str:
+        if depth == 0:
+            return self._leaf(scope)
+        left, right = self._expression(scope, depth - 1), self._expression(scope, self.random.randint(0, depth - 1))
+        forms = (
+            *(["({0} {2} {1})"] * 6), "({0} / (1.7 + {1} * {1}))", "sin({0})", "cos({0})", "exp(-{0} * {0})", "tanh({0})",
+            "sqrt(1.0 + {0} * {0})", "log(2.0 + {0} * {0})", "({3} ? {0} : {1})", "fmax({0}, {1})", "fmin({0}, {1})", "fabs({0})",
+            "pow(1.5 + {0} * {0}, {1})", "atan2({0}, 2.0 + {1} * {1})", "hypot({0}, 1.0 + {1})",
+        )  # fmt: skip
+        return self.random.choice(forms).format(left, right, self.random.choice("+-**"), self._condition(scope))
+
+    def _bounded(self, scope: Scope) -> str:
+        inner = self._expression(scope, self.random.randint(1, 3))
+        return self.random.choice(("sin({})", "tanh({})", "WRAP({})", "atan({})", "cos({})")).format(inner)
+
+    def _condition(self, scope: Scope) -> str:
+        if self.random.random() < 0.6:
+            return f"({self._index(scope, 1)}) % {self.random.randint(2, 4)} {self.random.choice(('==', '!=', '>'))} {self.random.randint(0, 1)}"
+        return f"{self._leaf(scope)} {self.random.choice('<>')} {self.random.uniform(-1, 1):.3f}"
+
+    def _index(self, scope: Scope, depth: int) -> str:
+        if depth == 0:
+            pick = self.random.random()
+            if pick < 0.2:
+                return str(self.random.randint(0, 6))
+            if pick < 0.35 and scope.int_arrays:
+                return f"K[{self.random.randint(0, 4)}]"
+            if pick < 0.45 and scope.structs:
+                return f"{self.random.choice(scope.structs)}[{self.random.randint(0, 2)}].{self.random.choice('kh')}"
+            return self.random.choice(scope.ints)
+        return f"{self._index(scope, depth - 1)} {self.random.choice('+*-+')} {self._index(scope, 0)}"
+
+    def _at(self, scope: Scope) -> str:
+        return f"AT({self._index(scope, self.random.randint(0, 1))})"
+
+
+def generate(seed: int, name: str = "") -> Source:
+    """The program of a seed."""
+    return Generator(name or f"random_{seed}", seed).make()
+
+
+# --- reducing ------------------------------------------------------------------------------------------------------------
+
+
+def reduced(source: Source, fails: Callable[[Source], bool], tries: int = 400) -> Source:
+    """Delete and unwrap statements for as long as `fails` holds."""
+    progress = True
+    while progress and tries > 0:
+        progress = False
+        for body in _bodies(source):
+            at = len(body) - 1
+            while at >= 0 and tries > 0:
+                kept = list(body)
+                for smaller in _smaller(kept[at]):
+                    tries -= 1
+                    body[at : at + 1] = smaller
+                    if fails(source):
+                        progress = True
+                        break
+                    body[:] = kept
+                at -= 1
+    return source
+
+
+def _bodies(source: Source) -> list[list[Node]]:
+    found: list[list[Node]] = []
+    waiting = [body for f in source.functions for _, body in f.parts]
+    while waiting:
+        body = waiting.pop(0)
+        found.append(body)
+        waiting += [b for node in body for _, b in node.parts]
+    return found
+
+
+def _smaller(node: Node) -> Iterator[list[Node]]:
+    """What a statement may be replaced by."""
+    if node.fixed:
+        return
+    yield []
+    for _, body in node.parts:
+        if body:
+            yield list(body)

@@ -1,0 +1,337 @@
+"""From sources to Jacobians: by forward mode, by reverse mode, by the interpreter, and by the program that clang alone built.
+
+The way of a program: clang's raw bitcode, `pipeline.prepare` at a level (0: unoptimised, in normal form), both derivatives written
+into one module, `pipeline.finish`, machine code. All floats are packed into one vector of inputs and one of outputs (see
+`cases`), so that a Jacobian is a matrix.
+
+Derivatives are called through entries `void (ptr results, ptr arguments)` with 16 bytes for each value: no calling convention is
+guessed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cases import CTYPES, Memory, Program
+from oracle import Matrix, Vector
+from sandbox import FAILED
+
+from llgrad import pipeline
+from llgrad.backend import Engine
+from llgrad.errors import LlgradError
+from llgrad.frontends import compile_sources, find_compiler
+from llgrad.interpret import Machine, tangent
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
+from llgrad.synthesis import tape
+from llgrad.synthesis.request import Act, Mode, Request
+
+LEVELS = (0, 1, 2, 3)
+MODES = (Mode.FORWARD, Mode.COMBINED)
+SLOT = 16
+_NUMPY = {"double": "f8", "float": "f4", "x86_fp80": "f16"}
+
+
+@dataclass
+class Built:
+    """Machine code of the derivatives of some programs at one level, and what was refused or went wrong instead."""
+
+    level: int
+    engine: Engine | None = None
+    errors: dict[tuple[str, Mode], Exception] = field(default_factory=dict)
+
+
+# --- the program as clang builds it ------------------------------------------------------------------------------------
+
+
+class Reference:
+    """The program compiled by clang alone at -O0, as a shared library."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        compiler = find_compiler()
+        words = compiler.cxx if any(p.suffix == ".cpp" for p in paths) else compiler.c
+        flags = ["-O0", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-D_GNU_SOURCE", *compiler.flags]
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder, "reference.so")
+            command = [*words, *flags, "-o", str(target), *map(str, paths), "-lm"]
+            subprocess.run(command, check=True, capture_output=True)
+            self._library = ctypes.CDLL(str(target))
+
+    def function(self, program: Program) -> Callable[[Vector], Vector]:
+        """Inputs to outputs."""
+        call = self._library[program.name]
+        call.restype = CTYPES[program.result]
+        call.argtypes = [CTYPES[p.type] for p in program.parameters]
+
+        def run(point: Vector) -> Vector:
+            memory = Memory(program)
+            memory.set_floats(point[: len(program.leaves)])
+            result = call(*_c_arguments(program, memory, point))
+            return np.array([*memory.floats(), *([result] if program.result != "void" else [])], dtype=float)
+
+        return run
+
+
+def _c_arguments(program: Program, memory: Memory, point: Vector) -> list[Any]:
+    scalars = iter(point[len(program.leaves) :])
+    make: dict[str, Callable[[Any], Any]] = {
+        "buffer": lambda p: memory.address(p.name),
+        "integer": lambda p: int(p.value),
+        "float": lambda p: float(next(scalars)),
+    }
+    return [make[p.kind](p) for p in program.parameters]
+
+
+# --- building derivatives ------------------------------------------------------------------------------------------------
+
+
+def request(program: Program, mode: Mode) -> Request:
+    """The request for the whole Jacobian: everything that may hold floats is active."""
+    scalar = Act.DUP if mode is Mode.FORWARD else Act.OUT
+    acts = {"buffer": Act.DUP, "float": scalar, "integer": Act.CONST}
+    arguments = tuple(acts[p.kind] if p.active else Act.CONST for p in program.parameters)
+    return Request(program.name, mode, arguments, scalar if program.result != "void" else Act.CONST, primal_result=False)
+
+
+def compiled(paths: Sequence[Path]) -> Any:
+    """The linked program, for `prepared`."""
+    return pipeline.program(compile_sources(paths).modules)
+
+
+def build(whole: Any, programs: Sequence[Program], level: int, *, finish: int | None = None) -> Built:
+    """Derive both modes of all programs at `level` and compile them; what fails is left out and kept in `errors`."""
+    built = Built(level)
+    text = prepared(whole, programs, level, built)
+    wanted = [(p, mode) for p in programs for mode in MODES if (p.name, mode) not in built.errors]
+    while wanted:
+        written = _written(text, wanted, built)
+        if written is None:
+            wanted = [w for w in wanted if (w[0].name, w[1]) not in built.errors]
+            continue
+        try:
+            built.engine = _engine(written, wanted, level if finish is None else finish)
+            return built
+        except LlgradError as error:
+            if len(wanted) == 1:
+                built.errors[wanted[0][0].name, wanted[0][1]] = error
+                return built
+            wanted = _singly(text, wanted, built)
+    return built
+
+
+def prepared(whole: Any, programs: Sequence[Program], level: int, built: Built | None = None) -> str:
+    """The programs' IR at a level."""
+    try:
+        return pipeline.prepare(whole, [p.name for p in programs], level)
+    except LlgradError as error:
+        if built is None or len(programs) > 1:
+            raise
+        built.errors.update({(p.name, mode): error for p in programs for mode in MODES})
+        return ""
+
+
+def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> str | None:
+    """The module with all derivatives; None if one could not be written (then it is in the errors)."""
+    from llgrad.synthesis.derive import derive
+
+    module = parse(text)
+    entries = []
+    for program, mode in wanted:
+        try:
+            f = derive(module, request(program, mode))
+        except Exception as error:
+            if not isinstance(error, LlgradError):
+                error.add_note(traceback.format_exc())
+            built.errors[program.name, mode] = error
+            return None
+        entries.append(_entry(program, mode, f))
+    return write(module) + "\n".join(entries)
+
+
+def _singly(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> list[tuple[Program, Mode]]:
+    """Those of `wanted` that LLVM accepts when they are alone."""
+    good = []
+    for one in wanted:
+        written = _written(text, [one], built)
+        try:
+            if written is not None:
+                _engine(written, [one], 0)
+                good.append(one)
+        except LlgradError as error:
+            built.errors[one[0].name, one[1]] = error
+    return good
+
+
+def _entry(program: Program, mode: Mode, f: Any) -> str:
+    """LLVM assembly that unpacks arguments, calls the derivative, and packs what it returns."""
+    types = [str(t) for t in f.function_type.params]
+    result = str(f.function_type.result)
+    lines = [f"define void @{entry_name(program, mode)}(ptr %results, ptr %arguments) {{"]
+    for i, t in enumerate(types):
+        lines += [f"  %p{i} = getelementptr i8, ptr %arguments, i64 {SLOT * i}", f"  %a{i} = load {t}, ptr %p{i}, align 16"]
+    call = f"call {result} @{_quoted(f.name)}({', '.join(f'{t} %a{i}' for i, t in enumerate(types))})"
+    if result == "void":
+        lines.append(f"  {call}")
+    else:
+        lines.append(f"  %r = {call}")
+        parts = getattr(f.function_type.result, "fields", None)
+        for i, t in enumerate(parts if parts is not None else [result]):
+            value = "%r" if parts is None else f"%e{i}"
+            lines += [] if parts is None else [f"  %e{i} = extractvalue {result} %r, {i}"]
+            lines += [f"  %q{i} = getelementptr i8, ptr %results, i64 {SLOT * i}", f"  store {t} {value}, ptr %q{i}, align 16"]
+    return "\n".join([*lines, "  ret void", "}", ""])
+
+
+def entry_name(program: Program, mode: Mode) -> str:
+    return f"test.{mode}.{program.name}"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if not name.replace(".", "").replace("_", "").isalnum() else name
+
+
+def _engine(text: str, wanted: Sequence[tuple[Program, Mode]], level: int) -> Engine:
+    keep = [entry_name(p, mode) for p, mode in wanted]
+    module = pipeline.finish(text, [_failure_hook()], [*keep, "llgrad_fail"], level=level, vectorize=level == 3)
+    return Engine([module], opt_level=min(level, 2))
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)
+def _fail(code: int, detail: int) -> None:
+    os.write(2, f"llgrad_fail({code}, {detail})\n".encode())
+    os._exit(FAILED)
+
+
+def _failure_hook() -> str:
+    address = ctypes.cast(_fail, ctypes.c_void_p).value
+    return f"""
+define void @llgrad_fail(i32 %code, ptr %detail) cold noreturn {{
+  %hook = inttoptr i64 {address} to ptr
+  call void %hook(i32 %code, ptr %detail)
+  unreachable
+}}
+"""
+
+
+# --- calling them --------------------------------------------------------------------------------------------------------
+
+
+class Call:
+    """One derivative, ready to be called with any seed."""
+
+    def __init__(self, built: Built, program: Program, mode: Mode) -> None:
+        assert built.engine is not None
+        self.program, self.mode = program, mode
+        address = built.engine.address(entry_name(program, mode))
+        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+        self.arena = np.zeros(tape.ARENA_BYTES, np.uint8)
+
+    def __call__(self, point: Vector, seed: Vector) -> tuple[Vector, Vector]:
+        """Forward: a tangent of the inputs to the tangent of the outputs. Reverse: the transpose. Also the primal outputs in memory."""
+        program, floats = self.program, len(self.program.leaves)
+        memory, shadow = Memory(program), Memory(program, shadow=True)
+        memory.set_floats(point[:floats])
+        shadow.set_floats(seed[:floats])
+        slots, results = np.zeros(SLOT * 64, np.uint8), np.zeros(SLOT * 32, np.uint8)
+        self._pack(slots, memory, shadow, point[floats:], seed[floats:])
+        self._entry(results.ctypes.data, slots.ctypes.data)
+        if not (memory.intact() and shadow.intact()):
+            raise AssertionError("something was written outside the buffers")
+        if self.mode is Mode.COMBINED and self.arena[:8].any() and self._used():
+            raise AssertionError("the tape is not empty after the reverse sweep")
+        extra = self._results(results)
+        return np.concatenate([shadow.floats(), extra]), memory.floats()
+
+    def _used(self) -> int:
+        """Bytes still reserved on the arena."""
+        top, _, segment, used = (int(v) for v in self.arena[:32].view(np.uint64))
+        return used + (top - segment - tape.HEADER_BYTES if segment else 0)
+
+    def _pack(self, slots: Any, memory: Memory, shadow: Memory, scalars: Vector, seeds: Vector) -> None:
+        values: list[tuple[str, Any]] = [] if self.mode is Mode.FORWARD else [("u8", self.arena.ctypes.data)]
+        numbers = iter(scalars)
+        tangents = iter(seeds)
+        for p in self.program.parameters:
+            if p.kind == "buffer":
+                values.append(("u8", memory.address(p.name)))
+                values += [("u8", shadow.address(p.name))] if p.active else []
+            elif p.kind == "integer":
+                values.append((f"i{int(p.type[1:]) // 8}", int(p.value)))
+            else:
+                values.append((_NUMPY[p.type], next(numbers)))
+                values += [(_NUMPY[p.type], next(tangents))] if self.mode is Mode.FORWARD else []
+        if self.mode is Mode.COMBINED and self.program.result != "void":
+            values.append((_NUMPY[self.program.result], seeds[-1]))
+        for i, (kind, value) in enumerate(values):
+            slots[SLOT * i : SLOT * i + np.dtype(kind).itemsize].view(kind)[0] = value
+
+    def _results(self, results: Any) -> list[float]:
+        kinds = [p.type for p in self.program.scalars]
+        if self.mode is Mode.FORWARD:
+            kinds = [self.program.result] if self.program.result != "void" else []
+        return [float(results[SLOT * i :][: np.dtype(_NUMPY[t]).itemsize].view(_NUMPY[t])[0]) for i, t in enumerate(kinds)]
+
+
+def jacobian(built: Built, program: Program, mode: Mode, point: Vector) -> tuple[Matrix, Vector]:
+    """The Jacobian by one mode, a column or a row at a time, and the primal outputs in memory (of the last call)."""
+    call = Call(built, program, mode)
+    forward = mode is Mode.FORWARD
+    size = program.inputs if forward else program.outputs
+    lines, primal = [], np.zeros(0)
+    for seed in np.eye(size):
+        line, primal = call(point, seed)
+        lines.append(line)
+    matrix = np.array(lines).reshape(size, -1)
+    return (matrix.T if forward else matrix), primal
+
+
+# --- the interpreter -------------------------------------------------------------------------------------------------------
+
+
+def interpreted(text: str, program: Program, point: Vector, direction: Vector) -> tuple[Vector, Vector]:
+    """Outputs and their tangents in one direction, by dual numbers on the IR `text`."""
+    machine = Machine(parse(text), uninitialised="poison")
+    machine.run_constructors()
+    places = {b.name: machine.put(np.frombuffer(b.initial, np.uint8)) for b in program.buffers}
+    for b in program.buffers:
+        for offset, target, at in b.pointers:
+            machine.write_bytes(places[b.name] + offset, (places[target] + at).to_bytes(8, "little"))
+    for (name, offset, kind), x, t in zip(program.leaves, point, direction, strict=False):
+        machine.set(places[name] + offset, np.array([x], kind), np.array([t], kind))
+    result = machine.run(program.name, _machine_arguments(program, places, point, direction))
+    values, tangents = [], []
+    for name, offset, kind in program.leaves:
+        v, t = machine.get(places[name] + offset, kind, 1)
+        values.append(float(v[0]))
+        tangents.append(float(t[0]))
+    if program.result != "void":
+        values.append(float(getattr(result, "value", result)))
+        tangents.append(float(tangent(result)))
+    return np.array(values), np.array(tangents)
+
+
+def _machine_arguments(program: Program, places: dict[str, int], point: Vector, direction: Vector) -> list[Any]:
+    from llgrad.interpret import Dual
+    from llgrad.interpret.floats import format_of
+
+    numbers = iter(list(zip(point, direction, strict=True))[len(program.leaves) :])
+    arguments: list[Any] = []
+    for p in program.parameters:
+        if p.kind == "buffer":
+            name, offset = program.alias.get(p.name, (p.name, 0))
+            arguments.append(places[name] + offset)
+        elif p.kind == "integer":
+            arguments.append(int(p.value))
+        else:
+            x, t = next(numbers)
+            arguments.append(Dual(x, t, format_of(p.type)))
+    return arguments

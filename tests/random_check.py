@@ -1,0 +1,131 @@
+"""Checks random programs in batches: one compilation and one module for many of them.
+
+    python tests/random_check.py --seed 1000 --count 200 [--level 0 --level 2]     a program that fails is reduced and printed
+    python tests/random_check.py --seed 7 --print
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from cases import Program, read_program
+from checks import SINGLE, Findings, judge
+from generator import HEADER, Source, generate, reduced
+from harness import Built, Reference, build, compiled, interpreted, jacobian, prepared
+from oracle import disagreement, smoothness
+from sandbox import Crash, isolated
+
+from llgrad.synthesis.request import Mode
+
+BATCH = 20
+KINK, SINGLE_KINK = 1e-7, 1e-3  # finite differences that change this much with the step lie near a kink
+DUALS, SINGLE_DUALS = 1e-9, 5e-4
+
+
+def written(sources: Sequence[Source], folder: Path) -> list[Program]:
+    """The programs, in one file."""
+    path = folder / "batch.c"
+    path.write_text(HEADER + "\n" + "\n".join(s.text() for s in sources))
+    return [read_program(path, s.name) for s in sources]
+
+
+def check_batch(sources: Sequence[Source], levels: Sequence[int]) -> dict[str, Findings]:
+    """What is wrong with each program: derivatives among each other, with dual numbers, with finite differences."""
+    with tempfile.TemporaryDirectory() as folder:
+        programs = written(sources, Path(folder))
+        reference = Reference([programs[0].path])
+        whole = compiled([programs[0].path])
+        built = [build(whole, programs, level) for level in levels]
+        text = prepared(whole, programs, 0)
+    return {p.name: isolated(_check, p, reference, built, text, seconds=100) for p in programs}
+
+
+def _check(program: Program, reference: Reference, built: Sequence[Built], text: str) -> Findings:
+    found = Findings()
+    run = reference.function(program)
+    rough = smoothness(run, program.point) if program.precise else smoothness(run, program.point, SINGLE["step"])
+    judge(program, built, reference, found, differences=rough < (KINK if program.precise else SINGLE_KINK))
+    _compare_with_duals(program, built, text, found)
+    return found
+
+
+def _compare_with_duals(program: Program, built: Sequence[Built], text: str, found: Findings) -> None:
+    usable = [b for b in built if (program.name, Mode.FORWARD) not in b.errors]
+    if not usable or found.wrong:
+        return
+    matrix, _ = jacobian(usable[0], program, Mode.FORWARD, program.point)
+    u = np.random.default_rng(3).uniform(-1, 1, program.inputs)
+    _, tangents = interpreted(text, program, program.point, u)
+    tolerance = DUALS if program.precise else SINGLE_DUALS
+    sentence = disagreement(f"{program.name} forward against dual numbers", (matrix @ u)[:, None], tangents[:, None], tolerance)
+    found.wrong += [sentence] if sentence else []
+
+
+def failure(source: Source, levels: Sequence[int]) -> str:
+    """What is wrong with one program, in words; empty if nothing."""
+    try:
+        found = isolated(check_batch, [source], levels, seconds=150)[source.name]
+    except Crash as crash:
+        return f"crash: {str(crash)[-1500:]}"
+    return described(found)
+
+
+def described(found: Findings) -> str:
+    refused = [f"{mode} at O{level}: {name}: {text}" for (mode, level), (name, text) in found.refused.items()]
+    return "\n".join([*found.wrong, *refused])
+
+
+def signature(text: str) -> str:
+    """The kind of a failure: the reducer must not wander from one to another."""
+    first = text.split("\n")[0]
+    for word in ("SIGSEGV", "SIGABRT", "did not end", "llgrad_fail", "against", "primal results", "crash"):
+        if word in first:
+            return word
+    return first.split(": ", 2)[1] if ": " in first else first
+
+
+def minimal(source: Source, levels: Sequence[int]) -> Source:
+    """A smaller program that fails in the same way."""
+    kind = signature(failure(source, levels))
+    return reduced(source, lambda s: signature(failure(s, levels)) == kind)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--level", type=int, action="append")
+    parser.add_argument("--print", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="do not reduce what fails")
+    given = parser.parse_args()
+    seeds = range(given.seed, given.seed + given.count)
+    if given.print:
+        print(HEADER + "\n".join(generate(seed).text() for seed in seeds))
+        return 0
+    levels, failed = given.level or [0, 2], 0
+    for start in range(0, given.count, BATCH):
+        failed += _report([generate(seed) for seed in seeds[start : start + BATCH]], levels, reduce=not given.keep)
+    print(f"{given.count} programs, {failed} failed")
+    return int(failed > 0)
+
+
+def _report(sources: Sequence[Source], levels: Sequence[int], *, reduce: bool) -> int:
+    try:
+        findings = {name: described(f) for name, f in isolated(check_batch, sources, levels, seconds=300).items()}
+    except Crash:
+        findings = {s.name: failure(s, levels) for s in sources}
+    bad = [s for s in sources if findings[s.name]]
+    for source in bad:
+        print(f"\n### {source.name}\n{findings[source.name][:1500]}", flush=True)
+        if reduce:
+            print(minimal(source, levels).text(), flush=True)
+    return len(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

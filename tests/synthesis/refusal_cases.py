@@ -1,0 +1,272 @@
+"""C functions that must be refused: what is wrong is on the line that ends in `//!`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llgrad.synthesis.request import Mode
+
+BOTH = (Mode.FORWARD, Mode.COMBINED)
+REVERSE = (Mode.COMBINED,)
+
+
+@dataclass(frozen=True)
+class Case:
+    """`letters`: see `deriving.request`. `error`: name of the class. `says`: words of the message."""
+
+    name: str
+    source: str
+    letters: str
+    error: str
+    says: str
+    modes: tuple[Mode, ...] = BOTH
+    level: int = 1
+    flags: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> int:
+        """The line of what is refused."""
+        return next(n for n, line in enumerate(self.source.splitlines(), 1) if line.endswith("//!"))
+
+
+CASES = [
+    Case("indirect_call", """
+typedef double (*op)(double);
+double f(op g, double x) {
+    return g(x) * x;  //!
+}
+""", "coo", "NoRuleError", "function pointer"),
+    Case("table_call", """
+static double twice(double x) { return 2 * x; }
+static double cube(double x) { return x * x * x; }
+static double (*const table[])(double) = {twice, cube};
+double f(double x, int n) {
+    return table[n & 1](x);  //!
+}
+""", "oco", "UnsupportedError", "function pointer"),
+    Case("struct_by_value", """
+typedef struct { double v[8]; } Big;
+__attribute__((noinline)) static double use(Big b, int n) { b.v[n] *= b.v[0]; return b.v[1] * b.v[n]; }
+double f(const Big *b, int n) {
+    return use(*b, n);  //!
+}
+""", "dco", "UnsupportedError", "by value", level=0),
+    Case("external", """
+double elsewhere(double);
+double f(double x) {
+    return 3 * elsewhere(x);  //!
+}
+""", "oo", "NoRuleError", "elsewhere"),
+    Case("external_memory", """
+void elsewhere(double *);
+double f(double *x) {
+    elsewhere(x);  //!
+    return x[0];
+}
+""", "do", "NoRuleError", "elsewhere"),
+    Case("irreducible", """
+double f(double x, int n) {
+    int i = 0;
+    if (n > 3) goto middle;
+top:
+    x = x * x;
+middle:
+    x = x + 1;
+    if (++i < n) goto top;  //!
+    if (i < 2 * n) goto middle;
+    return x;
+}
+""", "oco", "UnsupportedError", "irreducible"),
+    Case("bits_changed", """
+double f(double x) {
+    union { double d; unsigned long u; } v = {x};
+    v.u += 1ul << 52;  //!
+    return v.d;
+}
+""", "oo", "UnsupportedError", "bits"),
+    Case("bits_in_memory", """
+#include <string.h>
+double f(const double *x) {
+    unsigned long u;
+    memcpy(&u, x, 8);
+    u += 1ul << 52;  //!
+    double d;
+    memcpy(&d, &u, 8);
+    return d;
+}
+""", "do", "UnsupportedError", "bits"),
+    Case("merged_pointers", """
+double f(double *x, double *y, int c) {
+    double *p = c ? x : y;
+    return p[0] * p[1];  //!
+}
+""", "dcco", "ActivityError", "points to"),
+    Case("merged_in_memory", """
+double f(double *x, double *y, int c) {
+    double *p[2] = {x, y};
+    return p[c][0] * p[c][1];  //!
+}
+""", "dcco", "ActivityError", "points to"),
+    Case("merged_and_written", """
+double f(double *x, double *y, double *z, int c) {
+    double *p = c ? x : y;
+    p[0] = z[0] * z[1];  //!
+    return z[2];
+}
+""", "dcdco", "ActivityError", "points to"),
+    Case("merged_and_copied", """
+#include <string.h>
+double f(double *to, double *x, double *y, int c) {
+    memcpy(to, c ? x : y, 8 * c);  //!
+    return to[0];
+}
+""", "ddcco", "ActivityError", "points to"),
+    Case("constant_work_array", """
+double f(const double *x, double *work, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) work[i] = x[i] * x[i];  //!
+    for (int i = 1; i < n; i++) s += work[i] * work[i - 1];
+    return s;
+}
+""", "dcco", "ActivityError", "constant"),
+    Case("unknown_kind", """
+double f(void *to, const void *from, int n) {
+    long *a = to; const long *b = from;
+    for (int i = 0; i < n; i++) a[i] = b[i];  //!
+    return ((double *)to)[0];
+}
+""", "ddco", "KindError", "", modes=REVERSE, level=1, flags=("-fno-strict-aliasing", "-g0", "-gline-tables-only")),
+    Case("setjmp", """
+#include <setjmp.h>
+static jmp_buf place;
+double f(double x) {
+    if (setjmp(place)) return x;  //!
+    if (x > 2) longjmp(place, 1);
+    return x * x;
+}
+""", "oo", "UnsupportedError", "setjmp"),
+    Case("inline_assembly", """
+double f(double x) {
+    double y;
+    __asm__("sqrtsd %1, %0" : "=x"(y) : "x"(x));  //!
+    return y * x;
+}
+""", "oo", "NoRuleError", "assembly"),
+    Case("assembly_in_memory", """
+double f(double *x) {
+    __asm__ volatile("fldl (%0); fsqrt; fstpl (%0)" : : "r"(x) : "memory");  //!
+    return x[0];
+}
+""", "do", "NoRuleError", "assembly"),
+    Case("atomic_add", """
+double f(double *x, double y) {
+    double s;
+    __atomic_load((double *)x, &s, __ATOMIC_RELAXED);
+    _Atomic double *a = (_Atomic double *)x;
+    *a += y * y;  //!
+    return s * x[1];
+}
+""", "doo", "UnsupportedError", "atomic"),
+    Case("atomic_exchange", """
+double f(double *x, double y) {
+    double old, new = y * y;
+    __atomic_exchange(x, &new, &old, __ATOMIC_SEQ_CST);  //!
+    return old * x[0];
+}
+""", "doo", "UnsupportedError", ""),
+    Case("atomic_compare", """
+double f(double *x, double y) {
+    double expected = x[1], wanted = y * y;
+    __atomic_compare_exchange(x, &expected, &wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);  //!
+    return expected * x[0];
+}
+""", "doo", "UnsupportedError", ""),
+    Case("atomic_fetch_add", """
+double f(double *x, double y) {
+    return __atomic_fetch_add(x, y * y, __ATOMIC_RELAXED) * x[0];  //!
+}
+""", "doo", "UnsupportedError", "atomic"),
+    Case("varargs", """
+#include <stdarg.h>
+__attribute__((noinline)) static double sum(int n, ...) {
+    va_list all;
+    double s = 0;
+    va_start(all, n);  //!
+    for (int i = 0; i < n; i++) s += va_arg(all, double);
+    va_end(all);
+    return s * s;
+}
+double f(double x) {
+    return sum(2, x, x * x);
+}
+""", "oo", "NoRuleError", "variable arguments"),
+    Case("realloc", """
+#include <stdlib.h>
+double f(const double *x, int n) {
+    double *y = malloc(8 * n);
+    y[0] = x[0] * x[0];
+    y = realloc(y, 16 * n);  //!
+    y[1] = y[0] * x[1];
+    double s = y[0] + y[1] * y[1];
+    free(y);
+    return s;
+}
+""", "dco", "UnsupportedError", "allocation"),
+    Case("pointer_of_global", """
+double *buffer;
+double f(double x) {
+    buffer[0] = x * x;  //!
+    return buffer[1] * x;
+}
+""", "oo", "ActivityError", "contents @buffer"),
+    Case("pointer_of_library", """
+double *get(void);
+double f(double x) {
+    double *p = get();  //!
+    p[0] = x * x;
+    return p[1] * x;
+}
+""", "oo", "NoRuleError", "get"),
+    Case("callback", """
+#include <stdlib.h>
+static int less(const void *a, const void *b) { return *(double *)a < *(double *)b; }
+double f(double *x, int n) {
+    qsort(x, n, 8, less);  //!
+    return x[0] * x[1];
+}
+""", "dco", "NoRuleError", "qsort"),
+    Case("irreducible_callee", """
+__attribute__((noinline)) static double g(double x, int n) {
+    int i = 0;
+    if (n > 3) goto middle;
+top:
+    x = x * x;
+middle:
+    x = x + 1;
+    if (++i < n) goto top;  //!
+    if (i < 2 * n) goto middle;
+    return x;
+}
+double f(double x, int n) { return g(x, n) * x; }
+""", "oco", "UnsupportedError", "irreducible"),
+    Case("low_bits_cleared", """
+#include <string.h>
+double f(double x) {
+    unsigned long v;
+    memcpy(&v, &x, 8);
+    v &= ~0xffful;  //!
+    memcpy(&x, &v, 8);
+    return x * x;
+}
+""", "oo", "UnsupportedError", "`and`"),
+    Case("half_of_a_word", """
+float f(float *x) {
+    unsigned long v;
+    __builtin_memcpy(&v, x, 8);
+    unsigned u = v >> 32;  //!
+    float d;
+    __builtin_memcpy(&d, &u, 4);
+    return d * d;
+}
+""", "do", "UnsupportedError", "`lshr`"),
+]  # fmt: skip

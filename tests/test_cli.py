@@ -1,0 +1,128 @@
+"""The command line, as a user runs it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from llgrad.cli import main
+from llgrad.frontends import find_compiler
+
+Source = Callable[..., Path]
+CODE = """
+double quad(const double *x, double a, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += a * x[i] * x[i];
+    return s;
+}
+void out(int n, const double *x, double *tmp, double *y) {
+    for (int i = 0; i < n; i++) tmp[i] = x[i] * x[i] * x[i];
+    *y = 0;
+    for (int i = 0; i < n; i++) *y += tmp[i] * (i + 1);
+}
+static double state = 2;
+void set(double v) { state = v; }
+double stateful(double x) { return state * x; }
+"""
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(w) for w in words])
+
+
+def test_help_and_version() -> None:
+    shown = run("--help").output
+    assert all(word in shown for word in ("grad", "check", "opt"))
+    assert "0.1.0" in run("--version").output
+    for command in ("grad", "check", "opt"):
+        assert run(command, "--help").exit_code == 0
+
+
+def test_gradient_in_a_c_program(source: Source) -> None:
+    path = source(CODE)
+    for function, extra in (("quad", []), ("out", ["--wrt", "x", "--of", "y"])):
+        result = run("grad", path, "-f", function, *extra, "-o", path.with_name(f"{function}.o"),
+                     "--header", path.with_name(f"{function}.h"))  # fmt: skip
+        assert result.exit_code == 0, result.output
+    assert "double quad_grad(const double *x, double a, int n, double *d_x, double *d_a);" in run(
+        "grad", path, "-f", "quad", "-o", path.with_name("quad.o")
+    ).output
+    driver = source("""
+        #include <stdio.h>
+        #include "quad.h"
+        #include "out.h"
+        int main(void) {
+            double x[2] = {1, 2}, dx[2] = {100, 0}, da = 0, tmp[2], dtmp[2] = {0}, y, dy = 1, dz[2] = {0};
+            double v = quad_grad(x, 3, 2, dx, &da);
+            out_grad(2, x, tmp, &y, dz, dtmp, &dy);
+            printf("%g %g %g %g %g %g %g %g\\n", v, dx[0], dx[1], da, y, dz[0], dz[1], dy);
+        }
+    """, "driver.c")  # fmt: skip
+    exe = path.with_name("driver")
+    objects = [path.with_name("quad.o"), path.with_name("out.o")]
+    subprocess.run([*find_compiler().c, "-Wall", "-Werror", driver, *objects, "-o", exe, "-lm"], check=True)
+    printed = subprocess.run([exe], check=True, capture_output=True, text=True).stdout.split()
+    assert [float(x) for x in printed] == [15, 106, 12, 5, 17, 3, 24, 0]
+
+
+def test_gradient_cannot_see_static_variables(source: Source) -> None:
+    path = source(CODE)
+    result = run("grad", path, "-f", "stateful", "-o", path.with_name("s.o"))
+    assert result.exit_code == 2 and "static variable state" in result.stderr
+
+
+def test_check(source: Source) -> None:
+    path = source(CODE)
+    good = run("check", path, "-f", "out", "--wrt", "x", "--of", "y", "--size", "n=3", "--size", "y=1")
+    assert good.exit_code == 0 and "They agree" in good.output
+    assert "They agree" in run("check", path, "-f", "quad", "--directions", 1).output
+
+
+def test_check_finds_disagreement(source: Source) -> None:
+    """A jump has no derivative: finite differences across it disagree with both modes."""
+    path = source("double jump(double x) { return x + (double)(long)(x * 1e6); }")
+    bad = run("check", path, "-f", "jump")
+    assert bad.exit_code == 1 and "THEY DISAGREE" in bad.output
+
+
+def test_opt(source: Source) -> None:
+    path = source("""
+        #include <stdio.h>
+        double __enzyme_autodiff(void *, ...);
+        static double square(double x) { return x * x; }
+        int main(void) { printf("%g\\n", __enzyme_autodiff((void *)square, 3.0)); }
+    """)
+    compiler = find_compiler().c
+    ir = path.with_suffix(".ll")
+    raw = ["-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"]
+    subprocess.run([*compiler, *raw, path, "-o", ir], check=True)
+    for name in ("out.ll", "out.bc"):
+        out, exe = path.with_name(name), path.with_name("prog")
+        assert run("opt", ir, "-o", out).exit_code == 0
+        subprocess.run([*compiler, out, "-o", exe], check=True, capture_output=True)
+        assert subprocess.run([exe], capture_output=True, text=True, check=True).stdout == "6\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["grad", "missing.c", "-f", "f", "-o", "x.o"], "no file missing.c"),
+        (["grad", "{path}", "-f", "quat", "-o", "x.o"], "did you mean quad?"),
+        (["grad", "{path}", "-f", "out", "--wrt", "x", "-o", "x.o"], "of='y'"),
+        (["grad", "{path}", "-f", "quad", "--wrt", "n", "-o", "x.o"], "holds no floats"),
+        (["grad", "{path}", "-f", "quad", "-o", "{path}/x.o"], "Not a directory"),
+        (["grad", "{path}", "-f", "quad", "-o", "x.o", "--cpu", "abacus"], "unknown CPU"),
+        (["check", "{path}", "-f", "quad", "--size", "n"], "is not NAME=NUMBER"),
+        (["check", "{path}", "-f", "quad", "--size", "m=1"], "names no parameter: m"),
+        (["opt", "missing.ll", "-o", "x.ll"], "no file missing.ll"),
+        (["opt", "{path}", "-o", "x.ll"], "LLVM cannot read the module"),
+    ],
+)
+def test_errors_are_text(source: Source, words: list[str], text: str) -> None:
+    path = source(CODE)
+    result = run(*(w.format(path=path) for w in words))
+    assert result.exit_code == 2 and text in result.stderr and "Traceback" not in result.output

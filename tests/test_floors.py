@@ -1,0 +1,141 @@
+"""The floors of the house (docs/design.md): who may import whom, who may import llvmlite, what `import llgrad` costs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import llgrad
+
+ROOT = Path(llgrad.__file__).parent
+# A part may import from the parts of lower floors, and from those of its own floor that stand before it.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("ir", "rules", "frontends", "backend"),
+    ("analysis", "interpret", "signature"),
+    ("synthesis",),
+    ("pipeline",),
+    ("arguments", "cache", "entry", "worker", "library"),
+    ("api", "checking", "export", "report"),
+    ("bindings",),
+    ("cli",),
+)
+BESIDE = {"library", "checking", "export", "report", "worker", "signature", "interpret"}  # may use their floor's other parts
+LLVMLITE = "backend"
+
+
+def parts() -> set[str]:
+    """Packages and modules of the top level."""
+    return {p.stem for p in ROOT.iterdir() if (p.suffix == ".py" and p.stem != "__init__") or (p / "__init__.py").exists()}
+
+
+def floor(part: str) -> int:
+    return next(n for n, names in enumerate(FLOORS) if part in names)
+
+
+def is_type_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those under `if TYPE_CHECKING`."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not is_type_only(child):
+            yield from walk(child)
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of what a module imports, at the top or in functions."""
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (a.name for a in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level < 2, f"a relative import of {node.module} may leave its package"
+            yield from (f"{node.module}.{a.name}" for a in node.names if node.level == 0)
+
+
+def modules() -> list[Path]:
+    return sorted(ROOT.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def wrong_way(part: str, other: str) -> bool:
+    if part == other:
+        return False
+    if floor(part) != floor(other):
+        return floor(other) > floor(part)
+    return part not in BESIDE
+
+
+def violations(part: str, tree: ast.AST) -> list[str]:
+    found = []
+    for name in imported(tree):
+        words = name.split(".")
+        if words[0] == "llvmlite" and part != LLVMLITE:
+            found.append(f"{part} imports {name}")
+        if words[0] == "llgrad" and len(words) > 1 and words[1] in parts() and wrong_way(part, words[1]):
+            found.append(f"{part} imports {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_down(path: Path) -> None:
+    if part_of(path) != "__init__":  # the package itself only names what others hold, and loads it late
+        assert not violations(part_of(path), ast.parse(path.read_text()))
+
+
+def test_every_part_has_a_floor() -> None:
+    assert parts() <= {name for names in FLOORS for name in names}
+
+
+@pytest.mark.parametrize(
+    ("part", "code"),
+    [
+        ("ir", "from llgrad.analysis.flow import flow"),
+        ("analysis", "def f():\n    from llgrad import synthesis"),
+        ("rules", "from llgrad.ir.types import I32"),
+        ("synthesis", "import llvmlite.binding"),
+        ("errors", "import llgrad.ir"),
+    ],
+)
+def test_a_violation_is_seen(part: str, code: str) -> None:
+    assert violations(part, ast.parse(code))
+
+
+def test_type_checking_imports_are_no_imports() -> None:
+    assert not violations("ir", ast.parse("if TYPE_CHECKING:\n    from llgrad.api import grad"))
+
+
+HEAVY = ("numpy", "scipy", "llvmlite", "torch", "jax", "tensorflow", "rich", "click")
+
+
+def test_import_is_lazy() -> None:
+    """`import llgrad` loads nothing big, and nothing of llgrad but itself."""
+    code = "import sys, json, llgrad; dir(llgrad); print(json.dumps(sorted(sys.modules)))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_environment())
+    loaded = json.loads(told.stdout)
+    assert not [m for m in loaded if m.split(".")[0] in HEAVY]
+    assert [m for m in loaded if m.split(".")[0] == "llgrad"] == ["llgrad"]
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(ROOT.parent)}
+
+
+def test_names_are_found_late() -> None:
+    for name in llgrad.__all__:
+        assert getattr(llgrad, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        llgrad.no_such_name  # noqa: B018

@@ -1,0 +1,278 @@
+"""The passes: equality tests stay honest, user functions keep their meaning, globals are shared, calls are replaced."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import llgrad
+from llgrad import pipeline
+from llgrad.backend import Engine, LLVMModule
+from llgrad.errors import UnknownNameError, UnsupportedError
+from llgrad.frontends import compile_sources, find_compiler
+
+Source = Callable[..., Path]
+
+
+def program(path: Path, *flags: str) -> LLVMModule:
+    return pipeline.program(compile_sources([path], flags).modules)
+
+
+# --- equality tests ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_equality_does_not_put_constants_in(source: Source, level: int) -> None:
+    path = source("""
+        static const double LIMIT = 3.0;
+        static double at(double x, double c) { if (x == c) return x * x; return x; }
+        double literal(double x) { if (x == 3.0) return x * x; return x; }
+        double named(double x) { if (!(x != LIMIT)) return x * x; return x; }
+        double inlined(double x) { return at(x, 3.0); }
+        float single(float x) { if (3.0f == x) return x * x * x; return x; }
+    """)
+    lib = llgrad.load(path, optimize=level)
+    for name in ("literal", "named", "inlined"):
+        assert llgrad.grad(lib[name])(3.0) == 6.0, name
+        assert llgrad.grad(lib[name])(2.0) == 1.0, name
+        assert lib[name](3.0) == 9.0
+    assert llgrad.grad(lib.single)(3.0) == 27.0
+
+
+def test_hide_and_reveal_give_the_program_back() -> None:
+    text = """
+define i1 @f(double %"x, z", float %y, <2 x double> %v) {
+  %x = fadd double %"x, z", 0.000000e+00
+  %a = fcmp nnan oeq double %"x, z", 3.000000e+00
+  %b = fcmp une float 2.000000e+00, %y
+  %c = fcmp oeq double %x, 0.000000e+00
+  %d = fcmp oeq <2 x double> %v, <double 1.000000e+00, double 2.000000e+00>
+  %e = extractelement <2 x i1> %d, i64 0
+  %g = and i1 %a, %b
+  %h = and i1 %c, %e
+  %i = and i1 %g, %h
+  ret i1 %i
+}
+"""
+    plain = LLVMModule.from_text(text)
+    hidden = LLVMModule.from_text(pipeline.hide(plain.text()))
+    assert hidden.text().count("call double @llgrad.hide.double(") == 2
+    assert hidden.text().count("call float @llgrad.hide.float(") == 2
+    assert hidden.text().count("call <2 x double>") == 2
+    assert "fcmp oeq double %x, 0.000000e+00" in hidden.text()  # zero tells nothing: no need
+    pipeline.reveal(hidden)
+    assert "llgrad.hide" not in hidden.text()
+    assert [line for line in hidden.text().split("\n") if "fcmp" in line] == [
+        line for line in plain.text().split("\n") if "fcmp" in line
+    ]
+
+
+# --- names and globals ------------------------------------------------------------------------------------------------
+
+
+def test_own_functions_are_not_taken_for_libm(source: Source) -> None:
+    lib = llgrad.load(source("""
+        static __attribute__((noinline)) double y1(double x) { return 5 * x; }
+        double gamma(double x) { return x * x; }
+        double f(double x) { return y1(x) + gamma(x); }
+    """, "own.c"), flags=["-fno-builtin"])  # fmt: skip
+    assert llgrad.grad(lib.f)(3.0) == 11.0
+    assert llgrad.grad(lib.gamma)(3.0) == 6.0
+
+
+def test_strings_survive_renaming(source: Source) -> None:
+    text = LLVMModule.read(compile_sources([source("""
+        int puts(const char *);
+        static double state;
+        double f(double x) { state += x; puts("mail me @state please"); return state; }
+    """)]).modules[0]).text()  # fmt: skip
+    shared = pipeline.share_globals(text)
+    assert "mail me @state please" in shared
+    assert "@llgrad.static.state = global double" in shared
+    assert LLVMModule.from_text(shared)
+
+
+def test_derivatives_share_the_variables_of_the_program(source: Source) -> None:
+    lib = llgrad.load(source("""
+        static double scale = 2.0;
+        double weights[3] = {1, 2, 3};
+        static int calls;
+        void set(double v) { scale = v; weights[1] = v; }
+        int count(void) { return calls; }
+        double f(const double *x) { calls++; return scale * (x[0] * weights[0] + x[1] * weights[1]); }
+    """))  # fmt: skip
+    df = llgrad.grad(lib.f)
+    x = np.array([1.0, 1.0])
+    assert df(x).tolist() == [2.0, 4.0]
+    lib.set(10.0)
+    assert df(x).tolist() == [10.0, 100.0]
+    assert lib.count() == 2  # the derivative runs the function, side effects included
+
+
+def test_thread_local_state_is_refused(source: Source) -> None:
+    lib = llgrad.load(source("""
+        _Thread_local double t = 2;
+        void set(void) { t = 3; }
+        double f(double x) { return t * x; }
+    """))
+    with pytest.raises(UnsupportedError, match="thread-local"):
+        llgrad.grad(lib.f)
+
+
+def test_prepared_text_is_in_normal_form(source: Source) -> None:
+    whole = program(source("""
+        double f(const double *x, int n) {
+            for (int i = 0; i < n; i++) if (x[i] > 3) return x[i];
+            return 0;
+        }
+        double unused(double x) { return x; }
+    """))
+    for level in (0, 2):
+        text = pipeline.prepare(whole, ["f"], level)
+        assert text.count("ret double") == 1
+        assert "@unused" not in text
+        assert not any(line.strip().startswith("%0 ") for line in text.split("\n"))
+    with pytest.raises(UnknownNameError):
+        pipeline.prepare(whole, ["g"])
+
+
+# --- programs that ask for derivatives --------------------------------------------------------------------------------
+
+_ENZYME = """
+#include <math.h>
+#include <stdio.h>
+extern int enzyme_dup, enzyme_const, enzyme_out, enzyme_dupnoneed, enzyme_primal_return;
+double __enzyme_autodiff(void *, ...);
+double __enzyme_fwddiff(void *, ...);
+float __enzyme_autodiff_float(void *, ...);
+void __enzyme_autodiff_void(void *, ...);
+typedef struct { double a, b; } two;
+typedef struct { double a, b, c; } three;
+typedef struct { float a, b; } twof;
+two __enzyme_autodiff_two(void *, ...);
+three __enzyme_autodiff_three(void *, ...);
+twof __enzyme_autodiff_twof(void *, ...);
+
+static double scale = 1.0;
+static double square(double x) { return scale * x * x; }
+static float cube(float x) { return x * x * x; }
+static double mul(double x, double y) { return x * y * y; }
+static float mulf(float x, float y) { return x * y; }
+static double mul3(double x, double y, double z) { return x * y * z; }
+static void wave(const double *x, int n, double *out) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += sin(x[i]) * x[i];
+    *out = s;
+}
+static double at3(double x) { if (x == 3.0) return x * x; return 0; }
+static double chaos(double x, int n) { double y = x; for (int i = 0; i < n; i++) y = y * y - x; return y; }
+
+int main(int argc, char **argv) {
+    scale = argc * 2.0;
+    printf("%.17g\\n", __enzyme_autodiff((void *)square, 3.0));
+    printf("%.17g\\n", __enzyme_autodiff_float((void *)cube, 3.0f));
+    printf("%.17g\\n", __enzyme_fwddiff((void *)square, enzyme_dup, 3.0, 1.0));
+    two t = __enzyme_autodiff_two((void *)mul, 3.0, 4.0);
+    printf("%.17g %.17g\\n", t.a, t.b);
+    twof u = __enzyme_autodiff_twof((void *)mulf, 3.0f, 4.0f);
+    printf("%.17g %.17g\\n", u.a, u.b);
+    printf("%.17g\\n", __enzyme_autodiff((void *)mul, enzyme_const, 3.0, enzyme_out, 4.0));
+    two p = __enzyme_autodiff_two((void *)square, enzyme_primal_return, 3.0);
+    printf("%.17g %.17g\\n", p.a, p.b);
+    three h = __enzyme_autodiff_three((void *)mul3, 3.0, 4.0, 5.0);
+    printf("%.17g %.17g %.17g\\n", h.a, h.b, h.c);
+    double x[3] = {1, 2, 3}, dx[3] = {10, 0, 0}, out, seed = 1;
+    for (int i = 0; i < 2; i++) {
+        seed = 1;
+        __enzyme_autodiff_void((void *)wave, enzyme_dup, x, dx, enzyme_const, 3, enzyme_dup, &out, &seed);
+    }
+    printf("%.17g %.17g %.17g\\n", seed, dx[0] - 10, dx[2]);
+    printf("%.17g\\n", __enzyme_autodiff((void *)at3, 3.0));
+    printf("%.17g\\n", __enzyme_autodiff((void *)chaos, 0.3, 3));
+}
+"""
+
+
+def _expected() -> list[float]:
+    wave = [2 * (np.cos(x) * x + np.sin(x)) for x in (1.0, 2.0, 3.0)]
+    y, dy = 0.3, 1.0
+    for _ in range(3):
+        y, dy = y * y - 0.3, 2 * y * dy - 1
+    return [12, 27, 12, 16, 24, 4, 3, 24, 18, 12, 20, 15, 12, 0, wave[0], wave[2], 6, dy]
+
+
+@pytest.mark.parametrize("flags", [["-O0"], ["-O1"], ["-O2", "-Xclang", "-disable-llvm-passes"]], ids=" ".join)
+@pytest.mark.parametrize("level", [0, 2])
+def test_enzyme_calls(source: Source, flags: list[str], level: int) -> None:
+    changed = _ENZYME.replace("(void *)at3, 3.0", "(void *)square, 1.5")  # what clang optimised first, it changed
+    body = changed if "-O1" in flags else _ENZYME
+    path, compiler = source(body), [*find_compiler().c]
+    ir, out, exe = (path.with_name(n) for n in ("in.ll", "out.ll", "prog"))
+    subprocess.run([*compiler, *flags, "-g", "-S", "-emit-llvm", path, "-o", ir], check=True, capture_output=True)
+    made = pipeline.optimise_program(LLVMModule.read(ir.read_bytes(), trusted=False), level)
+    out.write_text(made.text())
+    assert "__enzyme" not in made.text()
+    subprocess.run([*compiler, out, "-o", exe, "-lm"], check=True, capture_output=True)
+    printed = subprocess.run([exe], check=True, capture_output=True, text=True).stdout.split()
+    assert [float(x) for x in printed] == pytest.approx(_expected(), rel=1e-14, abs=1e-14)
+
+
+def test_enzyme_calls_in_ir() -> None:
+    """Markers as metadata strings and under the paper's name; C++ mangled names; an invoke."""
+    made = pipeline.optimise_program(LLVMModule.from_text("""
+@_ZL9diffe_out = external global i32
+declare double @_Z17__enzyme_autodiffIdEvPvz(ptr, ...)
+declare i32 @__gxx_personality_v0(...)
+define internal double @mul(double %x, double %y) {
+  %r = fmul double %x, %y
+  ret double %r
+}
+define double @plain(double %x, double %y) {
+  %r = call double (ptr, ...) @_Z17__enzyme_autodiffIdEvPvz(
+       ptr @mul, metadata !"enzyme_const", double %x, ptr @_ZL9diffe_out, double %y)
+  ret double %r
+}
+define double @invoked(double %x, double %y) personality ptr @__gxx_personality_v0 {
+  %r = invoke double (ptr, ...) @_Z17__enzyme_autodiffIdEvPvz(
+       ptr @mul, double %x, metadata !"enzyme_const", double %y) to label %fine unwind label %bad
+fine:
+  ret double %r
+bad:
+  %e = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %e
+}
+"""))  # fmt: skip
+    engine = Engine([made])
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)
+    assert kind(engine.address("plain"))(3.0, 5.0) == 3.0
+    assert kind(engine.address("invoked"))(3.0, 5.0) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("__enzyme_autodiff((void *)f, enzyme_width, 2, 1.0)", "enzyme_width"),
+        ("__enzyme_autodiff((void *)f, enzyme_dub, 1.0)", "enzyme_dub"),
+        ("__enzyme_reverse((void *)f, 1.0)", "__enzyme_reverse"),
+        ("__enzyme_autodiff((void *)f)", "without argument"),
+        ("__enzyme_autodiff((void *)f, 1.0, 2.0)", "too many"),
+        ("__enzyme_autodiff((void *)f, enzyme_dup, 1.0, 1.0)", "enzyme_dup"),
+        ("__enzyme_autodiff((void *)g, 1.0)", "no body"),
+    ],
+)
+def test_enzyme_calls_that_are_refused(source: Source, call: str, words: str) -> None:
+    path = source(f"""
+        extern int enzyme_width, enzyme_dub, enzyme_dup;
+        double __enzyme_autodiff(void *, ...), __enzyme_reverse(void *, ...), g(double);
+        double f(double x) {{ return x * x; }}
+        double caller(void) {{ return {call}; }}
+    """)
+    module = LLVMModule.read(compile_sources([path]).modules[0])
+    with pytest.raises(llgrad.LlgradError, match=words) as caught:
+        pipeline.optimise_program(module)
+    assert caught.value.span is not None and caught.value.span.line == 5
