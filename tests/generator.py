@@ -136,7 +136,7 @@ class Generator:
             scope.longs = ["l"]
         result = "a + 0.5 * b - d * c + H[3] + A[2] + S[1].v" + (" + f * g + F[1]" if self.floats else "")
         result += " + (double)l" if self.longs else ""
-        body = self._body(scope, self.random.randint(5, 11))
+        body = self._body(scope, self.random.randint(3, 7))
         closing = [simple("done:;", True), simple(f"double result = {result};", True), simple("free(H);", True)]
         main = Node([("\n".join(opening), body + closing)], "    return result;\n}")
         return Source(self.name, marks, [*self.functions, main])
@@ -162,7 +162,7 @@ class Generator:
             case _:
                 head = f"{how}struct S {name}(double u, double v, int j) {{\n    {start}\n    struct S Z[3] = {{{{j, u, 2, {{v, 0.5}}}}}};\n    Z[1] = Z[2] = Z[0];"
                 scope.structs, end, scope.leave = ["Z"], "    Z->v = WRAP(r + v);\n    return *Z;\n}", "return Z[1];"
-        self.functions.append(Node([(head, self._body(scope, self.random.randint(1, 4)))], end))
+        self.functions.append(Node([(head, self._body(scope, self.random.randint(1, 3)))], end))
         self.helpers.append((name, kind))
 
     # --- statements
@@ -210,7 +210,7 @@ class Generator:
         head = self.random.choice((f"for (int {i} = 0; {i} < {bound}; {i}++) {{", f"for (int {i} = {bound}; {i} > 0; {i}--) {{"))
         inner = scope.inside(n, ints=i)
         inner.loops += 1
-        return Node([(head, self._body(inner, self.random.randint(1, 4)))], "}")
+        return Node([(head, self._body(inner, self.random.randint(1, 3)))], "}")
 
     def _while(self, scope: Scope) -> Node:
         i = self._name("i")

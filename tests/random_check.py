@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from cases import Program, read_program
@@ -34,23 +36,31 @@ def written(sources: Sequence[Source], folder: Path) -> list[Program]:
     return [read_program(path, s.name) for s in sources]
 
 
-def check_batch(sources: Sequence[Source], levels: Sequence[int]) -> dict[str, Findings]:
-    """What is wrong with each program: derivatives among each other, with dual numbers, with finite differences."""
+def check_batch(sources: Sequence[Source], levels: Sequence[int]) -> dict[str, Findings | str]:
+    """What is wrong with each program, or how checking it crashed."""
     with tempfile.TemporaryDirectory() as folder:
         programs = written(sources, Path(folder))
         reference = Reference([programs[0].path])
         whole = compiled([programs[0].path])
-        built = [build(whole, programs, level) for level in levels]
-        text = prepared(whole, programs, 0)
-    return {p.name: isolated(_check, p, reference, built, text, seconds=100) for p in programs}
+    return {p.name: _safely(p, reference, whole, levels) for p in programs}
 
 
-def _check(program: Program, reference: Reference, built: Sequence[Built], text: str) -> Findings:
+def _safely(program: Program, reference: Reference, whole: Any, levels: Sequence[int]) -> Findings | str:
+    try:
+        found: Findings = isolated(_check, program, reference, whole, levels, seconds=100)
+        return found
+    except Crash as crash:
+        return f"crash: {str(crash)[-1500:]}"
+
+
+def _check(program: Program, reference: Reference, whole: Any, levels: Sequence[int]) -> Findings:
+    """Derivatives among each other, with finite differences where those can be trusted, and with dual numbers."""
     found = Findings()
+    built = [build(whole, [program], level) for level in levels]
     run = reference.function(program)
     rough = smoothness(run, program.point) if program.precise else smoothness(run, program.point, SINGLE["step"])
     judge(program, built, reference, found, differences=rough < (KINK if program.precise else SINGLE_KINK))
-    _compare_with_duals(program, built, text, found)
+    _compare_with_duals(program, built, prepared(whole, [program], 0), found)
     return found
 
 
@@ -69,13 +79,14 @@ def _compare_with_duals(program: Program, built: Sequence[Built], text: str, fou
 def failure(source: Source, levels: Sequence[int]) -> str:
     """What is wrong with one program, in words; empty if nothing."""
     try:
-        found = isolated(check_batch, [source], levels, seconds=150)[source.name]
-    except Crash as crash:
-        return f"crash: {str(crash)[-1500:]}"
-    return described(found)
+        return described(check_batch([source], levels)[source.name])
+    except subprocess.CalledProcessError:
+        return "the compiler rejects it"
 
 
-def described(found: Findings) -> str:
+def described(found: Findings | str) -> str:
+    if isinstance(found, str):
+        return found
     refused = [f"{mode} at O{level}: {name}: {text}" for (mode, level), (name, text) in found.refused.items()]
     return "\n".join([*found.wrong, *refused])
 
@@ -115,10 +126,7 @@ def main() -> int:
 
 
 def _report(sources: Sequence[Source], levels: Sequence[int], *, reduce: bool) -> int:
-    try:
-        findings = {name: described(f) for name, f in isolated(check_batch, sources, levels, seconds=300).items()}
-    except Crash:
-        findings = {s.name: failure(s, levels) for s in sources}
+    findings = {name: described(f) for name, f in check_batch(sources, levels).items()}
     bad = [s for s in sources if findings[s.name]]
     for source in bad:
         print(f"\n### {source.name}\n{findings[source.name][:1500]}", flush=True)

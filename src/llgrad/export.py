@@ -3,7 +3,7 @@
 `fun_grad(arguments…, shadows…)` runs `fun` and adds to the shadows: for each pointer in `wrt` an array like it, for
 each number in `wrt` a pointer to one number; for the output `of` an array that holds the seed and is consumed (its
 derivative by what it held before is left in it); for every other array that the function may write, a cleared array
-like it. It returns what `fun` returns if `fun`'s result is what is differentiated. The tape is freed before it returns;
+like it. It returns what `fun` returns if `fun`'s result is what is differentiated. The tape is kept for the next call;
 when memory runs out the program ends with a message. Functions that `fun` calls are in the object; its global variables
 are the program's.
 """
@@ -71,8 +71,8 @@ def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str) -> st
     got = "void" if not derived.results else f"{{ {', '.join(derived.results)} }}"
     got = got if derived.aggregate or not derived.results else derived.results[0]
     call = f"call {got} @{quoted(derived.symbol)}({', '.join(passed)})"
-    lines = ["%arena = alloca [64 x i8], align 16", "call void @llvm.memset.p0.i64(ptr %arena, i8 0, i64 64, i1 false)"]
-    lines += [call if got == "void" else f"%r = {call}", "call void @llgrad.tape.free(ptr %arena)"]
+    lines = ["%arena = call ptr @llgrad.tape.take()"]
+    lines += [call if got == "void" else f"%r = {call}", "call void @llgrad.tape.give(ptr %arena)"]
     values = [f"%x{n}" if derived.aggregate else "%r" for n in range(len(derived.results))]
     if derived.aggregate:
         lines += [f"%x{n} = extractvalue {got} %r, {n}" for n in range(len(derived.results))]
@@ -84,7 +84,8 @@ def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str) -> st
     result = derived.results[0] if value else "void"
     body = "\n".join(f"  {line}" for line in [*lines, f"ret {result} {value}"])
     return f"""declare {got} @{quoted(derived.symbol)}({', '.join(derived.parameters)})
-declare void @llgrad.tape.free(ptr)
+declare ptr @llgrad.tape.take()
+declare void @llgrad.tape.give(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 define {result} @{quoted(name)}({', '.join(parameters)}) {{
 {body}

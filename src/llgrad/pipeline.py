@@ -29,7 +29,7 @@ from llgrad.ir.types import VOID, StructType
 from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.synthesis import tape
-from llgrad.synthesis.request import Request
+from llgrad.synthesis.request import Mode, Request
 
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
 LEVELS = range(4)
@@ -38,6 +38,7 @@ _NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _TOKEN = re.compile(rf'{_NAME}|"[^"\n]*"')
 _GLOBAL = re.compile(rf"^({_NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 _DEFINITION = re.compile(rf"^(define [^@\n]*)({_NAME})\(([^\n]*)$", re.MULTILINE)
+_DECLARATION = re.compile(rf"^(declare [^@\n]*)({_NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
 _HIDE = "llgrad.hide."
 # Reserved by C with external linkage (C11 7.1.3): whoever defines one means the function of the library.
 _LIBM = """
@@ -57,7 +58,7 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
     whole = LLVMModule.linked([LLVMModule.read(data, trusted=trusted) for data in modules])
     whole.unblock()
-    if (text := hide(whole.text())) != whole.text():
+    if (text := hide(pure_libm(whole.text()))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
     if (text := share_globals(whole.text())) != whole.text():
@@ -75,6 +76,19 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
         made.replace_text(with_vector_maths(made.text()))
     made.optimise(3, vectorize=True, unroll=True)
     return made
+
+
+def pure_libm(text: str) -> str:
+    """Functions of libm compute and do nothing else in a program that does not read errno (decision 10)."""
+    if "@__errno_location" in text:
+        return text
+
+    def pure(m: re.Match[str]) -> str:
+        entry = library.lookup(_plain(m[2]))
+        computes = entry is not None and "pointer" not in entry.rule.operands and not _plain(m[2]).startswith("llvm.")
+        return f"{m[1]}{m[2]}({m[3]}) nounwind willreturn memory(none)" if computes else m[0]
+
+    return _DECLARATION.sub(pure, text)
 
 
 def share_globals(text: str) -> str:
@@ -252,6 +266,7 @@ class Derived:
     results: tuple[str, ...]
     aggregate: bool  # the results are members of one struct
     borrowed: tuple[str, ...]
+    tape: bool  # whether it uses the arena that it is given
 
 
 def derivative(text: str, request: Request) -> Derived:
@@ -266,7 +281,8 @@ def derivative(text: str, request: Request) -> Derived:
     parts = result.fields if isinstance(result, StructType) else () if result == VOID else (result,)
     parameters = tuple(str(t) for t in made.function_type.params)
     results, aggregate = tuple(str(t) for t in parts or ()), isinstance(result, StructType)
-    return Derived(write(module), made.name, parameters, results, aggregate, shared)
+    arena = request.mode is not Mode.FORWARD and bool(made.arguments[0].users)
+    return Derived(write(module), made.name, parameters, results, aggregate, shared, arena)
 
 
 def borrow_globals(module: Module, names: Collection[str]) -> None:
@@ -366,7 +382,7 @@ def optimise_program(source: LLVMModule, level: int = 2, cpu: str = "native") ->
     """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`."""
     from llgrad.synthesis import calls
 
-    work = LLVMModule.from_text(share_globals(_markers_as_globals(source.text())))
+    work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()))))
     work.unblock()
     work.run(["sroa"])
     module = parse(work.text())
@@ -384,7 +400,8 @@ def optimise_program(source: LLVMModule, level: int = 2, cpu: str = "native") ->
         derived = made[site.request]
         wrapper = f"llgrad.call.{n}"
         wrappers.append(calls.wrapper_text(
-            site, wrapper, derived.symbol, derived.parameters, derived.results, derived.aggregate, module.layout
+            site, wrapper, derived.symbol, derived.parameters, derived.results, derived.aggregate, module.layout,
+            derived.tape,
         ))  # fmt: skip
         calls.replace(module, site, wrapper)
     return _linked_program(write(module), list(made.values()), wrappers, exported, level, cpu)

@@ -166,7 +166,7 @@ double f(double *x, double y) {
     *a += y * y;  //!
     return s * x[1];
 }
-""", "doo", "UnsupportedError", "atomic"),
+""", "doo", "UnsupportedError", "`cmpxchg`"),
     Case("atomic_exchange", """
 double f(double *x, double y) {
     double old, new = y * y;
@@ -185,7 +185,13 @@ double f(double *x, double y) {
 double f(double *x, double y) {
     return __atomic_fetch_add(x, y * y, __ATOMIC_RELAXED) * x[0];  //!
 }
-""", "doo", "UnsupportedError", "atomic"),
+""", "doo", "UnsupportedError", "`atomicrmw`"),
+    Case("atomic_without_result", """
+double f(double *x, double y) {
+    __atomic_fetch_add(x, y * y, __ATOMIC_RELAXED);  //!
+    return x[0] * x[1];
+}
+""", "doo", "UnsupportedError", "`atomicrmw`"),
     Case("varargs", """
 #include <stdarg.h>
 __attribute__((noinline)) static double sum(int n, ...) {

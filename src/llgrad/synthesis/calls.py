@@ -214,27 +214,28 @@ def replace(module: Module, site: CallSite, wrapper: str) -> None:
 
 def wrapper_text(
     site: CallSite, wrapper: str, symbol: str, parameters: Sequence[str], results: Sequence[str], aggregate: bool,
-    layout: DataLayout,
+    layout: DataLayout, tape: bool,
 ) -> str:  # fmt: skip
-    """IR of the function that stands between the caller and the derivative `symbol`."""
+    """IR of the function that stands between the caller and the derivative `symbol`; `tape`: whether that keeps any."""
     lines: list[str] = []
     given = [*(["ptr %to"] if site.hidden_result else []), *(f"{v.type} %v{n}" for n, v in enumerate(site.values))]
-    passed = [] if site.request.mode is Mode.FORWARD else ["ptr %arena"]
+    passed = [] if site.request.mode is Mode.FORWARD else ["ptr %arena" if tape else "ptr null"]
     for n, v in enumerate(site.values):
         wanted = parameters[len(passed)]
         passed.append(f"{wanted} {_converted(lines, n, str(v.type), wanted, site)}")
     passed += [f"{t} {_ONES.get(t, '1.0')}" for t in parameters[len(passed) :]]
     got = "void" if not results else f"{{ {', '.join(results)} }}" if aggregate else results[0]
-    if site.request.mode is not Mode.FORWARD:
-        lines[:0] = _ARENA
+    if tape:
+        lines[:0] = ["%arena = call ptr @llgrad.tape.take()"]
     lines.append(f"{'' if got == 'void' else '%r = '}call {got} @{symbol}({', '.join(passed)})")
-    if site.request.mode is not Mode.FORWARD:
-        lines.append("call void @llgrad.tape.free(ptr %arena)")
+    if tape:
+        lines.append("call void @llgrad.tape.give(ptr %arena)")
     lines += _returned(site, results, aggregate, got, layout)
     body = "\n".join(f"  {line}" for line in lines)
     result = site.call.function_type.result
     return f"""declare {got} @{symbol}({', '.join(parameters)})
-declare void @llgrad.tape.free(ptr)
+declare ptr @llgrad.tape.take()
+declare void @llgrad.tape.give(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 define {result} @{wrapper}({', '.join(given)}) {{
 {body}
@@ -242,7 +243,6 @@ define {result} @{wrapper}({', '.join(given)}) {{
 """
 
 
-_ARENA = ["%arena = alloca [64 x i8], align 16", "call void @llvm.memset.p0.i64(ptr %arena, i8 0, i64 64, i1 false)"]
 
 
 def _converted(lines: list[str], n: int, given: str, wanted: str, site: CallSite) -> str:

@@ -165,7 +165,7 @@ class Derivation:
         """The end of a reverse sweep: give the frame back, return the adjoints of the active arguments."""
         if r.plan.split and r.layout.frame_bytes:
             b.call(tape.release(self.module), [r.arena, r.target.arguments[-1]])
-        if not r.plan.split:
+        if not r.plan.split and tape.DEFER in self.module.globals:
             b.call(tape.finish(self.module), [r.arena])
         type = r.target.function_type.result
         if type == VOID:

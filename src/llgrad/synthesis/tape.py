@@ -69,9 +69,42 @@ def runtime(each_block_its_own: bool = False) -> str:
     return (_MALLOC if each_block_its_own else _ARENA) + _COMMON
 
 
+# One arena is kept for the next derivative, whichever thread asks for it; others are freed (no TLS: decision 1).
 _COMMON = """
 declare noalias ptr @malloc(i64)
+declare noalias ptr @calloc(i64, i64)
 declare void @free(ptr)
+
+@llgrad.tape.kept = linkonce_odr hidden global ptr null
+
+define linkonce_odr hidden noalias nonnull ptr @llgrad.tape.take() noinline nounwind {
+  %kept = atomicrmw xchg ptr @llgrad.tape.kept, ptr null acquire
+  %none = icmp eq ptr %kept, null
+  br i1 %none, label %make, label %take
+take:
+  ret ptr %kept
+make:
+  %new = call ptr @calloc(i64 1, i64 64)
+  %failed = icmp eq ptr %new, null
+  br i1 %failed, label %fail, label %made
+made:
+  ret ptr %new
+fail:
+  call void @llgrad_fail(i32 1, ptr null)
+  unreachable
+}
+
+define linkonce_odr hidden void @llgrad.tape.give(ptr %arena) noinline nounwind {
+  %other = atomicrmw xchg ptr @llgrad.tape.kept, ptr %arena acq_rel
+  %none = icmp eq ptr %other, null
+  br i1 %none, label %done, label %drop
+drop:
+  call void @llgrad.tape.free(ptr %other)
+  call void @free(ptr %other)
+  ret void
+done:
+  ret void
+}
 
 %llgrad.deferred = type { ptr, ptr }
 
