@@ -1,7 +1,7 @@
 """A program of the corpus: its source, its signature, and memory to call it with.
 
-A source holds one function named like the file. Lines `// name: …` before it say what to pass; what is not said follows from
-the prototype. `n` is 6 and `m` is 4, `x` has n elements, `y` has m, other pointers n; floats lie in 0.3 … 1.3.
+A source holds one function named like the file. Lines `// name: …` before it say what to pass; what is not said follows
+from the prototype. `n` is 6 and `m` is 4, `x` has n elements, `y` has m, other pointers n; floats lie in 0.3 … 1.3.
 
     // n: 9                      an integer argument
     // x: 9 -1 1                 elements, and the range of their values
@@ -50,7 +50,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory an argument points to: first contents, where its floats are, where its pointers are and to which buffer."""
+    """Memory an argument points to: first contents, where its floats are, where its pointers point."""
 
     name: str
     initial: bytes
@@ -141,7 +141,7 @@ class Memory:
         return all((a[:GUARD] == GUARD_BYTE).all() and (a[-GUARD:] == GUARD_BYTE).all() for a in self._arrays.values())
 
 
-# --- reading sources ---------------------------------------------------------------------------------------------------
+# --- reading sources --------------------------------------------------------------------------------------
 
 
 def all_programs() -> list[Program]:
@@ -204,8 +204,8 @@ def _parameter(word: str, marks: dict[str, str], rng: np.random.Generator) -> tu
 def _array(name: str, base: str, count: int, mark: str, rng: np.random.Generator) -> Buffer:
     words = mark.split()[1:]
     if base in _INTEGERS:
-        values = [int(w) for w in words[1:]] if words else list(range(count))
-        return Buffer(name, np.array(values, f"i{_INTEGERS[base]}").tobytes(), ())
+        integers = [int(w) for w in words[1:]] if words else list(range(count))
+        return Buffer(name, np.array(integers, f"i{_INTEGERS[base]}").tobytes(), ())
     dtype = np.dtype(_FLOATS[base])
     low, high = (float(words[0]), float(words[1])) if len(words) == 2 else (0.3, 1.3)
     real = dtype.type(0).real.dtype if dtype.kind == "c" else dtype

@@ -24,7 +24,7 @@ SINGLE = dict(step=1e-2, differences=2e-3, exact=2e-4)  # where floats of 32 bit
 
 @dataclass
 class Findings:
-    """`wrong`: what disagrees, in words. `refused`: (mode, level) → class and text of the error raised at compile time."""
+    """`wrong`: what disagrees, in words. `refused`: (mode, level) → class and text of the error at compile time."""
 
     wrong: list[str] = field(default_factory=list)
     refused: dict[tuple[Mode, int], tuple[str, str]] = field(default_factory=dict)

@@ -1,15 +1,16 @@
 """Random C programs with derivatives that can be checked, and a reducer for those that go wrong.
 
-    python tests/random_check.py --seed 7 --count 100       generate and check; programs that fail are reduced and printed
+    python tests/random_check.py --seed 7 --count 100       generate and check; what fails is reduced and printed
     python tests/random_check.py --seed 7 --print           only print the program
 
-A program is a tree of statements (`Node`). It is well-defined by construction: every variable is initialised where it is
-declared, every index is reduced modulo the smallest array, loops have small bounds, and values stay bounded because what is
-assigned passes through sin, tanh, x / (1 + x²) and the like. So any statement may be deleted, which is how the reducer works.
+A program is a tree of statements (`Node`). It is well-defined by construction: every variable is initialised where it
+is declared, every index is reduced modulo the smallest array, loops have small bounds, and values stay bounded because
+what is assigned passes through sin, tanh, x / (1 + x²) and the like. So any statement may be deleted: the reducer does.
 """
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ T_MARK = '[("w", "f4"), ("k", "i4"), ("v", "f8")] 3 k=1,2,0'
 
 @dataclass
 class Node:
-    """A statement: heads with the statements that follow each, and what closes the last. `fixed` ones are never deleted."""
+    """A statement: heads with the statements that follow each, and what closes the last. `fixed`: never deleted."""
 
     parts: list[tuple[str, list[Node]]]
     end: str = ""
@@ -53,7 +54,7 @@ def simple(text: str, fixed: bool = False) -> Node:
 
 @dataclass
 class Source:
-    """A generated program: functions, the last of which is the one to differentiate, and the lines that say what to pass."""
+    """A generated program: functions, the last of which is the one to differentiate, and lines that say what to pass."""
 
     name: str
     marks: list[str]
@@ -67,7 +68,7 @@ class Source:
 
 @dataclass
 class Scope:
-    """What may be named at a place: assignable and readable scalars, arrays by type, calls; how often it runs at most."""
+    """What may be named at a place, by type; how to leave the function from there; how often it runs at most."""
 
     doubles: list[str]
     ints: list[str]
@@ -88,7 +89,7 @@ class Scope:
 
     def inside(self, times: int = 1, **more: str) -> Scope:
         """The scope of a nested body that runs `times` as often; `more` are names to add to its lists."""
-        made = Scope(**{k: list(v) if isinstance(v, list) else v for k, v in vars(self).items()})
+        made = copy.deepcopy(self)
         made.runs, made.depth = self.runs * times, self.depth + 1
         for kind, name in more.items():
             getattr(made, kind).append(name)
@@ -109,14 +110,16 @@ class Generator:
     # --- the whole
 
     def make(self) -> Source:
-        for kind in self.random.sample(("value", "value", "pointers", "recursive", "struct", "result"), self.random.randint(0, 3)):
+        kinds = ("value", "value", "pointers", "recursive", "struct", "result")
+        for kind in self.random.sample(kinds, self.random.randint(0, 3)):
             self._helper(kind)
         marks = [f"// s: {S_MARK}"] + ([f"// t: {T_MARK}"] if self.floats else [])
         alias = self.random.choice(("", "", "// alias: y = x", "// alias: y = x + 1"))
         marks += [f"// y: {SMALLEST}", "// w: 5", f"// k: {self.random.randint(0, 6)}"] + ([alias] if alias else [])
         parameters = "double *x, int n, double *y, struct S *s, int k, double c"
         parameters += ", float *w, struct T *t" if self.floats else ""
-        scope = Scope(["a", "b", "c", "d"], ["n", "k", "e"], ["x", "y", "A", "H"], set_ints=["k", "e"], leave="goto done;")
+        scope = Scope(["a", "b", "c", "d"], ["n", "k", "e"], ["x", "y", "A", "H"], set_ints=["k", "e"])
+        scope.leave = "goto done;"
         scope.int_arrays, scope.structs, scope.pointers, scope.extra = ["K"], ["s", "S"], ["p", "q"], ["TABLE"]
         opening = [
             f"double {self.name}({parameters}) {{",
@@ -154,14 +157,17 @@ class Generator:
                 scope.arrays, end = ["X", "Y"], "    *Y = WRAP(*Y + r * u);\n" + end
             case "recursive":
                 call = f"{name}(X, WRAP(u * v + X[AT(j)]), v * 0.9, j - 1)"
-                head = f"{how}double {name}(double *X, double u, double v, int j) {{\n    if (j <= 0) return u * v;\n    double r = {call};"
+                head = f"{how}double {name}(double *X, double u, double v, int j) {{\n    if (j <= 0) return u * v;"
+                head += f"\n    double r = {call};"
                 scope.arrays = ["X"]
             case "struct":
                 head = f"{how}double {name}(struct S *Z, double u, int j) {{\n    double r = Z->v, v = Z[1].z[0];"
                 scope.structs, end = ["Z"], "    Z->z[1] = r * 0.5;\n" + end
             case _:
-                head = f"{how}struct S {name}(double u, double v, int j) {{\n    {start}\n    struct S Z[3] = {{{{j, u, 2, {{v, 0.5}}}}}};\n    Z[1] = Z[2] = Z[0];"
-                scope.structs, end, scope.leave = ["Z"], "    Z->v = WRAP(r + v);\n    return *Z;\n}", "return Z[1];"
+                head = f"{how}struct S {name}(double u, double v, int j) {{\n    {start}"
+                head += "\n    struct S Z[3] = {{j, u, 2, {v, 0.5}}};\n    Z[1] = Z[2] = Z[0];"
+                scope.structs, scope.leave = ["Z"], "return Z[1];"
+                end = "    Z->v = WRAP(r + v);\n    return *Z;\n}"
         self.functions.append(Node([(head, self._body(scope, self.random.randint(1, 3)))], end))
         self.helpers.append((name, kind))
 
@@ -206,8 +212,10 @@ class Generator:
 
     def _counted(self, scope: Scope) -> Node:
         i, n = self._name("i"), self.random.randint(2, 4)
-        bound = self.random.choice((str(n), str(n), f"1 + {self._at(scope)} % {n}", f"{self.random.choice(scope.ints)} % {n}"))
-        head = self.random.choice((f"for (int {i} = 0; {i} < {bound}; {i}++) {{", f"for (int {i} = {bound}; {i} > 0; {i}--) {{"))
+        some = self.random.choice(scope.ints)
+        bound = self.random.choice((str(n), str(n), f"1 + {self._at(scope)} % {n}", f"{some} % {n}"))
+        up, down = f"for (int {i} = 0; {i} < {bound}; {i}++) {{", f"for (int {i} = {bound}; {i} > 0; {i}--) {{"
+        head = self.random.choice((up, down))
         inner = scope.inside(n, ints=i)
         inner.loops += 1
         return Node([(head, self._body(inner, self.random.randint(1, 3)))], "}")
@@ -259,7 +267,8 @@ class Generator:
         return simple(f"memmove({one}{to}, {one}{from_}, 3 * sizeof(double));")
 
     def _clear(self, scope: Scope) -> Node:
-        return simple(f"memset({self.random.choice(scope.arrays)} + 1, 0, {self.random.randint(1, 3)} * sizeof(double));")
+        array = self.random.choice(scope.arrays)
+        return simple(f"memset({array} + 1, 0, {self.random.randint(1, 3)} * sizeof(double));")
 
     def _scoped(self, scope: Scope) -> Node:
         """An array that lives here only: on the stack, of variable length, or on the heap."""
@@ -267,7 +276,8 @@ class Generator:
         fill = f"for (int i = 0; i < 5; i++) {t}[i] = {self._leaf(scope)} * (0.2 + 0.1 * i);"
         inner = scope.inside(arrays=t)
         inner.loops, inner.leave = 0, ""  # free must be reached
-        body = self._body(inner, self.random.randint(1, 3)) + [simple(f"{self._target(scope)} = WRAP({t}[AT({self._at(scope)})]);")]
+        body = self._body(inner, self.random.randint(1, 3))
+        body.append(simple(f"{self._target(scope)} = WRAP({t}[{self._at(scope)}]);"))
         match self.random.randint(0, 3):
             case 0:
                 return Node([(f"{{ double {t}[5]; {fill}", body)], "}")
@@ -281,7 +291,8 @@ class Generator:
     def _list(self, scope: Scope) -> Node:
         """A linked list, built, walked, and freed."""
         h = self._name("h")
-        build = f"struct N *{h} = 0; for (int i = 0; i < {self.random.randint(1, 4)}; i++) {{ struct N *o = malloc(sizeof *o);"
+        build = f"struct N *{h} = 0; for (int i = 0; i < {self.random.randint(1, 4)}; i++) {{"
+        build += " struct N *o = malloc(sizeof *o);"
         build += f" o->v = {self._bounded(scope.inside(ints='i'))}; o->next = {h}; {h} = o; }}"
         walk = f"for (struct N *o = {h}; o; o = o->next) {self._target(scope)} += 0.2 * o->v * {self._leaf(scope)};"
         drop = f"while ({h}) {{ struct N *o = {h}->next; free({h}); {h} = o; }}"
@@ -302,7 +313,7 @@ class Generator:
     def _leave(self, scope: Scope) -> Node:
         if not scope.leave:
             return self._assign(scope)
-        return Node([(f"if ({self._condition(scope)}) {{", [simple(f"{self._target(scope)} = {self._bounded(scope)};"), simple(scope.leave)])], "}")
+        return Node([(f"if ({self._condition(scope)}) {{", [self._assign(scope), simple(scope.leave)])], "}")
 
     def _jump(self, scope: Scope) -> Node:
         return simple(f"if ({self._condition(scope)}) {self.random.choice(('break', 'continue'))};")
@@ -321,7 +332,8 @@ class Generator:
             case "struct":
                 call = f"{name}({self.random.choice(scope.structs)}, {self._leaf(scope)}, {index})"
             case _:
-                return simple(f"{self.random.choice(scope.structs)}[{index} % 3] = {name}({self._leaf(scope)}, {self._leaf(scope)}, {index});")
+                target = f"{self.random.choice(scope.structs)}[{index} % 3]"
+                return simple(f"{target} = {name}({self._leaf(scope)}, {self._leaf(scope)}, {index});")
         return simple(f"{self._target(scope)} = {call};")
 
     # --- expressions
@@ -338,7 +350,8 @@ class Generator:
         options += [lambda: self._element(scope)] * 4 if scope.arrays else []
         options += [lambda: f"{self.random.choice(scope.pointers)}[{self._at(scope)}]"] * 2 if scope.pointers else []
         options += [lambda: self._member(scope)] * 2 if scope.structs else []
-        options += [lambda: self.random.choice(scope.floats), lambda: self._float_place(scope)] * 2 if scope.floats else []
+        if scope.floats:
+            options += [lambda: self.random.choice(scope.floats), lambda: self._float_place(scope)] * 2
         options += [lambda: self.random.choice(scope.longs)] if scope.longs else []
         return self.random.choice(options)()
 
@@ -366,9 +379,9 @@ class Generator:
             return self._leaf(scope)
         left, right = self._expression(scope, depth - 1), self._expression(scope, self.random.randint(0, depth - 1))
         forms = (
-            *(["({0} {2} {1})"] * 6), "({0} / (1.7 + {1} * {1}))", "sin({0})", "cos({0})", "exp(-{0} * {0})", "tanh({0})",
-            "sqrt(1.0 + {0} * {0})", "log(2.0 + {0} * {0})", "({3} ? {0} : {1})", "fmax({0}, {1})", "fmin({0}, {1})", "fabs({0})",
-            "pow(1.5 + {0} * {0}, {1})", "atan2({0}, 2.0 + {1} * {1})", "hypot({0}, 1.0 + {1})",
+            *(["({0} {2} {1})"] * 6), "({0} / (1.7 + {1} * {1}))", "sin({0})", "cos({0})", "exp(-{0} * {0})",
+            "sqrt(1.0 + {0} * {0})", "log(2.0 + {0} * {0})", "({3} ? {0} : {1})", "fmax({0}, {1})", "fmin({0}, {1})",
+            "fabs({0})", "tanh({0})", "pow(1.5 + {0} * {0}, {1})", "atan2({0}, 2.0 + {1} * {1})", "hypot({0}, 1.0 + {1})",
         )  # fmt: skip
         return self.random.choice(forms).format(left, right, self.random.choice("+-**"), self._condition(scope))
 
@@ -378,7 +391,8 @@ class Generator:
 
     def _condition(self, scope: Scope) -> str:
         if self.random.random() < 0.6:
-            return f"({self._index(scope, 1)}) % {self.random.randint(2, 4)} {self.random.choice(('==', '!=', '>'))} {self.random.randint(0, 1)}"
+            test = f"{self.random.choice(('==', '!=', '>'))} {self.random.randint(0, 1)}"
+            return f"({self._index(scope, 1)}) % {self.random.randint(2, 4)} {test}"
         return f"{self._leaf(scope)} {self.random.choice('<>')} {self.random.uniform(-1, 1):.3f}"
 
     def _index(self, scope: Scope, depth: int) -> str:
@@ -402,7 +416,7 @@ def generate(seed: int, name: str = "") -> Source:
     return Generator(name or f"random_{seed}", seed).make()
 
 
-# --- reducing ------------------------------------------------------------------------------------------------------------
+# --- reducing ----------------------------------------------------------------------------------------------------
 
 
 def reduced(source: Source, fails: Callable[[Source], bool], tries: int = 400) -> Source:

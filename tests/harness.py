@@ -1,11 +1,11 @@
-"""From sources to Jacobians: by forward mode, by reverse mode, by the interpreter, and by the program that clang alone built.
+"""From sources to Jacobians: by forward mode, reverse mode, the interpreter, and the program that clang alone built.
 
-The way of a program: clang's raw bitcode, `pipeline.prepare` at a level (0: unoptimised, in normal form), both derivatives written
-into one module, `pipeline.finish`, machine code. All floats are packed into one vector of inputs and one of outputs (see
-`cases`), so that a Jacobian is a matrix.
+The way of a program: clang's raw bitcode, `pipeline.prepare` at a level (0: unoptimised, in normal form), both
+derivatives written into one module, `pipeline.finish`, machine code. All floats are packed into one vector of inputs and
+one of outputs (see `cases`), so that a Jacobian is a matrix.
 
-Derivatives are called through entries `void (ptr results, ptr arguments)` with 16 bytes for each value: no calling convention is
-guessed.
+Derivatives are called through entries `void (ptr results, ptr arguments)` with 16 bytes for each value: no calling
+convention is guessed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse.csgraph  # noqa: F401  (synthesis imports it late: here it is once for all children)
 from cases import CTYPES, Memory, Program
 from oracle import Matrix, Vector
 from sandbox import FAILED
@@ -33,6 +34,7 @@ from llgrad.interpret import Machine, tangent
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.synthesis import tape
+from llgrad.synthesis.derive import derive
 from llgrad.synthesis.request import Act, Mode, Request
 
 LEVELS = (0, 1, 2, 3)
@@ -50,7 +52,7 @@ class Built:
     errors: dict[tuple[str, Mode], Exception] = field(default_factory=dict)
 
 
-# --- the program as clang builds it ------------------------------------------------------------------------------------
+# --- the program as clang builds it ------------------------------------------------------------------------------
 
 
 class Reference:
@@ -91,7 +93,7 @@ def _c_arguments(program: Program, memory: Memory, point: Vector) -> list[Any]:
     return [make[p.kind](p) for p in program.parameters]
 
 
-# --- building derivatives ------------------------------------------------------------------------------------------------
+# --- building derivatives ----------------------------------------------------------------------------------------
 
 
 def request(program: Program, mode: Mode) -> Request:
@@ -99,7 +101,8 @@ def request(program: Program, mode: Mode) -> Request:
     scalar = Act.DUP if mode is Mode.FORWARD else Act.OUT
     acts = {"buffer": Act.DUP, "float": scalar, "integer": Act.CONST}
     arguments = tuple(acts[p.kind] if p.active else Act.CONST for p in program.parameters)
-    return Request(program.name, mode, arguments, scalar if program.result != "void" else Act.CONST, primal_result=False)
+    result = scalar if program.result != "void" else Act.CONST
+    return Request(program.name, mode, arguments, result, primal_result=False)
 
 
 def compiled(paths: Sequence[Path]) -> Any:
@@ -141,8 +144,6 @@ def prepared(whole: Any, programs: Sequence[Program], level: int, built: Built |
 
 def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> str | None:
     """The module with all derivatives; None if one could not be written (then it is in the errors)."""
-    from llgrad.synthesis.derive import derive
-
     module = parse(text)
     entries = []
     for program, mode in wanted:
@@ -177,7 +178,8 @@ def _entry(program: Program, mode: Mode, f: Any) -> str:
     result = str(f.function_type.result)
     lines = [f"define void @{entry_name(program, mode)}(ptr %results, ptr %arguments) {{"]
     for i, t in enumerate(types):
-        lines += [f"  %p{i} = getelementptr i8, ptr %arguments, i64 {SLOT * i}", f"  %a{i} = load {t}, ptr %p{i}, align 16"]
+        lines.append(f"  %p{i} = getelementptr i8, ptr %arguments, i64 {SLOT * i}")
+        lines.append(f"  %a{i} = load {t}, ptr %p{i}, align 16")
     call = f"call {result} @{_quoted(f.name)}({', '.join(f'{t} %a{i}' for i, t in enumerate(types))})"
     if result == "void":
         lines.append(f"  {call}")
@@ -187,7 +189,8 @@ def _entry(program: Program, mode: Mode, f: Any) -> str:
         for i, t in enumerate(parts if parts is not None else [result]):
             value = "%r" if parts is None else f"%e{i}"
             lines += [] if parts is None else [f"  %e{i} = extractvalue {result} %r, {i}"]
-            lines += [f"  %q{i} = getelementptr i8, ptr %results, i64 {SLOT * i}", f"  store {t} {value}, ptr %q{i}, align 16"]
+            lines.append(f"  %q{i} = getelementptr i8, ptr %results, i64 {SLOT * i}")
+            lines.append(f"  store {t} {value}, ptr %q{i}, align 16")
     return "\n".join([*lines, "  ret void", "}", ""])
 
 
@@ -205,14 +208,16 @@ def _engine(text: str, wanted: Sequence[tuple[Program, Mode]], level: int) -> En
     return Engine([module], opt_level=min(level, 2))
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)
 def _fail(code: int, detail: int) -> None:
     os.write(2, f"llgrad_fail({code}, {detail})\n".encode())
     os._exit(FAILED)
 
 
+_HOOK = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)(_fail)
+
+
 def _failure_hook() -> str:
-    address = ctypes.cast(_fail, ctypes.c_void_p).value
+    address = ctypes.cast(_HOOK, ctypes.c_void_p).value
     return f"""
 define void @llgrad_fail(i32 %code, ptr %detail) cold noreturn {{
   %hook = inttoptr i64 {address} to ptr
@@ -222,7 +227,7 @@ define void @llgrad_fail(i32 %code, ptr %detail) cold noreturn {{
 """
 
 
-# --- calling them --------------------------------------------------------------------------------------------------------
+# --- calling them ------------------------------------------------------------------------------------------------
 
 
 class Call:
@@ -236,7 +241,7 @@ class Call:
         self.arena = np.zeros(tape.ARENA_BYTES, np.uint8)
 
     def __call__(self, point: Vector, seed: Vector) -> tuple[Vector, Vector]:
-        """Forward: a tangent of the inputs to the tangent of the outputs. Reverse: the transpose. Also the primal outputs in memory."""
+        """Forward: tangent of the inputs to tangent of the outputs; reverse: the transpose. And the primal outputs in memory."""
         program, floats = self.program, len(self.program.leaves)
         memory, shadow = Memory(program), Memory(program, shadow=True)
         memory.set_floats(point[:floats])
@@ -278,7 +283,8 @@ class Call:
         kinds = [p.type for p in self.program.scalars]
         if self.mode is Mode.FORWARD:
             kinds = [self.program.result] if self.program.result != "void" else []
-        return [float(results[SLOT * i :][: np.dtype(_NUMPY[t]).itemsize].view(_NUMPY[t])[0]) for i, t in enumerate(kinds)]
+        types = [np.dtype(_NUMPY[t]) for t in kinds]
+        return [float(results[SLOT * i :][: t.itemsize].view(t)[0]) for i, t in enumerate(types)]
 
 
 def jacobian(built: Built, program: Program, mode: Mode, point: Vector) -> tuple[Matrix, Vector]:
@@ -294,7 +300,7 @@ def jacobian(built: Built, program: Program, mode: Mode, point: Vector) -> tuple
     return (matrix.T if forward else matrix), primal
 
 
-# --- the interpreter -------------------------------------------------------------------------------------------------------
+# --- the interpreter -----------------------------------------------------------------------------------------------
 
 
 def interpreted(text: str, program: Program, point: Vector, direction: Vector) -> tuple[Vector, Vector]:

@@ -1,7 +1,7 @@
 """What derivatives are measured against: finite differences of the program itself, and how two Jacobians are compared.
 
 A Jacobian has a row for each output and a column for each input. Differences are judged row by row, against the largest
-entry of the row (and a thousandth of the largest entry of all): rounding in one output is as large as its intermediate values.
+entry of the row (and a thousandth of the largest of all): rounding in one output is as large as intermediate values.
 """
 
 from __future__ import annotations
@@ -60,4 +60,5 @@ def disagreement(what: str, got: Matrix, reference: Matrix, tolerance: float) ->
         return ""
     place = ", ".join(str(int(k)) for k in worst)
     bad = int(np.sum(excess > 1.0))
-    return f"{what}: [{place}] is {got[worst]:.12g} instead of {reference[worst]:.12g} ({bad} of {got.size} entries are off)"
+    values = f"{got[worst]:.12g} instead of {reference[worst]:.12g}"
+    return f"{what}: [{place}] is {values} ({bad} of {got.size} entries are off)"

@@ -1,6 +1,6 @@
 """Checks random programs in batches: one compilation and one module for many of them.
 
-    python tests/random_check.py --seed 1000 --count 200 [--level 0 --level 2]     a program that fails is reduced and printed
+    python tests/random_check.py --seed 1000 --count 200 [--level 0 --level 2]     what fails is reduced and printed
     python tests/random_check.py --seed 7 --print
 """
 
@@ -24,7 +24,7 @@ from sandbox import Crash, isolated
 
 from llgrad.synthesis.request import Mode
 
-BATCH = 20
+BATCH = 10
 KINK, SINGLE_KINK = 1e-7, 1e-3  # finite differences that change this much with the step lie near a kink
 DUALS, SINGLE_DUALS = 1e-9, 5e-4
 
@@ -72,7 +72,8 @@ def _compare_with_duals(program: Program, built: Sequence[Built], text: str, fou
     u = np.random.default_rng(3).uniform(-1, 1, program.inputs)
     _, tangents = interpreted(text, program, program.point, u)
     tolerance = DUALS if program.precise else SINGLE_DUALS
-    sentence = disagreement(f"{program.name} forward against dual numbers", (matrix @ u)[:, None], tangents[:, None], tolerance)
+    what = f"{program.name} forward against dual numbers"
+    sentence = disagreement(what, (matrix @ u)[:, None], tangents[:, None], tolerance)
     found.wrong += [sentence] if sentence else []
 
 

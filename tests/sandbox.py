@@ -32,8 +32,8 @@ def isolated(function: Callable[..., Any], *arguments: Any, seconds: int = 120, 
         data = pipe.read()
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        raise Crash(f"did not end in {seconds} s" if number == signal.SIGALRM else f"died of {signal.Signals(number).name}")
+        cause = signal.Signals(os.WTERMSIG(status))
+        raise Crash(f"did not end in {seconds} s" if cause is signal.SIGALRM else f"died of {cause.name}")
     if os.WEXITSTATUS(status) == FAILED:
         raise Crash("generated code called llgrad_fail")
     if not data:

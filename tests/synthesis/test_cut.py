@@ -28,7 +28,7 @@ def is_enough(nodes: Nodes, wanted: list[str], kept: set[str], recomputed: set[s
     """Can everything wanted be had?"""
     had = kept | recomputed
     return set(wanted) <= had and all(
-        nodes[k].recompute is not None and had.issuperset(nodes[k].depends) for k in recomputed - kept  # type: ignore[arg-type]
+        nodes[k].recompute is not None and had.issuperset(nodes[k].depends) for k in recomputed - kept
     )
 
 

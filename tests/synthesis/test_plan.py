@@ -1,7 +1,7 @@
 """Plans of small functions, pinned: `plans/NAME.c` has the function `f`, `plans/NAME.txt` its plan.
 
-The first line of a source says how: `// LETTERS LEVEL [split] [function]`, the letters as in `deriving.request`. A changed plan that is right
-is blessed by LLGRAD_BLESS=1.
+The first line of a source says how: `// LETTERS LEVEL [split] [function]`, the letters as in `deriving.request`.
+A changed plan that is right is blessed by LLGRAD_BLESS=1.
 """
 
 from __future__ import annotations
@@ -83,8 +83,15 @@ def test_meaning(name: str) -> None:
 
 def test_split_keeps_what_combined_has_at_hand() -> None:
     """Stack memory of a callee whose sweeps are apart lives on the tape."""
-    source = "__attribute__((noinline)) static double g(const double *x) { double t[4]; for (int i = 0; i < 4; i++) t[i] = x[i] * x[i];" \
-        " double s = 1; for (int i = 0; i < 4; i++) s *= t[i]; return s; }\ndouble f(const double *x) { return g(x) * g(x + 1); }"
+    source = """
+__attribute__((noinline)) static double g(const double *x) {
+    double t[4], s = 1;
+    for (int i = 0; i < 4; i++) t[i] = x[i] * x[i];
+    for (int i = 0; i < 4; i++) s *= t[i];
+    return s;
+}
+double f(const double *x) { return g(x) * g(x + 1); }
+"""
     made = derivation(prepared(source, level=0), Mode.COMBINED, "do")
     combined, split = str(made.plan("g", False)), str(made.plan("g", True))
     assert "(combined)" in combined and "(split)" in split

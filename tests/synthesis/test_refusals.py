@@ -44,7 +44,9 @@ double f(Shared *s) { __atomic_fetch_add(&s->count, 1, __ATOMIC_SEQ_CST); return
 typedef int (*choose)(int);
 double f(choose g, double x, int n) { return g(n) > 2 ? x * x : x; }
 """),
-    "output that is never read": ("dco", "double f(const double *x, double *seen) { seen[0] = x[0]; return x[0] * x[1]; }"),
+    "output that is never read": ("dco", """
+double f(const double *x, double *seen) { seen[0] = x[0]; return x[0] * x[1]; }
+"""),
     "rounded": ("oo", "double f(double x) { int n = (int)x; return n * x; }"),
     "moved as bits": ("oo", """
 #include <string.h>

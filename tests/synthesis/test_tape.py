@@ -49,6 +49,13 @@ define void @test.end(ptr %arena) {
   ret void
 }
 """
+_HOOKED = {
+    "malloc": ("ptr", "i64 %a"),
+    "aligned_alloc": ("ptr", "i64 %a, i64 %b"),
+    "free": ("void", "ptr %a"),
+    "llgrad_fail": ("void", "i32 %a, ptr %b"),
+}
+_DECLARED = re.compile(rf"^declare [^\n]*@({'|'.join(_HOOKED)})\(.*$", re.MULTILINE)
 _EXPORTS = ("reserve", "release", "defer", "finish", "end")
 
 
@@ -73,9 +80,11 @@ class Heap:
         _libc.free(address)
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)
 def _fail(code: int, detail: int) -> None:
     os._exit(FAILURE + code)
+
+
+FAIL = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)(_fail)
 
 
 class Arena:
@@ -89,7 +98,7 @@ class Arena:
             ctypes.CFUNCTYPE(pointer, size, size)(self.heap.allocate),
             ctypes.CFUNCTYPE(None, pointer)(self.heap.free),
         )
-        text = re.sub(r"^declare [^\n]*@(malloc|free|aligned_alloc|llgrad_fail)\(.*$", "", tape.runtime(variant), flags=re.M)
+        text = _DECLARED.sub("", tape.runtime(variant))
         module = LLVMModule.from_text(text + _EXPORTED + self._hook_text())
         module.internalize([f"test.{name}" for name in _EXPORTS])
         module.optimise(level, vectorize=False, unroll=False)
@@ -103,19 +112,15 @@ class Arena:
         }
 
     def _hook_text(self) -> str:
-        names = ("malloc", "aligned_alloc", "free", "llgrad_fail")
-        heads = ("ptr @malloc(i64 %a)", "ptr @aligned_alloc(i64 %a, i64 %b)", "void @free(ptr %a)", "void @llgrad_fail(i32 %a, ptr %b)")
+        """Definitions of what the runtime calls, which call Python."""
         out = []
-        for name, head, hook in zip(names, heads, (*self._hooks, _fail), strict=True):
-            address, result = ctypes.cast(hook, ctypes.c_void_p).value, head.split()[0]
-            passed = head[head.index("(") :]
-            keep, end = ("", "ret void") if result == "void" else ("%r = ", f"ret {result} %r")
-            out.append(f"define {head} noinline {{\n  {keep}call {result} @hook.{name}{passed}\n  {end}\n}}")
-            kinds = re.sub(r" %\w", "", passed)
-            out.append(f"@at.{name} = private global ptr inttoptr (i64 {address} to ptr)")
-            out[-2] = out[-2].replace(f"@hook.{name}", "%hook").replace("{\n", f"{{\n  %hook = load ptr, ptr @at.{name}\n", 1)
-            assert kinds
-        return "\n".join(out)
+        for (name, (result, parameters)), hook in zip(_HOOKED.items(), (*self._hooks, FAIL), strict=True):
+            call = f"call {result} %hook({parameters})"
+            body = f"{call}\n  ret void" if result == "void" else f"%r = {call}\n  ret {result} %r"
+            address = ctypes.cast(hook, ctypes.c_void_p).value
+            head = f"define {result} @{name}({parameters}) noinline"
+            out.append(f"{head} {{\n  %hook = inttoptr i64 {address} to ptr\n  {body}\n}}\n")
+        return "".join(out)
 
     def _run(self, name: str, value: int = 0) -> int:
         return self._call[name](self.memory.ctypes.data, value) or 0
@@ -179,7 +184,7 @@ class Model:
 
 
 def sizes(r: random.Random) -> int:
-    return r.choice([r.randint(1, 64), r.randint(1, 5000), 64 * r.randint(1, 40), r.randint(1, 1 << 17), r.randint(1, 3 << 20)])
+    return r.choice([64 * r.randint(1, 40), *(r.randint(1, most) for most in (64, 5000, 1 << 17, 3 << 20))])
 
 
 def play(variant: bool, seed: int, steps: int = 300) -> None:

@@ -8,8 +8,6 @@ case.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from llgrad.ir.build import FALSE, Builder, const_int, declare, zero
 from llgrad.ir.types import (
     I1,
@@ -47,7 +45,7 @@ from llgrad.synthesis.emit import EmitAlgebra
 from llgrad.synthesis.forward import _Lazy
 from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts
-from llgrad.synthesis.request import Act, Request
+from llgrad.synthesis.request import Act, Callee
 from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import DEALLOCATOR_OF
 
@@ -60,7 +58,7 @@ class Adjoints(ForwardValues):
 
     adjoints: dict[AnyValue, AnyValue]
     cells: Builder  # the target's entry block, still open, for stack cells
-    callee: Callable[[Function], tuple[Request, Function]]
+    callee: Callee
 
     # --- adjoint cells
 
@@ -146,7 +144,7 @@ class Adjoints(ForwardValues):
                 self.memory(i, name)
             case CallBody(callees):
                 assert isinstance(i, Call)
-                self.call_body(i, callees[0])
+                self.call_body(i, callees)
             case Allocate():
                 self.unallocate(i)
 
@@ -346,9 +344,10 @@ class Adjoints(ForwardValues):
 
     # --- calls
 
-    def call_body(self, i: Call, function: Function) -> None:
-        request, derivative = self.callee(function)
-        arguments: list[AnyValue] = [self.arena]
+    def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
+        indirect = not isinstance(i.callee, Function)
+        request, derivative = self.callee(functions, indirect)
+        arguments: list[AnyValue] = [self.get(i.callee), self.arena] if indirect else [self.arena]
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.get(v))
             if act in (Act.DUP, Act.DUPNONEED):

@@ -7,10 +7,10 @@ from the program-wide analysis; recursion finds the function that is already dec
 from __future__ import annotations
 
 from llgrad.errors import UnknownNameError
-from llgrad.ir.build import Builder
+from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import PTR, VOID, FunctionType, PointerType, StructType, Type
-from llgrad.ir.values import Argument, Attribute, Function, Undef
+from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
+from llgrad.ir.values import Argument, Attribute, Block, Function, Undef
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.forward import ForwardSweep
@@ -20,6 +20,7 @@ from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
 from llgrad.synthesis.sweep import takes_shadow
 
+_RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
 
 
@@ -127,16 +128,55 @@ class Derivation:
         result = _ACTS[str(self.facts.activity.result_activity(f))]
         return arguments, fold(result, isinstance(f.function_type.result, PointerType))
 
-    def _forward_callee(self, f: Function, wanted: bool) -> tuple[Request, Function]:
-        arguments, result = self._acts(f, True)
-        result = Act.DUP if wanted else result
-        request = Request(f.name, Mode.FORWARD, arguments, result, f.function_type.result != VOID)
-        return request, self.function(request)
+    def _joined(self, fs: tuple[Function, ...], forward: bool) -> tuple[tuple[Act, ...], Act]:
+        """Activities that serve each of the functions that one call may reach."""
+        acts = [self._acts(f, forward) for f in fs]
+        arguments = tuple(max(column, key=_RANK.__getitem__) for column in zip(*(a for a, _ in acts), strict=True))
+        return arguments, max((r for _, r in acts), key=_RANK.__getitem__)
 
-    def _split_callee(self, mode: Mode, f: Function) -> tuple[Request, Function]:
-        arguments, result = self._acts(f, False)
-        request = Request(f.name, mode, arguments, result)
-        return request, self.function(request)
+    def _forward_callee(self, fs: tuple[Function, ...], indirect: bool, wanted: bool) -> tuple[Request, Function]:
+        arguments, result = self._joined(fs, True)
+        result = Act.DUP if wanted else result
+        returns = fs[0].function_type.result != VOID
+        requests = [Request(f.name, Mode.FORWARD, arguments, result, returns) for f in fs]
+        return requests[0], self._one_of(requests, indirect)
+
+    def _split_callee(self, mode: Mode, fs: tuple[Function, ...], indirect: bool) -> tuple[Request, Function]:
+        arguments, result = self._joined(fs, False)
+        requests = [Request(f.name, mode, arguments, result) for f in fs]
+        return requests[0], self._one_of(requests, indirect)
+
+    def _one_of(self, requests: list[Request], indirect: bool) -> Function:
+        """The derivative; or for a call through a pointer, a function that chooses it by the primal's address."""
+        derivatives = [self.function(r) for r in requests]
+        if not indirect:
+            return derivatives[0]
+        name = ".".join(["llgrad.dispatch", *(f.name for f in derivatives)])
+        if name not in self.module.globals:
+            self._dispatcher(name, requests, derivatives)
+        found = self.module.globals[name]
+        assert isinstance(found, Function)
+        return found
+
+    def _dispatcher(self, name: str, requests: list[Request], derivatives: list[Function]) -> None:
+        given = derivatives[0].function_type
+        made = Function(name, FunctionType(given.result, (PTR, *given.params)), ["target", *_names(derivatives[0])])
+        made.linkage = "internal"
+        self.module.add(made)
+        names = Names(a.name for a in made.arguments)
+        b = Builder(Block(names.fresh("entry"), made), names)
+        made._blocks.append(b.block)
+        for request, derivative in zip(requests, derivatives, strict=True):
+            call, other = (Block(names.fresh(n), made) for n in ("call", "other"))
+            made._blocks += [call, other]
+            b.branch_if(b.icmp("eq", made.arguments[0], self.module.function(request.function)), call, other)
+            b.at_end(call)
+            result = b.call(derivative, made.arguments[1:])
+            b.ret(None if given.result == VOID else result)
+            b.at_end(other)
+        fail = declare(self.module, tape.FAIL, VOID, [I32, PTR])
+        b.call(fail, [const_int(I32, tape.FAIL_TARGET), made.arguments[0]])
+        b.unreachable()
 
     # --- reverse mode
 
@@ -148,7 +188,7 @@ class Derivation:
         plan = sweep.plan
         start = sweep.new_block("reverse") if plan.last is not None else None
         sweep.after = start
-        sweep.write(request, lambda f: self._split_callee(Mode.AUGMENTED, f))
+        sweep.write(request, lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
         if start is not None:
             back = ReverseSweep(self.facts, self.module, source, target, plan, sweep.names)
             back.recording, back.slots = sweep, sweep.slots
@@ -156,7 +196,7 @@ class Derivation:
             back.argument_shadows = {a: sweep.shadows[a] for a in source.arguments if a in sweep.shadows}
             seed = target.arguments[-1] if request.result is Act.OUT else None
             back.write(
-                request, lambda f: self._split_callee(Mode.REVERSE, f), sweep.stack.block, start, seed,
+                request, lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect), sweep.stack.block, start, seed,
                 lambda b, r: self._finish(b, r, request, sweep),
             )  # fmt: skip
         sweep.close()
@@ -188,14 +228,11 @@ class Derivation:
 
     def _augmented(self, request: Request, source: Function, target: Function) -> None:
         sweep = self._record(request, source, target, True)
-        sweep.write(request, lambda f: self._split_callee(Mode.AUGMENTED, f))
+        sweep.write(request, lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
         sweep.close()
 
     def _reverse(self, request: Request, source: Function, target: Function) -> None:
         plan = self.plan(source.name, True)
-        from llgrad.ir.build import Names
-        from llgrad.ir.values import Block
-
         names = Names(a.name for a in target.arguments)
         cells, start = Block(names.fresh("stack"), target), Block(names.fresh("reverse"), target)
         target._blocks += [cells, start]
@@ -215,10 +252,14 @@ class Derivation:
             Builder(start, names).unreachable()
         else:
             back.write(
-                request, lambda f: self._split_callee(Mode.REVERSE, f), cells, start, seed,
+                request, lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect), cells, start, seed,
                 lambda b, r: self._finish(b, r, request, None),
             )  # fmt: skip
         Builder(cells, names).branch(start)
+
+
+def _names(f: Function) -> list[str]:
+    return [a.name for a in f.arguments]
 
 
 def derive(module: Module, request: Request) -> Function:

@@ -47,6 +47,7 @@ class Facts:
         self.activity = activity_analysis.analyse(
             self.memory, acts, activity_analysis.Act(result.value), way, self.kinds
         )
+        self.reverse = mode is not Mode.FORWARD
         self._refuse_undecidable()
         self._flows: dict[Function, Flow] = {}
         self._loops: dict[Loop, LoopFacts] = {}
@@ -76,13 +77,14 @@ class Facts:
         for i in everything:
             if isinstance(i, Call) and self._leads_outside(i):
                 raise self.no_rule(i)
-        o = min(self.activity.shadowless, key=str)
-        touching = [i for i in everything if self._touches_floats(i, o)] or [
-            i for i in everything if o in self.memory.points_to(i)
-        ]
+        touched = [(i, o) for o in self.activity.shadowless for i in everything if self._touches_floats(i, o)]
+        if not touched:
+            return
+        touched.sort(key=lambda found: str(self.span(found[0]) or ""))
+        i, o = touched[0]
         raise ActivityError(
             f"{o} needs a shadow and cannot have one",
-            span=next(filter(None, map(self.span, touching)), None),
+            span=self.span(i),
             cause="active data reaches memory that llgrad did not see being made",
             fix="pass the memory as an active argument, or allocate it with a known allocator",
         )
@@ -138,13 +140,15 @@ class Facts:
     def refuse_conflict(self, i: Instruction) -> None:
         """Raise KindError where an integer access of active memory touches bytes that are floats elsewhere."""
         accessed = i.operands[0] if isinstance(i, Store) else i
-        if isinstance(accessed.type, IntType) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+        if not isinstance(accessed.type, IntType) or (accessed is i and accessed.type.bits < 32):
+            return  # a float's sign or exponent, read as an integer, is piecewise constant
+        if kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
             self.kinds.require(i)
 
     def flow(self, function: Function) -> Flow:
         if function not in self._flows:
             found = flow(function)
-            if found.irreducible:
+            if found.irreducible and self.reverse:
                 block = found.irreducible[0]
                 raise UnsupportedError(
                     f"irreducible control flow in {function.name}",

@@ -38,10 +38,13 @@ from llgrad.synthesis.sweep import Sweep
 _MOVES_BITS = {"trunc", "zext", "bitcast", "ptrtoint", "inttoptr", "fpext", "fptrunc", "addrspacecast"}
 
 
+ForwardCallee = Callable[[tuple[Function, ...], bool, bool], tuple[Request, Function]]
+
+
 class ForwardSweep(Sweep):
     """Writes one forward-mode derivative; `callee(request)` gives those of the functions it calls."""
 
-    def write(self, request: Request, callee: Callable[[Function, bool], tuple[Request, Function]]) -> None:
+    def write(self, request: Request, callee: ForwardCallee) -> None:
         self.request, self.callee = request, callee
         self.bind_arguments(request.arguments, 0)
         self.copy_blocks()
@@ -70,7 +73,7 @@ class ForwardSweep(Sweep):
         match shape:
             case CallBody(callees):
                 assert isinstance(i, Call)
-                self.call_body(i, callees[0])
+                self.call_body(i, callees)
                 return
             case Free():
                 self.free(i)
@@ -209,10 +212,11 @@ class ForwardSweep(Sweep):
 
     # calls and return
 
-    def call_body(self, i: Call, function: Function) -> None:
+    def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
         wanted = self.facts.active(i) or self.facts.shadowed(i)
-        request, derivative = self.callee(function, wanted)
-        arguments: list[AnyValue] = []
+        indirect = not isinstance(i.callee, Function)
+        request, derivative = self.callee(functions, indirect, wanted)
+        arguments: list[AnyValue] = [self.value(i.callee)] if indirect else []
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.value(v))
             if act is not Act.CONST:

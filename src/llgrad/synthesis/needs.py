@@ -197,8 +197,8 @@ def _call(facts: Facts, i: Call) -> Effect:
         raise facts.no_rule(i)
     if any(a.attribute("byval") and not a.attribute("readonly") for f in callees for a in f.arguments):
         raise _refuse(facts, i, "an active call that passes a struct by value in memory")
-    if len(callees) > 1 or not isinstance(i.callee, Function):
-        raise _refuse(facts, i, "an active call through a function pointer")
+    if any(f.function_type != i.function_type for f in callees):
+        raise _refuse(facts, i, "an active call through a pointer to functions of another type")
     return CallBody(callees)
 
 
@@ -257,7 +257,7 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
                 found.append(key_of(i.operands[1], "shadow"))
         case CallBody():
             assert isinstance(i, Call)
-            found = [key_of(a) for a in i.arguments]
+            found = [key_of(a) for a in (*i.arguments, i.callee)]
             found += [key_of(a, "shadow") for a in i.arguments if facts.shadowed(a)]
             found.append(("frame", i))
         case Allocate():

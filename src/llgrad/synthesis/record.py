@@ -25,7 +25,7 @@ from llgrad.synthesis import support, tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
 from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
-from llgrad.synthesis.request import Act, Request
+from llgrad.synthesis.request import Act, Callee, Request
 from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import Sweep
 
@@ -124,7 +124,7 @@ class RecordingSweep(Sweep):
         self.after: Block | None = None  # combined: where control goes instead of returning
         self.returned: AnyValue | None = None
 
-    def write(self, request: Request, callee: Callable[[Function], tuple[Request, Function]]) -> None:
+    def write(self, request: Request, callee: Callee) -> None:
         self.request, self.callee = request, callee
         self.bind_arguments(request.arguments, 1)
         self.b.at_end(self.stack.block)
@@ -215,7 +215,9 @@ class RecordingSweep(Sweep):
             taken = count.emit(self.b, [self.value(v) for v in count.operands])
             trips = self.b.binary("add", taken, i64(1), f"{loop.header.name}.trips")
             guard = self.plan.guards.get(loop) if loop is not root else None
-            self.trip[root, loop] = trips if guard is None else guarded(self.b, guard, self.value(guard.condition), trips)
+            if guard is not None:
+                trips = guarded(self.b, guard, self.value(guard.condition), trips)
+            self.trip[root, loop] = trips
         return self.trip[root, loop]
 
     def trips(self, loop: Loop) -> AnyValue:
@@ -260,7 +262,7 @@ class RecordingSweep(Sweep):
         match self.plan.effects.get(i):
             case CallBody(callees):
                 assert isinstance(i, Call)
-                self.call_body(i, callees[0])
+                self.call_body(i, callees)
             case Free():
                 self.free(i)
             case Allocate() if isinstance(i, Alloca):
@@ -293,9 +295,10 @@ class RecordingSweep(Sweep):
         if isinstance(i.type, PointerType) or self.facts.carries_pointer(i):
             super().make_shadow(i)
 
-    def call_body(self, i: Call, function: Function) -> None:
-        request, derivative = self.callee(function)
-        arguments: list[AnyValue] = [self.arena]
+    def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
+        indirect = not isinstance(i.callee, Function)
+        request, derivative = self.callee(functions, indirect)
+        arguments: list[AnyValue] = [self.value(i.callee), self.arena] if indirect else [self.arena]
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.value(v))
             if act in (Act.DUP, Act.DUPNONEED):

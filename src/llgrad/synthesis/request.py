@@ -4,8 +4,11 @@ functions that were not inlined all make the same requests.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+
+from llgrad.ir.values import Function
 
 
 class Act(StrEnum):
@@ -55,5 +58,8 @@ class Request:
         flags = ("p" if self.primal_result else "") + ("d" if self.disjoint else "")
         return ".".join(x for x in (f"llgrad.{self.mode}.{self.function}", acts, flags) if x)
 
+
+Callee = Callable[[tuple[Function, ...], bool], tuple[Request, Function]]
+"""What a sweep asks for at a call: the derivative of what may be called, through a dispatcher where it is a pointer."""
 
 _LETTER = {Act.CONST: "c", Act.DUP: "d", Act.DUPNONEED: "n", Act.OUT: "o"}

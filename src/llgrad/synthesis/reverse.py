@@ -20,7 +20,6 @@ from llgrad.ir.types import (
 from llgrad.ir.values import (
     AnyValue,
     Block,
-    Function,
     Phi,
     Switch,
 )
@@ -28,7 +27,7 @@ from llgrad.synthesis import support, tape
 from llgrad.synthesis.adjoints import Adjoints, Leaf
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
-from llgrad.synthesis.request import Request
+from llgrad.synthesis.request import Callee, Request
 
 
 class ReverseSweep(Adjoints):
@@ -37,7 +36,7 @@ class ReverseSweep(Adjoints):
     def write(
         self,
         request: Request,
-        callee: Callable[[Function], tuple[Request, Function]],
+        callee: Callee,
         cells: Block,
         start: Block,
         seed: AnyValue | None,

@@ -24,7 +24,7 @@ FIRST_SEGMENT_BYTES = 1 << 20
 RESERVE, RELEASE, DEFER, FINISH, FAIL = (
     "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.finish", "llgrad_fail",
 )  # fmt: skip
-FAIL_MEMORY = 1  # codes of llgrad_fail
+FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET = 1, 2, 3  # codes of llgrad_fail
 
 
 def reserve(module: Module) -> Function:
