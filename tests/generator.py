@@ -54,7 +54,7 @@ def simple(text: str, fixed: bool = False) -> Node:
 
 @dataclass
 class Source:
-    """A generated program: functions, the last of which is the one to differentiate, and lines that say what to pass."""
+    """A generated program: functions, the last of which is the one to differentiate, and what to pass."""
 
     name: str
     marks: list[str]
@@ -381,7 +381,8 @@ class Generator:
         forms = (
             *(["({0} {2} {1})"] * 6), "({0} / (1.7 + {1} * {1}))", "sin({0})", "cos({0})", "exp(-{0} * {0})",
             "sqrt(1.0 + {0} * {0})", "log(2.0 + {0} * {0})", "({3} ? {0} : {1})", "fmax({0}, {1})", "fmin({0}, {1})",
-            "fabs({0})", "tanh({0})", "pow(1.5 + {0} * {0}, {1})", "atan2({0}, 2.0 + {1} * {1})", "hypot({0}, 1.0 + {1})",
+            "fabs({0})", "tanh({0})", "pow(1.5 + {0} * {0}, {1})", "atan2({0}, 2.0 + {1} * {1})",
+            "hypot({0}, 1.0 + {1})",
         )  # fmt: skip
         return self.random.choice(forms).format(left, right, self.random.choice("+-**"), self._condition(scope))
 

@@ -1,8 +1,8 @@
 """From sources to Jacobians: by forward mode, reverse mode, the interpreter, and the program that clang alone built.
 
 The way of a program: clang's raw bitcode, `pipeline.prepare` at a level (0: unoptimised, in normal form), both
-derivatives written into one module, `pipeline.finish`, machine code. All floats are packed into one vector of inputs and
-one of outputs (see `cases`), so that a Jacobian is a matrix.
+derivatives written into one module, `pipeline.finish`, machine code. All floats are packed into one vector of inputs
+and one of outputs (see `cases`), so that a Jacobian is a matrix.
 
 Derivatives are called through entries `void (ptr results, ptr arguments)` with 16 bytes for each value: no calling
 convention is guessed.
@@ -241,7 +241,7 @@ class Call:
         self.arena = np.zeros(tape.ARENA_BYTES, np.uint8)
 
     def __call__(self, point: Vector, seed: Vector) -> tuple[Vector, Vector]:
-        """Forward: tangent of the inputs to tangent of the outputs; reverse: the transpose. And the primal outputs in memory."""
+        """Forward: tangent of the inputs to that of the outputs; reverse: the transpose. And the primal outputs."""
         program, floats = self.program, len(self.program.leaves)
         memory, shadow = Memory(program), Memory(program, shadow=True)
         memory.set_floats(point[:floats])

@@ -196,8 +196,8 @@ class Derivation:
             back.argument_shadows = {a: sweep.shadows[a] for a in source.arguments if a in sweep.shadows}
             seed = target.arguments[-1] if request.result is Act.OUT else None
             back.write(
-                request, lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect), sweep.stack.block, start, seed,
-                lambda b, r: self._finish(b, r, request, sweep),
+                request, lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect),
+                sweep.stack.block, start, seed, lambda b, r: self._finish(b, r, request, sweep),
             )  # fmt: skip
         sweep.close()
 
