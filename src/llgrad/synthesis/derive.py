@@ -10,14 +10,16 @@ from llgrad.errors import UnknownNameError
 from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
-from llgrad.ir.values import Argument, Attribute, Block, Function, Undef
+from llgrad.ir.values import Alloca, Argument, Attribute, Block, Function, Undef
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.forward import ForwardSweep
+from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan, make_plan
 from llgrad.synthesis.record import RecordingSweep
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
+from llgrad.synthesis.scopes import stack_on_tape
 from llgrad.synthesis.sweep import takes_shadow
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3}
@@ -34,6 +36,13 @@ class Derivation:
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint
         )
+        if any(
+            on_tape(i, f is not self.facts.root)
+            for f in self.facts.memory.functions
+            for i in f.instructions()
+            if isinstance(i, Alloca)
+        ):
+            stack_on_tape(module)
         self.plans: dict[tuple[str, bool], Plan] = {}
         self.made: dict[Request, Function] = {}
 

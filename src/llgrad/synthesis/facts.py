@@ -15,12 +15,30 @@ from llgrad.analysis.memory import MemoryObject
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, is_float
-from llgrad.ir.values import AnyValue, Argument, Call, Constant, Function, InlineAsm, Instruction, Phi, Store, Value
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    Function,
+    InlineAsm,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    Unary,
+    Value,
+)
 from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
+
+_COPIES = ("llvm.memcpy.", "llvm.memmove.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +88,61 @@ class Facts:
             )
         if self.activity.shadowless:
             self._refuse_shadowless()
+        for f in self.memory.functions:
+            for i in f.instructions():
+                self._refuse_hidden(i)
+
+    def _refuse_hidden(self, i: Instruction) -> None:
+        """Floats that are read as integers, in functions that look inactive too; addresses that are hidden in integers."""
+        if isinstance(i, Load) and isinstance(i.type, IntType) and not self.active(i):
+            if self._matters(i):
+                self.refuse_conflict(i)
+        elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
+            if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+                self.kinds.require(i)
+        elif i.opcode == "inttoptr" and (culprit := self._hidden_origin(i)) is not None:
+            raise UnsupportedError(
+                "a pointer to memory that may be active is computed from integers",
+                span=self.span(i),
+                cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
+                fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
+            )
+
+    def _matters(self, i: Instruction) -> bool:
+        """Does `i` read memory that depends on active inputs, or write memory on which active outputs depend?"""
+        read = {o for a in self.memory.reads(i) for o in a.objects}
+        written = {o for a in self.memory.writes(i) for o in a.objects}
+        varied, useful = self.activity.varied, self.activity.useful
+        return any(varied(o) for o in read) or any(useful(o) for o in written)  # type: ignore[arg-type]
+
+    def _hidden_origin(self, made: Instruction) -> Instruction | None:
+        """What keeps the integer from which a pointer is made from having a shadow; None where it has, or needs none."""
+        objects = self.memory.points_to(made)
+        if all(u.opcode == "icmp" for u in made.users):
+            return None
+        if not objects or any(o.kind == "unknown" for o in objects):
+            return made
+        if objects.isdisjoint(self.activity.shadowed_objects):
+            return None
+        if not self.shadowed(made.operands[0]):
+            return made
+        work: list[AnyValue] = list(made.operands)
+        seen = set()
+        while work:
+            v = work.pop()
+            if v in seen or not isinstance(v, Instruction) or not self.memory.points_to(v):
+                continue
+            seen.add(v)
+            match v:
+                case Binary(opcode="add" | "sub" | "or" | "and"):
+                    work += v.operands
+                case Binary():
+                    return v
+                case Phi() | Select() | Unary():
+                    work += v.operands
+                case Cast() if not isinstance(v.operands[0].type, PointerType):
+                    work += v.operands
+        return None
 
     def _refuse_shadowless(self) -> None:
         """NoRuleError at a call that leads active data out of sight, else ActivityError where that memory is touched."""

@@ -320,12 +320,16 @@ class RecordingSweep(Sweep):
         self.b.call(tape.defer(self.module), [self.arena, self.value(i.arguments[known.deallocator.pointer])])
 
     def stack_on_tape(self, i: Alloca) -> None:
+        """One block for the primal and its shadow, so that one release frees both (decision 2 of the design)."""
         size = self.alloca_bytes(i)
-        self.values[i] = self.b.call(tape.reserve(self.module), [self.arena, size], i.name)
-        if self.facts.shadowed(i):
-            shadow = self.b.call(tape.reserve(self.module), [self.arena, size], f"{i.name}.shadow")
-            self.clear(shadow, size)
-            self.shadows[i] = shadow
+        reserve = tape.reserve(self.module)
+        if not self.facts.shadowed(i):
+            self.values[i] = self.b.call(reserve, [self.arena, size], i.name)
+            return
+        size = self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
+        self.values[i] = self.b.call(reserve, [self.arena, self.b.binary("mul", size, i64(2))], i.name)
+        self.shadows[i] = self.b.offset(self.values[i], size, f"{i.name}.shadow")
+        self.clear(self.shadows[i], size)
 
     def store_shadow_pointers(self, i: Store) -> None:
         """What is a pointer in the stored value is a shadow pointer in shadow memory."""

@@ -6,17 +6,25 @@ said of two primal or two shadow accesses: `dot(a, b)` may be called with one ar
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from llgrad.ir.module import Module
 from llgrad.ir.values import Instruction, MDRef
 
 _MADE: WeakKeyDictionary[Module, dict[str, dict[str, MDRef]]] = WeakKeyDictionary()
+_STACK_ON_TAPE: WeakSet[Module] = WeakSet()
 _NAMES = ("primal", "shadow", "tape")
+
+
+def stack_on_tape(module: Module) -> None:
+    """Stack memory and its shadow live in the arena here; later blocks may reuse their addresses: nothing is said."""
+    _STACK_ON_TAPE.add(module)
 
 
 def mark(module: Module, i: Instruction, memory: str) -> None:
     """Say that `i` accesses "primal", "shadow" or "tape" memory only."""
+    if memory == "tape" and module in _STACK_ON_TAPE:
+        return
     if module not in _MADE:
         _MADE[module] = _make(module)
     i.metadata = {**i.metadata, **_MADE[module][memory]}
