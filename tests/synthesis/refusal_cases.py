@@ -36,14 +36,6 @@ double f(op g, double x) {
     return g(x) * x;  //!
 }
 """, "coo", "NoRuleError", "function pointer"),
-    Case("table_call", """
-static double twice(double x) { return 2 * x; }
-static double cube(double x) { return x * x * x; }
-static double (*const table[])(double) = {twice, cube};
-double f(double x, int n) {
-    return table[n & 1](x);  //!
-}
-""", "oco", "UnsupportedError", "function pointer"),
     Case("struct_by_value", """
 typedef struct { double v[8]; } Big;
 __attribute__((noinline)) static double use(Big b, int n) { b.v[n] *= b.v[0]; return b.v[1] * b.v[n]; }
@@ -76,7 +68,7 @@ middle:
     if (i < 2 * n) goto middle;
     return x;
 }
-""", "oco", "UnsupportedError", "irreducible"),
+""", "oco", "UnsupportedError", "irreducible", modes=REVERSE),
     Case("bits_changed", """
 double f(double x) {
     union { double d; unsigned long u; } v = {x};
@@ -254,7 +246,7 @@ middle:
     return x;
 }
 double f(double x, int n) { return g(x, n) * x; }
-""", "oco", "UnsupportedError", "irreducible"),
+""", "oco", "UnsupportedError", "irreducible", modes=REVERSE),
     Case("low_bits_cleared", """
 #include <string.h>
 double f(double x) {
@@ -275,4 +267,46 @@ float f(float *x) {
     return d * d;
 }
 """, "do", "UnsupportedError", "`lshr`"),
+    Case("swapped_as_integers", """
+#include <string.h>
+__attribute__((noinline)) static void swap(long *b) { long t = b[0]; b[0] = b[1]; b[1] = t; }
+double f(const double *x) {
+    long b[2];
+    double t[2];
+    memcpy(b, x, 16);  //!
+    swap(b);
+    memcpy(t, b, 16);
+    return t[0] * t[0] + t[1];
+}
+""", "do", "KindError", "both as a float"),
+    Case("tagged_pointer", """
+#include <stdint.h>
+__attribute__((noinline)) static double get(uintptr_t p) {
+    double *q = (double *)(p & ~(uintptr_t)1);  //!
+    return (p & 1) ? q[0] * q[1] : q[0];
+}
+double f(double *x, int n) { return get((uintptr_t)(x + n) | (n & 1)) * x[0]; }
+""", "dco", "UnsupportedError", "computed from integers"),
+    Case("xor_list", """
+#include <stdint.h>
+#include <stdlib.h>
+struct node { double v; uintptr_t link; };
+double f(const double *x, int n) {
+    struct node *a = malloc(n * sizeof *a), *p = a;
+    uintptr_t before = 0;
+    double s = 0;
+    for (int i = 0; i < n; i++) {
+        a[i].v = x[i];
+        a[i].link = (i ? (uintptr_t)&a[i - 1] : 0) ^ (i + 1 < n ? (uintptr_t)&a[i + 1] : 0);
+    }
+    while (p) {
+        s = s * 0.5 + p->v * p->v;
+        uintptr_t next = p->link ^ before;
+        before = (uintptr_t)p;
+        p = (struct node *)next;  //!
+    }
+    free(a);
+    return s;
+}
+""", "dco", "UnsupportedError", "computed from integers"),
 ]  # fmt: skip

@@ -1,0 +1,19 @@
+"""Slow sets: everything in this folder has the marker `full`, and sees the helpers of `tests`, the examples and the benchmarks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+for folder in (HERE.parent, HERE.parents[1]):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.full)

@@ -1,0 +1,113 @@
+"""llgrad's own optimisations, switched off one by one: what a derivative is must not depend on them.
+
+Each switch replaces a function of the synthesis for as long as `switched` lasts. They reach into the implementation on
+purpose: a name that is gone fails here, and not silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from llgrad import pipeline
+from llgrad.synthesis import adjoints, plan, scopes
+from llgrad.synthesis.facts import Facts, LoopFacts
+from llgrad.synthesis.plan import Planner
+from llgrad.synthesis.reverse import ReverseSweep
+
+Patch = pytest.MonkeyPatch
+
+
+def keep_everything(patch: Patch) -> None:
+    """No minimum cut: all that the reverse sweep asks for is kept, nothing is computed again."""
+
+    def everything(nodes: Mapping[Any, Any], wanted: Sequence[Any]) -> tuple[set[Hashable], set[Hashable]]:
+        return set(wanted), set()
+
+    patch.setattr(plan, "minimum_cut", everything)
+
+
+def no_hoisting(patch: Patch) -> None:
+    """Forward values are looked up where they are asked for, never before the loop."""
+    find = ReverseSweep._find_entries
+
+    def no_entries(self: ReverseSweep, visited: Any) -> None:
+        find(self, visited)
+        self.single_entry = set()
+
+    patch.setattr(ReverseSweep, "_find_entries", no_entries)
+
+
+def no_nests(patch: Patch) -> None:
+    """Every loop that keeps something has a tape block of its own each time it is entered."""
+    patch.setattr(Planner, "_root", lambda self, loop: loop)
+
+
+def no_alias_scopes(patch: Patch) -> None:
+    """Nothing is said about primal, shadow and tape memory being apart."""
+    patch.setattr(scopes, "_make", lambda module: dict.fromkeys(scopes._NAMES, {}))
+
+
+def no_shadow_by_distance(patch: Patch) -> None:
+    """Shadow pointers are kept or computed like any other pointer."""
+    patch.setattr(Facts, "argument_of", lambda self, v: None)
+
+
+def no_paired_frees(patch: Patch) -> None:
+    """All that the primal releases is released at the end."""
+    patch.setattr(Planner, "_paired_frees", lambda self, effects: {})
+
+
+def chunked_tape(patch: Patch) -> None:
+    """No iteration count is known before the loop runs: every loop keeps its values in chunks."""
+    known = Facts.loop
+
+    def unknown(self: Facts, function: Any, loop: Any) -> LoopFacts:
+        return LoopFacts(None, None, known(self, function, loop).inductions)
+
+    patch.setattr(Facts, "loop", unknown)
+
+
+def malloc_arena(patch: Patch) -> None:
+    """Every block of the tape is a malloc."""
+    patch.setenv("LLGRAD_ARENA", "malloc")
+
+
+def strict_adjoints(patch: Patch) -> None:
+    """LLVM must not reassociate or contract adjoints."""
+    patch.setattr(adjoints, "ADJOINT_FLAGS", frozenset())
+
+
+def unoptimised(patch: Patch) -> None:
+    """LLVM leaves the derivative as llgrad wrote it."""
+    whole = pipeline.finish
+
+    def plain(*arguments: Any, **options: Any) -> Any:
+        return whole(*arguments, **{**options, "level": 0, "vectorize": False})
+
+    patch.setattr(pipeline, "finish", plain)
+
+
+SWITCHES: dict[str, Callable[[Patch], None]] = {
+    f.__name__: f
+    for f in (
+        keep_everything, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_paired_frees, chunked_tape,
+        malloc_arena, strict_adjoints, unoptimised,
+    )  # fmt: skip
+}
+
+
+class switched:
+    """`with switched("no_nests"):` … with that optimisation off; `with switched(None):` … as it is."""
+
+    def __init__(self, name: str | None) -> None:
+        self.name, self.patch = name, pytest.MonkeyPatch()
+
+    def __enter__(self) -> None:
+        if self.name is not None:
+            SWITCHES[self.name](self.patch)
+
+    def __exit__(self, *_: object) -> None:
+        self.patch.undo()

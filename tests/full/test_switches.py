@@ -1,0 +1,129 @@
+"""The same derivatives with each of llgrad's optimisations switched off: programs of the corpus, and ADBench's objectives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import FOLDER, Program, read_program
+from checks import LEVELS_TOLERANCE, SINGLE
+from harness import build, compiled, jacobian, prepared, request
+from oracle import Matrix, disagreement
+from sandbox import isolated
+from switches import SWITCHES, switched
+
+from llgrad import pipeline
+from llgrad.synthesis.request import Mode
+
+PROGRAMS = """
+aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch cholesky
+convolution cubic_spline data_dependent_while do_while explicit_stack fft_iterative fft_recursive free_in_branch
+gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil inner_accumulator_reset
+insertion_sort kalman_filter large_trip_counts linked_list linked_list_in_place local_array_in_loop
+local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting malloc_in_loop
+malloc_struct_mixed matrix_multiply matrix_power memcpy_partial memmove_overlap multi_exit_loop nested_while
+newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap ode_adaptive
+overwritten_input pointer_to_pointer quicksort recursion_tree_sum row_pointers_argument soft_alignment struct_copy
+struct_with_pointers switch_in_loop triangular_nest triple_nest two_dimensional_array variable_length_array
+zero_trips_inner
+""".split()
+LEVEL = 2
+
+
+def differences(program: Program) -> list[str]:
+    """Every switch under which the Jacobian by reverse mode is another one, in words."""
+    whole = compiled([program.path])
+    expected = derived(whole, program, None)
+    found = []
+    for name in SWITCHES:
+        try:
+            got = derived(whole, program, name)
+        except Exception as error:
+            found.append(f"{program.name} {name}: {error}")
+            continue
+        tolerance = LEVELS_TOLERANCE if program.precise else SINGLE["exact"]
+        found.append(disagreement(f"{program.name} {name}", got, expected, tolerance))
+    return [sentence for sentence in found if sentence]
+
+
+def derived(whole: Any, program: Program, switch: str | None) -> Matrix:
+    """The Jacobian by reverse mode, with one optimisation switched off."""
+    with switched(switch):
+        built = build(whole, [program], LEVEL, finish=3)
+    if (error := built.errors.get((program.name, Mode.COMBINED))) is not None:
+        raise error
+    matrix, _ = isolated(jacobian, built, program, Mode.COMBINED, program.point, seconds=60)
+    result: Matrix = matrix
+    return result
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str) -> None:
+    found = isolated(differences, read_program(FOLDER / f"{name}.c"), seconds=400)
+    assert not found, "\n".join(found)
+
+
+EFFECT = {
+    "keep_everything": "matrix_multiply", "no_hoisting": "matrix_multiply", "no_nests": "lstm_cell",
+    "no_alias_scopes": "matrix_multiply", "no_shadow_by_distance": "quicksort", "no_paired_frees": "malloc_in_loop",
+    "chunked_tape": "matrix_power", "strict_adjoints": "matrix_multiply",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EFFECT)
+def test_switch_does_something(name: str) -> None:
+    program = read_program(FOLDER / f"{EFFECT[name]}.c")
+    text = prepared(compiled([program.path]), [program], LEVEL)
+    texts = []
+    for switch in (None, name):
+        with switched(switch):
+            texts.append(pipeline.derivative(text, request(program, Mode.COMBINED)).text)
+    assert texts[0] != texts[1]
+
+
+@pytest.mark.parametrize("name", ["malloc_arena", "unoptimised"])
+def test_last_switch_does_something(name: str) -> None:
+    program = read_program(FOLDER / "linked_list.c")
+    text = prepared(compiled([program.path]), [program], LEVEL)
+    made = pipeline.derivative(text, request(program, Mode.COMBINED))
+    texts = []
+    for switch in (None, name):
+        with switched(switch):
+            texts.append(pipeline.finish(made.text, [pipeline.fail_text()], [made.symbol]).text())
+    assert texts[0] != texts[1]
+
+
+# --- ADBench ---------------------------------------------------------------------------------------------------------------
+
+
+def objective(name: str) -> Any:
+    """A small random instance of a problem of ADBench."""
+    from examples.adbench import problems
+    from examples.adbench.instances import random_ba, random_gmm, random_lstm
+
+    match name:
+        case "gmm":
+            return problems.gmm_problem(random_gmm(3, 4, 9))
+        case "ba":
+            return problems.ba_problem(random_ba(3, 4, 7))
+    return problems.lstm_problem(random_lstm(2, 7, 5))
+
+
+def rows(name: str, switch: str | None) -> list[Any]:
+    """The derivatives of a problem, with one optimisation switched off."""
+    with switched(switch):
+        problem = objective(name)
+        return [np.array(part) for part in problem.rows(problem.derivative())]
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("name", ["gmm", "ba", "lstm"])
+def test_adbench(name: str, switch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLGRAD_CACHE", "off")
+    expected = isolated(rows, name, None, seconds=200)
+    got = isolated(rows, name, switch, seconds=200)
+    assert len(got) == len(expected)
+    wrong = [disagreement(f"{name} {switch}", g, e, LEVELS_TOLERANCE) for g, e in zip(got, expected, strict=True)]
+    assert not any(wrong), "\n".join(wrong)
