@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import functools
 import os
 import pickle
@@ -45,6 +46,7 @@ def isolated(function: Callable[..., Any], *arguments: Any, seconds: int = 120, 
 
 
 def _child(function: Callable[[], Any], write: int, seconds: int) -> NoReturn:
+    faulthandler.disable()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(seconds)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
@@ -54,7 +55,13 @@ class Facts:
     """Facts for one root request; the functions it reaches share them."""
 
     def __init__(
-        self, module: Module, root: Function, arguments: tuple[Act, ...], result: Act, mode: Mode, disjoint: bool = False
+        self,
+        module: Module,
+        root: Function,
+        arguments: tuple[Act, ...],
+        result: Act,
+        mode: Mode,
+        disjoint: bool = False,
     ) -> None:
         self.module, self.root, self.layout = module, root, module.layout
         constant = {n for n, act in enumerate(arguments) if act is Act.CONST}
@@ -93,7 +100,7 @@ class Facts:
                 self._refuse_hidden(i)
 
     def _refuse_hidden(self, i: Instruction) -> None:
-        """Floats that are read as integers, in functions that look inactive too; addresses that are hidden in integers."""
+        """Floats read as integers, in functions that look inactive too; addresses hidden in integers."""
         if isinstance(i, Load) and isinstance(i.type, IntType) and not self.active(i):
             if self._matters(i):
                 self.refuse_conflict(i)
@@ -116,7 +123,7 @@ class Facts:
         return any(varied(o) for o in read) or any(useful(o) for o in written)  # type: ignore[arg-type]
 
     def _hidden_origin(self, made: Instruction) -> Instruction | None:
-        """What keeps the integer from which a pointer is made from having a shadow; None where it has, or needs none."""
+        """What keeps the integer that a pointer is made from without a shadow; None where it has one or needs none."""
         objects = self.memory.points_to(made)
         if all(u.opcode == "icmp" for u in made.users):
             return None
@@ -145,7 +152,7 @@ class Facts:
         return None
 
     def _refuse_shadowless(self) -> None:
-        """NoRuleError at a call that leads active data out of sight, else ActivityError where that memory is touched."""
+        """NoRuleError at a call that leads active data out of sight, else ActivityError where it is touched."""
         everything = [i for f in self.memory.functions for i in f.instructions()]
         for i in everything:
             if isinstance(i, Call) and self._leads_outside(i):
@@ -200,7 +207,7 @@ class Facts:
         )
 
     def refuse_mixed(self, i: Instruction, pointer: AnyValue) -> None:
-        """Raise ActivityError where a pointer may point to active memory and to memory that has no shadow (decision 6)."""
+        """Raise ActivityError where a pointer may point to active memory and to memory without a shadow."""
         mixture = self.activity.mixed(pointer)
         if mixture is not None:
             raise ActivityError(
@@ -266,9 +273,21 @@ class Facts:
         """Is `v` a pointer (or carries one) into active memory?"""
         return not isinstance(v, Constant) and self.activity.shadowed(v)
 
+    @cached_property
+    def frees_at_once(self) -> bool:
+        """Is memory released that the forward sweep does not postpone: by `realloc`, or within inactive calls?"""
+        calls = [i for f in self.memory.functions for i in f.instructions() if isinstance(i, Call)]
+        return any(self._releases(i) for i in calls)
+
+    def _releases(self, call: Call) -> bool:
+        known = self.effects(call)
+        if known is not None:
+            return known.allocator is not None and known.allocator.moves is not None
+        return not self.activity.active_call(call) and bool(self.memory.frees(call))
+
     def overwritten(self, reader: Instruction, function: Function, split: bool) -> bool:
         """May what `reader` read have changed by the time the reverse sweep asks for it? (Releases are postponed.)"""
-        return self.memory.overwritten_after(reader, returns_to=split, frees=False)
+        return self.memory.overwritten_after(reader, returns_to=split, frees=self.frees_at_once)
 
     # --- calls
 
@@ -290,7 +309,7 @@ class Facts:
     # --- types of adjoints
 
     def adjoint_type(self, v: AnyValue) -> Type:
-        """Type in which the adjoint of `v` is accumulated: floats as they are, integers that hold floats as those floats.
+        """Type in which the adjoint of `v` is accumulated: floats as they are, integers as the floats they hold.
 
         Raises KindError where it is not known what `v` holds.
         """
@@ -300,7 +319,7 @@ class Facts:
         match t:
             case FloatType():
                 return t
-            case VectorType(element, count) if isinstance(element, FloatType):
+            case VectorType(element) if isinstance(element, FloatType):
                 return t
             case StructType(fields) if fields is not None:
                 return t

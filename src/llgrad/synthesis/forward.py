@@ -1,7 +1,7 @@
 """Forward mode: a tangent beside every active value (Griewank and Walther, Evaluating Derivatives, ch. 3.1).
 
-The derivative of a value has the type of the value: of a float its tangent, of a pointer its shadow, of an aggregate both,
-of an integer that carries their bits those bits. So copies of any kind are copied, and no kinds are needed.
+The derivative of a value has the type of the value: of a float its tangent, of a pointer its shadow, of an aggregate
+both, of an integer that carries their bits those bits. So copies of any kind are copied, and no kinds are needed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ForwardSweep(Sweep):
             case Memory():
                 self.memory(i, shape.name)
                 return
-            case Partials(rule, entry):
+            case Partials():
                 self.partials(i)
                 return
         if isinstance(i, Store):
@@ -185,7 +185,8 @@ class ForwardSweep(Sweep):
             tangents.append(total if total is not None else zero(t))
             if isinstance(out.place, int) and self.facts.shadowed(i.operands[out.place]):
                 self.b.store(tangents[-1], self.shadow(i.operands[out.place]))
-        returned = [t for t, out in zip(tangents, (o for o in rule.results if o.kind == "float"), strict=True) if out.place == "return"]
+        floats = [out for out in rule.results if out.kind == "float"]
+        returned = [t for t, out in zip(tangents, floats, strict=True) if out.place == "return"]
         if self.facts.active(i):
             self.shadows[i] = self.assemble(i.type, returned)
 
@@ -199,7 +200,9 @@ class ForwardSweep(Sweep):
         whole = self.values[i]
         if out.field is None:
             return whole
-        return self.b.extract(whole, out.field) if isinstance(i.type, StructType) else self.b.extract_element(whole, out.field)
+        if isinstance(i.type, StructType):
+            return self.b.extract(whole, out.field)
+        return self.b.extract_element(whole, out.field)
 
     def assemble(self, type: Type, parts: list[AnyValue]) -> AnyValue:
         """One value of `type` from the tangents of a rule's returned floats."""
@@ -207,7 +210,8 @@ class ForwardSweep(Sweep):
             return parts[0]
         whole: AnyValue = zero(type)
         for n, part in enumerate(parts):
-            whole = self.b.insert_value(whole, part, n) if isinstance(type, StructType) else self.b.insert_element(whole, part, n)
+            struct = isinstance(type, StructType)
+            whole = self.b.insert_value(whole, part, n) if struct else self.b.insert_element(whole, part, n)
         return whole
 
     # calls and return

@@ -1,10 +1,12 @@
 """What the reverse of each instruction does and which forward values it asks for.
 
-`Key`s name what a reverse sweep may want: ("primal", value), ("shadow", pointer value), ("result", (call, k)) for what a
-call stored through its k-th output pointer, ("choice", block): which predecessor `block` was entered from, ("count", loop): how often
-the back edge was taken, ("block", loop): the tape block of a nest, ("frame", call): the callee's tape frame.
+`Key`s name what a reverse sweep may want: ("primal", value), ("shadow", pointer value), ("result", (call, k)) for
+what a call stored through its k-th output pointer, ("choice", block): which predecessor `block` was entered from,
+("count", loop): how often the back edge was taken, ("block", loop): the tape block of a nest, ("frame", call): the
+callee's tape frame.
 
-`effect(facts, i)` is the one place that says what shape the reverse of an instruction has; plan and writer both read it.
+`effect(facts, i)` is the one place that says what shape the reverse of an instruction has; plan and writer both read
+it.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules import library
+from llgrad.rules.facts import Allocator
 from llgrad.rules.rule import Rule
 from llgrad.synthesis.facts import Facts
 
@@ -116,10 +119,14 @@ def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
             return _atomic(facts, i)
         case Return() | Compare() | GetElementPtr():
             return NOTHING
-    if not facts.active(i):
-        if isinstance(i, Load) and facts.shadowed(i.pointer):
-            facts.refuse_conflict(i)
-        return NOTHING
+    if facts.active(i):
+        return _active(facts, i)
+    if isinstance(i, Load) and facts.shadowed(i.pointer):
+        facts.refuse_conflict(i)
+    return NOTHING
+
+
+def _active(facts: Facts, i: Instruction) -> Effect:
     match i:
         case Load():
             facts.refuse_mixed(i, i.operands[0])
@@ -176,20 +183,26 @@ def _call(facts: Facts, i: Call) -> Effect:
         return Memory(name)
     known = facts.effects(i)
     if known is not None and known.allocator is not None:
-        if facts.shadowed(i):
-            if known.allocator.place != "return" or known.allocator.moves is not None:
-                raise _refuse(facts, i, "an allocation that moves memory or returns it through a pointer")
-            return Allocate()
-        return NOTHING
+        return _allocation(facts, i, known.allocator)
     if known is not None and known.deallocator is not None:
         return Free()
     entry = facts.entry(i)
     if entry is not None:
         return _rule_call(facts, i, entry)
-    if not facts.activity.active_call(i):
+    if not facts.activity.active_call(i) or (known is not None and known.inactive):
         return NOTHING
-    if known is not None and known.inactive:
+    return _call_body(facts, i)
+
+
+def _allocation(facts: Facts, i: Call, allocator: Allocator) -> Effect:
+    if not facts.shadowed(i):
         return NOTHING
+    if allocator.place != "return" or allocator.moves is not None:
+        raise _refuse(facts, i, "an allocation that moves memory or returns it through a pointer")
+    return Allocate()
+
+
+def _call_body(facts: Facts, i: Call) -> Effect:
     callees, unknown = facts.callees(i)
     if i.opcode == "invoke":
         raise _refuse(facts, i, "an active call that may throw")
@@ -217,8 +230,8 @@ def _atomic(facts: Facts, i: Other) -> Effect:
 
 
 def _rule_call(facts: Facts, i: Call, entry: library.Entry) -> Effect:
-    outputs = any(kind == "pointer" and facts.shadowed(a) for kind, a in zip(entry.rule.operands, i.arguments, strict=False))
-    if not outputs and not facts.active(i):
+    places = [a for kind, a in zip(entry.rule.operands, i.arguments, strict=False) if kind == "pointer"]
+    if not any(map(facts.shadowed, places)) and not facts.active(i):
         return NOTHING
     if entry.shape == "byval":
         raise _refuse(facts, i, "a long double complex function")
@@ -288,7 +301,7 @@ def _partial_needs(facts: Facts, i: Instruction, rule: Rule, entry: library.Entr
 
 
 def operand_parts(i: Instruction, rule: Rule, entry: library.Entry | None) -> list[tuple[AnyValue, int | None]]:
-    """For each operand of the rule: the instruction's operand, and which lane of it where it is half of a pair in a vector."""
+    """For each operand of the rule: the instruction's operand, and its lane there if that is a pair in a vector."""
     if entry is not None and entry.shape == "vector":
         return [(i.operands[n // 2], n % 2) for n in range(len(rule.operands))]
     return [(i.operands[n], None) for n in range(len(rule.operands))]

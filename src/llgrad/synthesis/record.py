@@ -232,7 +232,8 @@ class RecordingSweep(Sweep):
             phi.add(_null(), self.blocks[loop.preheader])
         for block, phi in self.choice.items():
             for n, p in enumerate(self.flow.predecessors[block]):
-                phi.add(const_int(I8, n), self.blocks[p])
+                for _ in range(p.instructions[-1].targets.count(block)):  # a switch may reach it in several cases
+                    phi.add(const_int(I8, n), self.blocks[p])
 
     # --- keeping
 

@@ -161,7 +161,7 @@ ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) alwaysinline nounwind {
   %topi = ptrtoint ptr %top to i64
   %limiti = ptrtoint ptr %limit to i64
   %room = sub i64 %limiti, %topi
-  %fits = icmp ule i64 %size, %room
+  %fits = icmp ult i64 %bytes, %room  ; of no bytes, or so many that %size wraps around: the slow path
   br i1 %fits, label %fast, label %slow, !prof !{!"branch_weights", i32 2000, i32 1}
 fast:
   %new = getelementptr i8, ptr %top, i64 %size
@@ -362,9 +362,14 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 # the arena's first word is the newest block; a block has its predecessor and size 16 bytes before its own memory
 _MALLOC = """
+declare noalias ptr @aligned_alloc(i64, i64)
 define linkonce_odr hidden noalias nonnull ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) noinline nounwind {
-  %size = add i64 %bytes, 64
-  %cell = call ptr @malloc(i64 %size)
+  %huge = icmp ugt i64 %bytes, 140737488355328
+  br i1 %huge, label %fail, label %make
+make:
+  %padded = add i64 %bytes, 127
+  %size = and i64 %padded, -64
+  %cell = call ptr @aligned_alloc(i64 64, i64 %size)
   %none = icmp eq ptr %cell, null
   br i1 %none, label %fail, label %ok
 ok:
