@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llgrad.analysis.flow import Loop
-from llgrad.ir.build import Builder, const_int, i64
+from llgrad.ir.build import Builder, const_int, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I8, I64, PTR, VOID, PointerType, StructType, Type
 from llgrad.ir.values import (
@@ -27,7 +27,7 @@ from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partia
 from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
 from llgrad.synthesis.request import Act, Callee, Request
 from llgrad.synthesis.scopes import mark
-from llgrad.synthesis.sweep import Sweep
+from llgrad.synthesis.sweep import DEALLOCATOR_OF, Sweep
 
 CHUNK_HEADER = 64
 
@@ -318,7 +318,9 @@ class RecordingSweep(Sweep):
         assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.deallocator is not None
-        self.b.call(tape.defer(self.module), [self.arena, self.value(i.arguments[known.deallocator.pointer])])
+        free = declare(self.module, DEALLOCATOR_OF[known.deallocator.family], VOID, [PTR])
+        block = self.value(i.arguments[known.deallocator.pointer])
+        self.b.call(tape.defer(self.module), [self.arena, block, free])
 
     def stack_on_tape(self, i: Alloca) -> None:
         """One block for the primal and its shadow, so that one release frees both (decision 2 of the design)."""

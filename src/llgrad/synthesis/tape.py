@@ -51,8 +51,8 @@ def release(module: Module) -> Function:
 
 
 def defer(module: Module) -> Function:
-    """`defer(arena, block)`: the primal freed `block`; keep it until `finish`."""
-    f = declare(module, DEFER, VOID, [PTR, PTR])
+    """`defer(arena, block, free)`: the primal freed `block`; keep it until `finish`, which calls `free(block)`."""
+    f = declare(module, DEFER, VOID, [PTR, PTR, PTR])
     f.attributes = (Attribute("nounwind"),)
     return f
 
@@ -106,10 +106,8 @@ done:
   ret void
 }
 
-%llgrad.deferred = type { ptr, ptr }
-
-define linkonce_odr hidden void @llgrad.tape.defer(ptr %arena, ptr %block) noinline nounwind {
-  %cell = call ptr @malloc(i64 16)
+define linkonce_odr hidden void @llgrad.tape.defer(ptr %arena, ptr %block, ptr %free) noinline nounwind {
+  %cell = call ptr @malloc(i64 24)
   %none = icmp eq ptr %cell, null
   br i1 %none, label %fail, label %ok
 fail:
@@ -121,6 +119,8 @@ ok:
   store ptr %old, ptr %cell, align 8
   %payload = getelementptr i8, ptr %cell, i64 8
   store ptr %block, ptr %payload, align 8
+  %how = getelementptr i8, ptr %cell, i64 16
+  store ptr %free, ptr %how, align 8
   store ptr %cell, ptr %list, align 8
   ret void
 }
@@ -139,7 +139,9 @@ body:
   %next = load ptr, ptr %cell, align 8
   %payload = getelementptr i8, ptr %cell, i64 8
   %block = load ptr, ptr %payload, align 8
-  call void @free(ptr %block)
+  %how = getelementptr i8, ptr %cell, i64 16
+  %free = load ptr, ptr %how, align 8
+  call void %free(ptr %block)
   call void @free(ptr %cell)
   br label %loop
 done:
@@ -161,7 +163,10 @@ ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) alwaysinline nounwind {
   %topi = ptrtoint ptr %top to i64
   %limiti = ptrtoint ptr %limit to i64
   %room = sub i64 %limiti, %topi
-  %fits = icmp ult i64 %bytes, %room  ; of no bytes, or so many that %size wraps around: the slow path
+  ; rooms are multiples of 64: where %bytes fits, so does %size, which has not wrapped around then
+  %small = icmp ule i64 %bytes, %room
+  %begun = icmp ne ptr %top, null
+  %fits = and i1 %small, %begun
   br i1 %fits, label %fast, label %slow, !prof !{!"branch_weights", i32 2000, i32 1}
 fast:
   %new = getelementptr i8, ptr %top, i64 %size
@@ -218,7 +223,7 @@ fresh:
   %prev = phi ptr [ null, %start ], [ %seg, %account ], [ %seg, %drop ]
   ; twice what is in use, at least the first segment's size
   %total = load i64, ptr %usedp, align 8
-  %least = add i64 %size, 64
+  %least = add i64 %size, 65536  ; what follows a large block should not need a segment of its own
   %c1 = icmp ugt i64 %least, %total
   %want1 = select i1 %c1, i64 %least, i64 %total
   %c2 = icmp ugt i64 %want1, 1048576
