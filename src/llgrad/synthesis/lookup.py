@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from llgrad.analysis.flow import Loop
-from llgrad.ir.build import Builder, Names, i64
+from llgrad.ir.build import Builder, Names, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import (
     I8,
@@ -93,6 +93,8 @@ class ForwardValues:
 
     def get_shadow(self, v: AnyValue) -> AnyValue:
         """The shadow pointer of `v`."""
+        if isinstance(v, (Instruction, Argument)) and not self.facts.shadowed(v):
+            return zero(v.type)
         if isinstance(v, Argument):
             return self.argument_shadows[v]
         key = key_of(v, "shadow")

@@ -30,6 +30,7 @@ from llgrad.ir.values import (
     ExtractValue,
     Function,
     GetElementPtr,
+    IndirectBranch,
     InsertElement,
     InsertValue,
     Instruction,
@@ -119,6 +120,8 @@ def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
             return _atomic(facts, i)
         case Return() | Compare() | GetElementPtr():
             return NOTHING
+        case IndirectBranch():
+            raise _refuse(facts, i, "a computed goto")
     if facts.active(i):
         return _active(facts, i)
     if isinstance(i, Load) and facts.shadowed(i.pointer):
@@ -195,7 +198,8 @@ def _call(facts: Facts, i: Call) -> Effect:
 
 
 def _allocation(facts: Facts, i: Call, allocator: Allocator) -> Effect:
-    if not facts.shadowed(i):
+    place = i if allocator.place == "return" else i.arguments[allocator.place]
+    if not facts.shadowed(place):
         return NOTHING
     if allocator.place != "return" or allocator.moves is not None:
         raise _refuse(facts, i, "an allocation that moves memory or returns it through a pointer")

@@ -333,19 +333,19 @@ class Planner:
                 induction = self.facts.loop(self.function, loop).inductions.get(i)
                 if induction is None:
                     return None
-                return 2, [key_of(induction.start, kind), None if induction.unit is None else key_of(induction.unit)]
+                return 2, [self._key(induction.start, kind), None if induction.unit is None else key_of(induction.unit)]
             case GetElementPtr():
-                return _CHEAP, [key_of(i.pointer, kind), *(key_of(v) for v in i.indices)]
+                return _CHEAP, [self._key(i.pointer, kind), *(key_of(v) for v in i.indices)]
             case Load():
                 if i.flags or self.facts.overwritten(i, self.function, self.split):
                     return None
-                return _LOAD, [key_of(i.pointer, kind)]
+                return _LOAD, [self._key(i.pointer, kind)]
             case Select():
-                return _CHEAP, [key_of(i.condition), key_of(i.if_true, kind), key_of(i.if_false, kind)]
+                return _CHEAP, [key_of(i.condition), self._key(i.if_true, kind), self._key(i.if_false, kind)]
             case Binary(opcode="fdiv" | "frem" | "sdiv" | "udiv" | "srem" | "urem"):
                 return (_DIVIDE, [key_of(v) for v in i.operands]) if kind == "primal" else None
             case Cast():
-                return _CHEAP, [key_of(i.value, kind)]
+                return _CHEAP, [self._key(i.value, kind)]
             case (
                 Binary()
                 | Unary()
@@ -360,6 +360,10 @@ class Planner:
             case Call() if kind == "primal" and self._pure(i):
                 return _CALL, [key_of(v) for v in i.arguments]
         return None
+
+    def _key(self, v: AnyValue, kind: str) -> Key | None:
+        """The key of `v`; a pointer into inactive memory has the null shadow."""
+        return None if kind == "shadow" and not self.facts.shadowed(v) else key_of(v, kind)
 
     def _pure(self, call: Call) -> bool:
         entry = self.facts.entry(call)

@@ -199,7 +199,11 @@ class Sweep:
 
     def shadow(self, v: AnyValue) -> AnyValue:
         """The shadow of a pointer (or of a value that carries one). Raises ActivityError where there is none."""
-        return self.shadows[v] if v in self.shadows else constant_shadow(self.facts, self.module, v)
+        if v in self.shadows:
+            return self.shadows[v]
+        if isinstance(v, (Instruction, Argument)) and not self.facts.shadowed(v):
+            return zero(v.type)  # inactive memory: an access that may reach it through a shadow is refused (decision 6)
+        return constant_shadow(self.facts, self.module, v)
 
     def make_shadow(self, i: Instruction) -> None:
         """Write the shadow of `i`, a pointer into active memory or something that carries one."""

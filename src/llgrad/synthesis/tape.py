@@ -153,7 +153,7 @@ declare void @llgrad_fail(i32, ptr) cold noreturn
 
 # top and limit are addresses in the current segment; a request that does not fit goes to the slow path
 _ARENA = """
-define linkonce_odr hidden noalias nonnull align 64
+define linkonce_odr hidden nonnull align 64
 ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) alwaysinline nounwind {
   %padded = add i64 %bytes, 63
   %size = and i64 %padded, -64
@@ -177,7 +177,7 @@ slow:
   ret ptr %block
 }
 
-define linkonce_odr hidden noalias nonnull ptr @llgrad.tape.grow(ptr %arena, i64 %bytes) noinline cold nounwind {
+define linkonce_odr hidden nonnull ptr @llgrad.tape.grow(ptr %arena, i64 %bytes) noinline cold nounwind {
 entry:
   %huge = icmp ugt i64 %bytes, 140737488355328
   br i1 %huge, label %fail, label %start
@@ -365,10 +365,11 @@ declare noalias ptr @aligned_alloc(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
-# the arena's first word is the newest block; a block has its predecessor and size 16 bytes before its own memory
+# Never noalias: `release` reaches the block through the arena, and LLVM would move loads of the block past it.
+# The arena's first word is the newest block; a block has its predecessor and size 16 bytes before its own memory
 _MALLOC = """
 declare noalias ptr @aligned_alloc(i64, i64)
-define linkonce_odr hidden noalias nonnull ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) noinline nounwind {
+define linkonce_odr hidden nonnull ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) noinline nounwind {
   %huge = icmp ugt i64 %bytes, 140737488355328
   br i1 %huge, label %fail, label %make
 make:
