@@ -30,7 +30,6 @@ from llgrad.ir.values import (
     ExtractValue,
     Function,
     GetElementPtr,
-    IndirectBranch,
     InsertElement,
     InsertValue,
     Instruction,
@@ -115,13 +114,14 @@ def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
             facts.refuse_conflict(i)
             return Memory("store") if may_hold_float(v) else NOTHING
         case Call():
-            return _call(facts, i)
+            found = _call(facts, i)
+            if i.opcode == "callbr" and found is not NOTHING:
+                raise _refuse(facts, i, "an active call that may jump")
+            return found
         case Other(opcode="atomicrmw" | "cmpxchg" | "va_arg"):
             return _atomic(facts, i)
         case Return() | Compare() | GetElementPtr():
             return NOTHING
-        case IndirectBranch():
-            raise _refuse(facts, i, "a computed goto")
     if facts.active(i):
         return _active(facts, i)
     if isinstance(i, Load) and facts.shadowed(i.pointer):
@@ -208,8 +208,6 @@ def _allocation(facts: Facts, i: Call, allocator: Allocator) -> Effect:
 
 def _call_body(facts: Facts, i: Call) -> Effect:
     callees, unknown = facts.callees(i)
-    if i.opcode == "invoke":
-        raise _refuse(facts, i, "an active call that may throw")
     if unknown or not callees or any(f.is_declaration for f in callees):
         raise facts.no_rule(i)
     if any(a.attribute("byval") and not a.attribute("readonly") for f in callees for a in f.arguments):

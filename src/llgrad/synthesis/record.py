@@ -147,16 +147,20 @@ class RecordingSweep(Sweep):
 
     # --- loops and choices
 
-    def after_phis(self, block: Block) -> None:
+    def more_phis(self, block: Block) -> None:
         if ("choice", block) in self.plan.kept:
             self.choice[block] = self.b.phi(I8, name=f"{block.name}.from")
         loop = self.flow.loop_of(block)
-        header = loop if loop is not None and loop.header is block and loop in self.plan.loops else None
-        if header is not None:
-            self.index[header] = self.b.phi(I64, name=f"{block.name}.i")
-            nest = self.plan.nests.get(header)
+        if loop is not None and loop.header is block and loop in self.plan.loops:
+            self.index[loop] = self.b.phi(I64, name=f"{block.name}.i")
+            nest = self.plan.nests.get(loop)
             if nest is not None and nest.chunked:
-                self._open_chunk(nest)
+                self.chunk[loop] = self.b.phi(PTR, name=f"{block.name}.chunk")
+
+    def after_phis(self, block: Block) -> None:
+        loop = self.flow.loop_of(block)
+        if loop in self.chunk and loop is not None and loop.header is block:
+            self._open_chunk(self.plan.nests[loop])
         if block in self.choice:
             self.keep(("choice", block), self.choice[block])
         self._keep_at_exits(block)
@@ -166,7 +170,6 @@ class RecordingSweep(Sweep):
     def _open_chunk(self, nest: Nest) -> None:
         """One more iteration: the current chunk, or in every CHUNK-th iteration a new one."""
         loop = nest.root
-        self.chunk[loop] = self.b.phi(PTR, name=f"{loop.header.name}.chunk")
         columns, size = self.layout.columns(self.b, nest, self.trips)
         now = self.b.call(
             support.function(self.module, "llgrad.tape.chunk"), [self.arena, self.chunk[loop], self.index[loop], size]
@@ -232,8 +235,10 @@ class RecordingSweep(Sweep):
             phi.add(_null(), self.blocks[loop.preheader])
         for block, phi in self.choice.items():
             for n, p in enumerate(self.flow.predecessors[block]):
-                for _ in range(p.instructions[-1].targets.count(block)):  # a switch may reach it in several cases
+                ways = 0 if (p, block) in self.dropped else p.terminator.targets.count(block)
+                for _ in range(ways):  # a switch may reach it in several cases
                     phi.add(const_int(I8, n), self.blocks[p])
+            self.prune(phi)
 
     # --- keeping
 

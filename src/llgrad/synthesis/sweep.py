@@ -33,6 +33,7 @@ from llgrad.ir.values import (
     Function,
     GetElementPtr,
     GlobalVariable,
+    IndirectBranch,
     InsertElement,
     InsertValue,
     Instruction,
@@ -46,9 +47,11 @@ from llgrad.ir.values import (
     Unary,
     Undef,
     Value,
+    replace_uses,
 )
 from llgrad.rules.facts import Effects
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.needs import Nothing, effect
 from llgrad.synthesis.request import Act
 from llgrad.synthesis.scopes import mark
 
@@ -75,6 +78,8 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue) -> AnyValue:
                 o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o) for o in v.operands
             ]
             return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)  # type: ignore[arg-type]
+    if isinstance(v.type, PointerType) and not facts.memory.points_to(v):
+        return ConstNull(v.type)  # it points nowhere: a null that is found in memory
     where = v if isinstance(v, Instruction) else None
     raise ActivityError(
         f"%{v.name if isinstance(v, Value) else v} has no shadow",
@@ -106,6 +111,7 @@ class Sweep:
         self.values: dict[AnyValue, AnyValue] = {}
         self.shadows: dict[AnyValue, AnyValue] = {}
         self.blocks: dict[Block, Block] = {}
+        self.dropped: set[tuple[Block, Block]] = set()  # edges of the source that the copy does not have
         self.stack = Builder(self.new_block("stack"), self.names)  # static allocas; left open until the end
         self.b: Builder = Builder(Block(""), self.names)
 
@@ -125,17 +131,41 @@ class Sweep:
             phis = list(block.phis())
             for phi in phis:
                 self.instruction(phi)
+            self.more_phis(block)
+            first = len(phis) + (block.instructions[len(phis)].opcode == "landingpad")
+            for i in block.instructions[len(phis) : first]:
+                self.instruction(i)
             self.after_phis(block)
-            for i in block.instructions[len(phis) : -1]:
+            for i in block.instructions[first:-1]:
                 self.instruction(i)
             self.before_terminator(block)
-            self.instruction(block.terminator)
+            self.terminator(block)
         for block in self.flow.order:
             for phi in block.phis():
                 self.complete_phi(phi)
 
-    def after_phis(self, block: Block) -> None:
+    def terminator(self, block: Block) -> None:
+        """Copy the end of a block. A call with a derivative does not unwind into its handlers here.
+
+        The normal edge is differentiated; what is thrown leaves the derivative, and reaches its caller.
+        """
+        i = block.terminator
+        self.instruction(i)
+        if self.normal_only(i):
+            self.b.branch(self.blocks[i.targets[0]])
+            self.dropped.add((block, i.targets[1]))
+
+    def normal_only(self, i: Instruction) -> bool:
+        """Is this an `invoke` that is copied as a call?"""
+        if not isinstance(i, Call) or i.opcode != "invoke":
+            return False
+        return not isinstance(effect(self.facts, i), Nothing) or self.facts.shadowed(i) or self.facts.active(i)
+
+    def more_phis(self, block: Block) -> None:
         """Hook: the copy of `block` has its phis; more may be added."""
+
+    def after_phis(self, block: Block) -> None:
+        """Hook: the copy of `block` has all its phis, and its landing pad."""
 
     def before_terminator(self, block: Block) -> None:
         """Hook: the copy of `block` lacks only its terminator."""
@@ -152,8 +182,18 @@ class Sweep:
             new = table.get(phi)
             if isinstance(new, Phi) and not new.operands:
                 for value, block in phi.incoming():
-                    if block in self.blocks:
+                    if block in self.blocks and (block, phi.block) not in self.dropped:
                         new.add(get(value), self.exit_of(block))
+                if self.prune(new):
+                    table[phi] = Undef(phi.type, True)
+
+    def prune(self, phi: Phi) -> bool:
+        """A phi of a block that is not reached any more is poison: true if this one was."""
+        if phi.operands:
+            return False
+        replace_uses(phi, Undef(phi.type, True))
+        phi.drop()
+        return True
 
     def phi_tables(self, phi: Phi) -> list[tuple[dict[AnyValue, AnyValue], Callable[[AnyValue], AnyValue]]]:
         return [(self.values, self.value), (self.shadows, self.shadow)]
@@ -174,17 +214,23 @@ class Sweep:
         """Append the copy of `i`; markers that would not stay true are dropped."""
         if isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(DROPPED_CALLS):
             return None
+        if isinstance(i, IndirectBranch):
+            raise UnsupportedError(
+                "a computed goto is not differentiated", span=self.facts.span(i),
+                cause="its targets are addresses in the primal function", fix="use a switch",
+            )  # fmt: skip
         new = clone(i)
         new.metadata = {k: v for k, v in i.metadata.items() if k in _KEPT_METADATA}
         if isinstance(new, (Load, Store)):
             mark(self.module, new, "primal")
         if isinstance(new, Call):
             new.tail = ""
+            new.opcode = "call" if self.normal_only(i) else new.opcode
         if not isinstance(i, Phi):
             for v in i.operands:
                 new.operands.append(self.value(v))
                 self.value(v).users.append(new)
-        new.targets = [self.blocks[t] for t in i.targets]
+        new.targets = [self.blocks[t] for t in i.targets] if not self.normal_only(i) else []
         for t in new.targets:
             t.users.append(new)
         if i.type != VOID:
