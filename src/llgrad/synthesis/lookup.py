@@ -212,11 +212,14 @@ class ForwardValues:
                 branch = self.flow.idom[of].terminator  # type: ignore[union-attr]
                 assert isinstance(branch, Branch) and branch.condition is not None
                 return self.get(branch.condition)
-            case "shadow" if ("primal", of) in self.plan.kept and self.facts.argument_of(of) is not None:
+            case "shadow" if self._by_distance(of):
                 return self._shadow_by_distance(of)
             case "primal" | "shadow":
                 return self._recompute_value(of, kind)
         raise AssertionError(show(key))
+
+    def _by_distance(self, v: Instruction) -> bool:
+        return not self.plan.split and ("primal", v) in self.plan.kept and self.facts.argument_of(v) is not None
 
     def _shadow_by_distance(self, v: Instruction) -> AnyValue:
         """An address in an argument's memory is as far from its shadow as the argument is from its own."""

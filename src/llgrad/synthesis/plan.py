@@ -95,7 +95,7 @@ class Plan:
     last: Block | None  # the block that returns
     effects: dict[Instruction, Effect]
     relevant: frozenset[Block]
-    loops: frozenset[Loop]  # those the reverse sweep goes through
+    loops: dict[Loop, None]  # those the reverse sweep goes through, outermost first
     choices: frozenset[Block]
     recomputed: frozenset[Key]
     kept: dict[Key, Slot]
@@ -182,8 +182,8 @@ class Planner:
         relevant = frozenset(
             b for b in self.blocks if any(i in paired or self._matters(i, effects[i]) for i in b.instructions)
         )
-        loops = frozenset(loop for loop in self.flow.loops if not relevant.isdisjoint(loop.blocks))
-        choices = frozenset(b for b in self.blocks if self._choice_matters(b, relevant, loops))
+        loops = dict.fromkeys(loop for loop in self.flow.loops if not relevant.isdisjoint(loop.blocks))
+        choices = frozenset(b for b in self.blocks if self._choice_matters(b, relevant))
         returns = [b for b in self.blocks if isinstance(b.terminator, Return)]
         if len(returns) > 1:
             raise UnsupportedError(f"{self.function.name} returns from more than one block: unify them first")
@@ -201,7 +201,7 @@ class Planner:
             return self.facts.active(i)
         return not isinstance(e, (Nothing, Free)) and i.opcode != "ret"
 
-    def _choice_matters(self, block: Block, relevant: frozenset[Block], loops: frozenset[Loop]) -> bool:
+    def _choice_matters(self, block: Block, relevant: frozenset[Block]) -> bool:
         preds = self.flow.predecessors[block]
         loop = self.flow.loop_of(block)
         if len(preds) < 2 or (loop is not None and loop.header is block):
