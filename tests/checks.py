@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from cases import Program
 from harness import LEVELS, MODES, Built, Reference, build, compiled, interpreted, jacobian, prepared
-from oracle import Matrix, disagreement, finite_differences
+from oracle import Matrix, directional, disagreement, finite_differences
 from sandbox import isolated
 
 from llgrad.errors import LlgradError
@@ -42,9 +43,11 @@ def check(program: Program, reference: Reference, *, duals: bool = True, levels:
 
 
 def judge(
-    program: Program, built: Sequence[Built], reference: Reference, found: Findings, *, differences: bool = True
-) -> None:
-    """Compare the derivatives among each other and, unless told otherwise, with finite differences."""
+    program: Program, built: Sequence[Built], reference: Reference, found: Findings, *,
+    differences: bool = True, apart: bool = True,
+) -> None:  # fmt: skip
+    """Compare the derivatives among each other and with finite differences; run each `apart`, in a child of its own."""
+    run_derivative = partial(isolated, jacobian, seconds=60) if apart else jacobian
     run = reference.function(program)
     truth = finite_differences(run, program.point, 2e-4 if program.precise else SINGLE["step"])
     values = run(program.point)[: len(program.leaves)]
@@ -56,7 +59,7 @@ def judge(
                 continue
             title = f"{program.name} {mode} at O{b.level}"
             try:
-                matrix, primal = isolated(jacobian, b, program, mode, program.point, seconds=60)
+                matrix, primal = run_derivative(b, program, mode, program.point)
             except Exception as crash:
                 found.wrong.append(f"{title}: {crash}")
                 continue
@@ -84,7 +87,7 @@ def compare_with_duals(program: Program, text: str, built: Sequence[Built], foun
         u = np.random.default_rng(seed).uniform(-1, 1, program.inputs)
         _, tangents = interpreted(text, program, program.point, u)
         what = f"{program.name} forward against dual numbers, direction {seed}"
-        _note(found, disagreement(what, (matrix @ u)[:, None], tangents[:, None], tolerance))
+        _note(found, directional(what, matrix, u, tangents, tolerance))
 
 
 def _note(found: Findings, sentence: str) -> None:

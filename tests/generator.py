@@ -24,6 +24,7 @@ HEADER = """#include <math.h>
 struct S { int k; double v; short h; double z[2]; };
 struct T { float w; int k; double v; };
 struct N { double v; struct N *next; };
+struct V { double *d; int n; double s; };
 static const double TABLE[5] = {0.3, -0.7, 1.1, 0.2, -0.4};
 static const int ORDER[5] = {3, 0, 4, 1, 2};
 """
@@ -81,6 +82,7 @@ class Scope:
     structs: list[str] = field(default_factory=list)
     float_structs: list[str] = field(default_factory=list)
     pointers: list[str] = field(default_factory=list)
+    tables: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     leave: str = ""
     runs: int = 1
@@ -110,8 +112,8 @@ class Generator:
     # --- the whole
 
     def make(self) -> Source:
-        kinds = ("value", "value", "pointers", "recursive", "struct", "result")
-        for kind in self.random.sample(kinds, self.random.randint(0, 3)):
+        kinds = ("value", "value", "pointers", "recursive", "struct", "result", "pick", "make", "view")
+        for kind in self.random.sample(kinds, self.random.randint(0, 4)):
             self._helper(kind)
         marks = [f"// s: {S_MARK}"] + ([f"// t: {T_MARK}"] if self.floats else [])
         alias = self.random.choice(("", "", "// alias: y = x", "// alias: y = x + 1"))
@@ -134,6 +136,12 @@ class Generator:
         if self.floats:
             opening += ["    float f = 0.5f, g = w[1], F[5];", "    for (int i = 0; i < 5; i++) F[i] = w[i] * 0.5f;"]
             scope.floats, scope.float_arrays, scope.float_structs = ["f", "g"], ["w", "F"], ["t"]
+        if self.random.random() < 0.4:
+            opening.append("    double *P[3] = {x, H, A};")
+            scope.tables = ["P"]
+        if self.random.random() < 0.3:
+            opening += ["    static double G[5];", "    for (int i = 0; i < 5; i++) G[i] = 0.2 * i - x[i] * 0.1;"]
+            scope.arrays.append("G")
         if self.longs:
             opening.append("    long double l = 0.25L;")
             scope.longs = ["l"]
@@ -160,6 +168,17 @@ class Generator:
                 head = f"{how}double {name}(double *X, double u, double v, int j) {{\n    if (j <= 0) return u * v;"
                 head += f"\n    double r = {call};"
                 scope.arrays = ["X"]
+            case "pick":
+                head = f"{how}double *{name}(double *X, double *Y, int j) {{\n    double r = *X, u = X[1], v = Y[2];"
+                scope.arrays, scope.leave = ["X", "Y"], "return Y;"
+                end = f"    return {self._condition(scope)} ? X : Y;\n}}"
+            case "make":
+                head = f"{how}double *{name}(double *X, double u, int j) {{\n    double r = *X, v = X[3];"
+                head += "\n    double *M = malloc(5 * sizeof *M);\n    for (int i = 0; i < 5; i++) M[i] = u * X[i];"
+                scope.arrays, scope.leave, end = ["X", "M"], "return M;", "    M[2] = WRAP(r + v);\n    return M;\n}"
+            case "view":
+                head = f"{how}double {name}(struct V *Z, double u, int j) {{\n    double r = Z->s, v = Z->d[1];"
+                scope.arrays, end = ["Z->d"], "    Z->s = WRAP(r * v);\n    Z->d += Z->n > 9;\n" + end
             case "struct":
                 head = f"{how}double {name}(struct S *Z, double u, int j) {{\n    double r = Z->v, v = Z[1].z[0];"
                 scope.structs, end = ["Z"], "    Z->z[1] = r * 0.5;\n" + end
@@ -185,8 +204,10 @@ class Generator:
             choices += [(1, self._swap), (1, self._copy), (1, self._move), (1, self._clear)]
             choices += [(2, self._scoped)] if nested else []
             choices += [(1, self._list)] if scope.runs <= 12 else []
+            choices += [(1, self._long)] if scope.runs <= 2 else []
         choices += [(1, self._struct_copy)] if scope.structs else []
         choices += [(2, self._pointer)] if scope.pointers else []
+        choices += [(2, self._table)] if scope.tables else []
         choices += [(1, self._leave)] if scope.depth > 0 else []
         choices += [(1, self._jump)] if scope.loops and scope.depth < 4 else []
         if self.helpers and scope.runs <= 12 and scope.arrays and scope.pointers:
@@ -227,6 +248,24 @@ class Generator:
         inner.loops += 1
         body = self._body(inner, self.random.randint(1, 3))
         return Node([(f"for (int {i} = 0; {test} && {i} < 4; {i}++) {{", body)], "}")
+
+    def _long(self, scope: Scope) -> Node:
+        """More trips than a chunk of the tape has, their number unknown beforehand."""
+        i, t = self._name("i"), self._target(scope)
+        inner = scope.inside(70, ints=i)
+        inner.leave, inner.loops = "", 1
+        test = f"{i} < {self.random.choice((60, 64, 65, 70))} && fabs({t}) < {self.random.choice((50, 50, 1.5))}"
+        first = simple(f"{t} = 0.98 * {t} + 0.02 * {self._bounded(inner)};")
+        body = [first, *self._body(inner, self.random.randint(0, 2))]
+        return Node([(f"for (int {i} = 0; {test}; {i}++) {{", body)], "}")
+
+    def _table(self, scope: Scope) -> Node:
+        """Pointers in memory that change."""
+        one, two = f"P[{self._at(scope)} % 3]", f"P[{self._at(scope)} % 3]"
+        if self.random.random() < 0.5:
+            t = self._name("t")
+            return simple(f"{{ double *{t} = {one}; {one} = {two}; {two} = {t}; }}")
+        return simple(f"{one} = {self._lasting(scope)};")
 
     def _do(self, scope: Scope) -> Node:
         i = self._name("i")
@@ -305,10 +344,12 @@ class Generator:
         return simple(f"{one}[{self._at(scope)} % 3] = {two}[{self._at(scope)} % 3];")
 
     def _pointer(self, scope: Scope) -> Node:
-        one, two = self.random.choice(scope.arrays), self.random.choice(scope.arrays)
         p = self.random.choice(scope.pointers)
-        allowed = [a if a in ("x", "y", "A", "H") else "A" for a in (one, two)]
-        return simple(f"{p} = {self._condition(scope)} ? {allowed[0]} : {allowed[1]};")
+        return simple(f"{p} = {self._condition(scope)} ? {self._lasting(scope)} : {self._lasting(scope)};")
+
+    def _lasting(self, scope: Scope) -> str:
+        """An array that lives as long as the function does."""
+        return self.random.choice([a for a in scope.arrays if a[0] != "T"])
 
     def _leave(self, scope: Scope) -> Node:
         if not scope.leave:
@@ -323,12 +364,29 @@ class Generator:
         index = self._at(scope)
         arrays = scope.arrays
         match kind:
-            case "value":
-                call = f"{name}({self._leaf(scope)}, {self._leaf(scope)}, {index})"
             case "pointers":
                 call = f"{name}({self.random.choice(arrays)}, {self.random.choice(arrays)}, {index})"
             case "recursive":
                 call = f"{name}({self.random.choice(arrays)}, {self._leaf(scope)}, {self._leaf(scope)}, {index} % 4)"
+            case "pick":
+                call = f"{name}({self._lasting(scope)}, {self._lasting(scope)}, {index})"
+                return simple(f"{self.random.choice(scope.pointers)} = {call};")
+            case "make":
+                t = self._name("T")
+                inner = scope.inside(arrays=t)
+                inner.loops, inner.leave = 0, ""
+                head = f"{{ double *{t} = {name}({self.random.choice(arrays)}, {self._leaf(scope)}, {index});"
+                body = [*self._body(inner, 1), simple(f"{self._target(scope)} = WRAP({t}[{self._at(scope)}]);")]
+                return Node([(head, body)], f"free({t}); }}")
+            case "view":
+                head = f"{{ struct V o = {{{self.random.choice(arrays)}, {index}, {self._leaf(scope)}}};"
+                call = f"{self._target(scope)} = {name}(&o, {self._leaf(scope)}, {index});"
+                return simple(f"{head} {call} {self._target(scope)} = WRAP(o.s); }}")
+            case "value" if self.random.random() < 0.3 and len(values := [n for n, k in self.helpers if k == kind]) > 1:
+                choice = f"({self._condition(scope)} ? {values[0]} : {values[1]})"
+                call = f"{choice}({self._leaf(scope)}, {self._leaf(scope)}, {index})"
+            case "value":
+                call = f"{name}({self._leaf(scope)}, {self._leaf(scope)}, {index})"
             case "struct":
                 call = f"{name}({self.random.choice(scope.structs)}, {self._leaf(scope)}, {index})"
             case _:
@@ -350,6 +408,7 @@ class Generator:
         options += [lambda: self._element(scope)] * 4 if scope.arrays else []
         options += [lambda: f"{self.random.choice(scope.pointers)}[{self._at(scope)}]"] * 2 if scope.pointers else []
         options += [lambda: self._member(scope)] * 2 if scope.structs else []
+        options += [lambda: f"P[{self._at(scope)} % 3][{self._at(scope)}]"] * 2 if scope.tables else []
         if scope.floats:
             options += [lambda: self.random.choice(scope.floats), lambda: self._float_place(scope)] * 2
         options += [lambda: self.random.choice(scope.longs)] if scope.longs else []

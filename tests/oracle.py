@@ -47,13 +47,19 @@ def tolerances(reference: Matrix, tolerance: float) -> Matrix:
     return allowed
 
 
-def disagreement(what: str, got: Matrix, reference: Matrix, tolerance: float) -> str:
-    """A sentence about the worst entry that is too far off, or an empty string."""
+def directional(what: str, matrix: Matrix, direction: Vector, got: Vector, tolerance: float) -> str:
+    """`disagreement` of `matrix @ direction` and `got`; rounding is as large as the terms of the sums."""
+    size = (np.abs(matrix) @ np.abs(direction))[:, None]
+    return disagreement(what, (matrix @ direction)[:, None], got[:, None], tolerance, size)
+
+
+def disagreement(what: str, got: Matrix, reference: Matrix, tolerance: float, size: Matrix | None = None) -> str:
+    """A sentence about the worst entry that is too far off, or an empty string; `size` stands for the reference's."""
     if got.shape != reference.shape:
         return f"{what}: shapes {got.shape} and {reference.shape}"
     if got.size == 0:
         return ""
-    excess = np.abs(got - reference) / tolerances(reference, tolerance)
+    excess = np.abs(got - reference) / tolerances(reference if size is None else size, tolerance)
     excess[~(np.isfinite(got) & np.isfinite(reference))] = np.inf
     worst = np.unravel_index(np.argmax(excess), excess.shape)
     if excess[worst] <= 1.0:

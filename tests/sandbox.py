@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import functools
+import gc
 import os
 import pickle
 import signal
@@ -46,6 +47,7 @@ def isolated(function: Callable[..., Any], *arguments: Any, seconds: int = 120, 
 
 
 def _child(function: Callable[[], Any], write: int, seconds: int) -> NoReturn:
+    gc.disable()  # a collection would copy every page of the parent
     faulthandler.disable()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(seconds)

@@ -6,6 +6,7 @@ Each program is built at one level, in turn; `full` builds 2,000 others at all f
 from __future__ import annotations
 
 import pytest
+from checks import Findings
 from generator import HEADER, Source, generate, reduced
 from random_check import check_batch, described
 
@@ -13,15 +14,25 @@ CHUNK, COUNT, FULL = 10, 200, 2000
 FIRST_FULL = 100_000
 LEVELS = (2, 0, 1, 3)
 
-# What llgrad refuses to differentiate, rather than differentiate wrongly: part of an error → why it is no bug.
-REFUSALS: dict[str, str] = {}
+# The refusal that any program may meet: where two indices of one address vary, LLVM merges the steps, and what lies at
+# them (an int here, a double there) cannot be told apart any more.
+TOLERATED = "are used both as a float and as something else"
+MOST_REFUSED = 2  # in a chunk
 
 
 def failures(seeds: range, levels: tuple[int, ...]) -> list[str]:
-    """What is wrong, a text for each program that fails."""
-    sources = [generate(seed) for seed in seeds]
-    found = {name: described(f) for name, f in check_batch(sources, levels).items()}
-    return [f"{name}: {told}" for name, told in found.items() if told and not any(r in told for r in REFUSALS)]
+    """What is wrong, a text for each program that fails; more refusals than are normal are a failure too."""
+    found = check_batch([generate(seed) for seed in seeds], levels)
+    refused = [name for name, f in found.items() if _only_refused(f)]
+    wrong = [f"{name}: {told}" for name, f in found.items() if name not in refused and (told := described(f))]
+    return wrong if len(refused) <= MOST_REFUSED else [*wrong, f"refused: {', '.join(refused)}"]
+
+
+def _only_refused(found: Findings | str) -> bool:
+    """Does every error say what is tolerated, and is nothing wrong?"""
+    if isinstance(found, str) or found.wrong or not found.refused:
+        return False
+    return all(name == "KindError" and TOLERATED in text for name, text in found.refused.values())
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, CHUNK))

@@ -1,4 +1,4 @@
-"""Slow sets: everything in this folder has the marker `full`, and sees the helpers of `tests`, the examples and the benchmarks."""
+"""Slow sets: everything in this folder has the marker `full`, and sees the helpers of `tests` and the examples."""
 
 from __future__ import annotations
 

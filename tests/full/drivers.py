@@ -1,4 +1,4 @@
-"""A C program around a program of the corpus, that asks for its derivatives by `__enzyme_autodiff` and `__enzyme_fwddiff`.
+"""A C program around one of the corpus, that asks for its derivatives by `__enzyme_autodiff` and `__enzyme_fwddiff`.
 
 Every buffer is memory of its own from malloc, of exactly the size the program may touch; in shadows only floats and
 pointers are written, so that a derivative that reads anything else reads uninitialised memory. Both derivatives run
@@ -36,7 +36,7 @@ _CLOSE = """
 
 def driver(program: Program, tolerance: float) -> str:
     """The source: the program itself, and a main that ends with 0 if the two modes agree."""
-    lines = [f'#include "{program.path}"', _HEAD, _adjoints(program)]
+    lines = [f'#include "{program.path.resolve()}"', _HEAD, _adjoints(program)]
     lines += [f"{_C[program.result]} __enzyme_fwddiff_of(void *, ...);", "RESULT __enzyme_autodiff_of(void *, ...);"]
     lines += [_CLOSE, *_accessors(), *_setup(program), *_forward(program), *_reverse(program)]
     return "\n".join([*lines, _main(program, tolerance), ""])
@@ -55,36 +55,38 @@ def _accessors() -> list[str]:
     lines = []
     for kind in ("f8", "f4", "f16"):
         c = _C[kind]
-        lines.append(f"static void put_{kind}(void *p, long at, {c} v) {{ memcpy((char *)p + at, &v, sizeof v); }}")
-        lines.append(f"static {c} get_{kind}(void *p, long at) {{ {c} v; memcpy(&v, (char *)p + at, sizeof v); return v; }}")
-    lines.append("static void put_ptr(void *p, long at, void *v) { memcpy((char *)p + at, &v, sizeof v); }")
-    lines.append("static double seed(int i, int salt) { return 0.25 + (double)((7 * i + 3 * salt) % 11) / 11.0; }")
+        lines.append(f"static void our_put_{kind}(void *p, long at, {c} v) {{ memcpy((char *)p + at, &v, sizeof v); }}")
+        body = f"{c} v; memcpy(&v, (char *)p + at, sizeof v); return v;"
+        lines.append(f"static {c} our_get_{kind}(void *p, long at) {{ {body} }}")
+    lines.append("static void our_put_ptr(void *p, long at, void *v) { memcpy((char *)p + at, &v, sizeof v); }")
+    lines.append("static double our_seed(int i, int salt) { return 0.25 + (double)((7 * i + 3 * salt) % 11) / 11.0; }")
     return lines
 
 
 def _setup(program: Program) -> list[str]:
-    """`make`, `make_shadow` with seeds, `drop`, and the floats of a shadow one after the other."""
+    """C functions that make buffers and shadows with seeds, release them, and collect the floats of a shadow."""
     index = {b.name: n for n, b in enumerate(program.buffers)}
     lines = []
     for b, n in ((b, index[b.name]) for b in program.buffers):
-        lines.append(f"static const unsigned char initial{n}[] = {{{', '.join(map(str, b.initial)) or '0'}}};")
+        lines.append(f"static const unsigned char our_initial{n}[] = {{{', '.join(map(str, b.initial)) or '0'}}};")
     pointers = [
-        f"    put_ptr(b[{index[b.name]}], {offset}, (char *)b[{index[target]}] + {at});"
+        f"    our_put_ptr(b[{index[b.name]}], {offset}, (char *)b[{index[target]}] + {at});"
         for b in program.buffers
         for offset, target, at in b.pointers
     ]
     sizes = [(index[b.name], len(b.initial)) for b in program.buffers]
-    lines += ["static void make(void **b) {", *(f"    b[{n}] = malloc({size});" for n, size in sizes)]
-    lines += [f"    memcpy(b[{n}], initial{n}, {size});" for n, size in sizes] + [*pointers, "}"]
-    lines += ["static void make_shadow(void **b, int salt) {", *(f"    b[{n}] = malloc({size});" for n, size in sizes)]
+    lines += ["static void our_make(void **b) {", *(f"    b[{n}] = malloc({size});" for n, size in sizes)]
+    lines += [f"    memcpy(b[{n}], our_initial{n}, {size});" for n, size in sizes] + [*pointers, "}"]
+    lines += ["static void our_shadow(void **b, int salt) {", *(f"    b[{n}] = malloc({size});" for n, size in sizes)]
     lines += [
-        f"    put_{kind}(b[{index[name]}], {offset}, ({_C[kind]})seed({i}, salt));"
+        f"    our_put_{kind}(b[{index[name]}], {offset}, ({_C[kind]})our_seed({i}, salt));"
         for i, (name, offset, kind) in enumerate(program.leaves)
     ]
-    lines += [*pointers, "}", "static void drop(void **b) {", *(f"    free(b[{n}]);" for n, _ in sizes), "}"]
-    lines += ["static void floats(void **b, long double *out) {"]
+    lines += [*pointers, "}", "static void our_drop(void **b) {", *(f"    free(b[{n}]);" for n, _ in sizes), "}"]
+    lines += ["static void our_floats(void **b, long double *out) {"]
     lines += [
-        f"    out[{i}] = get_{kind}(b[{index[name]}], {offset});" for i, (name, offset, kind) in enumerate(program.leaves)
+        f"    out[{i}] = our_get_{kind}(b[{index[name]}], {offset});"
+        for i, (name, offset, kind) in enumerate(program.leaves)
     ]
     return [*lines, "}"]
 
@@ -101,7 +103,7 @@ def _arguments(program: Program, forward: bool) -> str:
         if p.kind == "integer":
             return f"enzyme_const, ({_C[p.type]}){int(p.value)}"
         value = f"({_C[p.type]}){p.value!r}"
-        return f"enzyme_dup, {value}, ({_C[p.type]})seed({next(number)}, 1)" if forward else f"enzyme_out, {value}"
+        return f"enzyme_dup, {value}, ({_C[p.type]})our_seed({next(number)}, 1)" if forward else f"enzyme_out, {value}"
 
     return "".join(f", {one(p)}" for p in program.parameters)
 
@@ -110,20 +112,24 @@ def _forward(program: Program) -> list[str]:
     call = f"__enzyme_fwddiff_of((void *){program.name}{_arguments(program, True)})"
     keep = "" if program.result == "void" else f"out[{len(program.leaves)}] = "
     return [
-        "static void forward(long double *out) {", f"    void *b[{len(program.buffers) + 1}], *d[{len(program.buffers) + 1}];",
-        "    make(b), make_shadow(d, 1);", f"    {keep}{call};", "    floats(d, out);", "    drop(b), drop(d);", "}",
+        "static void our_forward(long double *out) {", _pointers(program), "    our_make(b), our_shadow(d, 1);",
+        f"    {keep}{call};", "    our_floats(d, out);", "    our_drop(b), our_drop(d);", "}",
     ]  # fmt: skip
 
 
 def _reverse(program: Program) -> list[str]:
     call = f"__enzyme_autodiff_of((void *){program.name}{_arguments(program, False)})"
     scalars, floats = program.scalars, len(program.leaves)
-    lines = ["static void reverse(long double *out) {"]
-    lines += [f"    void *b[{len(program.buffers) + 1}], *d[{len(program.buffers) + 1}];", "    make(b), make_shadow(d, 2);"]
+    lines = ["static void our_reverse(long double *out) {"]
+    lines += [_pointers(program), "    our_make(b), our_shadow(d, 2);"]
     lines.append(f"    {'RESULT r = ' if scalars else ''}{call};")
     fields = [""] if len(scalars) == 1 else [f".{p.name}" for p in scalars]
     lines += [f"    out[{floats + n}] = r{name};" for n, name in enumerate(fields[: len(scalars)])]
-    return [*lines, "    floats(d, out);", "    drop(b), drop(d);", "}"]
+    return [*lines, "    our_floats(d, out);", "    our_drop(b), our_drop(d);", "}"]
+
+
+def _pointers(program: Program) -> str:
+    return f"    void *b[{len(program.buffers) + 1}], *d[{len(program.buffers) + 1}];"
 
 
 def _main(program: Program, tolerance: float) -> str:
@@ -132,13 +138,13 @@ def _main(program: Program, tolerance: float) -> str:
 int main(void) {{
     long double tangents[{program.outputs + 1}], adjoints[{program.inputs + 1}];
     for (int turn = 0; turn < 2; turn++)
-        forward(tangents), reverse(adjoints);
+        our_forward(tangents), our_reverse(adjoints);
     long double left = 0, right = 0, size = 1e-300L;
     for (int i = 0; i < {len(program.leaves)}; i++)
-        left += seed(i, 2) * tangents[i];
+        left += our_seed(i, 2) * tangents[i];
 {result}
     for (int i = 0; i < {program.inputs}; i++)
-        right += seed(i, 1) * adjoints[i], size += fabsl(adjoints[i]);
+        right += our_seed(i, 1) * adjoints[i], size += fabsl(adjoints[i]);
     fprintf(stderr, "%.17Lg %.17Lg\\n", left, right);
     return !(fabsl(left - right) <= {tolerance!r}L * size);
 }}"""

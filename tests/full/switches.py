@@ -6,13 +6,16 @@ purpose: a name that is gone fails here, and not silently.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from llgrad import pipeline
 from llgrad.synthesis import adjoints, plan, scopes
+from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
 from llgrad.synthesis.reverse import ReverseSweep
@@ -27,6 +30,20 @@ def keep_everything(patch: Patch) -> None:
         return set(wanted), set()
 
     patch.setattr(plan, "minimum_cut", everything)
+
+
+def other_costs(patch: Patch) -> None:
+    """Arbitrary costs: any cut is right, whatever it costs."""
+
+    def arbitrary(nodes: Mapping[Any, Choice], wanted: Sequence[Any]) -> tuple[set[Any], set[Any]]:
+        def one(key: Any, choice: Choice) -> Choice:
+            number = zlib.crc32(plan.show(key).encode())
+            recompute = None if choice.recompute is None else 1 + number % 89
+            return replace(choice, keep=1 + number % 97, recompute=recompute)
+
+        return minimum_cut({key: one(key, choice) for key, choice in nodes.items()}, wanted)
+
+    patch.setattr(plan, "minimum_cut", arbitrary)
 
 
 def no_hoisting(patch: Patch) -> None:
@@ -93,8 +110,8 @@ def unoptimised(patch: Patch) -> None:
 SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
-        keep_everything, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_paired_frees, chunked_tape,
-        malloc_arena, strict_adjoints, unoptimised,
+        keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_paired_frees,
+        chunked_tape, malloc_arena, strict_adjoints, unoptimised,
     )  # fmt: skip
 }
 

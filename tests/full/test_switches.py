@@ -1,7 +1,8 @@
-"""The same derivatives with each of llgrad's optimisations switched off: programs of the corpus, and ADBench's objectives."""
+"""The same derivatives with each of llgrad's optimisations switched off: on the corpus, and ADBench's objectives."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from switches import SWITCHES, switched
 from llgrad import pipeline
 from llgrad.synthesis.request import Mode
 
-PROGRAMS = """
+SAMPLE = """
 aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch cholesky
 convolution cubic_spline data_dependent_while do_while explicit_stack fft_iterative fft_recursive free_in_branch
 gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil inner_accumulator_reset
@@ -28,7 +29,7 @@ newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer 
 overwritten_input pointer_to_pointer quicksort recursion_tree_sum row_pointers_argument soft_alignment struct_copy
 struct_with_pointers switch_in_loop triangular_nest triple_nest two_dimensional_array variable_length_array
 zero_trips_inner
-""".split()
+"""
 LEVEL = 2
 
 
@@ -59,15 +60,16 @@ def derived(whole: Any, program: Program, switch: str | None) -> Matrix:
     return result
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", SAMPLE.split())
 def test_program(name: str) -> None:
     found = isolated(differences, read_program(FOLDER / f"{name}.c"), seconds=400)
     assert not found, "\n".join(found)
 
 
 EFFECT = {
-    "keep_everything": "matrix_multiply", "no_hoisting": "matrix_multiply", "no_nests": "lstm_cell",
-    "no_alias_scopes": "matrix_multiply", "no_shadow_by_distance": "quicksort", "no_paired_frees": "malloc_in_loop",
+    "keep_everything": "matrix_multiply", "other_costs": "matrix_multiply",
+    "no_hoisting": "matrix_multiply", "no_nests": "triple_nest", "no_alias_scopes": "matrix_multiply",
+    "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "chunked_tape": "matrix_power", "strict_adjoints": "matrix_multiply",
 }  # fmt: skip
 
@@ -80,7 +82,12 @@ def test_switch_does_something(name: str) -> None:
     for switch in (None, name):
         with switched(switch):
             texts.append(pipeline.derivative(text, request(program, Mode.COMBINED)).text)
-    assert texts[0] != texts[1]
+    assert shape(texts[0]) != shape(texts[1])
+
+
+def shape(text: str) -> list[str]:
+    """The lines of IR in any order and without names: both may depend on where objects lie in memory."""
+    return sorted(re.sub(r"[%@!][-\w.]*", "%", line) for line in text.splitlines())
 
 
 @pytest.mark.parametrize("name", ["malloc_arena", "unoptimised"])
@@ -95,7 +102,7 @@ def test_last_switch_does_something(name: str) -> None:
     assert texts[0] != texts[1]
 
 
-# --- ADBench ---------------------------------------------------------------------------------------------------------------
+# --- ADBench -------------------------------------------------------------------------------------------------------
 
 
 def objective(name: str) -> Any:

@@ -37,7 +37,7 @@ define void @test.release(ptr %arena, ptr %block) {
   ret void
 }
 define void @test.defer(ptr %arena, ptr %block) {
-  call void @llgrad.tape.defer(ptr %arena, ptr %block)
+  call void @llgrad.tape.defer(ptr %arena, ptr %block, ptr @free)
   ret void
 }
 define void @test.finish(ptr %arena) {

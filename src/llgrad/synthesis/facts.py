@@ -23,6 +23,7 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Constant,
+    ConstExpr,
     Function,
     InlineAsm,
     Instruction,
@@ -271,7 +272,7 @@ class Facts:
 
     def shadowed(self, v: AnyValue) -> bool:
         """Is `v` a pointer (or carries one) into active memory?"""
-        return not isinstance(v, Constant) and self.activity.shadowed(v)
+        return (not isinstance(v, Constant) or isinstance(v, ConstExpr)) and self.activity.shadowed(v)
 
     @cached_property
     def frees_at_once(self) -> bool:
