@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from llgrad.errors import UnsupportedError
 from llgrad.ir.build import const_float, const_int, zero
-from llgrad.ir.types import I8, VOID, FloatType, IntType, PointerType, StructType, Type, scalar
+from llgrad.ir.types import VOID, FloatType, PointerType, StructType, Type, scalar
 from llgrad.ir.values import (
     AnyValue,
-    Binary,
     Call,
     Cast,
     Constant,
@@ -262,10 +260,3 @@ class _Lazy(list[AnyValue]):
 
     def __len__(self) -> int:
         return self._count
-
-
-def refuse_bits(i: Binary, span: object) -> UnsupportedError:
-    return UnsupportedError(f"`{i.opcode}` changes bits of an active float")
-
-
-__all__ = ["I8", "ForwardSweep", "IntType", "refuse_bits"]

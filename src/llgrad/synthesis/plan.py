@@ -46,7 +46,7 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
-from llgrad.synthesis.needs import Effect, Free, Key, Linear, Nothing, effect, key_of, needs, on_tape
+from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
 
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 3, 8, 40, 6  # rough costs in units of an addition
@@ -491,6 +491,3 @@ def choice_sides(flow: Flow, block: Block) -> tuple[Block, Block] | None:
 def make_plan(facts: Facts, function: Function, split: bool) -> Plan:
     """The plan for the reverse mode of `function`. Raises UnsupportedError and its kin, with source spans."""
     return Planner(facts, function, split).make()
-
-
-__all__ = ["CHUNK", "Linear", "Nest", "Plan", "Slot", "choice_sides", "make_plan", "show"]

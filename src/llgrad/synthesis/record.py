@@ -7,7 +7,7 @@ from collections.abc import Callable
 from llgrad.analysis.flow import Loop
 from llgrad.ir.build import Builder, const_int, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I8, I64, PTR, VOID, PointerType, StructType, Type
+from llgrad.ir.types import I8, I64, PTR, VOID, PointerType, StructType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -15,7 +15,6 @@ from llgrad.ir.values import (
     Call,
     Function,
     Instruction,
-    Load,
     Phi,
     Return,
     Store,
@@ -294,9 +293,6 @@ class RecordingSweep(Sweep):
         if not isinstance(i, Phi):
             self.keep_value(i)
 
-    def shadow_call(self, i: Call, name: str) -> AnyValue:
-        return super().shadow_call(i, name)
-
     def make_shadow(self, i: Instruction) -> None:
         if isinstance(i.type, PointerType) or self.facts.carries_pointer(i):
             super().make_shadow(i)
@@ -407,6 +403,3 @@ def _null() -> AnyValue:
     from llgrad.ir.build import zero
 
     return zero(PTR)
-
-
-__all__ = ["CHUNK_HEADER", "Layout", "Load", "RecordingSweep", "Type"]

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from llgrad.errors import ActivityError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I8, I64, PTR, VOID, IntType, PointerType, VectorType
+from llgrad.ir.types import I1, I8, I64, PTR, VOID, IntType, PointerType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -40,7 +40,6 @@ from llgrad.ir.values import (
     Load,
     MetadataValue,
     Phi,
-    Return,
     Select,
     ShuffleVector,
     Store,
@@ -391,6 +390,3 @@ def clone(i: Instruction) -> Instruction:
     if isinstance(new, Phi):
         new.blocks = []
     return new
-
-
-__all__ = ["PTR", "Return", "Store", "Sweep", "VectorType", "clone", "takes_shadow"]
