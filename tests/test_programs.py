@@ -47,6 +47,8 @@ REFUSED: dict[str, Refused] = {
     "small_struct_copy": refused("UnsupportedError", levels=(2, 3)) | refused("KindError", REVERSE, (1,)),
     # not there yet
     "global_pointer": refused("ActivityError"),
+    "global_pointer_initial": refused("ActivityError"),
+    "global_pointer_table": refused("ActivityError"),
     "posix_memory": refused("UnsupportedError"),
     "realloc_growth": refused("UnsupportedError"),
     "struct_by_value": refused("UnsupportedError", levels=(0, 1)),

@@ -7,9 +7,9 @@ from the program-wide analysis; recursion finds the function that is already dec
 from __future__ import annotations
 
 from llgrad.errors import UnknownNameError
-from llgrad.ir.build import Builder, Names, const_int, declare
+from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
+from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Argument, Attribute, Block, Function, Undef
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
@@ -48,7 +48,20 @@ class Derivation:
 
     def derive(self) -> Function:
         """The derivative that the root request asks for, written into the module with all it calls."""
-        return self.function(self.root)
+        made = self.function(self.root)
+        if self.root.mode is not Mode.REVERSE:
+            self._clear_global_shadows(made)
+        return made
+
+    def _clear_global_shadows(self, root: Function) -> None:
+        """At the root's entry: what an earlier call left in the shadows of globals is no part of this derivative."""
+        b = Builder(root.entry, Names(()))
+        b.at = 0
+        memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
+        for v in self.module.variables:
+            if v.name.endswith(".shadow") and v.name.removesuffix(".shadow") in self.module.globals:
+                size = i64(self.module.layout.alloc_size(v.value_type))
+                b.call(memset, [v, const_int(I8, 0), size, const_int(I1, 0)])
 
     def plan(self, name: str, split: bool) -> Plan:
         """The reverse-mode plan of a function, made once."""
