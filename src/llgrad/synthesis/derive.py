@@ -6,7 +6,7 @@ from the program-wide analysis; recursion finds the function that is already dec
 
 from __future__ import annotations
 
-from llgrad.errors import UnknownNameError
+from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, FunctionType, PointerType, StructType, Type
@@ -32,6 +32,7 @@ class Derivation:
     def __init__(self, module: Module, root: Request) -> None:
         if root.function not in module.globals:
             raise UnknownNameError(f"there is no function {root.function}")
+        _refuse_not_yet(root)
         self.module, self.root = module, root
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint
@@ -278,6 +279,17 @@ class Derivation:
                 lambda b, r: self._finish(b, r, request, None),
             )  # fmt: skip
         Builder(cells, names).branch(start)
+
+
+def _refuse_not_yet(r: Request) -> None:
+    """What a request may ask for and no sweep writes yet."""
+    asked = {
+        f"width {r.width}": r.width != 1, "strong zeros": r.strong_zero, "runtime activity": r.runtime_activity,
+        "a tape that is read twice": r.repeatable,
+    }  # fmt: skip
+    for what, wanted in asked.items():
+        if wanted:
+            raise UnsupportedError(f"{what} is not supported yet", fix="ask for the derivative without it")
 
 
 def _names(f: Function) -> list[str]:

@@ -35,13 +35,18 @@ class Request:
 
     `disjoint`: the caller has seen that no two of the buffers given (shadows included) overlap.
     `primal_result`: the derivative also returns what the function returns.
+    `width`: so many tangents or adjoints at once, over one primal sweep; each shadow is that many memories.
+    `strong_zero`: a zero adjoint (tangent) times infinity or NaN is zero.
+    `runtime_activity`: a shadow that equals its primal means constant memory, decided as the derivative runs.
+    `repeatable`: the reverse sweep leaves the tape as it found it, so that it can be run again.
 
-    Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments):
+    Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
+    so do tangents, seeds and adjoints: all lanes of one value stand together):
 
-    * forward: `{result?, tangent?}  (args with tangents/shadows interleaved)`
-    * combined: `{result?, adjoints of OUT args…} (arena, args with shadows interleaved, seed of an active result?)`
-    * augmented: `{frame, result?, shadow of result?} (arena, args with shadows interleaved)`
-    * reverse: `{adjoints of OUT args…} (arena, args with shadows interleaved, seed?, frame)`
+    * forward: `{result?, tangents?}  (args with tangents/shadows interleaved)`
+    * combined: `{result?, adjoints of OUT args…} (arena, args with shadows interleaved, seeds of an active result?)`
+    * augmented: `{frame, result?, shadows of result?} (arena, args with shadows interleaved)`
+    * reverse: `{adjoints of OUT args…} (arena, args with shadows interleaved, seeds?, frame)`
     """
 
     function: str
@@ -50,13 +55,23 @@ class Request:
     result: Act
     primal_result: bool = False
     disjoint: bool = False
+    width: int = 1
+    strong_zero: bool = False
+    runtime_activity: bool = False
+    repeatable: bool = False
 
     @property
     def name(self) -> str:
         """Symbol of the derivative: distinct requests have distinct names."""
         acts = "".join(_LETTER[a] for a in (*self.arguments, self.result))
-        flags = ("p" if self.primal_result else "") + ("d" if self.disjoint else "")
+        flags = "".join(letter for letter, on in self._flags() if on) + (f"w{self.width}" if self.width > 1 else "")
         return ".".join(x for x in (f"llgrad.{self.mode}.{self.function}", acts, flags) if x)
+
+    def _flags(self) -> list[tuple[str, bool]]:
+        return [
+            ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
+            ("r", self.repeatable),
+        ]  # fmt: skip
 
 
 Callee = Callable[[tuple[Function, ...], bool], tuple[Request, Function]]
