@@ -22,6 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("signature",),
     ("synthesis",),
     ("pipeline",),
+    ("program",),
     ("arguments", "cache", "entry"),
     ("worker",),
     ("library",),

@@ -15,6 +15,7 @@ from llgrad import pipeline
 from llgrad.backend import Engine, LLVMModule
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
+from llgrad.program import optimise_program
 
 Source = Callable[..., Path]
 
@@ -214,7 +215,7 @@ def test_enzyme_calls(source: Source, flags: list[str], level: int) -> None:
     path, compiler = source(body), [*find_compiler().c]
     ir, out, exe = (path.with_name(n) for n in ("in.ll", "out.ll", "prog"))
     subprocess.run([*compiler, *flags, "-g", "-S", "-emit-llvm", path, "-o", ir], check=True, capture_output=True)
-    made = pipeline.optimise_program(LLVMModule.read(ir.read_bytes(), trusted=False), level)
+    made = optimise_program(LLVMModule.read(ir.read_bytes(), trusted=False), level)
     out.write_text(made.text())
     assert "__enzyme" not in made.text()
     subprocess.run([*compiler, out, "-o", exe, "-lm"], check=True, capture_output=True)
@@ -224,7 +225,7 @@ def test_enzyme_calls(source: Source, flags: list[str], level: int) -> None:
 
 def test_enzyme_calls_in_ir() -> None:
     """Markers as metadata strings and under the paper's name; C++ mangled names; an invoke."""
-    made = pipeline.optimise_program(LLVMModule.from_text("""
+    made = optimise_program(LLVMModule.from_text("""
 @_ZL9diffe_out = external global i32
 declare double @_Z17__enzyme_autodiffIdEvPvz(ptr, ...)
 declare i32 @__gxx_personality_v0(...)
@@ -274,5 +275,5 @@ def test_enzyme_calls_that_are_refused(source: Source, call: str, words: str) ->
     """)
     module = LLVMModule.read(compile_sources([path]).modules[0])
     with pytest.raises(llgrad.LlgradError, match=words) as caught:
-        pipeline.optimise_program(module)
+        optimise_program(module)
     assert caught.value.span is not None and caught.value.span.line == 5

@@ -165,13 +165,13 @@ def opt(source: Path, output: Path, level: int, cpu: str) -> None:
 
     Give it IR that is not optimised yet: constants that an optimiser puts in have no derivative.
     """
-    from llgrad import pipeline
+    from llgrad import program
     from llgrad.backend import LLVMModule
     from llgrad.errors import SourceError
 
     if not source.is_file():
         raise SourceError(f"there is no file {source}", fix="check the path")
-    made = pipeline.optimise_program(LLVMModule.read(source.read_bytes(), trusted=False), level, cpu)
+    made = program.optimise_program(LLVMModule.read(source.read_bytes(), trusted=False), level, cpu)
     if output.suffix == ".bc":
         output.write_bytes(made.bitcode())
     else:

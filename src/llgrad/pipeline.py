@@ -36,7 +36,7 @@ LEVELS = range(4)
 STATIC = "llgrad.static."  # prefix of static variables that derivatives share
 _NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _TOKEN = re.compile(rf'{_NAME}|"[^"\n]*"')
-_GLOBAL = re.compile(rf"^({_NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
+GLOBAL = re.compile(rf"^({_NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 _DEFINITION = re.compile(rf"^(define [^@\n]*)({_NAME})\(([^\n]*)$", re.MULTILINE)
 _DECLARATION = re.compile(rf"^(declare [^@\n]*)({_NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
 _HIDE = "llgrad.hide."
@@ -71,7 +71,7 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
     made = whole.clone()
     reveal(made)
     if others:
-        made.link(LLVMModule.from_text(_joined(others)))
+        made.link(LLVMModule.from_text(joined(others)))
     if vector_math:
         made.replace_text(with_vector_maths(made.text()))
     made.optimise(3, vectorize=True, unroll=True)
@@ -84,8 +84,8 @@ def pure_libm(text: str) -> str:
         return text
 
     def pure(m: re.Match[str]) -> str:
-        entry = library.lookup(_plain(m[2]))
-        computes = entry is not None and "pointer" not in entry.rule.operands and not _plain(m[2]).startswith("llvm.")
+        entry = library.lookup(plain(m[2]))
+        computes = entry is not None and "pointer" not in entry.rule.operands and not plain(m[2]).startswith("llvm.")
         return f"{m[1]}{m[2]}({m[3]}) nounwind willreturn memory(none)" if computes else m[0]
 
     return _DECLARATION.sub(pure, text)
@@ -102,11 +102,11 @@ def share_globals(text: str) -> str:
         words = m[2].split()
         if m[3] == "constant" or "thread_local" in m[2] or not {"internal", "private"} & set(words):
             return m[0]
-        found[_plain(m[1])] = STATIC + _plain(m[1])
+        found[plain(m[1])] = STATIC + plain(m[1])
         kept = [w for w in words if w not in ("internal", "private", "unnamed_addr", "local_unnamed_addr")]
         return f"{m[1]} = {''.join(w + ' ' for w in kept)}{m[3]} "
 
-    return renamed(_GLOBAL.sub(edit, text), found)
+    return renamed(GLOBAL.sub(edit, text), found)
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
@@ -115,7 +115,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
         return text
 
     def edit(m: re.Match[str]) -> str:
-        new = names.get(_plain(m[0])) if m[0][0] == "@" else None
+        new = names.get(plain(m[0])) if m[0][0] == "@" else None
         return m[0] if new is None else "@" + (new if re.fullmatch(r"[-\w.$]+", new) else f'"{new}"')
 
     return _TOKEN.sub(edit, text)
@@ -124,10 +124,10 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 def mutable_globals(text: str) -> list[str]:
     """Variables that the text defines and that may change; without those of LLVM."""
     found = []
-    for m in _GLOBAL.finditer(text):
+    for m in GLOBAL.finditer(text):
         declared = re.search(r"\b(external|extern_weak|available_externally|appending)\b", m[2])
         if m[3] == "global" and not declared and not m[1].startswith("@llvm."):
-            found.append(_plain(m[1]))
+            found.append(plain(m[1]))
     return found
 
 
@@ -144,11 +144,11 @@ def _own_names(text: str) -> str:
     """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's."""
     others: dict[str, str] = {}
     for head, name, _ in _DEFINITION.findall(text):
-        plain = _plain(name)
-        if library.lookup(plain) is None:
+        own = plain(name)
+        if library.lookup(own) is None:
             continue
-        if re.search(r"\b(internal|private)\b", head) or own_name(plain) != plain:
-            others[plain] = f"llgrad.own.{plain}"
+        if re.search(r"\b(internal|private)\b", head) or own_name(own) != own:
+            others[own] = f"llgrad.own.{own}"
         else:
             definition = rf"^(define [^@\n]*{re.escape(name)}\([^\n]*\))((?: [^\n{{]*)?\{{)$"
             text = re.sub(definition, r"\1 noinline\2", text, flags=re.MULTILINE)
@@ -241,10 +241,10 @@ def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2) -> str:
 
 
 def _refuse_thread_local(text: str) -> None:
-    for m in _GLOBAL.finditer(text):
+    for m in GLOBAL.finditer(text):
         if m[3] == "global" and "thread_local" in m[2]:
             raise UnsupportedError(
-                f"the function uses the thread-local variable {_plain(m[1])}",
+                f"the function uses the thread-local variable {plain(m[1])}",
                 cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
                 fix="make the variable a parameter, or an ordinary global",
             )
@@ -305,10 +305,10 @@ def finish(
     `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
     internal. Raises VerifyError if llgrad wrote IR that LLVM rejects.
     """
-    whole = _verified(text)
+    whole = verified(text)
     if others:
-        whole.link(LLVMModule.from_text(_joined(others)))
-    whole.link(_tape_runtime())
+        whole.link(LLVMModule.from_text(joined(others)))
+    whole.link(tape_runtime())
     if last:
         whole.link(LLVMModule.from_text(last))
     whole.internalize(keep)
@@ -318,11 +318,11 @@ def finish(
     return whole
 
 
-def _tape_runtime() -> LLVMModule:
+def tape_runtime() -> LLVMModule:
     return LLVMModule.from_text(tape.runtime(os.environ.get("LLGRAD_ARENA") == "malloc"))
 
 
-def _joined(texts: Sequence[str]) -> str:
+def joined(texts: Sequence[str]) -> str:
     """Hand-written IR put together: each declaration once, none of what is defined."""
     lines = "\n".join(texts).split("\n")
     defined = {m[1] for line in lines if (m := re.match(rf"define [^@]*({_NAME})", line))}
@@ -337,7 +337,7 @@ def _joined(texts: Sequence[str]) -> str:
     return "\n".join(kept)
 
 
-def _verified(text: str) -> LLVMModule:
+def verified(text: str) -> LLVMModule:
     try:
         return LLVMModule.from_text(text)
     except (ParseError, VerifyError) as error:
@@ -348,11 +348,8 @@ def _verified(text: str) -> LLVMModule:
         ) from error
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     return name[1:].strip('"')
-
-
-# --- whole programs that ask for derivatives -------------------------------------------------------------------------
 
 
 def fail_text() -> str:
@@ -376,88 +373,3 @@ define linkonce_odr hidden void @llgrad_fail(i32 %code, ptr %detail) noinline co
   unreachable
 }}
 """
-
-
-def optimise_program(source: LLVMModule, level: int = 2, cpu: str = "native") -> LLVMModule:
-    """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`."""
-    from llgrad.synthesis import calls
-
-    work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()))))
-    work.unblock()
-    work.run(["sroa"])
-    module = parse(work.text())
-    exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
-    sites = calls.read(module)
-    made: dict[Request, Derived] = {}
-    prepared: dict[str, str] = {}
-    wrappers = []
-    for n, site in enumerate(sites):
-        name = site.request.function
-        if name not in prepared:
-            prepared[name] = _prepared_static(work, name, level)
-        if site.request not in made:
-            made[site.request] = derivative(prepared[name], replace(site.request, function=_root_name(name)))
-        derived = made[site.request]
-        wrapper = f"llgrad.call.{n}"
-        wrappers.append(calls.wrapper_text(
-            site, wrapper, derived.symbol, derived.parameters, derived.results, derived.aggregate, module.layout,
-            derived.tape,
-        ))  # fmt: skip
-        calls.replace(module, site, wrapper)
-    return _linked_program(write(module), list(made.values()), wrappers, exported, level, cpu)
-
-
-def _markers_as_globals(text: str) -> str:
-    """Markers given as metadata strings become globals: LLVM's bitcode, and so a clone, loses such arguments."""
-    found: dict[str, None] = {}
-
-    def edit(m: re.Match[str]) -> str:
-        found[m[1]] = None
-        return f"ptr @llgrad.marker.{m[1]}"
-
-    text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
-    return text + "".join(f"@llgrad.marker.{name} = external global i8\n" for name in found)
-
-
-def _linked_program(
-    text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str
-) -> LLVMModule:
-    whole = _verified(text)
-    if derived:
-        whole.link(LLVMModule.from_text(_joined(wrappers)))
-        for d in derived:
-            part = _verified(d.text)
-            part.internalize([d.symbol])
-            whole.link(part)
-        whole.link(_tape_runtime())
-        whole.link(LLVMModule.from_text(fail_text()))
-    text = whole.text()
-    variables = mutable_globals(text)
-    constants = [_plain(m[1]) for m in _GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
-    defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
-    hidden = ("llgrad.", "llvm.")
-    whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])
-    whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
-    whole.run(["dce", "global_dce"])
-    return whole
-
-
-def _root_name(symbol: str) -> str:
-    return f"llgrad.root.{symbol}"
-
-
-def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
-    """`prepare` for a function that may be static: it is called `_root_name(name)` here."""
-    text = renamed(program.text(), {name: _root_name(name)})
-    static = rf"^(define )(?:internal |private )((?:[^@\n]* )?@{re.escape(_root_name(name))}\()"
-    text = re.sub(static, r"\1\2", text, flags=re.MULTILINE)
-    whole = LLVMModule.from_text(hide(text))
-    whole.run(["global_opt"])
-    found = prepare(whole, [_root_name(name)], level)
-    if "__enzyme_" in found:
-        raise UnsupportedError(
-            f"{name} itself calls __enzyme_autodiff or __enzyme_fwddiff",
-            cause="derivatives of derivatives are not made yet",
-            fix="differentiate a function that does not ask for derivatives",
-        )
-    return found

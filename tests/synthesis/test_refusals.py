@@ -66,7 +66,7 @@ double f(double x) { unsigned long u; memcpy(&u, &x, 8); double d; memcpy(&d, &u
 @pytest.mark.parametrize("name", ALLOWED)
 def test_allowed(name: str, mode: Mode) -> None:
     letters, source = ALLOWED[name]
-    pipeline._verified(write(derived(prepared(source), mode, letters)))
+    pipeline.verified(write(derived(prepared(source), mode, letters)))
 
 
 def test_reverse_refuses_computed_goto_into_loops() -> None:
@@ -127,7 +127,7 @@ def test_punned_bits_are_never_a_silent_zero(name: str, mode: Mode) -> None:
         module = derived(prepared(source, level=0), mode, letters)
     except LlgradError:
         return
-    whole = pipeline._verified(write(module))
+    whole = pipeline.verified(write(module))
     whole.optimise(2, vectorize=False, unroll=False)
     name_of_derivative = next(f.name for f in whole.functions() if f.name.startswith(f"llgrad.{mode}.f."))
     body = whole.text().split(f"@{name_of_derivative}(")[1].split("\n}")[0]

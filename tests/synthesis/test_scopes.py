@@ -65,7 +65,7 @@ def test_well_formed(name: str, mode: Mode, level: int) -> None:
     for function in again.functions:
         list(function.instructions())
     verify(again)
-    pipeline._verified(text)
+    pipeline.verified(text)
     assert any(f.name.startswith(f"llgrad.{mode}.f.") for f in again.functions)
 
 

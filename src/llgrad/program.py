@@ -1,0 +1,119 @@
+"""Whole programs that ask for derivatives: calls of `__enzyme_autodiff` and `__enzyme_fwddiff`, found and replaced.
+
+    program     SROA, so that markers and functions are seen as arguments
+    requests    read before the first optimisation (decision 4 of the design), then `pipeline.prepare`, `derivative`
+    link        program, wrappers, derivatives, the arena's runtime; O0 to O3
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from llgrad.backend import LLVMModule
+from llgrad.errors import UnsupportedError
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
+from llgrad.pipeline import (
+    GLOBAL,
+    Derived,
+    derivative,
+    fail_text,
+    hide,
+    joined,
+    mutable_globals,
+    plain,
+    prepare,
+    pure_libm,
+    renamed,
+    share_globals,
+    tape_runtime,
+    verified,
+)
+from llgrad.synthesis.request import Request
+
+
+def optimise_program(source: LLVMModule, level: int = 2, cpu: str = "native") -> LLVMModule:
+    """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`."""
+    from llgrad.synthesis import calls
+
+    work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()))))
+    work.unblock()
+    work.run(["sroa"])
+    module = parse(work.text())
+    exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
+    sites = calls.read(module)
+    made: dict[Request, Derived] = {}
+    prepared: dict[str, str] = {}
+    wrappers = []
+    for n, site in enumerate(sites):
+        name = site.request.function
+        if name not in prepared:
+            prepared[name] = _prepared_static(work, name, level)
+        if site.request not in made:
+            made[site.request] = derivative(prepared[name], replace(site.request, function=_root_name(name)))
+        derived = made[site.request]
+        wrapper = f"llgrad.call.{n}"
+        wrappers.append(calls.wrapper_text(
+            site, wrapper, derived.symbol, derived.parameters, derived.results, derived.aggregate, module.layout,
+            derived.tape,
+        ))  # fmt: skip
+        calls.replace(module, site, wrapper)
+    return _linked_program(write(module), list(made.values()), wrappers, exported, level, cpu)
+
+
+def _markers_as_globals(text: str) -> str:
+    """Markers given as metadata strings become globals: LLVM's bitcode, and so a clone, loses such arguments."""
+    found: dict[str, None] = {}
+
+    def edit(m: re.Match[str]) -> str:
+        found[m[1]] = None
+        return f"ptr @llgrad.marker.{m[1]}"
+
+    text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
+    return text + "".join(f"@llgrad.marker.{name} = external global i8\n" for name in found)
+
+
+def _linked_program(
+    text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str
+) -> LLVMModule:
+    whole = verified(text)
+    if derived:
+        whole.link(LLVMModule.from_text(joined(wrappers)))
+        for d in derived:
+            part = verified(d.text)
+            part.internalize([d.symbol])
+            whole.link(part)
+        whole.link(tape_runtime())
+        whole.link(LLVMModule.from_text(fail_text()))
+    text = whole.text()
+    variables = mutable_globals(text)
+    constants = [plain(m[1]) for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
+    defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
+    hidden = ("llgrad.", "llvm.")
+    whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])
+    whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
+    whole.run(["dce", "global_dce"])
+    return whole
+
+
+def _root_name(symbol: str) -> str:
+    return f"llgrad.root.{symbol}"
+
+
+def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
+    """`prepare` for a function that may be static: it is called `_root_name(name)` here."""
+    text = renamed(program.text(), {name: _root_name(name)})
+    static = rf"^(define )(?:internal |private )((?:[^@\n]* )?@{re.escape(_root_name(name))}\()"
+    text = re.sub(static, r"\1\2", text, flags=re.MULTILINE)
+    whole = LLVMModule.from_text(hide(text))
+    whole.run(["global_opt"])
+    found = prepare(whole, [_root_name(name)], level)
+    if "__enzyme_" in found:
+        raise UnsupportedError(
+            f"{name} itself calls __enzyme_autodiff or __enzyme_fwddiff",
+            cause="derivatives of derivatives are not made yet",
+            fix="differentiate a function that does not ask for derivatives",
+        )
+    return found
