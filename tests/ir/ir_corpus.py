@@ -19,7 +19,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 HERE = Path(__file__).parent
-C_SOURCES = sorted((HERE / "corpus").glob("*.c*"))
+SOLVERS = HERE / "corpus" / "eigen_solvers.cpp"  # 180,000 lines of assembly at -O0
+C_SOURCES = sorted(set((HERE / "corpus").glob("*.c*")) - {SOLVERS})
+PROGRAMS = sorted((HERE.parent / "programs").glob("*.c*"))
+EIGEN = next((p for p in map(Path, ("/usr/include/eigen3", "/usr/local/include/eigen3")) if p.is_dir()), None)
 EXOTIC = sorted((HERE / "exotic").glob("*.ll"))
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
 
@@ -36,6 +39,11 @@ class Case:
         name = self.source.name if self.seed is None else f"generated{self.seed}.c"
         return "".join([name, *self.options]).replace(" ", "")
 
+    @property
+    def missing(self) -> str:
+        """What this machine lacks for the case; empty where it has all."""
+        return "Eigen's headers (libeigen3-dev)" if "eigen" in self.source.name and EIGEN is None else ""
+
     def compile(self, folder: Path) -> str:
         """The LLVM assembly of this case."""
         if self.source.suffix == ".ll":
@@ -46,7 +54,9 @@ class Case:
             source.write_text(program(self.seed))
         out = folder / f"{self}.ll"
         compiler = [*_rustc()] if source.suffix == ".rs" else [*clang(source.suffix), "-w", "-S", "-emit-llvm"]
-        subprocess.run([*compiler, *self.options, str(source), "-o", str(out)], check=True, capture_output=True)
+        include = [f"-I{EIGEN}"] if "eigen" in source.name else []
+        command = [*compiler, *include, *self.options, str(source), "-o", str(out)]
+        subprocess.run(command, check=True, capture_output=True)
         return out.read_text()
 
 
@@ -56,7 +66,7 @@ def sample() -> list[Case]:
     for n, source in enumerate(C_SOURCES):
         cases += [Case(source, ("-O0", *_debug(n % 2))), Case(source, ("-O2", *_debug(n % 2 == 0)))]
     cases += [Case(HERE, (LEVELS[seed % 4], *_debug(seed % 2)), seed) for seed in range(12)]
-    return cases
+    return cases + [Case(p, (LEVELS[n % 3], *_debug(n % 2))) for n, p in enumerate(PROGRAMS) if n % 8 == 0]
 
 
 def full() -> list[Case]:
@@ -67,6 +77,8 @@ def full() -> list[Case]:
     cases += [Case(s, ("-O2", "-ffast-math", "-mavx2", "-mfma")) for s in C_SOURCES]
     cases += [Case(s, ("-O1", "-fsanitize=undefined", "-fno-math-errno")) for s in C_SOURCES]
     cases += [Case(HERE, (level, *_debug(seed % 2)), seed) for seed in range(100, 130) for level in LEVELS]
+    cases += [Case(p, (level,)) for p in PROGRAMS for level in LEVELS[:3]]
+    cases += [Case(SOLVERS, (level,)) for level in LEVELS[:3]]
     if shutil.which("rustc"):
         rust = HERE / "corpus" / "lang.rs"
         cases += [Case(rust, ("-C", f"opt-level={o}", "-C", f"debuginfo={g}")) for o in (0, 2, 3) for g in (0, 2)]

@@ -20,6 +20,8 @@ def force(module: Module) -> None:
 
 
 def check(case: Case, folder: Path) -> None:
+    if case.missing:
+        pytest.skip(f"this machine lacks {case.missing}")
     text = llvm_print(case.compile(folder))
     module = parse.parse(text)
     lazy = write.write(module)
