@@ -34,8 +34,13 @@ from llgrad.pipeline import (
 from llgrad.synthesis.request import Request
 
 
-def optimise_program(source: LLVMModule, level: int = 2, cpu: str = "native") -> LLVMModule:
-    """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`."""
+def optimise_program(
+    source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None
+) -> LLVMModule:
+    """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`.
+
+    `before`: how far LLVM optimises what is differentiated, before it is; as far as the program where it is None.
+    """
     from llgrad.synthesis import calls
 
     work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()))))
@@ -50,7 +55,7 @@ def optimise_program(source: LLVMModule, level: int = 2, cpu: str = "native") ->
     for n, site in enumerate(sites):
         name = site.request.function
         if name not in prepared:
-            prepared[name] = _prepared_static(work, name, level)
+            prepared[name] = _prepared_static(work, name, level if before is None else before)
         if site.request not in made:
             made[site.request] = derivative(prepared[name], replace(site.request, function=_root_name(name)))
         derived = made[site.request]
