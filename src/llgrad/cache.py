@@ -27,12 +27,22 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llgrad.frontends import Flags
 
 LIMIT_BYTES = 1 << 30  # once in a while the oldest entries above it are removed
 _MAGIC = b"llgrad1\n"
-_COMPILERS = (*(f"clang-{n}" for n in range(22, 14, -1)), "clang")
-_ENVIRONMENT = ("LLGRAD_CLANG", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LLGRAD_ARENA")
+# What the frontends look for on PATH, and the variables they and their compilers read (a test compares).
+COMPILERS = (
+    *(f"clang-{n}" for n in range(22, 14, -1)), "clang", *(f"flang-{n}" for n in range(22, 18, -1)), "flang",
+    "rustc", "cargo", "zig", "ldc2", "nim", "mlir-opt-22", "mlir-opt", "mlir-translate-22", "mlir-translate",
+)  # fmt: skip
+ENVIRONMENT = (
+    "LLGRAD_CLANG", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LLGRAD_ARENA", "LLGRAD_FLANG", "LLGRAD_RUSTC",
+    "RUSTUP_TOOLCHAIN", "RUSTFLAGS", "LLGRAD_ZIG", "LLGRAD_LDC", "LLGRAD_NIM", "LLGRAD_MLIR_OPT",
+)  # fmt: skip
 
 
 def folder() -> Path | None:
@@ -49,7 +59,7 @@ def folder() -> Path | None:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "llgrad"
 
 
-def key(*parts: str | bytes | Sequence[str]) -> str:
+def key(*parts: str | bytes | Sequence[Any]) -> str:
     """A key from its parts; each counts with its length, so that no two lists of parts meet."""
     digest = hashlib.sha256()
     for part in parts:
@@ -133,7 +143,7 @@ def loaded(data: bytes) -> Any:
 # --- keys of sources -------------------------------------------------------------------------------------------------
 
 
-def recalled(paths: Sequence[Path], flags: Sequence[str]) -> str | None:
+def recalled(paths: Sequence[Path], flags: Flags) -> str | None:
     """The key of these sources as they are now, if it is known which files they include; no compiler is run."""
     manifest = get(_manifest(paths, flags))
     if manifest is None:
@@ -141,7 +151,7 @@ def recalled(paths: Sequence[Path], flags: Sequence[str]) -> str | None:
     return _sources(paths, flags, json.loads(manifest["files"]))
 
 
-def remember(paths: Sequence[Path], flags: Sequence[str], files: Iterable[Path], compiled_at: int) -> str | None:
+def remember(paths: Sequence[Path], flags: Flags, files: Iterable[Path], compiled_at: int) -> str | None:
     """Note which files the sources included, and give their key; None if one changed since `compiled_at` (in ns)."""
     names = [str(Path(f).absolute()) for f in files]
     with suppress(OSError):
@@ -151,11 +161,11 @@ def remember(paths: Sequence[Path], flags: Sequence[str], files: Iterable[Path],
     return None
 
 
-def _manifest(paths: Sequence[Path], flags: Sequence[str]) -> str:
-    return key("manifest", [str(p.absolute()) for p in paths], list(flags), *_surroundings(), os.getcwd())
+def _manifest(paths: Sequence[Path], flags: Flags) -> str:
+    return key("manifest", [str(p.absolute()) for p in paths], _listed(flags), *_surroundings(), os.getcwd())
 
 
-def _sources(paths: Sequence[Path], flags: Sequence[str], files: Sequence[str]) -> str | None:
+def _sources(paths: Sequence[Path], flags: Flags, files: Sequence[str]) -> str | None:
     digests = []
     for name in files:
         try:
@@ -163,11 +173,15 @@ def _sources(paths: Sequence[Path], flags: Sequence[str], files: Sequence[str]) 
                 digests.append(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}")
         except OSError:
             return None
-    return key("sources", [str(p) for p in paths], list(flags), *_surroundings(), digests)
+    return key("sources", [str(p) for p in paths], _listed(flags), *_surroundings(), digests)
+
+
+def _listed(flags: Flags) -> list[Any]:
+    return sorted((k, list(v)) for k, v in flags.items()) if isinstance(flags, Mapping) else list(flags)
 
 
 def _surroundings() -> tuple[str, ...]:
-    environment = [f"{name}={os.environ.get(name, '')}" for name in _ENVIRONMENT]
+    environment = [f"{name}={os.environ.get(name, '')}" for name in ENVIRONMENT]
     return (own_stamp(), _target(), _compiler_stamp(os.environ.get("PATH", "")), *environment)
 
 
@@ -192,10 +206,10 @@ def own_stamp() -> str:
 
 @functools.cache
 def _compiler_stamp(path: str) -> str:
-    """The programs among which `frontends.find_compiler` chooses, without running them."""
-    found = [shutil.which(name, path=path) for name in _COMPILERS]
-    wanted = os.environ.get("LLGRAD_CLANG", "").split()
-    found += [shutil.which(wanted[0], path=path)] if wanted else []
+    """The programs among which the frontends choose, without running them."""
+    found = [shutil.which(name, path=path) for name in COMPILERS]
+    wanted = [os.environ.get(name, "").split() for name in ENVIRONMENT if name.startswith("LLGRAD_")]
+    found += [shutil.which(words[0], path=path) for words in wanted if words]
     zig = importlib.util.find_spec("ziglang")
     found += [zig.origin] if zig else []
     stamps = []

@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,6 +27,7 @@ from llgrad.synthesis.request import Request
 
 if TYPE_CHECKING:
     from llgrad.backend import LLVMModule
+    from llgrad.frontends import Flags
     from llgrad.ir.module import Module
 
 
@@ -72,15 +73,15 @@ class Compiled:
 def load(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    flags: Sequence[str] = (),
+    flags: Flags = (),
     optimize: int = 2,
     libraries: Sequence[str] = (),
     isolate: bool = False,
     vector_math: bool = False,
 ) -> Library:
-    """Compile sources (.c, .cc, .cpp, .cxx, .ll, .bc) to one library.
+    """Compile sources to one library: of any language in docs/languages.md, told apart by suffix, and mixed.
 
-    flags        passed to the compiler (`-I…`, `-D…`, `-std=…`)
+    flags        passed to the compiler (`-I…`, `-D…`, `-std=…`); for several, by language: `{"c++": […], "rust": […]}`
     optimize     0 to 3: how far LLVM optimises before differentiation; what is run is optimised fully in any case
     libraries    shared libraries the code needs: paths, or what follows -l
     isolate      run the compiled code in a child process: a crash becomes ForeignError
@@ -93,7 +94,8 @@ def load(
     if isinstance(flags, str):
         raise ArgumentError("flags must be a list of strings", fix=f"flags={flags.split()!r}")
     listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    return Library([Path(p) for p in listed], tuple(flags), optimize, tuple(libraries), isolate, vector_math)
+    kept = {k: tuple(v) for k, v in flags.items()} if isinstance(flags, Mapping) else tuple(flags)
+    return Library([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math)
 
 
 class UnknownFunctionError(UnknownNameError, AttributeError):
@@ -104,7 +106,7 @@ class Library:
     """Functions of compiled sources, as attributes; `lib["name"]` where a name is no Python attribute."""
 
     def __init__(
-        self, paths: Sequence[Path], flags: tuple[str, ...], level: int, libraries: tuple[str, ...], isolate: bool,
+        self, paths: Sequence[Path], flags: Flags, level: int, libraries: tuple[str, ...], isolate: bool,
         vector_math: bool,
     ) -> None:  # fmt: skip
         """Use `load`."""
@@ -122,7 +124,7 @@ class Library:
         if isolate:
             from llgrad.worker import Worker
 
-            self._worker = Worker(libraries)
+            self._worker = Worker(self._libraries)
 
     # --- names
 
@@ -171,7 +173,11 @@ class Library:
         """The table of functions, from the cache."""
         self._key = cache.recalled(self._paths, self._flags) or ""
         found = cache.get(cache.key("library", self._key)) if self._key else None
-        table: dict[str, Facts] | None = cache.loaded(found["table"]) if found else None
+        if found is None:
+            return None
+        table: dict[str, Facts]
+        table, libraries = cache.loaded(found["table"])
+        self._libraries += libraries
         return table
 
     def _compiled(self) -> dict[str, Facts]:
@@ -180,12 +186,13 @@ class Library:
 
         started = time.time_ns()
         done = compile_sources(self._paths, self._flags)
-        trusted = all(p.suffix.lower() not in (".ll", ".bc") for p in self._paths)
+        self._libraries += tuple(name for name in done.libraries if name not in self._libraries)
+        trusted = all(p.suffix.lower() not in (".ll", ".bc", ".o", ".a") for p in self._paths)
         self._program_ = pipeline.program(done.modules, trusted=trusted)
         table = _table(self._program_, self._paths)
         self._key = cache.remember(self._paths, self._flags, done.dependencies, started) or ""
         if self._key:
-            pieces = {"table": cache.dumped(table)}
+            pieces = {"table": cache.dumped((table, done.libraries))}
             cache.put(cache.key("program", self._key), {"bitcode": self._program_.bitcode()})
             cache.put(cache.key("library", self._key), pieces)
         return table

@@ -1,11 +1,14 @@
-"""Source files to LLVM modules: one file a language.
+"""Source files to LLVM modules: one file a language, found by suffix.
 
-`compile_sources` takes C, C++, LLVM assembly and bitcode. A module is handed on as bytes, either bitcode or
-LLVM assembly text (for a `.ll` file); `backend.LLVMModule.read` takes both. Files that need no compiler
-(`.ll`, `.bc`) are of unknown origin: read them with `trusted=False`.
+`compile_sources` takes any mix of the languages in `LANGUAGES`. A module is handed on as bytes, either bitcode or
+LLVM assembly text; `backend.LLVMModule.read` takes both. Files that need no compiler (`.ll`, `.bc`, `.o`, `.a`) are of
+unknown origin: read them with `trusted=False`.
 """
 
 from llgrad.frontends.clang import Compiler, find_compiler
-from llgrad.frontends.sources import LANGUAGES, CompiledSources, compile_sources
+from llgrad.frontends.sources import LANGUAGES, CompiledSources, Flags, compile_sources, language_of
+from llgrad.frontends.tools import Language
 
-__all__ = ["LANGUAGES", "CompiledSources", "Compiler", "compile_sources", "find_compiler"]
+__all__ = [
+    "LANGUAGES", "CompiledSources", "Compiler", "Flags", "Language", "compile_sources", "find_compiler", "language_of",
+]  # fmt: skip

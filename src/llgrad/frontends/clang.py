@@ -21,10 +21,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from llgrad.errors import CompilerError
+from llgrad.frontends.tools import Compiled, Language, Source, makefile_dependencies, run
 
 OLDEST, NEWEST = 15, 22
 COMMON_FLAGS = ("-g", "-fno-discard-value-names", "-fno-math-errno", "-ffp-contract=off")
@@ -44,14 +46,6 @@ class Compiler:
     is_zig: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """Bitcode, and every file that was read for it (the source first)."""
-
-    bitcode: bytes
-    dependencies: tuple[Path, ...]
-
-
 def find_compiler() -> Compiler:
     """The compiler for C and C++, or `CompilerError` that says how to get one."""
     return _find(os.environ.get("LLGRAD_CLANG", ""), os.environ.get("PATH", ""))
@@ -61,7 +55,7 @@ def find_compiler() -> Compiler:
 def _find(wanted: str, path: str) -> Compiler:
     if wanted:
         return _wanted(wanted)
-    for name in (*(f"clang-{version}" for version in range(NEWEST, OLDEST - 1, -1)), "clang"):
+    for name in _PROGRAMS:
         program = shutil.which(name, path=path)
         version = _version((program,)) if program else None
         if program and version and OLDEST <= version[0] <= NEWEST:
@@ -129,40 +123,42 @@ def command_flags(compiler: Compiler, flags: Sequence[str], *, raw: bool) -> lis
     return [*mode, *COMMON_FLAGS, *compiler.flags, *flags]
 
 
-def compile_file(path: Path, flags: Sequence[str], *, raw: bool, cxx: bool) -> Compiled:
+def compile_file(source: Source, *, raw: bool, cxx: bool) -> Compiled:
     """Compile one C or C++ file to bitcode; `CompilerError` with clang's own words if it does not compile."""
     compiler = find_compiler()
     driver = compiler.cxx if cxx else compiler.c
+    path = source.path.absolute() if source.directory else source.path
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         bitcode, rule = Path(folder, "module.bc"), Path(folder, "module.d")
-        start = [*driver, *command_flags(compiler, flags, raw=raw)]
+        start = [*driver, *command_flags(compiler, source.flags, raw=raw)]
         makefile = ["-MF", str(rule)]
         compile_ = [*start, "-emit-llvm", "-c", "-o", str(bitcode), str(path)]
         if compiler.is_zig:  # with -MD, `zig cc` 0.17 writes the list of dependencies but no bitcode
-            _run(compile_, path)
-            _run([*start, "-M", *makefile, str(path)], path)
+            run(compile_, path, _FIX, cwd=source.directory)
+            run([*start, "-M", *makefile, str(path)], path, _FIX, cwd=source.directory)
         else:
-            _run([*compile_, "-MD", *makefile], path)
-        return Compiled(bitcode.read_bytes(), _dependencies(rule, path))
+            run([*compile_, "-MD", *makefile], path, _FIX, cwd=source.directory)
+        found = makefile_dependencies(rule, source.path)
+        return Compiled(bitcode.read_bytes(), tuple(source.directory / p if source.directory else p for p in found))
 
 
-def _run(command: list[str], source: Path) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)
-    except OSError as error:
-        raise CompilerError(f"{command[0]} cannot be run", cause=str(error), fix="install clang or ziglang") from error
-    if done.returncode:
-        said = (done.stderr or done.stdout).decode(errors="replace").strip()
-        raise CompilerError(
-            f"{source} does not compile\n{said}",
-            cause=f"{Path(command[0]).name} ended with status {done.returncode}",
-            fix="correct the source, or pass the flags it needs (-I…, -D…, -std=…)",
-        )
+_FIX = "correct the source, or pass the flags it needs (-I…, -D…, -std=…)"
 
 
-def _dependencies(rule: Path, source: Path) -> tuple[Path, ...]:
-    """The files in a Makefile rule `module.bc: a.c b.h …`, the source first."""
-    text = rule.read_text(errors="surrogateescape") if rule.exists() else ""
-    body = text.partition(": ")[2].replace("\\\n", " ")
-    names = [re.sub(r"\\([ #])", r"\1", name).replace("$$", "$") for name in re.split(r"(?<!\\)\s+", body) if name]
-    return tuple(dict.fromkeys([source, *map(Path, names)]))
+def _compile(sources: Sequence[Source], raw: bool, cxx: bool) -> list[Compiled]:
+    """Several files at a time."""
+    with ThreadPoolExecutor(max_workers=min(len(sources), os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda source: compile_file(source, raw=raw, cxx=cxx), sources))
+
+
+def _identity() -> str:
+    compiler = find_compiler()
+    return " ".join((compiler.identity, *compiler.c))
+
+
+_PROGRAMS = (*(f"clang-{version}" for version in range(NEWEST, OLDEST - 1, -1)), "clang")
+_ENVIRONMENT = ("LLGRAD_CLANG", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
+C = Language("c", (".c",), lambda s, raw: _compile(s, raw, False), _identity, _PROGRAMS, _ENVIRONMENT)
+CXX = Language(
+    "c++", (".cc", ".cpp", ".cxx", ".c++"), lambda s, raw: _compile(s, raw, True), _identity, _PROGRAMS, _ENVIRONMENT
+)  # fmt: skip

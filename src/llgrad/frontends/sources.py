@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from llgrad.errors import SourceError
-from llgrad.frontends import clang
+from llgrad.errors import ArgumentError, SourceError
+from llgrad.frontends import clang, database, ready
+from llgrad.frontends.tools import Compiled, Language, Source
 
-_SEARCH_PATHS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")
-_Compile = Callable[[Path, Sequence[str], bool], clang.Compiled]
+LANGUAGES: tuple[Language, ...] = (clang.C, clang.CXX, ready.IR)
+BY_SUFFIX: dict[str, Language] = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
+Flags = Sequence[str] | Mapping[str, Sequence[str]]
+"""Flags of the one compiler there is, or of each language by name: `{"c++": ["-std=c++20"], "rust": […]}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledSources:
-    """Modules in the order of the sources; every file that was read; what identifies compiler and flags.
+    """Modules in the order of the sources; every file that was read; libraries that the code needs; what else counts.
 
     The fingerprint with the contents of the dependencies decides the modules: a cache key.
     """
@@ -26,86 +28,110 @@ class CompiledSources:
     modules: list[bytes]
     dependencies: list[Path]
     fingerprint: str
+    libraries: tuple[str, ...] = ()
 
 
-def _c(path: Path, flags: Sequence[str], raw: bool) -> clang.Compiled:
-    return clang.compile_file(path, flags, raw=raw, cxx=False)
+def compile_sources(paths: Sequence[str | os.PathLike[str]], flags: Flags = (), raw: bool = True) -> CompiledSources:
+    """Compile `paths`, all files of one language together; the user's flags come last.
 
-
-def _cxx(path: Path, flags: Sequence[str], raw: bool) -> clang.Compiled:
-    return clang.compile_file(path, flags, raw=raw, cxx=True)
-
-
-def _ready(path: Path, flags: Sequence[str], raw: bool) -> clang.Compiled:
-    """A file that is LLVM IR already."""
-    return clang.Compiled(path.read_bytes(), (path,))
-
-
-LANGUAGES: dict[str, _Compile] = {
-    ".c": _c,
-    ".cc": _cxx,
-    ".cpp": _cxx,
-    ".cxx": _cxx,
-    ".ll": _ready,
-    ".bc": _ready,
-}
-
-
-def compile_sources(
-    paths: Sequence[str | os.PathLike[str]], flags: Sequence[str] = (), raw: bool = True
-) -> CompiledSources:
-    """Compile `paths`, several at a time; `flags` go to clang last.
-
-    `raw` modules are as the frontend left them; others went through O2 without vectorising. Raises
-    `SourceError` for a file that is missing, unreadable or of an unknown language, and `CompilerError` for
-    a missing compiler or a source that it rejects (the first in order, in the compiler's words).
+    A `compile_commands.json` among the paths gives flags to the others, or brings its own sources if there are none.
+    `raw` modules are as the frontend left them; others went through O2 without vectorising. Raises `SourceError` for a
+    file that is missing, unreadable or of an unknown language, `ArgumentError` for flags that no source of the list
+    takes, and `CompilerError` for a missing compiler or a source that it rejects (in the compiler's words).
     """
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:
         raise SourceError("no source files", fix="name at least one .c, .cpp, .ll or .bc file")
-    sources = [Path(path) for path in paths]
-    jobs = [_language(path) for path in sources]
-    identity = fingerprint(flags, raw=raw, sources=sources)
-    with ThreadPoolExecutor(max_workers=min(len(jobs), os.cpu_count() or 1)) as pool:
-        futures = [pool.submit(_compiled, job, path, flags, raw) for job, path in zip(jobs, sources, strict=True)]
-        results = [future.result() for future in futures]
-    read = dict.fromkeys(path for result in results for path in result.dependencies)
-    return CompiledSources([result.bitcode for result in results], list(read), identity)
+    sources, databases = _sources([Path(path) for path in paths], flags)
+    groups: dict[str, list[int]] = {}
+    for n, source in enumerate(sources):
+        groups.setdefault(language_of(source.path).name, []).append(n)
+    identity = fingerprint(sources, raw=raw)
+    modules: dict[int, list[Compiled]] = {}
+    for places in groups.values():
+        language = language_of(sources[places[0]].path)
+        for compiled in _compiled(language, [sources[n] for n in places], raw):
+            place = next((n for n in places if sources[n].path == compiled.dependencies[0]), places[0])
+            modules.setdefault(place, []).append(compiled)
+    results = [compiled for n in sorted(modules) for compiled in modules[n]]
+    read = dict.fromkeys([*(path for result in results for path in result.dependencies), *databases])
+    libraries = tuple(dict.fromkeys(name for result in results for name in result.libraries))
+    return CompiledSources([result.module for result in results], list(read), identity, libraries)
 
 
-def fingerprint(flags: Sequence[str], *, raw: bool, sources: Sequence[Path]) -> str:
-    """What decides the modules apart from the contents of files: compiler, flags, languages, environment."""
-    suffixes = [path.suffix.lower() for path in sources]
-    parts = [f"raw={raw}", *suffixes]
-    if any(suffix not in (".ll", ".bc") for suffix in suffixes):
-        compiler = clang.find_compiler()
-        surroundings = [f"{name}={os.environ.get(name, '')}" for name in _SEARCH_PATHS]
-        parts += [compiler.identity, *compiler.c, *clang.command_flags(compiler, flags, raw=raw), *surroundings]
+def _sources(paths: Sequence[Path], flags: Flags) -> tuple[list[Source], list[Path]]:
+    """The files to compile, each with its flags, and the databases that these came from."""
+    databases = [path for path in paths if path.name == database.NAME]
+    for path in paths:
+        _require_file(path)
+    known = {file: source for path in databases for file, source in database.read(path).items()}
+    files = [path for path in paths if path.name != database.NAME]
+    sources = [replace(known.get(path.resolve(), Source(path)), path=path) for path in files] or list(known.values())
+    for source in sources:
+        _require_file(source.path)
+    chosen = _by_language(flags, {language_of(source.path).name for source in sources})
+    return [replace(s, flags=(*s.flags, *chosen.get(language_of(s.path).name, ()))) for s in sources], databases
+
+
+def _by_language(flags: Flags, names: set[str]) -> Mapping[str, Sequence[str]]:
+    """Which flags each language gets."""
+    if isinstance(flags, Mapping):
+        unused = sorted(set(flags) - names)
+        if unused:
+            known = ", ".join(sorted(names))
+            raise ArgumentError(f"flags for {', '.join(unused)}, but the sources are {known}", fix="correct the name")
+        return flags
+    takers = names - {ready.IR.name}
+    if flags and len(takers) > 1 and takers != {"c", "c++"}:
+        first = sorted(takers)[0]
+        raise ArgumentError(
+            f"flags {list(flags)} for sources of several languages: {', '.join(sorted(takers))}",
+            cause="each compiler has its own",
+            fix=f"say whose they are: flags={{{first!r}: {list(flags)!r}}}",
+        )
+    return {name: flags for name in names}
+
+
+def fingerprint(sources: Sequence[Source], *, raw: bool) -> str:
+    """What decides the modules apart from the contents of files: compilers, flags, languages, environment."""
+    parts = [f"raw={raw}"]
+    for language in dict.fromkeys(language_of(source.path) for source in sources):
+        parts += [language.name, language.identity()]
+        parts += [f"{name}={os.environ.get(name, '')}" for name in language.environment]
+    for source in sources:
+        parts += [source.path.suffix.lower(), *source.flags, "", str(source.directory or "")]
     return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()
 
 
-def _language(path: Path) -> _Compile:
-    """How to compile `path`; `SourceError` if it cannot be."""
+def language_of(path: Path) -> Language:
+    """The language of a file, by its name; `SourceError` if it is none that is known."""
+    if path.suffix == ".C":
+        return clang.CXX
+    found = BY_SUFFIX.get(path.name.lower()) or BY_SUFFIX.get(path.suffix.lower())
+    if found is None:
+        raise SourceError(
+            f"{path} is of an unknown language",
+            cause=f"the suffix {path.suffix!r} is none of {', '.join(sorted(BY_SUFFIX))}",
+            fix="rename the file, or compile it to LLVM bitcode (.bc) with its own compiler",
+        )
+    return found
+
+
+def _require_file(path: Path) -> None:
     if not path.exists():
         raise SourceError(f"there is no file {path}", fix="check the path; it is relative to the current directory")
     if not path.is_file():
         raise SourceError(f"{path} is not a file", fix="name the source files themselves")
     if not os.access(path, os.R_OK):
         raise SourceError(f"{path} cannot be read", cause="permission denied")
-    try:
-        return LANGUAGES[path.suffix.lower() if path.suffix != ".C" else ".cpp"]
-    except KeyError:
-        known = ", ".join(sorted(LANGUAGES))
-        raise SourceError(
-            f"{path} is of an unknown language",
-            cause=f"the suffix {path.suffix!r} is none of {known}",
-            fix="rename the file, or compile it to LLVM bitcode (.bc) with its own compiler",
-        ) from None
+    if path.name != database.NAME:
+        language_of(path)
 
 
-def _compiled(job: _Compile, path: Path, flags: Sequence[str], raw: bool) -> clang.Compiled:
+def _compiled(language: Language, sources: Sequence[Source], raw: bool) -> list[Compiled]:
     try:
-        return job(path, flags, raw)
+        return language.compile(sources, raw)
     except OSError as error:
-        raise SourceError(f"{path} cannot be compiled", cause=str(error), fix="check the file") from error
+        names = ", ".join(str(source.path) for source in sources)
+        raise SourceError(f"{names} cannot be compiled", cause=str(error), fix="check the file") from error

@@ -1,0 +1,71 @@
+"""What is LLVM IR already: assembly, bitcode, object files and static archives that hold bitcode (`clang -flto`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from llgrad.errors import SourceError
+from llgrad.frontends.tools import Compiled, Language, Source
+
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"
+_INDEXES = ("/", "//", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64")
+
+
+def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
+    return [compiled for source in sources for compiled in _modules(source.path)]
+
+
+def _modules(path: Path) -> Iterator[Compiled]:
+    data = path.read_bytes()
+    if data.startswith((_ARCHIVE, _THIN)):
+        for name, member, files in members(path, data):
+            yield Compiled(_bitcode(f"{path}({name})", member), (path, *files))
+    elif path.suffix.lower() == ".o":
+        yield Compiled(_bitcode(str(path), data), (path,))
+    else:
+        yield Compiled(data, (path,))
+
+
+def _bitcode(name: str, data: bytes) -> bytes:
+    if data.startswith(_BITCODE):
+        return data
+    raise SourceError(
+        f"{name} holds no LLVM bitcode",
+        cause="it is machine code" if data.startswith(b"\x7fELF") else "its first bytes are not those of bitcode",
+        fix="compile it with `clang -flto -c`, or name its source; code that is only called can stay a shared library",
+    )
+
+
+def members(path: Path, data: bytes) -> Iterator[tuple[str, bytes, tuple[Path, ...]]]:
+    """Name, contents and further files read of each member of an `ar` archive (System V and BSD names, thin ones)."""
+    at, names, thin = 8, b"", data.startswith(_THIN)
+    while at + 60 <= len(data):
+        header = data[at : at + 60]
+        if header[58:60] != b"`\n":
+            raise SourceError(f"{path} is damaged", cause=f"there is no archive header at byte {at}")
+        name, size = header[:16].decode(errors="replace").rstrip(), int(header[48:58])
+        at += 60
+        body = data[at : at + size]
+        index = name in _INDEXES
+        at += size + size % 2 if index or not thin else 0
+        if name == "//":
+            names = body
+        if index:
+            continue
+        if name.startswith("#1/"):
+            length = int(name[3:])
+            name, body = body[:length].rstrip(b"\0").decode(errors="replace"), body[length:]
+        elif name.startswith("/"):
+            name = names[int(name[1:]) :].partition(b"\n")[0].rstrip(b"/").decode(errors="replace")
+        name = name.rstrip("/")
+        if name in _INDEXES:
+            continue
+        if thin:
+            yield name, (path.parent / name).read_bytes(), (path.parent / name,)
+        else:
+            yield name, body, ()
+
+
+IR = Language("llvm", (".ll", ".bc", ".o", ".a"), _compile)

@@ -1,0 +1,141 @@
+"""What all frontends share: what they hand on, how a compiler is found on PATH, asked for its version, and run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from llgrad.errors import CompilerError
+
+NEWEST = 22  # the newest LLVM whose IR is read
+UNOPTIMISED = "-opt-bisect-limit=0"  # of any LLVM compiler: run its own passes, but none of LLVM's that is optional
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """One module, bitcode or assembly; every file that was read for it (the source first); libraries it needs."""
+
+    module: bytes
+    dependencies: tuple[Path, ...]
+    libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to compile, the user's flags for it, and the directory in which they mean what they say."""
+
+    path: Path
+    flags: tuple[str, ...] = ()
+    directory: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A frontend: what `load` knows of a language.
+
+    name         as in `flags={"rust": […]}`;
+    suffixes     of its files, lower case, or whole file names (`cargo.toml`);
+    compile      all its files of one list to modules, as the frontend leaves them (raw) or optimised;
+    identity     finds the compiler and says which it is; CompilerError where there is none;
+    programs     what is looked for on PATH: the first that exists is used, a change of one makes caches stale;
+    environment  variables that the compiler or the frontend reads.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    compile: Callable[[Sequence[Source], bool], list[Compiled]]
+    identity: Callable[[], str] = lambda: ""
+    programs: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A compiler that was found: its path, and what it says of its version."""
+
+    path: str
+    version: str
+
+
+def find(
+    language: str, names: Sequence[str], variable: str, question: Sequence[str], llvm: str, fix: str, least: int = 14
+) -> Tool:
+    """The first of `names` on PATH, or what the environment variable names, whose LLVM is of version `least` to 22.
+
+    `llvm` is a pattern that finds LLVM's major version in the answer to `question`. CompilerError otherwise.
+    """
+    return _find(
+        language, tuple(names), variable, os.environ.get(variable, ""), os.environ.get("PATH", ""), tuple(question),
+        llvm, fix, least,
+    )  # fmt: skip
+
+
+@functools.cache
+def _find(
+    language: str, names: tuple[str, ...], variable: str, wanted: str, path: str, question: tuple[str, ...],
+    llvm: str, fix: str, least: int,
+) -> Tool:  # fmt: skip
+    seen = []
+    for name in (wanted,) if wanted else names:
+        program = shutil.which(name, path=path)
+        if program is None:
+            continue
+        said = answer((program, *question))
+        found = re.search(llvm, said)
+        if found and least <= int(found[1]) <= NEWEST:
+            return Tool(program, said.strip())
+        what = f"is built on LLVM {found[1]}" if found else "does not say which LLVM it is built on"
+        seen.append(f"{program} {what}")
+    place = f"{variable} names {wanted}, and " if wanted else ""
+    cause = "; ".join(seen) + f"; LLVM {least} to {NEWEST} can be read" if seen else ""
+    raise CompilerError(
+        f"there is no {language} compiler that llgrad can use",
+        cause=place + (cause or f"PATH has no {' or '.join([wanted] if wanted else names)}"),
+        fix=f"{fix}, or set {variable} to one",
+    )
+
+
+def answer(command: Sequence[str]) -> str:
+    """What a command prints on standard output; empty if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if not done.returncode else ""
+
+
+def run(
+    command: Sequence[str], source: Path, fix: str, *, cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None, noise: str = "",
+) -> str:  # fmt: skip
+    """Run a compiler and give what it printed; CompilerError with its own words, without lines that match `noise`."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, check=False, cwd=cwd, env={**os.environ, **(environment or {})}
+        )
+    except OSError as error:
+        raise CompilerError(f"{command[0]} cannot be run", cause=str(error), fix="check its installation") from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).decode(errors="replace").strip()
+        if noise:
+            said = "\n".join(line for line in said.split("\n") if not re.search(noise, line)).strip()
+        raise CompilerError(
+            f"{source} does not compile\n{said}",
+            cause=f"{Path(command[0]).name} ended with status {done.returncode}",
+            fix=fix,
+        )
+    return done.stdout.decode(errors="replace")
+
+
+def makefile_dependencies(rule: Path, source: Path) -> tuple[Path, ...]:
+    """The files in a Makefile rule `module.bc: a.c b.h …`, the source first."""
+    text = rule.read_text(errors="surrogateescape") if rule.exists() else ""
+    body = text.partition(": ")[2].replace("\\\n", " ")
+    names = [re.sub(r"\\([ #])", r"\1", name).replace("$$", "$") for name in re.split(r"(?<!\\)\s+", body) if name]
+    return tuple(dict.fromkeys([source, *map(Path, names)]))

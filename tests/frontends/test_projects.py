@@ -1,0 +1,143 @@
+"""C and C++ as projects hold them: compile_commands.json, several units, archives of bitcode, both standard libraries."""
+
+from __future__ import annotations
+
+import ctypes.util
+import importlib.util
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import llgrad
+from llgrad import cache
+from llgrad.errors import ArgumentError, SourceError
+from llgrad.frontends import LANGUAGES, compile_sources, find_compiler
+from llgrad.frontends.database import flags_of
+from llgrad.frontends.ready import members
+
+CUBE = "double cube(double x) { return SCALE * x * x * x; }\n"
+MAIN = '#include "cube.h"\ndouble f(double x) { return cube(x) + x; }\n'
+
+
+def project(folder: Path) -> list[Path]:
+    """Two units and a header in another folder, with a database of how they are compiled."""
+    (folder / "include").mkdir()
+    (folder / "include" / "cube.h").write_text("double cube(double);\n")
+    units = [folder / "a.c", folder / "b.c"]
+    units[0].write_text(MAIN)
+    units[1].write_text(CUBE)
+    commands = [
+        {"directory": ".", "file": "a.c", "command": "ccache cc -O3 -g -Iinclude -MD -MF a.d -o a.o -c a.c"},
+        {"directory": str(folder), "file": "b.c", "arguments": ["cc", "-D", "SCALE=2", "-Wall", "-c", "b.c", "-ob.o"]},
+    ]
+    (folder / "compile_commands.json").write_text(json.dumps(commands))
+    return units
+
+
+def test_a_database_brings_its_sources_or_gives_flags(tmp_path: Path) -> None:
+    units = project(tmp_path)
+    for paths in (["compile_commands.json"], ["compile_commands.json", "a.c", "b.c"]):
+        lib = llgrad.load([tmp_path / p for p in paths])
+        assert lib.f(3.0) == 57.0
+        assert llgrad.grad(lib.f)(3.0) == 55.0
+    done = compile_sources([tmp_path / "compile_commands.json"])
+    assert {p.resolve() for p in (*units, tmp_path / "include" / "cube.h", tmp_path / "compile_commands.json")} <= {
+        p.resolve() for p in done.dependencies
+    }
+
+
+def test_flags_of_a_command() -> None:
+    words = "clang -I inc -O2 -g3 -std=c17 -flto=thin -MF x.d -o out.o -fsanitize=address -c src/a.c".split()
+    assert list(flags_of(words, Path("/p"), Path("/p/src/a.c"))) == ["-I", "inc", "-std=c17"]
+
+
+def test_what_is_no_database(tmp_path: Path) -> None:
+    (tmp_path / "compile_commands.json").write_text('{"a": 1}')
+    with pytest.raises(SourceError, match="compilation database"):
+        compile_sources([tmp_path / "compile_commands.json"])
+
+
+def test_the_standard_is_the_users(tmp_path: Path) -> None:
+    path = tmp_path / "a.cpp"
+    path.write_text("#include <cmath>\ndouble f(double x) { return x * (__cplusplus / 100) + std::sin(x); }\n")
+    for standard, year in (("c++14", 2014), ("c++20", 2020)):
+        lib = llgrad.load(path, flags=[f"-std={standard}"])
+        assert llgrad.grad(lib.f)(0.0) == year + 1.0
+
+
+@pytest.mark.skipif(shutil.which("ar") is None, reason="no ar (Debian: binutils)")
+def test_archives_of_bitcode(tmp_path: Path) -> None:
+    units = project(tmp_path)
+    long_name = tmp_path / "an_object_with_a_long_name.o"
+    clang = [*find_compiler().c, "-DSCALE=2", f"-I{tmp_path}/include", "-c", "-flto", "-O1"]
+    subprocess.run([*clang, str(units[1]), "-o", str(long_name)], check=True)
+    for form in ("rc", "rcT"):
+        archive = tmp_path / f"lib{form}.a"
+        subprocess.run(["ar", form, str(archive), str(long_name)], check=True, cwd=tmp_path, capture_output=True)
+        assert [Path(name).name for name, _, _ in members(archive, archive.read_bytes())] == [long_name.name]
+        lib = llgrad.load([units[0], archive], flags=[f"-I{tmp_path}/include"])
+        assert llgrad.grad(lib.f)(3.0) == 55.0
+    native = tmp_path / "native.o"
+    subprocess.run([*find_compiler().c, "-DSCALE=2", "-c", str(units[1]), "-o", str(native)], check=True)
+    with pytest.raises(SourceError, match="no LLVM bitcode") as caught:
+        compile_sources([native])
+    assert "machine code" in caught.value.cause
+
+
+VECTOR = """
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+struct Shape { virtual double area() const = 0; virtual ~Shape() = default; };
+struct Disc : Shape { double r; explicit Disc(double r) : r(r) {} double area() const override { return 3.0 * r * r; } };
+double f(const double *x, int n) {
+    if (n < 1) throw std::invalid_argument("no points");
+    std::vector<std::unique_ptr<Shape>> shapes;
+    for (int i = 0; i < n; i++) shapes.push_back(std::make_unique<Disc>(x[i]));
+    return std::accumulate(shapes.begin(), shapes.end(), 0.0,
+                           [](double s, const auto &p) { return s + p->area(); });
+}
+"""
+
+
+def has_libcxx() -> bool:
+    found = subprocess.run(
+        [*find_compiler().cxx, "-stdlib=libc++", "-xc++", "-E", "-"], input=b"#include <vector>", capture_output=True
+    )
+    return not found.returncode and ctypes.util.find_library("c++") is not None
+
+
+@pytest.mark.parametrize("library", ["libstdc++", "libc++", "zig"])
+def test_both_standard_libraries(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if library == "libc++" and not has_libcxx():
+        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+    if library == "zig":
+        if importlib.util.find_spec("ziglang") is None or ctypes.util.find_library("c++") is None:
+            pytest.skip("no ziglang, or no libc++ to load (it would be built, a minute)")
+        monkeypatch.setenv("LLGRAD_CLANG", "zig")
+    path = tmp_path / "a.cpp"
+    path.write_text(VECTOR)
+    lib = llgrad.load(path, flags=[] if library == "zig" else [f"-stdlib={library}"])
+    x = np.array([1.0, 2.0, 3.5])
+    assert np.array_equal(llgrad.grad(lib.f)(x, 3), 6 * x)
+
+
+def test_flags_are_for_one_language(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int x;\n")
+    with pytest.raises(ArgumentError, match="flags for rust"):
+        compile_sources([tmp_path / "a.c"], {"rust": ["-O"]})
+    assert compile_sources([tmp_path / "a.c"], {"c": ["-DX"]}).modules
+
+
+def test_caches_know_every_compiler() -> None:
+    for language in LANGUAGES:
+        assert set(language.programs) <= set(cache.COMPILERS)
+        assert set(language.environment) <= set(cache.ENVIRONMENT)
