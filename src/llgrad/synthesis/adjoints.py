@@ -42,7 +42,7 @@ from llgrad.ir.values import (
 from llgrad.rules.expression import Const, Expr, evaluate
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.emit import EmitAlgebra
-from llgrad.synthesis.forward import _Lazy
+from llgrad.synthesis.forward import Lazy
 from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts
 from llgrad.synthesis.request import Act, Callee
@@ -56,7 +56,7 @@ ADJOINT_FLAGS = frozenset({"nsz", "reassoc", "contract"})
 class Adjoints(ForwardValues):
     """Writes the reverse of instructions at the current place."""
 
-    adjoints: dict[AnyValue, AnyValue]
+    adjoints: dict[tuple[int, AnyValue], AnyValue]  # (lane, value) -> stack cell
     cells: Builder  # the target's entry block, still open, for stack cells
     callee: Callee
 
@@ -65,11 +65,12 @@ class Adjoints(ForwardValues):
     def cell(self, v: AnyValue) -> tuple[AnyValue, Type]:
         """The stack cell of the adjoint of `v`, and its type."""
         type = self.facts.adjoint_type(v)
-        if v not in self.adjoints:
+        place = self.lane, v
+        if place not in self.adjoints:
             assert isinstance(v, (Instruction, Argument))
-            self.adjoints[v] = self.cells.alloca(type, f"{v.name}.adj")
-            self.cells.store(zero(type), self.adjoints[v], 0)
-        return self.adjoints[v], type
+            self.adjoints[place] = self.cells.alloca(type, f"{v.name}.adj")
+            self.cells.store(zero(type), self.adjoints[place], 0)
+        return self.adjoints[place], type
 
     def leaves_of(self, t: Type, offset: int = 0) -> list[tuple[int, Type]]:
         """The floats in a value of type `t`: (byte offset, type)."""
@@ -136,28 +137,26 @@ class Adjoints(ForwardValues):
         if i in self.plan.paired:
             self.release_primal(i)
         match self.plan.effects.get(i):
-            case Partials():
-                self.partials(i)
+            case Partials() as shape:
+                values = _RuleValues(self, i, shape)
+                for _ in self.each_lane():
+                    self.partials(i, values)
             case Linear():
-                self.linear(i)
+                for _ in self.each_lane():
+                    self.linear(i)
             case Memory(name):
-                self.memory(i, name)
+                for _ in self.each_lane():
+                    self.memory(i, name)
             case CallBody(callees):
                 assert isinstance(i, Call)
                 self.call_body(i, callees)
             case Allocate():
                 self.unallocate(i)
 
-    def partials(self, i: Instruction) -> None:
-        shape = self.plan.effects[i]
-        assert isinstance(shape, Partials)
-        rule, entry = shape.rule, shape.entry
-        parts = operand_parts(i, rule, entry)
-        operands = _Lazy(len(parts), lambda n: self.part(self.get(parts[n][0]), parts[n][1]))
-        results = _Lazy(len(rule.results), lambda r: self.result(i, r, rule.results[r].place, rule.results[r].field))
-        seeds = self.seeds(i, shape)
-        memo: dict[Expr, AnyValue] = {}
-        for k, (v, lane) in enumerate(parts):
+    def partials(self, i: Instruction, values: _RuleValues) -> None:
+        rule = values.shape.rule
+        seeds = self.seeds(i, values.shape)
+        for k, (v, lane) in enumerate(values.parts):
             if rule.operands[k] != "float" or not self.facts.active(v):
                 continue
             total: AnyValue | None = None
@@ -165,24 +164,18 @@ class Adjoints(ForwardValues):
                 partial, seed = rule.partials[r][k], seeds.get(r)
                 if partial is None or seed is None:
                     continue
-                term = self.term(partial, seed, operands, results, memo)
+                term = self.term(partial, seed, values)
                 total = term if total is None else self.adjoint_op("fadd", total, term)
             if total is not None:
                 size = self.facts.layout.size(total.type) if lane is not None else 0
                 self.add(v, [(size * (lane or 0), total.type, total)])
 
-    def term(
-        self,
-        partial: Expr,
-        seed: AnyValue,
-        operands: list[AnyValue],
-        results: list[AnyValue],
-        memo: dict[Expr, AnyValue],
-    ) -> AnyValue:
+    def term(self, partial: Expr, seed: AnyValue, values: _RuleValues) -> AnyValue:
         """partial × seed."""
         if isinstance(partial, Const) and partial.value in (1, -1):
             return seed if partial.value == 1 else self.b.unary("fneg", seed)
-        factor = evaluate(partial, operands, results, EmitAlgebra(self.b, self.module, seed.type), memo)
+        algebra = EmitAlgebra(self.b, self.module, seed.type)
+        factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
         return self.adjoint_op("fmul", factor, seed)
 
     def seeds(self, i: Instruction, shape: Partials) -> dict[int, AnyValue]:
@@ -330,7 +323,8 @@ class Adjoints(ForwardValues):
         if isinstance(i, Alloca):
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
         elif not self.facts.escapes(i):
-            self._free(i, self.lookup(("shadow", i)))
+            for _ in self.each_lane():
+                self._free(i, self.lookup(("shadow", i)))
 
     def release_primal(self, i: Instruction) -> None:
         """The mirror of an allocation whose release was postponed to here."""
@@ -351,14 +345,14 @@ class Adjoints(ForwardValues):
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.get(v))
             if act in (Act.DUP, Act.DUPNONEED):
-                arguments.append(self.get_shadow(v))
+                arguments += [self.get_shadow(v) for _ in self.each_lane()]
         if request.result is Act.OUT:
-            arguments.append(self._whole(i))
+            arguments += [self._whole(i) for _ in self.each_lane()]
         arguments.append(self.lookup(("frame", i)))
         made = self.b.call(derivative, arguments, f"{i.name}.rev")
         n = 0
         for v, act in zip(i.arguments, request.arguments, strict=True):
-            if act is Act.OUT:
+            for _ in self.each_lane() if act is Act.OUT else ():
                 if self.facts.active(v):
                     part = self.b.extract(made, n)
                     self.add(v, self._leaves_of_value(part))
@@ -379,3 +373,14 @@ class Adjoints(ForwardValues):
         cell = self.cells.alloca(v.type, "parts")
         self.b.store(v, cell, 0)
         return [(o, t, self.b.load(t, self.b.offset(cell, o))) for o, t in self.leaves_of(v.type)]
+
+
+class _RuleValues:
+    """What is primal in the derivative of a rule, written once for all lanes, when it is first asked for."""
+
+    def __init__(self, sweep: Adjoints, i: Instruction, shape: Partials) -> None:
+        self.shape, self.parts = shape, operand_parts(i, shape.rule, shape.entry)
+        results = shape.rule.results
+        self.operands = Lazy(len(self.parts), lambda n: sweep.part(sweep.get(self.parts[n][0]), self.parts[n][1]))
+        self.results = Lazy(len(results), lambda r: sweep.result(i, r, results[r].place, results[r].field))
+        self.memo: dict[Expr, AnyValue] = {}

@@ -20,7 +20,7 @@ from llgrad.synthesis.record import RecordingSweep
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
 from llgrad.synthesis.scopes import stack_on_tape
-from llgrad.synthesis.sweep import takes_shadow
+from llgrad.synthesis.sweep import shadow_name, takes_shadow
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
@@ -59,8 +59,10 @@ class Derivation:
         b = Builder(root.entry, Names(()))
         b.at = 0
         memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
+        width = range(self.root.width)
+        shadows = {shadow_name(g, lane) for g in self.module.variables for lane in width}
         for v in self.module.variables:
-            if v.name.endswith(".shadow") and v.name.removesuffix(".shadow") in self.module.globals:
+            if v.name in shadows:
                 size = i64(self.module.layout.alloc_size(v.value_type))
                 b.call(memset, [v, const_int(I8, 0), size, const_int(I1, 0)])
 
@@ -78,7 +80,7 @@ class Derivation:
             self.made[request] = target
             match request.mode:
                 case Mode.FORWARD:
-                    ForwardSweep(self.facts, self.module, source, target).write(request, self._forward_callee)
+                    ForwardSweep(self.facts, self.module, source, target, request).write(self._forward_callee)
                 case Mode.COMBINED:
                     self._combined(request, source, target)
                 case Mode.AUGMENTED:
@@ -100,17 +102,18 @@ class Derivation:
             names.append(a.name)
             attributes.append(disjoint or kept)
             if takes_shadow(act):
-                params.append(a.type)
-                names.append(f"{a.name}.shadow" if isinstance(a.type, PointerType) else f"{a.name}.tan")
-                attributes.append(disjoint)
+                params += [a.type] * request.width
+                names += [f"{a.name}.{'shadow' if isinstance(a.type, PointerType) else 'tan'}"] * request.width
+                attributes += [disjoint] * request.width
         result = source.function_type.result
         if request.mode in (Mode.COMBINED, Mode.REVERSE) and request.result is Act.OUT:
-            params.append(self.facts.adjoint_type_of_result(source))
-            names.append("seed")
+            params += [self.facts.adjoint_type_of_result(source)] * request.width
+            names += ["seed"] * request.width
         if request.mode is Mode.REVERSE:
             params.append(PTR)
             names.append("frame")
         names = [f"a{n}.{name}" if name.isdigit() or not name else name for n, name in enumerate(names)]
+        names = list(map(Names().fresh, names)) if request.width > 1 else names
         target = Function(request.name, FunctionType(self._result(request, source, result), tuple(params)), names)
         for a, kept in zip(target.arguments, attributes, strict=False):
             a.attributes = kept
@@ -125,15 +128,18 @@ class Derivation:
             self.facts.adjoint_type_of_argument(a)
             for a, act in zip(source.arguments, request.arguments, strict=True)
             if act is Act.OUT
+            for _ in range(request.width)
         ]
         match request.mode:
             case Mode.FORWARD:
-                parts = [result] * (request.primal_result + (request.result is not Act.CONST)) if result != VOID else []
+                tangents = request.width if request.result is not Act.CONST else 0
+                parts = [result] * (request.primal_result + tangents) if result != VOID else []
                 return VOID if not parts else parts[0] if len(parts) == 1 else StructType(tuple(parts))
             case Mode.COMBINED:
                 parts = ([result] if request.primal_result and result != VOID else []) + adjoints
             case Mode.AUGMENTED:
-                parts = [PTR, *([result] if result != VOID else []), *([result] if request.result is Act.DUP else [])]
+                shadows = request.width if request.result is Act.DUP else 0
+                parts = [PTR, *([result] * (1 + shadows) if result != VOID else [])]
             case Mode.REVERSE:
                 parts = adjoints
         return StructType(tuple(parts)) if parts else VOID
@@ -161,13 +167,23 @@ class Derivation:
         arguments, result = self._joined(fs, True)
         result = Act.DUP if wanted else result
         returns = fs[0].function_type.result != VOID
-        requests = [Request(f.name, Mode.FORWARD, arguments, result, returns) for f in fs]
+        requests = [self._request(f, Mode.FORWARD, arguments, result, returns) for f in fs]
         return requests[0], self._one_of(requests, indirect)
 
     def _split_callee(self, mode: Mode, fs: tuple[Function, ...], indirect: bool) -> tuple[Request, Function]:
         arguments, result = self._joined(fs, False)
-        requests = [Request(f.name, mode, arguments, result) for f in fs]
+        requests = [self._request(f, mode, arguments, result) for f in fs]
         return requests[0], self._one_of(requests, indirect)
+
+    def _request(
+        self, f: Function, mode: Mode, arguments: tuple[Act, ...], result: Act, primal_result: bool = False
+    ) -> Request:
+        """A request for a callee: what belongs to the whole derivative is handed on."""
+        root = self.root
+        return Request(
+            f.name, mode, arguments, result, primal_result, width=root.width, strong_zero=root.strong_zero,
+            runtime_activity=root.runtime_activity, repeatable=root.repeatable,
+        )  # fmt: skip
 
     def _one_of(self, requests: list[Request], indirect: bool) -> Function:
         """The derivative; or for a call through a pointer, a function that chooses it by the primal's address."""
@@ -204,23 +220,25 @@ class Derivation:
     # --- reverse mode
 
     def _record(self, request: Request, source: Function, target: Function, split: bool) -> RecordingSweep:
-        return RecordingSweep(self.facts, self.module, source, target, self.plan(source.name, split))
+        return RecordingSweep(self.facts, self.module, source, target, request, self.plan(source.name, split))
 
     def _combined(self, request: Request, source: Function, target: Function) -> None:
         sweep = self._record(request, source, target, False)
         plan = sweep.plan
         start = sweep.new_block("reverse") if plan.last is not None else None
         sweep.after = start
-        sweep.write(request, lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
+        sweep.write(lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
         if start is not None:
-            back = ReverseSweep(self.facts, self.module, source, target, plan, sweep.names)
+            back = ReverseSweep(self.facts, self.module, source, target, request, plan, sweep.names)
             back.recording, back.slots = sweep, sweep.slots
             back.arguments = {a: sweep.values[a] for a in source.arguments}
-            back.argument_shadows = {a: sweep.shadows[a] for a in source.arguments if a in sweep.shadows}
-            seed = target.arguments[-1] if request.result is Act.OUT else None
+            for lane in back.each_lane():
+                given = sweep.shadows_of[lane]
+                back.shadows.update({a: given[a] for a in source.arguments if a in given})
+            seeds = target.arguments[-request.width :] if request.result is Act.OUT else []
             back.write(
-                request, lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect),
-                sweep.stack.block, start, seed, lambda b, r: self._finish(b, r, request, sweep),
+                lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect),
+                sweep.stack.block, start, seeds, lambda b, r: self._finish(b, r, request, sweep),
             )  # fmt: skip
         sweep.close()
 
@@ -239,7 +257,7 @@ class Derivation:
         out = whole
         for a, act in zip(r.source.arguments, request.arguments, strict=True):
             if act is Act.OUT:
-                parts.append(self._adjoint(b, r, a))
+                parts += [self._adjoint(b, r, a) for _ in r.each_lane()]
         for n, part in enumerate(parts):
             assert part is not None
             out = b.insert_value(out, part, n)  # type: ignore[assignment]
@@ -251,7 +269,7 @@ class Derivation:
 
     def _augmented(self, request: Request, source: Function, target: Function) -> None:
         sweep = self._record(request, source, target, True)
-        sweep.write(request, lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
+        sweep.write(lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
         sweep.close()
 
     def _reverse(self, request: Request, source: Function, target: Function) -> None:
@@ -259,15 +277,15 @@ class Derivation:
         names = Names(a.name for a in target.arguments)
         cells, start = Block(names.fresh("stack"), target), Block(names.fresh("reverse"), target)
         target._blocks += [cells, start]
-        back = ReverseSweep(self.facts, self.module, source, target, plan, names)
+        back = ReverseSweep(self.facts, self.module, source, target, request, plan, names)
         n = 1
         for a, act in zip(source.arguments, request.arguments, strict=True):
             back.arguments[a] = target.arguments[n]
             n += 1
-            if takes_shadow(act):
-                back.argument_shadows[a] = target.arguments[n]
+            for _ in back.each_lane() if takes_shadow(act) else ():
+                back.shadows[a] = target.arguments[n]
                 n += 1
-        seed = target.arguments[n] if request.result is Act.OUT else None
+        seeds = target.arguments[n : n + request.width] if request.result is Act.OUT else []
         frame = Builder(cells, names)
         for key, offset in back.layout.frame.items():
             back.slots[key] = frame.offset(target.arguments[-1], offset)
@@ -275,7 +293,7 @@ class Derivation:
             Builder(start, names).unreachable()
         else:
             back.write(
-                request, lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect), cells, start, seed,
+                lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect), cells, start, seeds,
                 lambda b, r: self._finish(b, r, request, None),
             )  # fmt: skip
         Builder(cells, names).branch(start)
@@ -284,7 +302,7 @@ class Derivation:
 def _refuse_not_yet(r: Request) -> None:
     """What a request may ask for and no sweep writes yet."""
     asked = {
-        f"width {r.width}": r.width != 1, "strong zeros": r.strong_zero, "runtime activity": r.runtime_activity,
+        "strong zeros": r.strong_zero, "runtime activity": r.runtime_activity,
         "a tape that is read twice": r.repeatable,
     }  # fmt: skip
     for what, wanted in asked.items():

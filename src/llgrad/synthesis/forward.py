@@ -42,9 +42,9 @@ ForwardCallee = Callable[[tuple[Function, ...], bool, bool], tuple[Request, Func
 class ForwardSweep(Sweep):
     """Writes one forward-mode derivative; `callee(request)` gives those of the functions it calls."""
 
-    def write(self, request: Request, callee: ForwardCallee) -> None:
-        self.request, self.callee = request, callee
-        self.bind_arguments(request.arguments, 0)
+    def write(self, callee: ForwardCallee) -> None:
+        self.callee = callee
+        self.bind_arguments(self.request.arguments, 0)
         self.copy_blocks()
         self.stack.branch(self.blocks[self.source.entry])
 
@@ -73,30 +73,29 @@ class ForwardSweep(Sweep):
                 assert isinstance(i, Call)
                 self.call_body(i, callees)
                 return
-            case Free():
-                self.free(i)
-                return
+        if shape is None and self.facts.active(i) and not isinstance(i, Phi):
+            shape = effect(self.facts, i)
         self.copy(i)
-        match shape:
-            case Memory():
-                self.memory(i, shape.name)
-                return
-            case Partials():
-                self.partials(i)
-                return
-        if isinstance(i, Store):
-            if self.facts.shadowed(i.pointer):
-                self.store(i)
-        elif self.facts.active(i) or self.facts.shadowed(i):
-            self.derivative(i)
+        values = _RuleValues(self, i, shape) if isinstance(shape, Partials) else None
+        for _ in self.each_lane():
+            match shape:
+                case Partials():
+                    assert values is not None
+                    self.partials(i, values)
+                case Memory(name) if not isinstance(i, Load):
+                    self.memory(i, name)
+                case Free():
+                    self.free(i)
+                case _ if isinstance(i, Store):
+                    if self.facts.shadowed(i.pointer):
+                        self.store(i)
+                case _ if self.facts.active(i) or self.facts.shadowed(i):
+                    self.derivative(i)
 
     def derivative(self, i: Instruction) -> None:
         """Write the tangent or shadow of `i`, whose copy is written."""
         name = f"{i.name}.tan" if scalar(i.type).__class__ is FloatType else f"{i.name}.shadow"
-        rule = effect(self.facts, i) if self.facts.active(i) and not isinstance(i, Phi) else None
         match i:
-            case _ if isinstance(rule, Partials):
-                self.partials(i)
             case Phi():
                 self.shadows[i] = self.b.phi(i.type, name=name)
             case Load():
@@ -146,7 +145,6 @@ class ForwardSweep(Sweep):
 
     def free(self, i: Instruction) -> None:
         assert isinstance(i, Call)
-        self.copy(i)
         known = self.facts.effects(i)
         assert known is not None and known.deallocator is not None and isinstance(i.callee, Function)
         pointer = i.arguments[known.deallocator.pointer]
@@ -157,15 +155,9 @@ class ForwardSweep(Sweep):
 
     # rules
 
-    def partials(self, i: Instruction) -> None:
-        shape = effect(self.facts, i)
-        assert isinstance(shape, Partials)
-        rule, entry = shape.rule, shape.entry
-        parts = operand_parts(i, rule, entry)
-        operands = _Lazy(len(parts), lambda n: self.part(self.value(parts[n][0]), parts[n][1]))
-        results = _Lazy(len(rule.results), lambda r: self.result(i, rule.results[r]))
+    def partials(self, i: Instruction, values: _RuleValues) -> None:
+        rule, parts = values.shape.rule, values.parts
         tangents: list[AnyValue] = []
-        memo: dict[Expr, AnyValue] = {}
         for out, row in zip(rule.results, rule.partials, strict=True):
             if out.kind != "float":
                 continue
@@ -176,7 +168,7 @@ class ForwardSweep(Sweep):
                 v, lane = parts[k]
                 if partial is None or not self.facts.active(v):
                     continue
-                factor = evaluate(partial, operands, results, algebra, memo)
+                factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
                 tangent = self.part(self.shadow(v), lane)
                 term = tangent if factor == const_float(t, 1) else self.b.binary("fmul", factor, tangent)
                 total = term if total is None else self.b.binary("fadd", total, term, f"{i.name}.tan")
@@ -222,12 +214,13 @@ class ForwardSweep(Sweep):
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.value(v))
             if act is not Act.CONST:
-                arguments.append(self.shadow(v))
+                arguments += [self.shadow(v) for _ in self.each_lane()]
         made = self.b.call(derivative, arguments, i.name)
         if i.type != VOID:
             self.values[i] = self.b.extract(made, 0, name=i.name) if request.result is not Act.CONST else made
             if request.result is not Act.CONST:
-                self.shadows[i] = self.b.extract(made, 1, name=f"{i.name}.tan")
+                for lane in self.each_lane():
+                    self.shadows[i] = self.b.extract(made, 1 + lane, name=f"{i.name}.tan")
 
     def copy_return(self, i: Return) -> None:
         """Return what the request names: {primal, tangent}, either alone, or nothing."""
@@ -236,7 +229,7 @@ class ForwardSweep(Sweep):
             self.b.ret()
             return
         parts = [self.value(v)] if self.request.primal_result else []
-        parts += [self.shadow(v)] if self.request.result is not Act.CONST else []
+        parts += [self.shadow(v) for _ in self.each_lane()] if self.request.result is not Act.CONST else []
         if len(parts) < 2:
             self.b.ret(parts[0] if parts else None)
             return
@@ -246,7 +239,18 @@ class ForwardSweep(Sweep):
         self.b.ret(whole)
 
 
-class _Lazy(list[AnyValue]):
+class _RuleValues:
+    """What is primal in the derivative of a rule, written once for all lanes, when it is first asked for."""
+
+    def __init__(self, sweep: ForwardSweep, i: Instruction, shape: Partials) -> None:
+        self.shape, self.parts = shape, operand_parts(i, shape.rule, shape.entry)
+        results = shape.rule.results
+        self.operands = Lazy(len(self.parts), lambda n: sweep.part(sweep.value(self.parts[n][0]), self.parts[n][1]))
+        self.results = Lazy(len(results), lambda r: sweep.result(i, results[r]))
+        self.memo: dict[Expr, AnyValue] = {}
+
+
+class Lazy(list[AnyValue]):
     """Values of a rule's operands, made when an expression asks for them."""
 
     def __init__(self, count: int, make: Callable[[int], AnyValue]) -> None:

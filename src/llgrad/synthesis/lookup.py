@@ -34,9 +34,11 @@ from llgrad.ir.values import (
     Select,
 )
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Key, key_of
 from llgrad.synthesis.plan import Plan, show
 from llgrad.synthesis.record import Layout, RecordingSweep, guarded
+from llgrad.synthesis.request import Request
 from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import clone, constant_shadow
 
@@ -49,19 +51,21 @@ class Place:
     loop: Loop | None
 
 
-class ForwardValues:
-    """Looks up `needs.Key`s while the reverse of `source` is written into `target`."""
+class ForwardValues(Lanes):
+    """Looks up `needs.Key`s while the reverse of `source` is written into `target`; shadows in the current lane."""
 
     def __init__(
-        self, facts: Facts, module: Module, source: Function, target: Function, plan: Plan, names: Names
-    ) -> None:
+        self, facts: Facts, module: Module, source: Function, target: Function, request: Request, plan: Plan,
+        names: Names,
+    ) -> None:  # fmt: skip
+        super().__init__(request.width)
         self.facts, self.module, self.source, self.target, self.plan = facts, module, source, target, plan
+        self.request = request
         self.flow, self.names = plan.flow, names
-        self.layout = Layout(facts, plan)
+        self.layout = Layout(facts, plan, request.width)
         self.b = Builder(Block(""), names)
         self.arena: AnyValue = target.arguments[0]
         self.arguments: dict[AnyValue, AnyValue] = {}
-        self.argument_shadows: dict[AnyValue, AnyValue] = {}
         self.slots: dict[Key, AnyValue] = {}
         self.recording: RecordingSweep | None = None
         self.blocks: dict[Block, Block] = {}
@@ -69,7 +73,7 @@ class ForwardValues:
         self.chunk: dict[Loop, AnyValue] = {}
         self.entries: dict[Loop, Block] = {}
         self.single_entry: set[Loop] = set()
-        self.memo: dict[tuple[Block, Key], AnyValue] = {}
+        self.memo: dict[tuple[Block, Key, int], AnyValue] = {}
         self.column: dict[tuple[Block, Key], AnyValue] = {}
         self.place = Place(Block(""), None)
 
@@ -96,24 +100,25 @@ class ForwardValues:
         if isinstance(v, (Instruction, Argument)) and not self.facts.shadowed(v):
             return zero(v.type)
         if isinstance(v, Argument):
-            return self.argument_shadows[v]
+            return self.shadows[v]
         key = key_of(v, "shadow")
         if key is not None:
             return self.lookup(key)
-        return constant_shadow(self.facts, self.module, v)
+        return constant_shadow(self.facts, self.module, v, self.lane)
 
     def lookup(self, key: Key) -> AnyValue:
         """A forward value, made at the outermost place where the iteration it belongs to is current."""
         kind, of = key
         if isinstance(of, Alloca) and key not in self.plan.kept and self.recording is not None:
-            table = self.recording.values if kind == "primal" else self.recording.shadows
+            table = self.recording.values if kind == "primal" else self.recording.shadows_of[self.lane]
             if of in table and of.block is self.source.entry:
                 return table[of]
         home = self._home(key)
-        if (home.block, key) not in self.memo:
+        place = home.block, key, self.lane if kind == "shadow" else 0
+        if place not in self.memo:
             with self._moved(home):
-                self.memo[home.block, key] = self._load(key) if key in self.plan.kept else self._recompute(key)
-        return self.memo[home.block, key]
+                self.memo[place] = self._load(key) if key in self.plan.kept else self._recompute(key)
+        return self.memo[place]
 
     @contextmanager
     def _moved(self, home: Place) -> Iterator[None]:
@@ -155,7 +160,8 @@ class ForwardValues:
         """A kept value, from the frame or from its column."""
         slot = self.plan.kept[key]
         if slot.loop is None:
-            return self.b.load(slot.type, self.slots[key], _name(key), 1 if self.plan.split else 0)
+            place = self.layout.in_lane(self.b, slot, self.slots[key], self.lane)
+            return self.b.load(slot.type, place, _name(key), 1 if self.plan.split else 0)
         nest = self.layout.nests[key]
         if nest.chunked:
             chunk = self.b.load(PTR, self.chunk[nest.root], "", 8)
@@ -164,7 +170,7 @@ class ForwardValues:
         else:
             column = self._column(nest.root, key)
         address = self.layout.element(self.b, slot, column, self._index, self._trips)
-        made = Load(slot.type, address, 1)
+        made = Load(slot.type, self.layout.in_lane(self.b, slot, address, self.lane), 1)
         mark(self.module, made, "tape")
         return self.b.insert(made, _name(key))
 

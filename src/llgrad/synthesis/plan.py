@@ -171,6 +171,7 @@ class Planner:
         self.facts, self.function, self.split = facts, function, split
         self.flow = facts.flow(function)
         self.guards: dict[Loop, Guard] = {}
+        self.places = {i: n for n, i in enumerate(function.instructions())}
         self.blocks = [b for b in self.flow.order if self.flow.reaches_return(b)]
 
     def make(self) -> Plan:
@@ -250,14 +251,19 @@ class Planner:
         nodes: dict[Key, Choice] = {}
         while True:
             self._collect(plan, wanted, nodes)
-            kept, recomputed = minimum_cut(nodes, sorted(wanted, key=show))
-            plan.kept = {k: Slot(k, self.type_of(k), self.loop_of(k)) for k in sorted(kept, key=show)}
+            kept, recomputed = minimum_cut(nodes, sorted(wanted, key=self.order))
+            plan.kept = {k: Slot(k, self.type_of(k), self.loop_of(k)) for k in sorted(kept, key=self.order)}
             self._lay_out(plan)
             more = set(self._wanted_by_nests(plan)) - wanted
             if not more:
                 break
             wanted |= more
         plan.recomputed, plan.wanted = frozenset(recomputed), frozenset(wanted)
+
+    def order(self, key: Key) -> tuple[str, int]:
+        """By name; calls without a name as they stand in the function."""
+        of = key[1][0] if isinstance(key[1], tuple) else key[1]
+        return show(key), self.places.get(of, 0)
 
     def _wanted(self, plan: Plan) -> Iterator[Key]:
         for i, e in plan.effects.items():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from llgrad.analysis.flow import Loop
 from llgrad.ir.build import Builder, const_int, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I8, I64, PTR, VOID, PointerType, StructType
+from llgrad.ir.types import I8, I64, PTR, VOID, ArrayType, PointerType, StructType, Type
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -32,14 +32,17 @@ CHUNK_HEADER = 64
 
 
 class Layout:
-    """Where the slots of a plan lie: frame offsets, and column offsets of each nest, for either sweep to compute."""
+    """Where the slots of a plan lie: frame offsets, and column offsets of each nest, for either sweep to compute.
 
-    def __init__(self, facts: Facts, plan: Plan) -> None:
-        self.facts, self.plan = facts, plan
+    The slot of a shadow holds one value a lane.
+    """
+
+    def __init__(self, facts: Facts, plan: Plan, width: int) -> None:
+        self.facts, self.plan, self.width = facts, plan, width
         self.frame: dict[Key, int] = {}
         offset = 0
         for slot in plan.frame:
-            size = facts.layout.alloc_size(slot.type)
+            size = facts.layout.alloc_size(self.type(slot))
             offset = -(-offset // min(size or 1, 16)) * min(size or 1, 16)
             offset = -(-offset // 8) * 8 if size >= 8 else offset
             self.frame[slot.key] = offset
@@ -47,8 +50,16 @@ class Layout:
         self.frame_bytes = offset
         self.nests = {slot.key: nest for nest in plan.nests.values() for slot in nest.slots}
 
+    def type(self, slot: Slot) -> Type:
+        """What one slot holds."""
+        return ArrayType(slot.type, self.width) if self.width > 1 and slot.key[0] == "shadow" else slot.type
+
     def size(self, slot: Slot) -> int:
-        return self.facts.layout.alloc_size(slot.type)
+        return self.facts.layout.alloc_size(self.type(slot))
+
+    def in_lane(self, b: Builder, slot: Slot, address: AnyValue, lane: int) -> AnyValue:
+        """Where the value of one lane is, in the slot at `address`."""
+        return b.offset(address, lane * self.facts.layout.alloc_size(slot.type) if slot.key[0] == "shadow" else 0)
 
     def columns(
         self, b: Builder, nest: Nest, trips: Callable[[Loop], AnyValue]
@@ -94,7 +105,7 @@ class Layout:
             n = index(nest.root)
             for inner in nest.path(slot.loop)[1:]:
                 n = b.binary("add", b.binary("mul", n, trips(inner)), index(inner))
-        return b.gep(slot.type, column, [n], flags=("inbounds",))
+        return b.gep(self.type(slot), column, [n], flags=("inbounds",))
 
 
 def guarded(b: Builder, guard: Guard, condition: AnyValue, trips: AnyValue) -> AnyValue:
@@ -105,10 +116,12 @@ def guarded(b: Builder, guard: Guard, condition: AnyValue, trips: AnyValue) -> A
 class RecordingSweep(Sweep):
     """Writes the forward sweep into `target`, whose first parameter is the arena."""
 
-    def __init__(self, facts: Facts, module: Module, source: Function, target: Function, plan: Plan) -> None:
-        super().__init__(facts, module, source, target)
+    def __init__(
+        self, facts: Facts, module: Module, source: Function, target: Function, request: Request, plan: Plan
+    ) -> None:
+        super().__init__(facts, module, source, target, request)
         self.plan = plan
-        self.layout = Layout(facts, plan)
+        self.layout = Layout(facts, plan, request.width)
         self.arena = target.arguments[0]
         self.index: dict[Loop, Phi] = {}
         self.chunk: dict[Loop, Phi] = {}
@@ -123,9 +136,9 @@ class RecordingSweep(Sweep):
         self.after: Block | None = None  # combined: where control goes instead of returning
         self.returned: AnyValue | None = None
 
-    def write(self, request: Request, callee: Callee) -> None:
-        self.request, self.callee = request, callee
-        self.bind_arguments(request.arguments, 1)
+    def write(self, callee: Callee) -> None:
+        self.callee = callee
+        self.bind_arguments(self.request.arguments, 1)
         self.b.at_end(self.stack.block)
         self._reserve_frame()
         self.copy_blocks()
@@ -138,7 +151,7 @@ class RecordingSweep(Sweep):
     def _reserve_frame(self) -> None:
         if not self.plan.split:
             for slot in self.plan.frame:
-                self.slots[slot.key] = self.b.alloca(slot.type, f"{_of(slot.key)}.tape")
+                self.slots[slot.key] = self.b.alloca(self.layout.type(slot), f"{_of(slot.key)}.tape")
         elif self.layout.frame_bytes:
             self.frame = self.b.call(tape.reserve(self.module), [self.arena, i64(self.layout.frame_bytes)], "frame")
             for key, offset in self.layout.frame.items():
@@ -247,19 +260,22 @@ class RecordingSweep(Sweep):
         if slot is None:
             return
         if slot.loop is None:
-            self.b.store(value, self.slots[key], 1 if self.plan.split else 0)
+            place = self.layout.in_lane(self.b, slot, self.slots[key], self.lane)
+            self.b.store(value, place, 1 if self.plan.split else 0)
             return
         root = self.layout.nests[key].root
         address = self.layout.element(
             self.b, slot, self.column[key], self.index.__getitem__, lambda x: self.trip[root, x]
         )
+        address = self.layout.in_lane(self.b, slot, address, self.lane)
         mark(self.module, self.b.store(value, address), "tape")
 
     def keep_value(self, i: Instruction) -> None:
         if i in self.values:
             self.keep(("primal", i), self.values[i])
-        if i in self.shadows:
-            self.keep(("shadow", i), self.shadows[i])
+        for _ in self.each_lane():
+            if i in self.shadows:
+                self.keep(("shadow", i), self.shadows[i])
 
     # --- instructions
 
@@ -304,13 +320,14 @@ class RecordingSweep(Sweep):
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.value(v))
             if act in (Act.DUP, Act.DUPNONEED):
-                arguments.append(self.shadow(v))
+                arguments += [self.shadow(v) for _ in self.each_lane()]
         made = self.b.call(derivative, arguments, f"{i.name}.aug")
         self.keep(("frame", i), self.b.extract(made, 0, name=f"{i.name}.frame"))
         if i.type != VOID:
             self.values[i] = self.b.extract(made, 1, name=i.name)
             if request.result is Act.DUP:
-                self.shadows[i] = self.b.extract(made, 2, name=f"{i.name}.shadow")
+                for lane in self.each_lane():
+                    self.shadows[i] = self.b.extract(made, 2 + lane, name=f"{i.name}.shadow")
 
     def free(self, i: Instruction) -> None:
         """Postpone: to the mirror of the allocation where the two are paired, else to the end."""
@@ -324,21 +341,28 @@ class RecordingSweep(Sweep):
         self.b.call(tape.defer(self.module), [self.arena, block, free])
 
     def stack_on_tape(self, i: Alloca) -> None:
-        """One block for the primal and its shadow, so that one release frees both (decision 2 of the design)."""
+        """One block for the primal and its shadows, so that one release frees all (decision 2 of the design)."""
         size = self.alloca_bytes(i)
         reserve = tape.reserve(self.module)
         if not self.facts.shadowed(i):
             self.values[i] = self.b.call(reserve, [self.arena, size], i.name)
             return
         size = self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
-        self.values[i] = self.b.call(reserve, [self.arena, self.b.binary("mul", size, i64(2))], i.name)
-        self.shadows[i] = self.b.offset(self.values[i], size, f"{i.name}.shadow")
-        self.clear(self.shadows[i], size)
+        whole = self.b.binary("mul", size, i64(1 + self.width))
+        self.values[i] = self.b.call(reserve, [self.arena, whole], i.name)
+        before = self.values[i]
+        for _ in self.each_lane():
+            before = self.shadows[i] = self.b.offset(before, size, f"{i.name}.shadow")
+            self.clear(before, size)
 
     def store_shadow_pointers(self, i: Store) -> None:
         """What is a pointer in the stored value is a shadow pointer in shadow memory."""
         if not self.facts.shadowed(i.pointer):
             return
+        for _ in self.each_lane():
+            self._store_shadow_pointers(i)
+
+    def _store_shadow_pointers(self, i: Store) -> None:
         for offset, type in self.facts.pointer_leaves(i):
             address = self.b.offset(self.shadow(i.pointer), offset)
             if isinstance(i.value.type, StructType):
@@ -362,7 +386,8 @@ class RecordingSweep(Sweep):
         if not self.facts.shadowed(i.arguments[0]):
             return
         copy = support.pointer_copy(self.module, self.facts.copied(i))
-        if copy is not None and self.facts.shadowed(i.arguments[1]):
+        for _ in self.each_lane() if copy is not None and self.facts.shadowed(i.arguments[1]) else ():
+            assert copy is not None
             self.b.call(
                 copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), self.to64(self.value(i.arguments[2]))]
             )
@@ -381,7 +406,7 @@ class RecordingSweep(Sweep):
         if i.value is not None:
             parts.append(self.value(i.value))
             if self.request.result is Act.DUP:
-                parts.append(self.shadow(i.value))
+                parts += [self.shadow(i.value) for _ in self.each_lane()]
         for n, part in enumerate(parts):
             result = self.b.insert_value(result, part, n)
         self.b.ret(result)

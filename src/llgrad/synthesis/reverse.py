@@ -6,7 +6,7 @@ chose, and control goes where the plan says it came from; a loop is entered with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from llgrad.analysis.flow import Loop
 from llgrad.ir.build import Builder, const_int, i64
@@ -27,7 +27,9 @@ from llgrad.synthesis import support, tape
 from llgrad.synthesis.adjoints import Adjoints, Leaf
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
-from llgrad.synthesis.request import Callee, Request
+from llgrad.synthesis.request import Callee
+
+Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
 
 
 class ReverseSweep(Adjoints):
@@ -35,15 +37,17 @@ class ReverseSweep(Adjoints):
 
     def write(
         self,
-        request: Request,
         callee: Callee,
         cells: Block,
         start: Block,
-        seed: AnyValue | None,
+        seeds: Sequence[AnyValue],
         finish: Callable[[Builder, ReverseSweep], None],
     ) -> None:
-        """`cells` is the target's entry block, still open, for stack cells; `start` where the sweep begins."""
-        self.request, self.callee, self.cells, self.start = request, callee, Builder(cells, self.names), start
+        """`cells` is the target's entry block, still open, for stack cells; `start` where the sweep begins.
+
+        `seeds` are the adjoints of an active result.
+        """
+        self.callee, self.cells, self.start = callee, Builder(cells, self.names), start
         self.finish = finish
         self.adjoints = {}
         last = self.plan.last
@@ -57,8 +61,9 @@ class ReverseSweep(Adjoints):
         self._find_entries(visited)
         self.at(start, None)
         returned = last.terminator.operands[0] if last.terminator.operands else None
-        if seed is not None and returned is not None and self.facts.active(returned):
-            self.add(returned, self._leaves_of_value(seed))
+        if returned is not None and self.facts.active(returned):
+            for lane in self.each_lane() if seeds else ():
+                self.add(returned, self._leaves_of_value(seeds[lane]))
         self.goto(None, last)
         for block in visited:
             self.at(self.blocks[block], self.flow.loop_of(block))
@@ -117,7 +122,8 @@ class ReverseSweep(Adjoints):
     def leave(self, block: Block) -> None:
         """The end of a reverse block: phis hand their adjoints to the predecessors' values, control goes back."""
         loop = self.flow.loop_of(block)
-        taken = [(phi, self.take(phi)) for phi in block.phis() if self.facts.active(phi)]
+        active = [phi for phi in block.phis() if self.facts.active(phi)]
+        taken = [(phi, lane, self.take(phi)) for phi in active for lane in self.each_lane()]
         if block is self.source.entry:
             self.finish(self.b, self)
             return
@@ -131,14 +137,15 @@ class ReverseSweep(Adjoints):
         else:
             self.goto(block, self.plan.predecessors(block)[0])
 
-    def _edge(self, block: Block, pred: Block, taken: list[tuple[Phi, list[Leaf]]]) -> None:
-        for phi, leaves in taken:
+    def _edge(self, block: Block, pred: Block, taken: list[Taken]) -> None:
+        for phi, self.lane, leaves in taken:
             v = phi.incoming_from(pred)
             if self.facts.active(v):
                 self.add(v, leaves)
+        self.lane = 0
         self.goto(block, self.plan.back(pred))
 
-    def _leave_header(self, block: Block, loop: Loop, taken: list[tuple[Phi, list[Leaf]]]) -> None:
+    def _leave_header(self, block: Block, loop: Loop, taken: list[Taken]) -> None:
         assert loop.preheader is not None and loop.latch is not None
         index = self.b.load(I64, self.index[loop], f"{block.name}.i", 8)
         if loop in self.chunk:
@@ -159,7 +166,7 @@ class ReverseSweep(Adjoints):
         self.b.store(self.b.binary("sub", index, i64(1)), self.index[loop], 8)
         self._edge(block, loop.latch, taken)
 
-    def _leave_choice(self, block: Block, preds: Iterable[Block], taken: list[tuple[Phi, list[Leaf]]]) -> None:
+    def _leave_choice(self, block: Block, preds: Iterable[Block], taken: list[Taken]) -> None:
         choice = self.lookup(("choice", block))
         edges = [(p, self.new_block(f"{p.name}.to.{block.name}.rev")) for p in preds]
         if isinstance(choice.type, IntType) and choice.type == I1:

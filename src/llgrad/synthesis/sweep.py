@@ -50,8 +50,9 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.facts import Effects
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Nothing, effect
-from llgrad.synthesis.request import Act
+from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.scopes import mark
 
 DROPPED_CALLS = (
@@ -65,16 +66,17 @@ DEALLOCATOR_OF = {"malloc": "free", "new": "_ZdlPv", "new[]": "_ZdaPv"}
 _KEPT_METADATA = frozenset({"tbaa"})
 
 
-def constant_shadow(facts: Facts, module: Module, v: AnyValue) -> AnyValue:
+def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) -> AnyValue:
     """The shadow of a pointer known at compile time: null, a function, a global, an address within one."""
     match v:
         case ConstNull() | Undef() | ConstInt() | ConstZero() | Function():
             return v
         case GlobalVariable():
-            return _global_shadow(module, v)
+            return _global_shadow(module, v, lane)
         case ConstExpr():
             pointers = [
-                o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o) for o in v.operands
+                o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o, lane)
+                for o in v.operands
             ]
             return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)  # type: ignore[arg-type]
     if isinstance(v.type, PointerType) and not facts.memory.points_to(v):
@@ -88,9 +90,14 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue) -> AnyValue:
     )
 
 
-def _global_shadow(module: Module, g: GlobalVariable) -> AnyValue:
-    """The zeroed shadow of a mutable global; made on first use."""
-    name = f"{g.name}.shadow"
+def shadow_name(g: GlobalVariable, lane: int) -> str:
+    """The name of the shadow of a global in one lane."""
+    return f"{g.name}.shadow.{lane}" if lane else f"{g.name}.shadow"
+
+
+def _global_shadow(module: Module, g: GlobalVariable, lane: int) -> AnyValue:
+    """The zeroed shadow of a mutable global in one lane; made on first use."""
+    name = shadow_name(g, lane)
     if name not in module.globals:
         if any("thread_local" in word for word in g.prefix):
             raise UnsupportedError(f"thread-local global @{g.name} is active", fix="pass it as an argument")
@@ -100,15 +107,16 @@ def _global_shadow(module: Module, g: GlobalVariable) -> AnyValue:
     return module.globals[name]
 
 
-class Sweep:
+class Sweep(Lanes):
     """Copies `source` into `target`; see the module."""
 
-    def __init__(self, facts: Facts, module: Module, source: Function, target: Function) -> None:
+    def __init__(self, facts: Facts, module: Module, source: Function, target: Function, request: Request) -> None:
+        super().__init__(request.width)
         self.facts, self.module, self.source, self.target = facts, module, source, target
+        self.request = request
         self.flow = facts.flow(source)
         self.names = Names(a.name for a in target.arguments)
         self.values: dict[AnyValue, AnyValue] = {}
-        self.shadows: dict[AnyValue, AnyValue] = {}
         self.blocks: dict[Block, Block] = {}
         self.dropped: set[tuple[Block, Block]] = set()  # edges of the source that the copy does not have
         self.stack = Builder(self.new_block("stack"), self.names)  # static allocas; left open until the end
@@ -173,18 +181,23 @@ class Sweep:
         """Copy one instruction and write its shadow."""
         self.copy(i)
         if self.facts.shadowed(i):
-            self.make_shadow(i)
+            for _ in self.each_lane():
+                self.make_shadow(i)
 
     def complete_phi(self, phi: Phi) -> None:
         """Fill in the copies of a phi and of its shadow, once all values exist."""
-        for table, get in self.phi_tables(phi):
-            new = table.get(phi)
-            if isinstance(new, Phi) and not new.operands:
-                for value, block in phi.incoming():
-                    if block in self.blocks and (block, phi.block) not in self.dropped:
-                        new.add(get(value), self.exit_of(block))
-                if self.prune(new):
-                    table[phi] = Undef(phi.type, True)
+        self.complete(phi, self.values, self.value)
+        for _ in self.each_lane():
+            self.complete(phi, self.shadows, self.shadow)
+
+    def complete(self, phi: Phi, table: dict[AnyValue, AnyValue], get: Callable[[AnyValue], AnyValue]) -> None:
+        new = table.get(phi)
+        if isinstance(new, Phi) and not new.operands:
+            for value, block in phi.incoming():
+                if block in self.blocks and (block, phi.block) not in self.dropped:
+                    new.add(get(value), self.exit_of(block))
+            if self.prune(new):
+                table[phi] = Undef(phi.type, True)
 
     def prune(self, phi: Phi) -> bool:
         """A phi of a block that is not reached any more is poison: true if this one was."""
@@ -193,9 +206,6 @@ class Sweep:
         replace_uses(phi, Undef(phi.type, True))
         phi.drop()
         return True
-
-    def phi_tables(self, phi: Phi) -> list[tuple[dict[AnyValue, AnyValue], Callable[[AnyValue], AnyValue]]]:
-        return [(self.values, self.value), (self.shadows, self.shadow)]
 
     def exit_of(self, block: Block) -> Block:
         """The new block at whose end control leaves the copy of `block`."""
@@ -248,7 +258,7 @@ class Sweep:
             return self.shadows[v]
         if isinstance(v, (Instruction, Argument)) and not self.facts.shadowed(v):
             return zero(v.type)  # inactive memory: an access that may reach it through a shadow is refused (decision 6)
-        return constant_shadow(self.facts, self.module, v)
+        return constant_shadow(self.facts, self.module, v, self.lane)
 
     def make_shadow(self, i: Instruction) -> None:
         """Write the shadow of `i`, a pointer into active memory or something that carries one."""
@@ -366,8 +376,9 @@ class Sweep:
             self.values[a] = self.target.arguments[n]
             n += 1
             if takes_shadow(act):
-                self.shadows[a] = self.target.arguments[n]
-                n += 1
+                for _ in self.each_lane():
+                    self.shadows[a] = self.target.arguments[n]
+                    n += 1
         return n
 
 

@@ -1,0 +1,101 @@
+"""Derivatives of any width, called with one memory a lane: `Wide(text, program, request)(point, seeds)`."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import harness
+import numpy as np
+from cases import Memory, Program
+from harness import SLOT, Matrix, Vector
+
+from llgrad import pipeline
+from llgrad.backend import Engine
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
+from llgrad.synthesis import tape
+from llgrad.synthesis.derive import derive
+from llgrad.synthesis.request import Mode, Request
+
+_NUMPY = {"double": "f8", "float": "f4", "x86_fp80": "f16", "ptr": "u8"}
+
+
+class Wide:
+    """One derivative of a program of the corpus, compiled."""
+
+    def __init__(self, text: str, program: Program, request: Request) -> None:
+        module = parse(text)
+        f = derive(module, request)
+        whole = write(module) + harness._entry(program, request.mode, f)
+        name = harness.entry_name(program, request.mode)
+        made = pipeline.finish(whole, [harness._failure_hook()], [name, "llgrad_fail"], level=1, vectorize=False)
+        self.engine, self.program, self.request = Engine([made], opt_level=1), program, request
+        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.engine.address(name))
+        self.arena = np.zeros(tape.ARENA_BYTES, np.uint8)
+
+    def __call__(self, point: Vector, seeds: Sequence[Vector]) -> tuple[Matrix, Vector]:
+        """A row for each lane (tangents of the outputs, or adjoints of the inputs), and the primal outputs."""
+        program, floats = self.program, len(self.program.leaves)
+        memory, shadows = Memory(program), [Memory(program, shadow=True) for _ in seeds]
+        memory.set_floats(point[:floats])
+        for shadow, seed in zip(shadows, seeds, strict=True):
+            shadow.set_floats(seed[:floats])
+        values = self._values(memory, shadows, point[floats:], [s[floats:] for s in seeds])
+        slots, results = np.zeros(SLOT * (len(values) + 1), np.uint8), np.zeros(SLOT * 64, np.uint8)
+        for n, (kind, value) in enumerate(values):
+            slots[SLOT * n : SLOT * n + np.dtype(kind).itemsize].view(kind)[0] = value
+        self._entry(results.ctypes.data, slots.ctypes.data)
+        if not (memory.intact() and all(s.intact() for s in shadows)):
+            raise AssertionError("something was written outside the buffers")
+        extra = self._results(results, len(seeds))
+        rows = [np.concatenate([s.floats(), e]) for s, e in zip(shadows, extra, strict=True)]
+        return np.array(rows), memory.floats()
+
+    def _values(
+        self, memory: Memory, shadows: Sequence[Memory], scalars: Vector, seeds: Sequence[Vector]
+    ) -> list[tuple[str, Any]]:
+        """(dtype, value) of each parameter of the derivative."""
+        forward = self.request.mode is Mode.FORWARD
+        values: list[tuple[str, Any]] = [] if forward else [("u8", self.arena.ctypes.data)]
+        at = 0
+        for p in self.program.parameters:
+            if p.kind == "buffer":
+                values.append(("u8", memory.address(p.name)))
+                values += [("u8", s.address(p.name)) for s in shadows] if p.active else []
+            elif p.kind == "integer":
+                values.append((f"i{int(p.type[1:]) // 8}", int(p.value)))
+            else:
+                values.append((_NUMPY[p.type], scalars[at]))
+                values += [(_NUMPY[p.type], s[at]) for s in seeds] if forward else []
+                at += 1
+        if not forward and self.program.result != "void":
+            values += [(_NUMPY[self.program.result], s[-1]) for s in seeds]
+        return values
+
+    def _results(self, results: Any, width: int) -> list[list[float]]:
+        """What each lane returns."""
+        kinds = [p.type for p in self.program.scalars]
+        if self.request.mode is Mode.FORWARD:
+            kinds = [self.program.result] if self.program.result != "void" else []
+        found: list[list[float]] = [[] for _ in range(width)]
+        for n, kind in enumerate(kinds):
+            for lane in range(width):
+                t = np.dtype(_NUMPY[kind])
+                found[lane].append(float(results[SLOT * (n * width + lane) :][: t.itemsize].view(t)[0]))
+        return found
+
+
+def jacobian_in_lanes(text: str, program: Program, mode: Mode, width: int) -> tuple[Matrix, Vector]:
+    """All tangents or adjoints by derivatives of that width, the last sweep filled with zeros; and primal outputs."""
+    call = Wide(text, program, replace(harness.request(program, mode), width=width))
+    size = program.inputs if mode is Mode.FORWARD else program.outputs
+    seeds = np.zeros((-(-size // width) * width, size))
+    np.fill_diagonal(seeds, 1)
+    rows, primal = [], np.zeros(0)
+    for start in range(0, size, width):
+        found, primal = call(program.point, seeds[start : start + width])
+        rows.append(found)
+    return np.concatenate(rows)[:size], primal
