@@ -41,7 +41,7 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.expression import Const, Expr, evaluate
 from llgrad.synthesis import support, tape
-from llgrad.synthesis.emit import EmitAlgebra
+from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.forward import Lazy
 from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts
@@ -176,7 +176,8 @@ class Adjoints(ForwardValues):
             return seed if partial.value == 1 else self.b.unary("fneg", seed)
         algebra = EmitAlgebra(self.b, self.module, seed.type)
         factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
-        return self.adjoint_op("fmul", factor, seed)
+        product = self.adjoint_op("fmul", factor, seed)
+        return strong_zero(self.b, seed, product) if self.request.strong_zero else product
 
     def seeds(self, i: Instruction, shape: Partials) -> dict[int, AnyValue]:
         """The adjoint of each float result of a rule; output memory is cleared."""

@@ -302,7 +302,7 @@ class Derivation:
 def _refuse_not_yet(r: Request) -> None:
     """What a request may ask for and no sweep writes yet."""
     asked = {
-        "strong zeros": r.strong_zero, "runtime activity": r.runtime_activity,
+        "runtime activity": r.runtime_activity,
         "a tape that is read twice": r.repeatable,
     }  # fmt: skip
     for what, wanted in asked.items():

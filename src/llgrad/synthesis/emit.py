@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from llgrad.ir.build import Builder, const_float, const_int, declare
+from llgrad.ir.build import Builder, const_float, const_int, declare, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
 from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
@@ -84,3 +84,13 @@ def emit_expression(
 ) -> AnyValue:
     """The value of a rule's expression, as instructions."""
     return evaluate(expr, operands, results, EmitAlgebra(b, module, type))
+
+
+def strong_zero(b: Builder, derivative: AnyValue, product: AnyValue) -> AnyValue:
+    """`product` of a factor and a tangent or adjoint: zero where that is zero and the factor is no number.
+
+    Nothing changes where the factor is finite, so that the product's own derivative stays right.
+    """
+    nothing = zero(derivative.type)
+    vanishes, undefined = b.fcmp("oeq", derivative, nothing), b.fcmp("uno", product, nothing)
+    return b.select(b.binary("and", vanishes, undefined), nothing, product)

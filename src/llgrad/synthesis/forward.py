@@ -28,7 +28,7 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.expression import Expr, evaluate
 from llgrad.rules.rule import Out
-from llgrad.synthesis.emit import EmitAlgebra
+from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.sweep import Sweep
@@ -170,7 +170,7 @@ class ForwardSweep(Sweep):
                     continue
                 factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
                 tangent = self.part(self.shadow(v), lane)
-                term = tangent if factor == const_float(t, 1) else self.b.binary("fmul", factor, tangent)
+                term = tangent if factor == const_float(t, 1) else self.times(factor, tangent)
                 total = term if total is None else self.b.binary("fadd", total, term, f"{i.name}.tan")
             tangents.append(total if total is not None else zero(t))
             if isinstance(out.place, int) and self.facts.shadowed(i.operands[out.place]):
@@ -179,6 +179,10 @@ class ForwardSweep(Sweep):
         returned = [t for t, out in zip(tangents, floats, strict=True) if out.place == "return"]
         if self.facts.active(i):
             self.shadows[i] = self.assemble(i.type, returned)
+
+    def times(self, factor: AnyValue, tangent: AnyValue) -> AnyValue:
+        product = self.b.binary("fmul", factor, tangent)
+        return strong_zero(self.b, tangent, product) if self.request.strong_zero else product
 
     def part(self, v: AnyValue, lane: int | None) -> AnyValue:
         return v if lane is None else self.b.extract_element(v, lane)
