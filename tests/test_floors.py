@@ -28,7 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("library",),
     ("api",),
     ("checking", "export", "report"),
-    ("bindings",),
+    ("bindings", "drivers"),
     ("cli",),
     ("__main__",),
 )

@@ -1,10 +1,11 @@
-"""The command line: `llgrad grad`, `llgrad check`, `llgrad opt`.
+"""The command line: `llgrad grad`, `check`, `opt`, `cc`, `c++`, `run`.
 
 Errors are printed as text with cause and fix and end with status 2; `check` ends with 1 if derivatives disagree.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,16 @@ class _Group(click.Group):
             ctx.exit(2)
 
 
+def _show_include_dir(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(Path(__file__).parent / "include")
+        ctx.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(llgrad.__version__, prog_name="llgrad")
+@click.option("--include-dir", is_flag=True, expose_value=False, is_eager=True, callback=_show_include_dir,
+              help="Print where llgrad's headers are, for -I.")  # fmt: skip
 def main() -> None:
     """Differentiates compiled code: gradients of C and C++ functions."""
 
@@ -150,32 +159,73 @@ def _show(found: Comparison) -> None:
 
 
 @main.command()
-@click.argument("source", metavar="IN.ll", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, metavar="OUT.ll", type=click.Path(path_type=Path, dir_okay=False),
-              help="LLVM assembly, or bitcode if it ends with .bc.")  # fmt: skip
+@click.argument("sources", metavar="IN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, metavar="OUT", type=click.Path(path_type=Path, dir_okay=False),
+              help="Bitcode, or LLVM assembly if it ends with .ll; - is standard output.")  # fmt: skip
+@click.option("-S", "assembly", is_flag=True, help="Write LLVM assembly, whatever the name.")
 @click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True, help="The final optimisation.")
+@click.option("--level", "before", type=click.IntRange(0, 3), default=2, show_default=True,
+              help="How far LLVM optimises before differentiation.")  # fmt: skip
 @click.option("--cpu", default="native", show_default=True, help="The CPU to optimise for, such as x86-64-v3.")
-def opt(source: Path, output: Path, level: int, cpu: str) -> None:
-    """Replace calls of __enzyme_autodiff and __enzyme_fwddiff in LLVM IR by derivatives.
+def opt(sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str) -> None:
+    """Replace calls of __enzyme_autodiff and its kin in LLVM IR, text or bitcode, by derivatives.
 
     \b
     clang -O2 -Xclang -disable-llvm-passes -g -S -emit-llvm prog.c -o prog.ll
     llgrad opt prog.ll -o out.ll
     clang out.ll -o prog -lm
 
-    Give it IR that is not optimised yet: constants that an optimiser puts in have no derivative.
+    Several inputs are linked. Give it IR that is not optimised yet: constants that an optimiser puts in have no
+    derivative.
     """
-    from llgrad import program
     from llgrad.backend import LLVMModule
     from llgrad.errors import SourceError
+    from llgrad.program import optimise_program
 
-    if not source.is_file():
-        raise SourceError(f"there is no file {source}", fix="check the path")
-    made = program.optimise_program(LLVMModule.read(source.read_bytes(), trusted=False), level, cpu)
-    if output.suffix == ".bc":
-        output.write_bytes(made.bitcode())
+    for source in sources:
+        if not source.is_file():
+            raise SourceError(f"there is no file {source}", fix="check the path")
+    whole = LLVMModule.linked([LLVMModule.read(source.read_bytes(), trusted=False) for source in sources])
+    made = optimise_program(whole, level, cpu, before=before)
+    text = assembly or output.suffix == ".ll"
+    data = made.text().encode() if text else made.bitcode()
+    if str(output) == "-":
+        sys.stdout.buffer.write(data)
     else:
-        output.write_text(made.text())
+        output.write_bytes(data)
+
+
+class _Words(click.Command):
+    """A command all of whose words are its own business."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.params = {"words": tuple(args)}
+        return []
+
+
+@main.command(cls=_Words, short_help="Compile C and link, as clang does, with derivatives.")
+def cc(words: tuple[str, ...]) -> None:
+    from llgrad.drivers import drive
+
+    sys.exit(drive(words, cxx=False))
+
+
+@main.command("c++", cls=_Words, short_help="The same for C++.")
+def cxx(words: tuple[str, ...]) -> None:
+    from llgrad.drivers import drive
+
+    sys.exit(drive(words, cxx=True))
+
+
+@main.command(cls=_Words, short_help="Compile a program, differentiate and run it: PROGRAM.c [more] -- arguments.")
+def run(words: tuple[str, ...]) -> None:
+    from llgrad.drivers import run_program
+
+    at = words.index("--") if "--" in words else len(words)
+    if not at or words[0] in ("-h", "--help"):
+        click.echo("Usage: llgrad run PROGRAM.c [more files, compiler flags] [-- arguments of the program]")
+        sys.exit(0 if at and words[0] != "--" else 2)
+    sys.exit(run_program(words[:at], words[at + 1 :]))
 
 
 if __name__ == "__main__":

@@ -143,6 +143,14 @@ class LLVMModule:
         """All functions, in the module's order."""
         return [FunctionInfo(f.name, f.is_declaration, f.linkage.name) for f in self._ref.functions]
 
+    def symbols(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The names that the module defines for others, and those that it wants from them (weak ones left out)."""
+        values = [*self._ref.functions, *self._ref.global_variables]
+        given = {v.name for v in values if not v.is_declaration and v.linkage.name not in _LOCAL}
+        given |= edits.aliases(self.text())
+        wanted = {v.name for v in values if v.is_declaration and v.linkage.name != "external_weak"}
+        return frozenset(given), frozenset(n for n in wanted if not n.startswith("llvm."))
+
     def verify(self) -> None:
         """Raise `VerifyError` with LLVM's message if the module breaks a rule of LLVM's."""
         try:

@@ -1,8 +1,9 @@
 """The machine code is made for: CPU, features, target machines, and the string that names them in cache keys.
 
 Contract: only the host's triple is served. `cpu="native"` means the host's CPU with exactly the host's
-features; any other name means that CPU with its own default features. A CPU that LLVM does not know would
-end the process, so names outside a small built-in set are tried in a child process first, once.
+features; any other name means that CPU with its own default features; more may follow ("x86-64,+avx2,-fma").
+A CPU that LLVM does not know would end the process, so names outside a small built-in set are tried in a child
+process first, once.
 """
 
 from __future__ import annotations
@@ -64,15 +65,16 @@ def host_layout() -> str:
 
 def resolve_cpu(cpu: str) -> tuple[str, str]:
     """CPU name and feature string for `cpu`; `ArgumentError` if LLVM does not know the CPU."""
-    if cpu == "native":
-        return host_cpu(), host_features()
-    if cpu not in GENERIC_CPUS and not _cpu_is_known(cpu):
+    name, _, features = cpu.partition(",")
+    if name == "native":
+        return host_cpu(), ",".join(filter(None, (host_features(), features)))
+    if name not in GENERIC_CPUS and not _cpu_is_known(name):
         raise ArgumentError(
-            f"unknown CPU {cpu!r}",
+            f"unknown CPU {name!r}",
             cause="LLVM does not recognise this processor name for the host's architecture",
             fix='use "native", "x86-64", "x86-64-v3" or a name that `clang --print-supported-cpus` lists',
         )
-    return cpu, ""
+    return name, features
 
 
 @functools.cache

@@ -80,6 +80,12 @@ def strip_debug(text: str) -> str:
     return re.sub(r",? !dbg !\d+", "", text)
 
 
+def aliases(text: str) -> set[str]:
+    """The aliases and indirect functions that the module defines for others."""
+    found = re.findall(r'^@("[^"]*"|[-\w.$]+) = ([^\n"]*?)\b(?:alias|ifunc) ', text, re.MULTILINE)
+    return {name.strip('"') for name, words in found if not {"internal", "private"} & set(words.split())}
+
+
 def prefer_vector_width(text: str, bits: int) -> str:
     """Ask the vectorisers for vectors of `bits` bits in every function that has an attribute group."""
 

@@ -1,0 +1,89 @@
+"""`llgrad cc` and `llgrad c++`: which way a command line goes.
+
+    preprocess, assembly, dependencies, version, no input     clang's
+    -c                                                         clang's object with the unit's bitcode in it
+    -r                                                         the linker's: it keeps the bitcode of its inputs
+    link                                                       `linking`
+
+Errors are written as compilers write them, and end with status 1.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from llgrad.drivers import compiling
+from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags, is_ir, is_source
+from llgrad.drivers.linking import link
+from llgrad.drivers.objects import embed
+from llgrad.drivers.words import CommandLine, Item, Role, read
+from llgrad.errors import ArgumentError, LlgradError, UnsupportedError
+
+
+def drive(words: Sequence[str], *, cxx: bool) -> int:
+    """Do what a compiler does with these words; the exit status."""
+    try:
+        return _drive(Driver(cxx), list(words))
+    except LlgradError as error:
+        print(as_compiler(error, cxx), file=sys.stderr)
+        return 1
+
+
+def as_compiler(error: LlgradError, cxx: bool = False) -> str:
+    """An error in the form that editors and build systems know: `file:line:column: error: …`."""
+    where = str(error.span) if error.span else f"llgrad {'c++' if cxx else 'cc'}"
+    lines = [f"{where}: error: {error.message} [{error.code}]"]
+    lines += [f"  because: {error.cause}"] if error.cause else []
+    lines += [f"  to do: {error.fix}"] if error.fix else []
+    return "\n".join(lines)
+
+
+def _drive(driver: Driver, words: list[str]) -> int:
+    line = read(words)
+    if line.derivatives or line.wrt is not None:
+        raise UnsupportedError(
+            "--derivative is not served",
+            cause="the derivative of a unit that other units use through registrations is not made yet",
+            fix="compile without it: calls are resolved over the whole program when it is linked",
+        )
+    if not line.inputs:
+        return compiling.run([*driver.words, *words])
+    if line.of(Role.ELSEWHERE) or "-r" in line.words(Role.LINK):
+        return compiling.run([*driver.words, *include_flags(), *given(line.items)])
+    return _objects(driver, line) if line.of(Role.OBJECT) else link(driver, line)
+
+
+def _objects(driver: Driver, line: CommandLine) -> int:
+    if line.output is not None and len(line.inputs) > 1:
+        raise ArgumentError("cannot specify -o when generating multiple output files")
+    return max(_object(driver, line, item) for item in line.inputs)
+
+
+def _object(driver: Driver, line: CommandLine, item: Item) -> int:
+    """Compile one input to an object with its bitcode."""
+    target = Path(line.output or Path(item.value).with_suffix(".o").name)
+    stdin = sys.stdin.buffer.read() if item.value == "-" else None
+    flags = [*line.words(Role.BOTH, Role.COMPILE, Role.DEPENDENCY), *include_flags()]
+    status = compiling.run([*driver.words, *flags, "-c", *given([item]), "-o", str(target)], stdin)
+    if status or not (is_source(item) or is_ir(item)) or not target.is_file():
+        return status
+    with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
+        compiled = compile_unit(driver, line, item, Path(folder, "unit.bc"), stdin=stdin)
+    if compiled.unit is None:
+        sys.stderr.write(compiled.said.decode(errors="replace"))
+        return compiled.status
+    target.write_bytes(embed(target.read_bytes(), compiled.unit))
+    return 0
+
+
+def cc() -> None:
+    """The console script `llgrad-cc`."""
+    sys.exit(drive(sys.argv[1:], cxx=False))
+
+
+def cxx() -> None:
+    """The console script `llgrad-c++`."""
+    sys.exit(drive(sys.argv[1:], cxx=True))

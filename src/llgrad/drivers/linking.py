@@ -1,0 +1,276 @@
+"""Linking: where any unit asks for a derivative, all units become one module, and that becomes one object.
+
+The units are those of the sources and objects of the command line, and those members of static archives that they want,
+directly or not: a member is taken if it defines a name that is wanted and not defined yet, the first in order. (This is
+lld's rule, in which the order of archives matters only between several definitions.) Archives of `-l` are looked for
+along `-L`; in a folder a shared library comes first, as for every linker, unless the program is static.
+
+The object takes the place of the first unit on the linker's command line. An archive all of whose members are in it
+leaves the line, and so does one of bitcode alone, which a linker could not read. Everything else is passed as it is.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from llgrad.backend import LLVMModule, emit_object
+from llgrad.backend.elf import read_object
+from llgrad.backend.text import strip_debug
+from llgrad.drivers import compiling
+from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags, is_ir, is_source
+from llgrad.drivers.objects import Options, Unit, is_archive, is_bitcode, is_object, members, units
+from llgrad.drivers.words import CommandLine, Item, Role
+from llgrad.errors import LlgradError, SourceError
+
+
+@dataclass(slots=True)
+class Part:
+    """A file that takes part: an input, or a member of an archive. `units` are the bitcode it holds."""
+
+    name: str
+    units: list[Unit]
+    defined: frozenset[str] = frozenset()
+    wanted: frozenset[str] = frozenset()
+    native: bool = True  # a linker can read it
+    taken: bool = False
+
+
+@dataclass(slots=True)
+class Place:
+    """An item of the command line with its parts; those of an archive are taken as they are wanted."""
+
+    item: Item
+    parts: list[Part] = field(default_factory=list)
+    archive: bool = False
+    whole: bool = False  # --whole-archive
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the one object stands for all that a linker would take from here."""
+        if self.archive:
+            return bool(self.parts) and all(p.units and (p.taken or not p.native) for p in self.parts)
+        return bool(self.parts) and bool(self.parts[0].units)
+
+
+def link(driver: Driver, line: CommandLine) -> int:
+    """Link what the command line names; the exit status."""
+    with tempfile.TemporaryDirectory(prefix="llgrad-") as name:
+        folder = Path(name)
+        compiled = _compiled(driver, line, folder)
+        failed = next((c for c in compiled.values() if c.status), None)
+        places = [] if failed else _places(line, compiled)
+        if not failed and not _needs_one_module(places):
+            words = given(line.items)
+            return compiling.run([*driver.words, *(include_flags() if compiled else []), *words])
+        for c in compiled.values():
+            sys.stderr.write(c.said.decode(errors="replace"))
+        sys.stderr.flush()
+        if failed:
+            return failed.status
+        made = _one_object(line, places, folder)
+        return compiling.run([*driver.words, *_linker_words(line, places, made)])
+
+
+def _compiled(driver: Driver, line: CommandLine, folder: Path) -> dict[int, compiling.Compiled]:
+    """The sources and IR files among the items, compiled; by the number of the item."""
+    jobs = [n for n, i in enumerate(line.items) if i.role is Role.INPUT and (is_source(i) or is_ir(i))]
+    stdin = sys.stdin.buffer.read() if any(line.items[n].value == "-" for n in jobs) else None
+
+    def one(n: int) -> compiling.Compiled:
+        item = line.items[n]
+        rules = bool(line.of(Role.DEPENDENCY))
+        return compile_unit(
+            driver, _with_rule_file(line, item) if rules else line, item, folder / f"{n}.bc",
+            stdin=stdin if item.value == "-" else None, dependencies=rules,
+        )  # fmt: skip
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return dict(zip(jobs, pool.map(one, jobs), strict=True))
+
+
+def _with_rule_file(line: CommandLine, item: Item) -> CommandLine:
+    """The command line with a name for the Makefile rule that -MD writes: the temporary output has none to offer."""
+    if any(i.words[0].startswith("-MF") for i in line.items):
+        return line
+    rule = Path(line.output or item.value).with_suffix(".d").name
+    extra = [Item(("-MF", rule), Role.DEPENDENCY)]
+    if not any(i.words[0].startswith(("-MT", "-MQ")) for i in line.items):
+        extra.append(Item(("-MT", line.output or "a.out"), Role.DEPENDENCY))
+    return CommandLine((*line.items, *extra), line.before, line.derivatives, line.wrt)
+
+
+# --- what takes part --------------------------------------------------------------------------------------------------
+
+
+def _places(line: CommandLine, compiled: dict[int, compiling.Compiled]) -> list[Place]:
+    places, whole = [], False
+    for n, item in enumerate(line.items):
+        if item.role is Role.LINK:
+            for flag in item.words[-1].removeprefix("-Wl,").split(","):
+                whole = {"--whole-archive": True, "--no-whole-archive": False}.get(flag, whole)
+        if n in compiled:
+            unit = compiled[n].unit
+            places.append(Place(item, [Part(item.value, [unit] if unit else [], native=False)]))
+        elif item.role in (Role.INPUT, Role.LIBRARY):
+            path = Path(item.value) if item.role is Role.INPUT else _archive(line, item.value)
+            places.append(_place(item, path, whole))
+        else:
+            places.append(Place(item))
+    return places
+
+
+def _place(item: Item, path: Path | None, whole: bool) -> Place:
+    """A file that is not compiled here: object, archive, or anything else that the linker may know."""
+    try:
+        data = path.read_bytes() if path and path.is_file() else b""
+    except OSError:
+        data = b""  # the linker says why
+    if path is None or not (is_archive(data) or is_bitcode(data) or is_object(data)):
+        return Place(item)
+    if not is_archive(data):
+        return Place(item, [_part(str(path), data)])
+    parts = [_part(m.name, m.data) for m in members(path, data)]
+    return Place(item, parts if any(p.units for p in parts) else [], archive=True, whole=whole)
+
+
+def _part(name: str, data: bytes) -> Part:
+    if not is_object(data):
+        return Part(name, units(name, data), native=not is_bitcode(data))
+    symbols = read_object(data).symbols
+    defined = frozenset(s.name for s in symbols if s.defined)
+    return Part(name, units(name, data), defined, frozenset(s.name for s in symbols if not s.defined and not s.weak))
+
+
+def _archive(line: CommandLine, name: str) -> Path | None:
+    """The static archive that `-lname` means, if it lies in a folder that the user names."""
+    static = bool({"-static", "--static"} & set(line.words(Role.LINK)))
+    exact = name.removeprefix(":")
+    for folder in (Path(i.value) for i in line.of(Role.LINK) if i.words[0].startswith("-L")):
+        if exact != name:
+            if (folder / exact).is_file():
+                return folder / exact
+            continue
+        if not static and (folder / f"lib{name}.so").exists():
+            return None
+        if (folder / f"lib{name}.a").exists():
+            return folder / f"lib{name}.a"
+    return None
+
+
+def _needs_one_module(places: Sequence[Place]) -> bool:
+    """Whether a unit asks for derivatives, or is bitcode that a linker cannot read."""
+    return any(
+        unit.asks or (is_bitcode(unit.bitcode) and not p.native and not is_source(place.item) and not is_ir(place.item))
+        for place in places for p in place.parts for unit in p.units
+    )  # fmt: skip
+
+
+def _select(places: Sequence[Place]) -> list[Unit]:
+    """The units of the program, in order; marks what is taken."""
+    archives = [place for place in places if place.archive and place.parts]
+    for place in places:
+        for part in place.parts:
+            part.taken = not place.archive or place.whole
+    if archives:
+        for part in (p for place in places for p in place.parts if p.units and not p.native):
+            part.defined, part.wanted = _symbols(part.units)
+        _resolve([p for place in places for p in place.parts], [p for place in archives for p in place.parts])
+    return [unit for place in places for p in place.parts if p.taken for unit in p.units]
+
+
+def _resolve(parts: Iterable[Part], members_: Sequence[Part]) -> None:
+    """Take members until nothing that one of them defines is wanted."""
+    defined: set[str] = set()
+    wanted: set[str] = {"main"}
+
+    def take(part: Part) -> None:
+        part.taken = True
+        defined.update(part.defined)
+        wanted.update(part.wanted)
+
+    for part in parts:
+        if part.taken:
+            take(part)
+    offers: dict[str, Part] = {}
+    for part in members_:
+        for name in part.defined:
+            offers.setdefault(name, part)
+    while wants := [offers[n] for n in sorted(wanted - defined) if n in offers and not offers[n].taken]:
+        for part in wants:
+            if not part.taken:
+                take(part)
+
+
+def _symbols(found: Sequence[Unit]) -> tuple[frozenset[str], frozenset[str]]:
+    defined, wanted = frozenset[str](), frozenset[str]()
+    for unit in found:
+        d, w = LLVMModule.read(unit.bitcode).symbols()
+        defined, wanted = defined | d, wanted | w
+    return defined, wanted
+
+
+# --- one object -------------------------------------------------------------------------------------------------------
+
+
+def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Path:
+    """The program's object with its derivatives; bitcode if clang must generate the code."""
+    from llgrad.program import optimise_program
+
+    found = _select(places)
+    level, cpu = _level(line, found), _cpu(line, found)
+    whole = _linked(found)
+    made = optimise_program(whole, level, cpu, before=line.before)
+    if not (line.debug or any(u.options.debug for u in found)):
+        made.replace_text(strip_debug(made.text()))
+    if line.instrumented:
+        target = folder / "program.bc"
+        target.write_bytes(made.bitcode())
+    else:
+        target = folder / "program.o"
+        target.write_bytes(emit_object(made, cpu, level))
+    return target
+
+
+def _linked(found: Sequence[Unit]) -> LLVMModule:
+    modules = []
+    for unit in found:
+        try:
+            modules.append(LLVMModule.read(unit.bitcode))
+        except LlgradError as error:
+            raise SourceError(f"the bitcode of {unit.name} cannot be read", cause=str(error)) from error
+    return LLVMModule.linked(modules)
+
+
+def _level(line: CommandLine, found: Sequence[Unit]) -> int:
+    """The linker's -O, else the highest of the units'."""
+    if line.level is not None:
+        return line.level
+    return max((u.options.level or 0 for u in found), default=0)
+
+
+def _cpu(line: CommandLine, found: Sequence[Unit]) -> str:
+    """The linker's -march, else what all units agree on, else what every machine can run."""
+    if line.cpu is not None:
+        return line.cpu
+    wishes = {u.options.cpu for u in found if u.options != Options()}
+    return (wishes.pop() if len(wishes) == 1 else None) or "x86-64"
+
+
+def _linker_words(line: CommandLine, places: Sequence[Place], made: Path) -> list[str]:
+    words, placed = [], False
+    for place in places:
+        item = place.item
+        if place.leaves:
+            words += [] if placed else [str(made)]
+            placed = True
+        elif item.role in (Role.INPUT, Role.LIBRARY, Role.LINK, Role.BOTH, Role.OUTPUT):
+            words += given([item])
+    if not placed:
+        words.append(str(made))
+    bare = {"-nostdlib", "-nodefaultlibs"} & set(line.words(Role.LINK))
+    return [*words, *([] if bare else ["-lm"]), "-Wno-unused-command-line-argument", "-Wno-override-module"]
