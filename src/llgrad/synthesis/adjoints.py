@@ -58,6 +58,7 @@ class Adjoints(ForwardValues):
 
     adjoints: dict[tuple[int, AnyValue], AnyValue]  # (lane, value) -> stack cell
     cells: Builder  # the target's entry block, still open, for stack cells
+    speculated: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     callee: Callee
 
     # --- adjoint cells
@@ -154,7 +155,7 @@ class Adjoints(ForwardValues):
                 self.unallocate(i)
 
     def partials(self, i: Instruction, values: _RuleValues) -> None:
-        rule = values.shape.rule
+        rule, guarded = values.shape.rule, self.request.strong_zero or i in self.speculated
         seeds = self.seeds(i, values.shape)
         for k, (v, lane) in enumerate(values.parts):
             if rule.operands[k] != "float" or not self.facts.active(v):
@@ -164,20 +165,22 @@ class Adjoints(ForwardValues):
                 partial, seed = rule.partials[r][k], seeds.get(r)
                 if partial is None or seed is None:
                     continue
-                term = self.term(partial, seed, values)
+                term = self.term(partial, seed, values, guarded)
                 total = term if total is None else self.adjoint_op("fadd", total, term)
             if total is not None:
                 size = self.facts.layout.size(total.type) if lane is not None else 0
                 self.add(v, [(size * (lane or 0), total.type, total)])
 
-    def term(self, partial: Expr, seed: AnyValue, values: _RuleValues) -> AnyValue:
-        """partial × seed."""
-        if isinstance(partial, Const) and partial.value in (1, -1):
-            return seed if partial.value == 1 else self.b.unary("fneg", seed)
+    def term(self, partial: Expr, seed: AnyValue, values: _RuleValues, guarded: bool) -> AnyValue:
+        """partial × seed; `guarded`: zero where the seed is, whatever the partial."""
+        if isinstance(partial, Const):
+            if partial.value in (1, -1):
+                return seed if partial.value == 1 else self.b.unary("fneg", seed)
+            guarded = False
         algebra = EmitAlgebra(self.b, self.module, seed.type)
         factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
         product = self.adjoint_op("fmul", factor, seed)
-        return strong_zero(self.b, seed, product) if self.request.strong_zero else product
+        return strong_zero(self.b, seed, product) if guarded else product
 
     def seeds(self, i: Instruction, shape: Partials) -> dict[int, AnyValue]:
         """The adjoint of each float result of a rule; output memory is cleared."""

@@ -20,6 +20,7 @@ from llgrad.synthesis.record import RecordingSweep
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
 from llgrad.synthesis.scopes import stack_on_tape
+from llgrad.synthesis.speculated import define_lanes
 from llgrad.synthesis.sweep import shadow_name, takes_shadow
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3}
@@ -44,6 +45,7 @@ class Derivation:
             if isinstance(i, Alloca)
         ):
             stack_on_tape(module)
+        define_lanes(self.facts.memory.functions)
         self.plans: dict[tuple[str, bool], Plan] = {}
         self.made: dict[Request, Function] = {}
 
