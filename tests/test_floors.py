@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ir", "rules", "frontends", "backend"),
     ("analysis", "interpret"),
     ("signature",),
-    ("synthesis",),
+    ("synthesis", "lowering"),
     ("pipeline",),
     ("program",),
     ("arguments", "cache", "entry"),

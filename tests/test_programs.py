@@ -36,7 +36,6 @@ REFUSED: dict[str, Refused] = {
     "irreducible_flow": refused("UnsupportedError", REVERSE),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),
-    "qsort_library": refused("NoRuleError"),
     "variadic_call": refused("NoRuleError"),
     # memory that holds a float at one time and something else at another
     "cpp_function_object": refused("KindError"),
@@ -49,14 +48,13 @@ REFUSED: dict[str, Refused] = {
     "global_pointer": refused("ActivityError"),
     "global_pointer_initial": refused("ActivityError"),
     "global_pointer_table": refused("ActivityError"),
-    "posix_memory": refused("UnsupportedError"),
-    "realloc_growth": refused("UnsupportedError"),
-    "struct_by_value": refused("UnsupportedError", levels=(0, 1)),
 }
 
 # What the interpreter refuses to follow, though it is differentiated: bits of active floats as integers, inline
 # assembly, functions of the C library that it does not have.
-NO_DUALS = {"integer_hash_of_float", "inline_assembly_integer", "random_library", "string_to_number"}
+NO_DUALS = {
+    "integer_hash_of_float", "inline_assembly_integer", "random_library", "string_to_number", "variadic_inactive",
+}  # fmt: skip
 
 
 @functools.cache

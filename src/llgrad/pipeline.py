@@ -27,6 +27,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType
 from llgrad.ir.write import write
+from llgrad.lowering import lower
 from llgrad.rules import library
 from llgrad.synthesis import tape
 from llgrad.synthesis.request import Mode, Request
@@ -232,6 +233,7 @@ def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2) -> str:
         raise UnknownNameError(f"the program does not define {', '.join(missing)}")
     work.internalize([*roots, *mutable_globals(work.text())])
     work.run(["global_dce"])
+    lower(work, roots)
     if level:
         work.optimise(level, vectorize=False, unroll=False)
     reveal(work)

@@ -80,15 +80,21 @@ class Callees(NamedTuple):
 
 
 def analyse(
-    module: Module, root: Function, distinct_arguments: bool = False, constant_arguments: Collection[int] = ()
+    module: Module,
+    root: Function,
+    distinct_arguments: bool = False,
+    constant_arguments: Collection[int] = (),
+    active_arguments: Collection[int] = (),
 ) -> Memory:
     """The memory model of what `root` reaches.
 
     distinct_arguments   no two of the buffers that the root's pointer arguments point to overlap;
     constant_arguments   indices of arguments whose memory the user calls constant: a pointer to active memory that the
-                         program stores elsewhere is not found through them.
+                         program stores elsewhere is not found through them;
+    active_arguments     indices of arguments whose memory the user calls active: it holds data, never code.
     """
-    return Memory(PointerGraph(module, root, distinct_arguments, constant_arguments), distinct_arguments)
+    graph = PointerGraph(module, root, distinct_arguments, constant_arguments, active_arguments)
+    return Memory(graph, distinct_arguments)
 
 
 class Memory:

@@ -83,7 +83,12 @@ class PointerGraph:
     """Builds and solves the constraints; afterwards read through the query methods."""
 
     def __init__(
-        self, module: Module, root: Function, distinct: bool = False, constant_arguments: Collection[int] = ()
+        self,
+        module: Module,
+        root: Function,
+        distinct: bool = False,
+        constant_arguments: Collection[int] = (),
+        active_arguments: Collection[int] = (),
     ) -> None:
         self.module, self.root, self.layout, self.types = module, root, module.layout, TypeTree(module)
         self._flow = Propagation(_shift, self._admit)
@@ -105,6 +110,7 @@ class PointerGraph:
         self._taken: list[Function] | None = None
         self._from_nothing: list[Cast] = []
         self.called_back: set[Function] = set()
+        self._active = frozenset(active_arguments)
         self._empty = self._flow.node()
         self._unknown = self._cell(self._object(UNKNOWN), None)
         self._flow.add(self._unknown, [self._fact(UNKNOWN)])
@@ -447,10 +453,16 @@ class PointerGraph:
                 if isinstance(what.site, Function) and what.is_code:
                     if _is_callable(call, what.site):
                         self._link(call, what.site)
-                else:
+                elif not self._is_data(what):
                     self._link_unknown(call)
 
         self._flow.watch(target, link)
+
+    def _is_data(self, obj: MemoryObject) -> bool:
+        """Memory that holds no code: the program's own, and what the user calls active. (Derivatives test callees.)"""
+        if obj.kind == "argument":
+            return isinstance(obj.site, Argument) and obj.site.index in self._active
+        return obj.kind in ("stack", "heap", "global")
 
     def _link(self, call: Call, callee: Function) -> None:
         linked = self._linked.setdefault(call, {})

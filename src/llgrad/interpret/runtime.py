@@ -58,6 +58,10 @@ def _posix_memalign(m: Machine, place: int, alignment: int, size: int) -> int:
     return 0
 
 
+def _usable_size(m: Machine, address: int) -> int:
+    return len(m.memory.locate(address, 0)[0].data) if address else 0
+
+
 _NEW = [f"_Zn{a}m{s}" for a in "wa" for s in ("", "RKSt9nothrow_t", "St11align_val_t", "St11align_val_tRKSt9nothrow_t")]
 _DELETE = [
     f"_Zd{a}Pv{s}"
@@ -68,7 +72,7 @@ _DELETE = [
 ALLOCATION: dict[str, Builtin] = {
     **dict.fromkeys(["malloc", "valloc", *_NEW], _malloc), **dict.fromkeys(["free", "cfree", *_DELETE], _free),
     "calloc": _calloc, "realloc": _realloc, "aligned_alloc": _aligned, "memalign": _aligned,
-    "posix_memalign": _posix_memalign,
+    "posix_memalign": _posix_memalign, "malloc_usable_size": _usable_size,
 }  # fmt: skip
 
 

@@ -115,6 +115,7 @@ _TABLE: dict[str, Effects] = {
     # strings and bytes that are looked at only
     **_all("strlen strnlen strcmp strncmp strcasecmp strncasecmp memcmp bcmp strspn strcspn strcoll", _READS),
     **_all("isalpha isdigit isspace isupper islower isalnum ispunct isxdigit tolower toupper abs labs llabs", _PURE),
+    "malloc_usable_size": _PURE,
     "__ctype_b_loc": _PURE,
     "__errno_location": _PURE,
     # floating-point environment and classification

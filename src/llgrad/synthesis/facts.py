@@ -66,7 +66,10 @@ class Facts:
     ) -> None:
         self.module, self.root, self.layout = module, root, module.layout
         constant = {n for n, act in enumerate(arguments) if act is Act.CONST}
-        self.memory = memory_analysis.analyse(module, root, distinct_arguments=disjoint, constant_arguments=constant)
+        self.memory = memory_analysis.analyse(
+            module, root, distinct_arguments=disjoint, constant_arguments=constant,
+            active_arguments=set(range(len(arguments))) - constant,
+        )  # fmt: skip
         self.kinds = kinds_analysis.analyse(module, root)
         way: activity_analysis.Mode = "forward" if mode is Mode.FORWARD else "reverse"
         acts = tuple(activity_analysis.Act(a.value) for a in arguments)
@@ -302,10 +305,14 @@ class Facts:
         return library.lookup(f.name) if f is not None else None
 
     def callees(self, call: Call) -> tuple[tuple[Function, ...], bool]:
-        """The functions a call may reach, and whether there may be others."""
+        """The functions a call may reach, and whether there may be others.
+
+        Of several those of the call's own type; a derivative that meets another ends (`tape.FAIL_TARGET`).
+        """
         if call.called_function is not None:
             return (call.called_function,), False
-        return self.memory.functions_called(call)
+        found, unknown = self.memory.functions_called(call)
+        return tuple(f for f in found if f.function_type == call.function_type) or found, unknown
 
     # --- types of adjoints
 

@@ -49,6 +49,7 @@ from llgrad.ir.values import (
     replace_uses,
 )
 from llgrad.rules.facts import Effects
+from llgrad.rules.routines import BLOCK_SIZE
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Nothing, effect
@@ -245,10 +246,21 @@ class Sweep(Lanes):
         if i.type != VOID:
             new.name = ""
             (self.stack if static_alloca(i) else self.b).insert(new, i.name)
-            self.values[i] = new
+            self.values[i] = self.block_size(i, new) if is_block_size(i) else new
         else:
             self.b.insert(new)
         return new
+
+    def block_size(self, i: Instruction, size: AnyValue) -> AnyValue:
+        """How much of a block can be copied: the allocator may have made its shadows a little smaller."""
+        pointer = i.operands[0]
+        assert isinstance(i, Call) and isinstance(i.callee, Function)
+        for _ in self.each_lane() if self.facts.shadowed(pointer) else ():
+            shadow = self.shadow(pointer)
+            other = self.b.call(i.callee, [shadow])
+            least = self.b.select(self.b.icmp("ult", other, size), other, size)
+            size = self.b.select(self.b.icmp("eq", shadow, zero(PTR)), size, least)
+        return size
 
     # --- shadows
 
@@ -385,6 +397,11 @@ class Sweep(Lanes):
 def static_alloca(i: Instruction) -> bool:
     """Stack memory of constant size, made once a call."""
     return isinstance(i, Alloca) and isinstance(i.count, ConstInt) and i.block is i.block.function.entry  # type: ignore[union-attr]
+
+
+def is_block_size(i: Instruction) -> bool:
+    """Does it ask the allocator how large a block is?"""
+    return isinstance(i, Call) and i.called_function is not None and i.called_function.name == BLOCK_SIZE
 
 
 def takes_shadow(act: Act) -> bool:

@@ -1,0 +1,166 @@
+"""What is put in simpler terms before a program is analysed, so that nothing after it knows of it.
+
+* Library routines that move or call back get bodies (`rules.routines`).
+* A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
+* Small functions that return what they allocate are inlined: each place that calls one has memory of its own.
+
+All three are edits of LLVM assembly as LLVM prints it, on a module whose values have names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from llgrad.backend import LLVMModule
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import Type
+from llgrad.ir.values import Argument
+from llgrad.rules import library, routines
+
+_NAME = r'@(?:[-\w.$]+|"[^"]*")'
+_DEFINITION = re.compile(rf"^define [^@\n]*({_NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
+_DECLARED = re.compile(rf"^declare [^@\n]*({_NAME})\([^\n]*\n", re.MULTILINE)
+_CALL = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:%[\w.$]+ \([^\n]*\) )?({_NAME}|%[-\w.$]+)\(")
+_LOCAL = re.compile(r"^define (?:internal|private|linkonce_odr|linkonce) ")
+_BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\) (?:align (\d+) )?")
+_GROUP = re.compile(r" #\d+ ")
+_LARGEST_WRAPPER = 60  # lines
+
+
+def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
+    """Apply all that the module needs; functions in `keep` are inlined nowhere."""
+    text = module.text()
+    declared = {_plain(m[1]) for m in _DECLARED.finditer(text)}
+    found = routines.needed(declared)
+    if "byval(" in text:
+        module.run(["instruction_namer"])
+        text = own_structs(module.text())
+    if found:
+        text = with_routines(text, found, declared)
+    text = inlined_wrappers(text, frozenset(keep))
+    if text != module.text():
+        module.replace_text(text)
+        module.run(["always_inliner", "global_dce"])
+
+
+# --- library routines ------------------------------------------------------------------------------------------------
+
+
+def with_routines(text: str, found: dict[str, str], declared: set[str]) -> str:
+    """The text with bodies for the routines `found`, under names of llgrad's."""
+    for name in found:
+        text = re.sub(rf"^declare [^@\n]*@{name}\([^\n]*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(rf"@{name}(?![-\w.$])", f"@{routines.PREFIX}{name}", text)
+    defined = {_plain(m[1]) for m in _DEFINITION.finditer(text)}
+    known = (declared - found.keys()) | defined
+    uses = [d for d in routines.DECLARATIONS if d.partition("@")[2].partition("(")[0] not in known]
+    return "\n".join([text, *uses, *found.values()])
+
+
+# --- structs by value ------------------------------------------------------------------------------------------------
+
+
+def own_structs(text: str) -> str:
+    """Make functions with bodies copy the structs that they are passed `byval`; their callers pass the address."""
+    definitions = {m[1]: m[0] for m in _DEFINITION.finditer(text)}
+    passing = [name for name, body in definitions.items() if "byval(" in body.partition("\n")[0]]
+    foreign = {m[1] for m in _DECLARED.finditer(text) if "byval(" in m[0]}
+    foreign |= {name for name in passing if not _LOCAL.match(definitions[name])}
+    through = not any(_is_taken(name, text) for name in foreign)  # whether calls through pointers reach our own only
+    own = {name for name in passing if name not in foreign and (through or not _is_taken(name, text))}
+
+    def edit(line: str) -> str:
+        if "byval(" not in line or line.startswith(("define", "declare")) or (m := _CALL.search(line)) is None:
+            return line
+        ours = m[1] in own or (m[1][0] == "%" and through)
+        return _BYVAL.sub(lambda b: f"align {b[2]} " if b[2] else "", line) if ours else line
+
+    parsed = parse(text) if own else None
+    for name in own:
+        assert parsed is not None
+        sizes = [_struct_size(parsed, a) for a in parsed.function(_plain(name)).arguments]
+        text = text.replace(definitions[name], _copying(definitions[name], [n for n in sizes if n is not None]))
+    return "\n".join(edit(line) for line in text.split("\n"))
+
+
+def _is_taken(name: str, text: str) -> bool:
+    """Is the address of a function used other than in calls of it?"""
+    return re.search(rf"{re.escape(name)}(?![-\w.$(])", text) is not None
+
+
+def _struct_size(module: Module, argument: Argument) -> int | None:
+    """The bytes of what an argument passes by value."""
+    by_value = argument.attribute("byval")
+    return module.layout.alloc_size(by_value.value) if by_value and isinstance(by_value.value, Type) else None
+
+
+def _copying(definition: str, sizes: list[int]) -> str:
+    """The definition, copying the structs of these sizes that it is passed."""
+    head, label, rest = definition.split("\n", 2)
+    copies: list[str] = []
+    left = iter(sizes)
+
+    def edit(m: re.Match[str]) -> str:
+        type, align, name = m[1], m[2] or "1", m[4]
+        copies.append(f"  {name} = alloca {type}, align {align}")
+        copies.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {name}, ptr {name}.byval, i64 {next(left)}, i1 false)")
+        return f"ptr {name}.byval"
+
+    head = re.sub(rf"ptr [^,%]*?{_BYVAL.pattern}([^,%]*)(%[-\w.$]+)", edit, head)
+    return "\n".join([head, label, *copies, rest])
+
+
+# --- allocation wrappers ---------------------------------------------------------------------------------------------
+
+
+def inlined_wrappers(text: str, keep: Collection[str]) -> str:
+    """Have small functions that allocate, and return a pointer, inlined wherever they are called."""
+    wrappers = dict(_candidates(text, keep))
+    allocating = {f"@{m[1]}" for m in re.finditer(r"@([-\w.$]+)\(", text) if _allocates(m[1])}
+    chosen: dict[str, str] = {}
+    while more := {
+        name: body for name, body in wrappers.items() if name not in chosen and _calls(body) & (allocating | {*chosen})
+    }:
+        chosen |= more
+    for name, body in chosen.items():
+        if not _reaches(name, name, chosen):
+            head, rest = body.split("\n", 1)
+            text = text.replace(body, f"{re.sub(_GROUP, ' alwaysinline ', head, count=1)}\n{rest}")
+    return text
+
+
+def _candidates(text: str, keep: Collection[str]) -> Iterator[tuple[str, str]]:
+    for m in _DEFINITION.finditer(text):
+        head = m[0].partition("\n")[0]
+        pointer = re.search(rf"\bptr {re.escape(m[1])}\(", head)
+        small = m[0].count("\n") <= _LARGEST_WRAPPER
+        if pointer and small and _LOCAL.match(head) and _GROUP.search(head) and _plain(m[1]) not in keep:
+            yield m[1], m[0]
+
+
+def _allocates(name: str) -> bool:
+    known = library.effects(name)
+    return (known is not None and known.allocator is not None) or name == f"{routines.PREFIX}realloc"
+
+
+def _calls(body: str) -> set[str]:
+    return {m[1] for m in _CALL.finditer(body)}
+
+
+def _reaches(start: str, goal: str, bodies: dict[str, str]) -> bool:
+    """Does a function, through others of these, call `goal`?"""
+    seen: set[str] = set()
+    work = [start]
+    while work:
+        for called in _calls(bodies[work.pop()]) & bodies.keys() - seen:
+            if called == goal:
+                return True
+            seen.add(called)
+            work.append(called)
+    return False
+
+
+def _plain(name: str) -> str:
+    return name[1:].strip('"')

@@ -1,0 +1,87 @@
+"""Lowering: what becomes simpler before a program is analysed."""
+
+from __future__ import annotations
+
+import pytest
+
+from llgrad.backend import LLVMModule
+from llgrad.lowering import lower
+from llgrad.rules import routines
+
+
+def lowered(text: str) -> str:
+    module = LLVMModule.from_text(text)
+    lower(module)
+    return module.text()
+
+
+def test_every_routine_is_valid_alone() -> None:
+    for name in routines.ROUTINES:
+        definitions = routines.needed({name})
+        text = "\n".join([*routines.DECLARATIONS, *definitions.values()])
+        assert f"@{routines.PREFIX}{name}(" in LLVMModule.from_text(text).text()
+
+
+def test_realloc_allocates_copies_and_frees() -> None:
+    text = lowered("""
+declare ptr @realloc(ptr, i64)
+define ptr @grow(ptr %p, i64 %n) {
+  %q = call ptr @realloc(ptr %p, i64 %n)
+  ret ptr %q
+}
+""")
+    body = text[text.index("define ptr @grow") :].partition("\n}")[0]
+    assert [w for w in ("@malloc(", "@llvm.memcpy", "@free(") if w in body] == ["@malloc(", "@llvm.memcpy", "@free("]
+    assert "@realloc" not in text and "@llgrad.routine" not in text
+
+
+BYVAL = """
+%S = type { [4 x double] }
+declare double @outside(ptr byval(%S) align 8)
+define internal double @inside(ptr noundef byval(%S) align 8 %s) {
+start:
+  store double 1.0, ptr %s
+  ret double 2.0
+}
+define double @f(ptr %s, i1 %c) {
+  %a = call double @inside(ptr byval(%S) align 8 %s)
+  %b = call double @outside(ptr byval(%S) align 8 %s)
+  ret double %a
+}
+"""
+POINTED = """
+define double @g(ptr %s, i1 %c) {
+  %f = select i1 %c, ptr @inside, ptr @outside
+  %a = call double %f(ptr byval(%S) align 8 %s)
+  ret double %a
+}
+"""
+
+
+def test_a_function_copies_what_it_is_passed_by_value() -> None:
+    text = lowered(BYVAL)
+    assert text.count("byval(") == 2  # of the function that is elsewhere
+    assert "%s = alloca %S, align 8" in text and "memcpy.p0.p0.i64(ptr %s, ptr %s.byval, i64 32" in text
+
+
+def test_calls_that_may_reach_other_code_pass_by_value_as_before() -> None:
+    assert lowered(BYVAL + POINTED).count("byval(") == 5
+
+
+@pytest.mark.parametrize(("call", "inlined"), [("@malloc(i64 %n)", True), ("@make(i64 %n)", False)])
+def test_small_functions_that_allocate_are_inlined_unless_recursive(call: str, inlined: bool) -> None:
+    text = lowered(f"""
+declare noalias ptr @malloc(i64)
+define internal ptr @make(i64 %n) #0 {{
+  %more = call ptr @malloc(i64 8)
+  %p = call ptr {call}
+  ret ptr %p
+}}
+define ptr @f(i64 %n) {{
+  %p = call ptr @make(i64 %n)
+  ret ptr %p
+}}
+attributes #0 = {{ noinline }}
+""")
+    body = text[text.index("define ptr @f") :].partition("\n}")[0]
+    assert ("@make(" in body) is not inlined
