@@ -27,6 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("worker",),
     ("library",),
     ("api",),
+    ("dense",),
     ("checking", "export", "report"),
     ("bindings", "drivers"),
     ("cli",),

@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llgrad.api import Derivative, grad, jvp, value_and_grad, vjp
+    from llgrad.dense import jacobian
     from llgrad.errors import LlgradError
     from llgrad.library import ForeignFunction, Library, load
 
 __version__ = "0.1.0"
 __all__ = [
-    "Derivative", "ForeignFunction", "Library", "LlgradError", "__version__", "grad", "jvp", "load", "value_and_grad",
-    "vjp",
+    "Derivative", "ForeignFunction", "Library", "LlgradError", "__version__", "grad", "jacobian", "jvp", "load",
+    "value_and_grad", "vjp",
 ]  # fmt: skip
 _PLACES = {
-    "Derivative": "api", "grad": "api", "jvp": "api", "value_and_grad": "api", "vjp": "api", "LlgradError": "errors",
+    "Derivative": "api", "grad": "api", "jvp": "api", "value_and_grad": "api", "vjp": "api", "jacobian": "dense",
+    "LlgradError": "errors",
     "ForeignFunction": "library", "Library": "library", "load": "library",
 }  # fmt: skip
 

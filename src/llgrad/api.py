@@ -14,7 +14,7 @@ variant is compiled).
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar,
 from llgrad.synthesis.request import Act, Mode, Request
 
 Names = str | int | Sequence[str | int] | None
+LANES = 8  # directions in one sweep, at most
 
 
 class Derivative:
@@ -52,7 +53,7 @@ class Derivative:
         self.result = self._result_act()
         self.__name__ = f"{kind}_{self.signature.name}"
         self.__doc__ = self._document()
-        self._variants: dict[bool, Compiled] = {}
+        self._variants: dict[tuple[bool, int], Compiled] = {}
         self._lock = threading.Lock()
         self._peak = 0
         if compile:
@@ -63,16 +64,50 @@ class Derivative:
     def run(self, args: Sequence[Any], named: dict[str, Any], seed: Any, tangents: Any) -> tuple[Any, Any]:
         """Value and derivative; see the functions that make derivatives."""
         values = self.function.checker.values(args, named)
-        disjoint = not refuse_overlap(self.signature, values) and self.may_be_disjoint()
         shadows = self._shadows(values, seed, tangents)
+        results = self._sweep(values, [shadows], [seed], self._disjoint(values))
+        return self._value(values, results), self._derivatives(shadows, results, 0, 1)
+
+    def run_many(
+        self, args: Sequence[Any], named: dict[str, Any], count: int, direction: Callable[[int], Any]
+    ) -> tuple[Any, list[Any]]:
+        """Value, and the derivatives along `count` directions (seeds or tangents), several in one sweep."""
+        values = self.function.checker.values(args, named)
+        disjoint = self._disjoint(values)
+        width = min(LANES, 1 << (max(count, 1) - 1).bit_length())
+        before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
+        found: list[Any] = []
+        results: tuple[Any, ...] = ()
+        for start in range(0, max(count, 1), width):
+            for v, old in zip(values, before, strict=True):
+                if start and old is not None:
+                    v[...] = old
+            given = [direction(min(k, count - 1)) for k in range(start, start + width)]
+            forward = self.mode is Mode.FORWARD
+            lanes = [self._shadows(values, None if forward else g, g if forward else None) for g in given]
+            results = self._sweep(values, lanes, given, disjoint)
+            found += [self._derivatives(lane, results, n, width) for n, lane in enumerate(lanes)]
+        return self._value(values, results), found[:count]
+
+    def _disjoint(self, values: Sequence[Any]) -> bool:
+        return not refuse_overlap(self.signature, values) and self.may_be_disjoint()
+
+    def _may_write(self, n: int, value: Any) -> bool:
+        t = self.signature.parameters[n].type
+        return isinstance(value, np.ndarray) and not (isinstance(t, Pointer) and t.const)
+
+    def _sweep(
+        self, values: Sequence[Any], lanes: Sequence[Sequence[Any]], seeds: Sequence[Any], disjoint: bool
+    ) -> tuple[Any, ...]:
+        """What the derivative of as many lanes returns; `lanes` are shadows, one a parameter."""
         passed: list[Any] = [] if self.mode is Mode.FORWARD else [ARENA]
-        for v, act, shadow in zip(values, self.acts, shadows, strict=True):
-            passed += [v, shadow] if act is Act.DUP else [v]
+        for n, (v, act) in enumerate(zip(values, self.acts, strict=True)):
+            passed += [v, *(shadows[n] for shadows in lanes)] if act is Act.DUP else [v]
         if self.result is Act.OUT:
-            passed.append(1.0 if seed is None else _number(seed, "seed"))
-        compiled = self._compiled(disjoint)
+            passed += [1.0 if seed is None else _number(seed, "seed") for seed in seeds]
+        compiled = self._compiled(disjoint, len(lanes))
         results, self._peak = compiled.code.call(compiled.entry, passed)
-        return self._value(values, results), self._derivatives(values, shadows, results)
+        return results
 
     def __repr__(self) -> str:
         names = ", ".join(self.signature.parameters[n].name for n in self.wrt)
@@ -112,16 +147,17 @@ class Derivative:
         module = parse(self.function.library.prepared(self.signature.symbol))
         return str(Derivation(module, self.request).plan(self.signature.symbol, False))
 
-    def request_for(self, disjoint: bool) -> Request:
+    def request_for(self, disjoint: bool, width: int = 1) -> Request:
         """What synthesis is asked for, with or without the promise that no arrays overlap."""
         wants_result = self.of is None
-        return Request(self.signature.symbol, self.mode, self.acts, self.result, wants_result, disjoint)
+        return Request(self.signature.symbol, self.mode, self.acts, self.result, wants_result, disjoint, width)
 
-    def _compiled(self, disjoint: bool) -> Compiled:
+    def _compiled(self, disjoint: bool, width: int = 1) -> Compiled:
         with self._lock:
-            if disjoint not in self._variants:
-                self._variants[disjoint] = self.function.library.derivative(self.request_for(disjoint))
-            return self._variants[disjoint]
+            if (disjoint, width) not in self._variants:
+                request = self.request_for(disjoint, width)
+                self._variants[disjoint, width] = self.function.library.derivative(request)
+            return self._variants[disjoint, width]
 
     def may_be_disjoint(self) -> bool:
         """Can the caller see all memory that is reached? Not through pointers in memory."""
@@ -226,6 +262,10 @@ class Derivative:
             raise ArgumentError(f"tangents must be {len(self.wrt)} values, for {names}", fix="pass a tuple")
         return tangents
 
+    def _given(self, n: int, args: Sequence[Any], named: dict[str, Any]) -> Any:
+        """What a call passes for parameter `n`, not checked yet."""
+        return args[n] if n < len(args) else named.get(self._name(n))
+
     def _name(self, n: int) -> str:
         return self.signature.parameters[n].name
 
@@ -236,10 +276,12 @@ class Derivative:
             return results[0]
         return _contents(values[self.of])
 
-    def _derivatives(self, values: Sequence[Any], shadows: Sequence[Any], results: tuple[Any, ...]) -> Any:
+    def _derivatives(self, shadows: Sequence[Any], results: tuple[Any, ...], lane: int, width: int) -> Any:
+        """What one lane of a sweep found."""
+        own = results[1:] if self.of is None else results
         if self.mode is Mode.FORWARD:
-            return results[1] if self.of is None else _contents(shadows[self.of])
-        adjoints = iter(results[1:] if self.of is None else results)
+            return own[lane] if self.of is None else _contents(shadows[self.of])
+        adjoints = iter(own[lane::width])
         by_parameter = {n: next(adjoints) for n, act in enumerate(self.acts) if act is Act.OUT}
         found = tuple(by_parameter[n] if self.acts[n] is Act.OUT else shadows[n] for n in self.wrt)
         return found[0] if self.single else found
@@ -267,15 +309,38 @@ class Grad(ValueAndGrad):
 
 
 class Vjp(ValueAndGrad):
-    """Call it with the function's arguments and `seed`: value and seed-weighted gradient."""
+    """Call it with the function's arguments and `seed`: value and seed-weighted gradient.
+
+    A seed with one axis more than the output, in front, is a batch: so are the gradients then.
+    """
+
+    def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
+        """(value, gradient); `seed` weighs the elements of the output."""
+        if seed is None:
+            return super().__call__(*args, **named)
+        seeds = _batch([0.0 if self.of is None else self._given(self.of, args, named)], [seed])
+        if seeds is None:
+            return super().__call__(*args, seed=seed, **named)
+        value, found = self.run_many(args, named, len(seeds), lambda k: seeds[k][0])
+        rows = [[g] for g in found] if self.single else found
+        stacked = tuple(np.array([row[n] for row in rows]) for n in range(len(self.wrt)))
+        return value, stacked[0] if self.single else stacked
 
 
 class Jvp(Derivative):
-    """Call it with the function's arguments and `tangents`: value and tangent."""
+    """Call it with the function's arguments and `tangents`: value and tangent.
+
+    Tangents with one axis more than their parameters, in front, are a batch: so is what comes back.
+    """
 
     def __call__(self, *args: Any, tangents: Any = None, **named: Any) -> Any:
         """(value, its directional derivative along `tangents`)."""
-        return self.run(args, named, None, tangents)
+        batch = _batch([self._given(n, args, named) for n in self.wrt], self._tangents(tangents))
+        if batch is None:
+            return self.run(args, named, None, tangents)
+        one = (lambda k: batch[k][0]) if self.single else (lambda k: batch[k])
+        value, found = self.run_many(args, named, len(batch), one)
+        return value, np.array(found)
 
 
 def value_and_grad(
@@ -382,6 +447,15 @@ def _only_read_floats(p: Parameter) -> bool:
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
+
+
+def _batch(values: Sequence[Any], given: Sequence[Any]) -> list[tuple[Any, ...]] | None:
+    """The directions in a batch, where each thing given has one axis more than its value; else None."""
+    shapes = [np.shape(g) for g in given]
+    wider = [v is not None and len(s) == np.ndim(v) + 1 for s, v in zip(shapes, values, strict=True)]
+    if not wider or not all(wider) or len({s[0] for s in shapes}) != 1 or not shapes[0][0]:
+        return None
+    return list(zip(*given, strict=True))
 
 
 def _contents(array: np.ndarray[Any, Any]) -> Any:
