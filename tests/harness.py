@@ -148,7 +148,7 @@ def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) ->
     entries = []
     for program, mode in wanted:
         try:
-            f = derive(module, request(program, mode))
+            (f,) = derive(module, request(program, mode))
         except Exception as error:
             if not isinstance(error, LlgradError):
                 error.add_note(traceback.format_exc())

@@ -26,6 +26,7 @@ from llgrad.errors import ArgumentError, ParseError, UnknownNameError, Unsupport
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType
+from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import lower
 from llgrad.rules import library
@@ -273,18 +274,28 @@ class Derived:
 
 def derivative(text: str, request: Request) -> Derived:
     """The prepared text with the derivative that `request` asks for."""
+    return derivatives(text, [request])[0]
+
+
+def derivatives(text: str, requests: Sequence[Request]) -> list[Derived]:
+    """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`."""
     from llgrad.synthesis.derive import derive
 
     module = parse(text)
     shared = tuple(mutable_globals(text))
-    made = derive(module, replace(request, function=own_name(request.function)))
+    made = derive(module, *(replace(r, function=own_name(r.function)) for r in requests))
     borrow_globals(module, shared)
+    written = write(module)
+    return [_derived(written, r, f, shared) for r, f in zip(requests, made, strict=True)]
+
+
+def _derived(text: str, request: Request, made: Function, shared: tuple[str, ...]) -> Derived:
     result = made.function_type.result
     parts = result.fields if isinstance(result, StructType) else () if result == VOID else (result,)
     parameters = tuple(str(t) for t in made.function_type.params)
     results, aggregate = tuple(str(t) for t in parts or ()), isinstance(result, StructType)
     arena = request.mode is not Mode.FORWARD and bool(made.arguments[0].users)
-    return Derived(write(module), made.name, parameters, results, aggregate, shared, arena)
+    return Derived(text, made.name, parameters, results, aggregate, shared, arena)
 
 
 def borrow_globals(module: Module, names: Collection[str]) -> None:

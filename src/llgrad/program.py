@@ -1,4 +1,4 @@
-"""Whole programs that ask for derivatives: calls of `__enzyme_autodiff` and `__enzyme_fwddiff`, found and replaced.
+"""Whole programs that ask for derivatives: calls of `__enzyme_autodiff` and its kin, found and replaced.
 
     program     SROA, so that markers and functions are seen as arguments
     requests    read before the first optimisation (decision 4 of the design), then `pipeline.prepare`, `derivative`
@@ -18,7 +18,7 @@ from llgrad.ir.write import write
 from llgrad.pipeline import (
     GLOBAL,
     Derived,
-    derivative,
+    derivatives,
     fail_text,
     hide,
     joined,
@@ -31,7 +31,7 @@ from llgrad.pipeline import (
     tape_runtime,
     verified,
 )
-from llgrad.synthesis.request import Request
+from llgrad.synthesis.request import Mode, Request
 
 
 def optimise_program(
@@ -41,7 +41,7 @@ def optimise_program(
 
     `before`: how far LLVM optimises what is differentiated, before it is; as far as the program where it is None.
     """
-    from llgrad.synthesis import calls
+    from llgrad.synthesis import calls, wrappers
 
     work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()))))
     work.unblock()
@@ -49,23 +49,35 @@ def optimise_program(
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
     sites = calls.read(module)
+    made = _derive(work, [s.request for s in sites if s.request is not None], level if before is None else before)
+    texts = []
+    for n, site in enumerate(sites):
+        name = f"llgrad.call.{n}"
+        if site.request is None:
+            texts.append(wrappers.size_wrapper(site, name))
+        else:
+            texts.append(wrappers.wrapper_text(site, name, made[site.request], module.layout))
+        wrappers.replace(module, site, name)
+    return _linked_program(write(module), list(made.values()), texts, exported, level, cpu)
+
+
+def _derive(program: LLVMModule, requests: Sequence[Request], level: int) -> dict[Request, Derived]:
+    """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan."""
+    from llgrad.synthesis.calls import same_tape
+
+    groups: dict[object, dict[Request, None]] = {}
+    for r in requests:
+        split = r.mode in (Mode.AUGMENTED, Mode.REVERSE)
+        groups.setdefault(same_tape(r) if split else r, {})[r] = None
     made: dict[Request, Derived] = {}
     prepared: dict[str, str] = {}
-    wrappers = []
-    for n, site in enumerate(sites):
-        name = site.request.function
+    for group in groups.values():
+        name = next(iter(group)).function
         if name not in prepared:
-            prepared[name] = _prepared_static(work, name, level if before is None else before)
-        if site.request not in made:
-            made[site.request] = derivative(prepared[name], replace(site.request, function=_root_name(name)))
-        derived = made[site.request]
-        wrapper = f"llgrad.call.{n}"
-        wrappers.append(calls.wrapper_text(
-            site, wrapper, derived.symbol, derived.parameters, derived.results, derived.aggregate, module.layout,
-            derived.tape,
-        ))  # fmt: skip
-        calls.replace(module, site, wrapper)
-    return _linked_program(write(module), list(made.values()), wrappers, exported, level, cpu)
+            prepared[name] = _prepared_static(program, name, level)
+        found = derivatives(prepared[name], [replace(r, function=_root_name(name)) for r in group])
+        made.update(zip(group, found, strict=True))
+    return made
 
 
 def _markers_as_globals(text: str) -> str:
@@ -84,11 +96,11 @@ def _linked_program(
     text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str
 ) -> LLVMModule:
     whole = verified(text)
-    if derived:
+    if wrappers:
         whole.link(LLVMModule.from_text(joined(wrappers)))
-        for d in derived:
-            part = verified(d.text)
-            part.internalize([d.symbol])
+        for text in dict.fromkeys(d.text for d in derived):
+            part = verified(text)
+            part.internalize([d.symbol for d in derived if d.text == text])
             whole.link(part)
         whole.link(tape_runtime())
         whole.link(LLVMModule.from_text(fail_text()))

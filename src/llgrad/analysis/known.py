@@ -104,7 +104,8 @@ def _named(call: Call, name: str) -> Behaviour | None:
             return told
     known = effects(name)
     if known is not None:
-        return _of_effects(known, links=not known.inactive or name.startswith("strto"))
+        links = name.startswith("strto") or (not known.inactive and lookup(name) is None)
+        return _of_effects(known, links)
     if _PASSED_ON.fullmatch(name):
         reads, writes = _memory(call, called(call))
         return Behaviour(reads="args" if reads != "none" else "none", writes="args" if writes != "none" else "none",

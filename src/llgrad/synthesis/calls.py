@@ -1,65 +1,106 @@
-"""Calls of `__enzyme_autodiff` and `__enzyme_fwddiff` in a program, read into requests and replaced.
+"""Calls that ask for derivatives, read into requests: `__enzyme_autodiff`, `fwddiff`, `augmentfwd`, `reverse`.
 
-`read(module)` finds them, before anything was optimised: names are recognised as a substring; the first argument is the
-function; then come markers (the value or the address of a global called `enzyme_const`, `enzyme_dup`,
-`enzyme_dupnoneed`, `enzyme_out`, also spelt `diffe_…`, or a metadata string) and the arguments in order. Without a
-marker: reverse: float → out, pointer → dup, integer → const; forward: float and pointer → dup. About the call:
-`enzyme_primal_return`, `enzyme_const_return`, `enzyme_noret`. Any other `__enzyme_…` or `enzyme_…` is refused by name.
+`read(module)` finds them, before anything was optimised. The first argument is the function; then come markers and
+arguments in the order of its parameters (`markers` has their names). Without a marker: reverse: float → out, pointer →
+dup, integer → const; forward: float and pointer → dup. With `enzyme_width, N` a value is followed by N shadows, or by
+one and a stride; after `enzyme_interleave` all shadows follow in order. A struct that the C ABI passes in registers is
+several parameters, whose shadows follow all of its values (clang names them `%s.coerce0`, `%s.coerce1`). A result that
+goes through a hidden pointer (`sret`) is the result: the wrapper makes its memory and its shadow.
 
-`replace(module, site, wrapper)` makes the call one of a wrapper, whose IR `wrapper_text` gives: it owns the tape's
-arena, converts what C's default promotions changed, and returns the adjoints as the caller declared them (a scalar, a
-struct in registers, or through `sret`). Limits: arguments by value must be scalars or pointers; one arena a call.
+Any `__enzyme_…` call and any `enzyme_…` marker that is not listed is an error with its name and span.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NoReturn
 
-from llgrad.errors import LlgradError, Span, UnknownNameError, UnsupportedError
+from llgrad.errors import Span, UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
-from llgrad.ir.types import PTR, VOID, DataLayout, FloatType, FunctionType, IntType, PointerType, StructType, Type
+from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, is_float
 from llgrad.ir.values import (
     Alias,
     AnyValue,
+    Argument,
     Call,
+    Cast,
     ConstExpr,
+    ConstInt,
     Function,
     GlobalVariable,
     Load,
-    MetadataValue,
-    replace_uses,
+)
+from llgrad.signature import signature
+from llgrad.synthesis.markers import (
+    ACTS,
+    MODES,
+    OF_CALL,
+    PREFIX,
+    RETURNS,
+    SIZE,
+    STRIDED,
+    VALUED,
+    marker_of,
+    marker_text,
 )
 from llgrad.synthesis.request import Act, Mode, Request
 
-PREFIX = "__enzyme_"
-_MODES = {"__enzyme_autodiff": Mode.COMBINED, "__enzyme_fwddiff": Mode.FORWARD}
-_ACTS = {
-    "enzyme_const": Act.CONST, "enzyme_dup": Act.DUP, "enzyme_dupnoneed": Act.DUPNONEED, "enzyme_out": Act.OUT,
-}  # fmt: skip
-_OF_CALL = ("enzyme_primal_return", "enzyme_const_return", "enzyme_noret")
-_MARKERS = sorted((*_ACTS, *_OF_CALL), key=len, reverse=True)
-# Markers of Enzyme that are not served: found by name, so that they are never taken for arguments.
-_OTHERS = (
-    "enzyme_width", "enzyme_dupv", "enzyme_dupnoneedv", "enzyme_vector", "enzyme_scalar", "enzyme_interleave",
-    "enzyme_not_overwritten", "enzyme_byref", "enzyme_active_return", "enzyme_dup_return", "enzyme_runtime_activity",
-    "enzyme_strong_zero", "enzyme_nofree", "enzyme_allocated", "enzyme_tape",
-)  # fmt: skip
-_ONES = {"half": "0xH3C00", "bfloat": "0xR3F80", "x86_fp80": "0xK3FFF8000000000000000"}
+TAPE_BYTES = 8  # what a caller's memory for a tape holds: the tape's address
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a parameter of the derivative is given.
+
+    value    the call's value number `value` (through memory, if `by_reference`), `lane` × the stride in value `stride`
+             further on;
+    primal, shadow  memory that the wrapper makes for a hidden result: its own, and that of shadow `lane`.
+    """
+
+    value: int = -1
+    by_reference: bool = False
+    stride: int = -1
+    lane: int = 0
+    made: str = ""  # "", "primal", "shadow"
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call to replace: what it asks for, and the values it passes, shadows after their primal values."""
+    """A call to replace: what it asks for, the values it passes, and how they become the derivative's arguments.
+
+    `seeds` are slots for the adjoints of an active result and `tape` the number of the tape's value (reverse sweeps),
+    or, if `memory_is_callers`, of the memory where its address is; `memory` is the number of that memory's value in a
+    forward sweep. A site without a request asks for the size of a tape.
+    """
 
     call: Call
     function: Function
-    request: Request
-    values: tuple[AnyValue, ...]
-    hidden_result: bool  # the result goes through a pointer, the call's first argument
+    request: Request | None
+    values: tuple[AnyValue, ...] = ()
+    slots: tuple[Slot, ...] = ()
+    seeds: tuple[Slot, ...] = ()
+    tape: int = -1
+    memory: int = -1
+    memory_is_callers: bool = False
+    hidden_result: bool = False  # the call's result goes through a pointer, its first argument
+    byval: dict[int, Type] = field(default_factory=dict)  # values that are memory the callee may change
+
+    @property
+    def sret(self) -> Type | None:
+        """The type of the function's hidden result."""
+        return hidden_type(self.function)
+
+    @property
+    def span(self) -> Span | None:
+        block = self.call.block
+        module = block.function.module if block is not None and block.function is not None else self.function.module
+        return module.span(self.call) if module is not None else None
 
 
-# --- reading -------------------------------------------------------------------------------------------------------
+def hidden_type(f: Function) -> Type | None:
+    """The type of what a function returns through a pointer."""
+    found = f.arguments[0].attribute("sret") if f.arguments else None
+    return found.value if found is not None and isinstance(found.value, Type) else None
 
 
 def read(module: Module) -> list[CallSite]:
@@ -69,234 +110,305 @@ def read(module: Module) -> list[CallSite]:
         for i in f.instructions():
             if isinstance(i, Call) and (called := i.called_function) is not None and PREFIX in called.name:
                 sites.append(_Reader(module, i, called.name).site())
+    _match_tapes(module, sites)
     return sites
+
+
+def _match_tapes(module: Module, sites: list[CallSite]) -> None:
+    """A reverse sweep needs an augmented forward sweep that left such a tape."""
+    left = {same_tape(s.request) for s in sites if s.request is not None and s.request.mode is Mode.AUGMENTED}
+    for s in sites:
+        if s.request is not None and s.request.mode is Mode.REVERSE and same_tape(s.request) not in left:
+            raise UnsupportedError(
+                f"no __enzyme_augmentfwd of {s.function.name} leaves a tape that this reverse sweep could read",
+                span=module.span(s.call), cause="activities, width or markers about the return differ",
+                fix="give __enzyme_augmentfwd and __enzyme_reverse the same markers",
+            )  # fmt: skip
+
+
+def same_tape(r: Request) -> tuple[object, ...]:
+    """What the sweeps of one split derivative have in common."""
+    return r.function, r.arguments, r.result, r.width, r.runtime_activity
 
 
 class _Reader:
     """Reads one call."""
 
     def __init__(self, module: Module, call: Call, name: str) -> None:
-        self.module, self.call, self.span = module, call, module.span(call)
+        self.module, self.call, self.name = module, call, name
         self.rest = list(call.arguments)
         self.hidden = any(a.name == "sret" for a in call.argument_attributes[0]) if self.rest else False
-        mode = next((m for prefix, m in _MODES.items() if prefix in name), None)
-        if mode is None:
-            raise self._unsupported(f"{name} is not supported", "use __enzyme_autodiff or __enzyme_fwddiff")
-        self.mode, self.name = mode, name
+        self.attributes = dict(zip(map(id, call.arguments), call.argument_attributes, strict=False))
+        mode = next((m for prefix, m in MODES.items() if prefix in name), None)
+        if mode is None and SIZE not in name:
+            known = ", ".join(MODES)
+            self.refuse(f"{name} is not supported", f"use one of {known}")
+        self.mode = mode or Mode.AUGMENTED
+        self.size = mode is None
+        self.about: set[str] = set()
+        self.numbers: dict[str, AnyValue] = {}
+        self.values: list[AnyValue] = []
+        self.byval: dict[int, Type] = {}
 
     def site(self) -> CallSite:
         if self.hidden:
             del self.rest[0]
-        function = self._function()
+        self.f = self._function()
+        self._about_call()
+        width = self._width()
+        if self.size:
+            self.rest = [v for v in self.rest if marker_of(marker_text(v)) is None]
+            self._nothing_left()
+            return CallSite(self.call, self.f, None)
+        parameters = list(self.f.arguments)
+        self.declared = signature(self.module, self.f.name).parameters
         acts: list[Act] = []
-        values: list[AnyValue] = []
-        about: set[str] = set()
-        for a in function.arguments:
-            act = self._act(about, a.type)
-            self._check(act, a.type, a.name)
-            acts.append(act)
-            values.append(self._next(f"argument {a.name}"))
-            if act in (Act.DUP, Act.DUPNONEED):
-                values.append(self._next(f"the shadow of argument {a.name}"))
-        while self.rest and (marker := self._marker(self.rest[0])) in _OF_CALL:
-            about.add(str(marker))
-            del self.rest[0]
-        if self.rest:
-            raise self._unsupported(
-                f"{self.name} is called with {len(self.rest)} arguments too many for {function.name}",
-                "check markers: enzyme_dup takes a value and its shadow",
-            )
-        primal = "enzyme_primal_return" in about
-        request = Request(function.name, self.mode, tuple(acts), self._result(function, about), primal)
-        return CallSite(self.call, function, request, tuple(values), self.hidden)
+        slots: list[list[Slot]] = []
+        if hidden_type(self.f) is not None:
+            wanted = not self.about & {"enzyme_const_return", "enzyme_noret"}
+            shadows = [Slot(made="shadow", lane=n) for n in range(width if wanted else 0)]
+            acts, slots = [Act.DUP if wanted else Act.CONST], [[Slot(made="primal"), *shadows]]
+            del parameters[0]
+            if self.mode in (Mode.AUGMENTED, Mode.REVERSE):
+                self.refuse(
+                    f"{self.f.name} returns a struct through memory, which its two sweeps would have to share",
+                    "let the function store its result through a pointer argument",
+                )
+        while parameters:
+            group = self._group(parameters)
+            for act, found in self._arguments(group, width):
+                acts.append(act)
+                slots.append(found)
+            del parameters[: len(group)]
+        self._interleaved(acts, slots, width)
+        self._about_call()
+        result = self._result()
+        seeds, tape = self._end(result, width)
+        self._check_memory()
+        memory = self._number_of("enzyme_tape") if "enzyme_tape" in self.numbers else -1
+        if self.mode is Mode.REVERSE and memory >= 0:
+            tape = memory
+        if self.mode is Mode.REVERSE and tape < 0:
+            self.refuse(f"{self.name} is called without a tape", "pass what __enzyme_augmentfwd returned, last")
+        self._nothing_left()
+        primal = "enzyme_primal_return" in self.about and self.mode is not Mode.AUGMENTED
+        if primal and self.mode is Mode.REVERSE:
+            self.refuse("a reverse sweep does not run the function", "take its value from __enzyme_augmentfwd")
+        request = Request(
+            self.f.name, self.mode, tuple(acts), result, primal, width=width,
+            strong_zero="enzyme_strong_zero" in self.about, runtime_activity="enzyme_runtime_activity" in self.about,
+            repeatable=self.mode is Mode.REVERSE and "enzyme_nofree" in self.about,
+        )  # fmt: skip
+        flat = tuple(s for part in slots for s in part)
+        return CallSite(
+            self.call, self.f, request, tuple(self.values), flat, seeds, tape, memory,
+            bool(self.about & {"enzyme_tape", "enzyme_allocated"}), self.hidden, self.byval,
+        )  # fmt: skip
+
+    # --- the function, and markers about the call
 
     def _function(self) -> Function:
-        v = self._next("the function")
-        while isinstance(v, ConstExpr | Alias):
-            v = v.operands[0] if isinstance(v, ConstExpr) else v.aliasee
+        v: AnyValue = self._next("the function")
+        while True:
+            match v:
+                case ConstExpr() | Cast():
+                    v = v.operands[0]
+                case Alias():
+                    v = v.aliasee
+                case Load(pointer=GlobalVariable(constant=True) as g) if g.initializer is not None:
+                    v = g.initializer
+                case _:
+                    break
         if not isinstance(v, Function):
-            raise self._unsupported(
+            self.refuse(
                 f"the first argument of {self.name} is no function that is known when it is compiled",
                 "pass the function itself",
             )
         if v.is_declaration:
             raise UnknownNameError(
-                f"{self.name} differentiates {v.name}, which has no body here", span=self.span,
+                f"{self.name} differentiates {v.name}, which has no body here", span=self.module.span(self.call),
                 fix="compile and link the file that defines it into the module",
             )  # fmt: skip
         return v
 
+    def _about_call(self) -> None:
+        """Consume the markers about the call that stand here."""
+        while self.rest and (marker := self._marker()) in OF_CALL:
+            del self.rest[0]
+            assert marker is not None
+            if marker in VALUED:
+                self.numbers[marker] = self._next(f"what follows {marker}")
+            self.about.add(marker)
+
+    def _marker(self) -> str | None:
+        """The marker that stands next, or None. What is none of them is an error."""
+        text = marker_text(self.rest[0])
+        if "enzyme_" not in text:
+            return None
+        found = marker_of(text)
+        if found is None:
+            self.refuse(f"{text} is no marker that llgrad knows", "check the spelling")
+        return found
+
+    def _width(self) -> int:
+        if "enzyme_width" not in self.about:
+            return 1
+        v = self.numbers["enzyme_width"]
+        if not isinstance(v, ConstInt) or not 0 < v.value < 4096:
+            self.refuse("the number after enzyme_width is no constant", "write enzyme_width, 4")
+        return v.value
+
+    def _check_memory(self) -> None:
+        size = self.numbers.get("enzyme_allocated")
+        if isinstance(size, ConstInt) and size.value < TAPE_BYTES:
+            self.refuse(
+                f"{size.value} bytes are too little for the tape of {self.f.name}",
+                "ask __enzyme_augmentsize for its size",
+            )
+
+    def _number_of(self, marker: str) -> int:
+        self.values.append(self.numbers[marker])
+        return len(self.values) - 1
+
+    # --- arguments
+
+    def _group(self, parameters: list[Argument]) -> list[Argument]:
+        """The parameters that are one C argument: a struct in registers is several.
+
+        Debug info says so, or else the names that clang gives its parts.
+        """
+        first = parameters[0]
+        if first.name.endswith(".coerce0"):
+            stem = first.name[: -len("0")]
+            return [p for n, p in enumerate(parameters) if p.name == f"{stem}{n}"]
+        together = next((p.ir_arguments for p in self.declared if first.index in p.ir_arguments), (first.index,))
+        return [p for p in parameters if p.index in together]
+
+    def _arguments(self, group: list[Argument], width: int) -> list[tuple[Act, list[Slot]]]:
+        """The activities of one C argument's parameters, and what the call passes for each."""
+        strided, by_reference, act = False, False, None
+        while self.rest and (marker := self._marker()) is not None:
+            if marker in OF_CALL:
+                self._about_call()
+                continue
+            del self.rest[0]
+            act = ACTS.get(marker, act)
+            strided = strided or marker in STRIDED
+            by_reference = by_reference or marker == "enzyme_byref"
+            if marker == "enzyme_byref":
+                self._next("the size after enzyme_byref")
+            elif marker in ("enzyme_vector", "enzyme_scalar"):
+                self.refuse(f"{marker} is for __enzyme_batch only", "use enzyme_dup or enzyme_const")
+        acts = [self._default(p.type) if act is None else act for p in group]
+        for p, one in zip(group, acts, strict=True):
+            self._check(one, p, strided)
+        stride = self._value(f"the stride of argument {group[0].name}") if strided else -1
+        found = [(one, [self._slot(p, by_reference)]) for p, one in zip(group, acts, strict=True)]
+        if "enzyme_interleave" in self.about:
+            return found
+        shadowed = any(one in (Act.DUP, Act.DUPNONEED) for one in acts)
+        for lane in range(width if shadowed else 0):
+            for p, (one, slots) in zip(group, found, strict=True):
+                if strided and lane:
+                    slots.append(Slot(slots[1].value, stride=stride, lane=lane))
+                    continue
+                given = self._slot(p, by_reference, "the shadow of ")
+                if one in (Act.DUP, Act.DUPNONEED):
+                    slots.append(given)
+        return found
+
+    def _interleaved(self, acts: list[Act], slots: list[list[Slot]], width: int) -> None:
+        """After `enzyme_interleave`: the shadows of all arguments, in order."""
+        if "enzyme_interleave" not in self.about:
+            return
+        for act, found, p in zip(acts, slots, self.f.arguments, strict=True):
+            if act in (Act.DUP, Act.DUPNONEED) and len(found) == 1:
+                found += [self._slot(p, found[0].by_reference, "the shadow of ") for _ in range(width)]
+
+    def _slot(self, p: Argument, by_reference: bool, of: str = "") -> Slot:
+        n = self._value(f"{of}argument {p.name}")
+        memory = by_reference and not isinstance(p.type, PointerType)
+        if memory and not isinstance(self.values[n].type, PointerType):
+            self.refuse(f"what follows enzyme_byref for argument {p.name} is no pointer", "pass the struct's address")
+        kept = p.attribute("byval")
+        if kept is not None and not of and isinstance(kept.value, Type):
+            self.byval[n] = kept.value
+        return Slot(n, memory)
+
+    def _value(self, what: str) -> int:
+        self.values.append(self._next(what))
+        return len(self.values) - 1
+
     def _next(self, what: str) -> AnyValue:
         if not self.rest:
-            raise self._unsupported(f"{self.name} is called without {what}", "pass all arguments, in order")
+            self.refuse(f"{self.name} is called without {what}", "pass all arguments, in order")
         return self.rest.pop(0)
 
-    def _act(self, about: set[str], t: Type) -> Act:
-        """The activity of the next argument, whose markers are consumed."""
-        while self.rest and (marker := self._marker(self.rest[0])) is not None:
-            del self.rest[0]
-            if marker in _ACTS:
-                return _ACTS[marker]
-            about.add(marker)
+    def _default(self, t: Type) -> Act:
         if isinstance(t, PointerType):
             return Act.DUP
-        if isinstance(t, FloatType):
+        if _holds_floats(t):
             return Act.DUP if self.mode is Mode.FORWARD else Act.OUT
         return Act.CONST
 
-    def _check(self, act: Act, t: Type, name: str) -> None:
-        if not isinstance(t, PointerType | FloatType | IntType):
-            raise self._unsupported(f"argument {name} is passed by value as {t}", "pass it through a pointer")
-        wrong = (
-            (act is Act.OUT and (not isinstance(t, FloatType) or self.mode is Mode.FORWARD))
-            or (act in (Act.DUP, Act.DUPNONEED) and isinstance(t, IntType))
-            or (act is Act.DUP and isinstance(t, FloatType) and self.mode is not Mode.FORWARD)
-            or (act is Act.DUPNONEED and isinstance(t, FloatType))
-        )
-        if wrong:
-            raise self._unsupported(
-                f"argument {name} of type {t} cannot be enzyme_{act}",
+    def _check(self, act: Act, p: Argument, strided: bool) -> None:
+        pointer, integer = isinstance(p.type, PointerType), isinstance(p.type, IntType)
+        wide = isinstance(p.type, IntType) and p.type.bits >= 32  # the C ABI passes struct { float; int; } so
+        forward = self.mode is Mode.FORWARD
+        fits = {
+            Act.CONST: True,
+            Act.OUT: not pointer and not forward and (not integer or wide),
+            Act.DUP: pointer or (forward and (not integer or wide)),
+            Act.DUPNONEED: pointer or (forward and not integer),
+        }[act]
+        if not fits or (strided and not pointer):
+            self.refuse(
+                f"argument {p.name} of type {p.type} cannot be enzyme_{act}",
                 "floats are enzyme_out in reverse mode and enzyme_dup in forward mode; integers are enzyme_const",
             )
 
-    def _result(self, f: Function, about: set[str]) -> Act:
-        if not isinstance(f.function_type.result, FloatType) or about & {"enzyme_const_return", "enzyme_noret"}:
+    # --- the return, and what follows the arguments
+
+    def _result(self) -> Act:
+        t = self.f.function_type.result
+        asked = [RETURNS[m] for m in RETURNS if m in self.about]
+        if t == VOID or Act.CONST in asked:
             return Act.CONST
-        return Act.DUP if self.mode is Mode.FORWARD else Act.OUT
+        forward = self.mode is Mode.FORWARD
+        if isinstance(t, PointerType):
+            split = self.mode in (Mode.AUGMENTED, Mode.REVERSE)
+            return Act.DUP if forward or split else Act.CONST
+        if Act.DUP in asked and not forward:
+            self.refuse("enzyme_dup_return is for forward mode and for returned pointers", "leave the marker out")
+        if not _holds_floats(t):
+            return Act.CONST
+        return Act.DUP if forward else Act.OUT
 
-    def _marker(self, v: AnyValue) -> str | None:
-        """The marker that a value is, or None. Markers that are not served are an error."""
-        if isinstance(v, Load):
-            v = v.pointer
-        while isinstance(v, ConstExpr):
-            v = v.operands[0]
-        text = v.name if isinstance(v, GlobalVariable) else v.text if isinstance(v, MetadataValue) else ""
-        text = text.replace("diffe_", "enzyme_")
-        if "enzyme_" not in text:
-            return None
-        if other := next((m for m in sorted(_OTHERS, key=len, reverse=True) if m in text), None):
-            raise self._unsupported(f"the marker {other} is not supported", "see the list of markers in the manual")
-        found = next((m for m in _MARKERS if m in text), None)
-        if found is None:
-            raise self._unsupported(f"{text} is no marker that llgrad knows", "check the spelling")
-        return found
+    def _end(self, result: Act, width: int) -> tuple[tuple[Slot, ...], int]:
+        """Seeds and tape of a reverse sweep."""
+        if self.mode is not Mode.REVERSE:
+            return (), -1
+        seeds = width if result is Act.OUT else 0
+        found = tuple(Slot(self._value("the seed of the return")) for _ in range(seeds))
+        return found, self._value("the tape") if self.rest else -1
 
-    def _unsupported(self, message: str, fix: str) -> UnsupportedError:
-        return UnsupportedError(message, span=self.span, cause=f"in a call of {self.name_of_callee()}", fix=fix)
+    def _nothing_left(self) -> None:
+        if self.rest:
+            self.refuse(
+                f"{self.name} is called with {len(self.rest)} arguments too many for {self.f.name}",
+                "check markers: enzyme_dup takes a value and its shadow",
+            )
 
-    def name_of_callee(self) -> str:
-        f = self.call.called_function
-        return f.name if f else "a function"
-
-
-# --- replacing -----------------------------------------------------------------------------------------------------
-
-
-def replace(module: Module, site: CallSite, wrapper: str) -> None:
-    """Call `wrapper` (declared here) in place of the site's call."""
-    old = site.call
-    values = [*([old.arguments[0]] if site.hidden_result else []), *site.values]
-    type = FunctionType(old.function_type.result, tuple(v.type for v in values))
-    callee = Function(wrapper, type)
-    module.add(callee)
-    new = Call(type, callee, values, old.name, old.opcode, old.targets)
-    if site.hidden_result:
-        new.argument_attributes[0] = old.argument_attributes[0]
-    new.metadata = {k: v for k, v in old.metadata.items() if k == "dbg"}
-    new.debug_records = old.debug_records
-    block = old.block
-    new.block = block
-    block.instructions[block.instructions.index(old)] = new
-    replace_uses(old, new)
-    old.block = None  # type: ignore[assignment]  # it left its block already
-    old.drop()
+    def refuse(self, message: str, fix: str) -> NoReturn:
+        raise UnsupportedError(
+            message, span=self.module.span(self.call), cause=f"in a call of {self.name}", fix=fix
+        )
 
 
-def wrapper_text(
-    site: CallSite, wrapper: str, symbol: str, parameters: Sequence[str], results: Sequence[str], aggregate: bool,
-    layout: DataLayout, tape: bool,
-) -> str:  # fmt: skip
-    """IR of the function that stands between the caller and the derivative `symbol`; `tape`: whether that keeps any."""
-    lines: list[str] = []
-    given = [*(["ptr %to"] if site.hidden_result else []), *(f"{v.type} %v{n}" for n, v in enumerate(site.values))]
-    passed = [] if site.request.mode is Mode.FORWARD else ["ptr %arena" if tape else "ptr null"]
-    for n, v in enumerate(site.values):
-        wanted = parameters[len(passed)]
-        passed.append(f"{wanted} {_converted(lines, n, str(v.type), wanted, site)}")
-    passed += [f"{t} {_ONES.get(t, '1.0')}" for t in parameters[len(passed) :]]
-    got = "void" if not results else f"{{ {', '.join(results)} }}" if aggregate else results[0]
-    if tape:
-        lines[:0] = ["%arena = call ptr @llgrad.tape.take()"]
-    lines.append(f"{'' if got == 'void' else '%r = '}call {got} @{symbol}({', '.join(passed)})")
-    if tape:
-        lines.append("call void @llgrad.tape.give(ptr %arena)")
-    lines += _returned(site, results, aggregate, got, layout)
-    body = "\n".join(f"  {line}" for line in lines)
-    result = site.call.function_type.result
-    return f"""declare {got} @{symbol}({', '.join(parameters)})
-declare ptr @llgrad.tape.take()
-declare void @llgrad.tape.give(ptr)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-define {result} @{wrapper}({', '.join(given)}) {{
-{body}
-}}
-"""
-
-
-
-
-def _converted(lines: list[str], n: int, given: str, wanted: str, site: CallSite) -> str:
-    """The name of value `n` as a `wanted`: what C promotes in calls without a prototype is taken back."""
-    if given == wanted:
-        return f"%v{n}"
-    casts = {("double", "float"): "fptrunc", ("float", "double"): "fpext"}
-    narrower = given[:1] == wanted[:1] == "i" and int(given[1:]) > int(wanted[1:])
-    cast = "trunc" if narrower else casts.get((given, wanted))
-    if cast is None:
-        raise _mismatch(site, f"value {n + 1} has type {given}, where {site.function.name} takes {wanted}")
-    lines.append(f"%c{n} = {cast} {given} %v{n} to {wanted}")
-    return f"%c{n}"
-
-
-def _returned(site: CallSite, results: Sequence[str], aggregate: bool, got: str, layout: DataLayout) -> list[str]:
-    """The end of a wrapper: the results as the caller expects them."""
-    expected = site.call.function_type.result
-    if not site.hidden_result and expected == VOID:
-        return ["ret void"]
-    if not results:
-        raise _mismatch(site, f"the call expects {expected}, but there is nothing to return")
-    single = results[0] if len(results) == 1 else ""
-    if single and not site.hidden_result and str(expected) == single:
-        return ["%x0 = extractvalue " + f"{got} %r, 0", f"ret {expected} %x0"] if aggregate else [f"ret {expected} %r"]
-    types = tuple(_type(t) for t in results)
-    struct = StructType(types)
-    lines = []
-    target = "%to"
-    if not site.hidden_result:
-        too_small = layout.alloc_size(struct) > layout.alloc_size(expected)
-        if too_small or isinstance(expected, FloatType | IntType | PointerType):
-            raise _mismatch(site, f"the call expects {expected}, the derivative returns {', '.join(results)}")
-        lines.append(f"%out = alloca {expected}, align 16")
-        lines.append(f"store {expected} zeroinitializer, ptr %out")
-        target = "%out"
-    for n, (t, at) in enumerate(zip(results, layout.offsets(struct), strict=True)):
-        lines += [f"%x{n} = extractvalue {got} %r, {n}"] if aggregate else []
-        lines.append(f"%q{n} = getelementptr i8, ptr {target}, i64 {at}")
-        lines.append(f"store {t} {f'%x{n}' if aggregate else '%r'}, ptr %q{n}, align 1")
-    if site.hidden_result:
-        return [*lines, "ret void"]
-    return [*lines, f"%whole = load {expected}, ptr %out", f"ret {expected} %whole"]
-
-
-def _type(text: str) -> Type:
-    if text == "ptr":
-        return PTR
-    return IntType(int(text[1:])) if text[0] == "i" and text[1:].isdigit() else FloatType(text)
-
-
-def _mismatch(site: CallSite, cause: str) -> LlgradError:
-    span: Span | None = site.function.module.span(site.call) if site.function.module else None
-    return UnsupportedError(
-        f"the derivative of {site.function.name} does not fit the call", span=span, cause=cause,
-        fix="declare __enzyme_autodiff so that it returns the adjoints of the enzyme_out arguments, in order",
-    )  # fmt: skip
+def _holds_floats(t: Type) -> bool:
+    match t:
+        case StructType(fields) if fields is not None:
+            return any(_holds_floats(x) for x in fields)
+        case VectorType(element):
+            return isinstance(element, FloatType)
+    return is_float(t)

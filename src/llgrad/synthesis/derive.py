@@ -6,6 +6,8 @@ from the program-wide analysis; recursion finds the function that is already dec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
@@ -28,13 +30,14 @@ _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": 
 
 
 class Derivation:
-    """Derives `root` and what it calls, into `module`."""
+    """Derives `root` and what it calls, into `module`; `others` are the rest of its sweeps (a split derivative's)."""
 
-    def __init__(self, module: Module, root: Request) -> None:
+    def __init__(self, module: Module, root: Request, others: Sequence[Request] = ()) -> None:
         if root.function not in module.globals:
             raise UnknownNameError(f"there is no function {root.function}")
-        _refuse_not_yet(root)
-        self.module, self.root = module, root
+        for r in (root, *others):
+            _refuse_not_yet(r)
+        self.module, self.roots = module, (root, *others)
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint
         )
@@ -49,19 +52,23 @@ class Derivation:
         self.plans: dict[tuple[str, bool], Plan] = {}
         self.made: dict[Request, Function] = {}
 
-    def derive(self) -> Function:
-        """The derivative that the root request asks for, written into the module with all it calls."""
-        made = self.function(self.root)
-        if self.root.mode is not Mode.REVERSE:
-            self._clear_global_shadows(made)
+    def derive(self) -> list[Function]:
+        """The functions that the root requests ask for, written into the module with all they call."""
+        made = [self.function(r) for r in self.roots]
+        for f in made:
+            self._clear_global_shadows(f)
         return made
 
     def _clear_global_shadows(self, root: Function) -> None:
-        """At the root's entry: what an earlier call left in the shadows of globals is no part of this derivative."""
+        """At the root's entry: what an earlier call left in the shadows of globals is no part of this derivative.
+
+        (A reverse sweep on its own reads no shadow pointers in memory, which may have changed: all that is cleared are
+        adjoints.)
+        """
         b = Builder(root.entry, Names(()))
         b.at = 0
         memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
-        width = range(self.root.width)
+        width = range(self.roots[0].width)
         shadows = {shadow_name(g, lane) for g in self.module.variables for lane in width}
         for v in self.module.variables:
             if v.name in shadows:
@@ -119,7 +126,7 @@ class Derivation:
         target = Function(request.name, FunctionType(self._result(request, source, result), tuple(params)), names)
         for a, kept in zip(target.arguments, attributes, strict=False):
             a.attributes = kept
-        target.linkage = "internal" if request is not self.root else "external"
+        target.linkage = "internal" if request not in self.roots else "external"
         target.attributes = (Attribute("nounwind"),) if source.attribute("nounwind") else ()
         target.personality = source.personality
         self.module.add(target)
@@ -181,7 +188,7 @@ class Derivation:
         self, f: Function, mode: Mode, arguments: tuple[Act, ...], result: Act, primal_result: bool = False
     ) -> Request:
         """A request for a callee: what belongs to the whole derivative is handed on."""
-        root = self.root
+        root = self.roots[0]
         return Request(
             f.name, mode, arguments, result, primal_result, width=root.width, strong_zero=root.strong_zero,
             runtime_activity=root.runtime_activity, repeatable=root.repeatable,
@@ -316,9 +323,10 @@ def _names(f: Function) -> list[str]:
     return [a.name for a in f.arguments]
 
 
-def derive(module: Module, request: Request) -> Function:
-    """Write the derivative that `request` asks for into `module`, with everything it calls; return it.
+def derive(module: Module, request: Request, *others: Request) -> list[Function]:
+    """Write the derivative that `request` asks for into `module`, with everything it calls; return its function.
 
+    `others` are sweeps of the same split derivative: they differ in `mode` and `repeatable` only, and share one plan.
     Raises UnsupportedError and its kin, with source spans, for what cannot be differentiated.
     """
-    return Derivation(module, request).derive()
+    return Derivation(module, request, others).derive()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,6 +78,7 @@ class Facts:
         )
         self.reverse = mode is not Mode.FORWARD
         self._refuse_undecidable()
+        self._not_wanted = [a for a, act in zip(root.arguments, arguments, strict=True) if act is Act.DUPNONEED]
         self._flows: dict[Function, Flow] = {}
         self._loops: dict[Loop, LoopFacts] = {}
 
@@ -293,6 +294,63 @@ class Facts:
         """May what `reader` read have changed by the time the reverse sweep asks for it? (Releases are postponed.)"""
         return self.memory.overwritten_after(reader, returns_to=split, frees=self.frees_at_once)
 
+    # --- primal memory that is not wanted (dupnoneed), whose pointer may be null
+
+    @cached_property
+    def unwritten(self) -> frozenset[MemoryObject]:
+        """Memory of dupnoneed arguments that is only stored and copied to: nothing is written there."""
+        return frozenset(o for o in self._objects_not_wanted if all(self._only_writes(i, o) for i in self._touching(o)))
+
+    @cached_property
+    def scratch(self) -> dict[Argument, int]:
+        """Dupnoneed arguments of which this many bytes are used, at known places: scratch memory stands in for them."""
+        found = {}
+        for o in self._objects_not_wanted - self.unwritten:
+            ends = [
+                None if at is None or size is None else at + size
+                for i in self._touching(o) for p, at, size in self._extents(i) if p == o
+            ]
+            held = any(o in self.memory.contents(p) for p in self.memory.objects)
+            if isinstance(o.site, Argument) and not held and not any(e is None or e > 4096 for e in ends):
+                found[o.site] = max(e or 0 for e in ends)
+        return found
+
+    def _extents(self, i: Instruction) -> Iterator[tuple[MemoryObject, int | None, int | None]]:
+        """Object, offset and size of what is touched. A function that has a rule writes one number a pointer."""
+        if isinstance(i, Call) and (entry := self.entry(i)) is not None:
+            size = FloatType(entry.format).bits // 8
+            places = [v for v, kind in zip(i.arguments, entry.rule.operands, strict=False) if kind == "pointer"]
+            yield from ((o, at, size) for v in places for o, at in self.memory.places(v))
+            return
+        for a in (*self.memory.reads(i), *self.memory.writes(i), *self.memory.frees(i)):
+            yield from ((o, at, a.size) for o, at in a.places)
+
+    @property
+    def _objects_not_wanted(self) -> frozenset[MemoryObject]:
+        if not self._not_wanted or self.memory.callers(self.root):
+            return frozenset()
+        return frozenset(o for o in self.memory.objects if o.kind == "argument" and o.site in self._not_wanted)
+
+    def _touching(self, o: MemoryObject) -> list[Instruction]:
+        """The instructions that touch an object themselves, not through calls of functions with bodies."""
+        found = []
+        for i in (i for f in self.memory.functions for i in f.instructions()):
+            if isinstance(i, Call) and not any(f is None or f.is_declaration for f in self.memory.callees(i)):
+                continue
+            if any(o in a.objects for a in (*self.memory.reads(i), *self.memory.writes(i), *self.memory.frees(i))):
+                found.append(i)
+        return found
+
+    def _only_writes(self, i: Instruction, o: MemoryObject) -> bool:
+        return not any(o in a.objects for a in self.memory.reads(i)) and self.may_drop(i, {o})
+
+    def may_drop(self, i: Instruction, unwritten: Collection[MemoryObject]) -> bool:
+        """Is this a store, a copy or a fill of such memory alone?"""
+        called = i.called_function if isinstance(i, Call) else None
+        fills = called is not None and called.is_declaration and behaviour(i, called).kind in ("copy", "fill")  # type: ignore[arg-type]
+        written = {o for a in self.memory.writes(i) for o in a.objects}
+        return (isinstance(i, Store) or fills) and bool(written) and all(o in unwritten for o in written)
+
     # --- calls
 
     def effects(self, call: Call) -> Effects | None:
@@ -419,6 +477,8 @@ class Facts:
         """The root's argument into whose memory `v` points, where there is just one."""
         places = self.memory.points_to(v)
         site = next(iter(places)).site if len(places) == 1 else None
+        if site in self._not_wanted:
+            return None  # it may be null
         known = isinstance(site, Argument) and next(iter(places)).kind == "argument" and self.shadowed(site)
         return site if known and isinstance(site, Argument) else None
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from llgrad.errors import ActivityError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I8, I64, PTR, VOID, IntType, PointerType
+from llgrad.ir.types import I1, I8, I64, PTR, VOID, ArrayType, IntType, PointerType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -224,6 +224,10 @@ class Sweep(Lanes):
         """Append the copy of `i`; markers that would not stay true are dropped."""
         if isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(DROPPED_CALLS):
             return None
+        if self.facts.unwritten and self.facts.may_drop(i, self.facts.unwritten):
+            if i.type != VOID:  # libc's memcpy returns where it wrote
+                self.values[i] = self.value(i.operands[0])
+            return None
         if isinstance(i, IndirectBranch):
             raise UnsupportedError(
                 "a computed goto is not differentiated", span=self.facts.span(i),
@@ -386,12 +390,23 @@ class Sweep(Lanes):
         n = first
         for a, act in zip(self.source.arguments, acts, strict=True):
             self.values[a] = self.target.arguments[n]
+            if self.source is self.facts.root and a in self.facts.scratch:
+                self.values[a] = self.scratch(self.target.arguments[n], self.facts.scratch[a])
             n += 1
             if takes_shadow(act):
                 for _ in self.each_lane():
                     self.shadows[a] = self.target.arguments[n]
                     n += 1
         return n
+
+
+    def scratch(self, given: AnyValue, size: int) -> AnyValue:
+        """Memory of our own for an argument that may be null, with its contents."""
+        made = self.stack.alloca(ArrayType(I8, size), "scratch", 16)
+        copy = declare(self.module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
+        known = self.stack.icmp("ne", given, ConstNull(PTR))
+        self.stack.call(copy, [made, self.stack.select(known, given, made), i64(size), const_int(I1, 0)])
+        return made
 
 
 def static_alloca(i: Instruction) -> bool:

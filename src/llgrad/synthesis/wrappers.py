@@ -1,0 +1,329 @@
+"""The functions that stand between a program's `__enzyme_…` calls and the derivatives.
+
+A wrapper has the arena of the derivative, converts what C's default promotions changed, makes what the derivative takes
+and the call does not pass (seeds, hidden results), and returns the results as the caller declared them: a scalar, a
+struct in registers, or through `sret`; that is, as bytes laid out like a struct of the results.
+
+The tape of a split derivative is an arena that the augmented sweep takes from the pool and whose spare word
+(`FRAME_AT`) has the frame's address. The reverse sweep runs on it and gives it back. With `enzyme_allocated` the
+caller's memory holds the arena's address (`TAPE_BYTES`). A reverse sweep that may be repeated takes an arena of its own
+for its scratch memory and leaves the tape alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from llgrad.errors import LlgradError, UnsupportedError
+from llgrad.ir.module import Module
+from llgrad.ir.parse_types import TypeReader
+from llgrad.ir.types import (
+    VOID,
+    ArrayType,
+    DataLayout,
+    FloatType,
+    FunctionType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
+from llgrad.ir.values import Call, Function, replace_uses
+from llgrad.synthesis.calls import TAPE_BYTES, CallSite, Slot
+from llgrad.synthesis.request import Act, Mode
+
+FRAME_AT = 48  # behind the arena's own words (`tape`)
+_ONES = {
+    "half": "0xH3C00", "bfloat": "0xR3F80", "x86_fp80": "0xK3FFF8000000000000000",
+    "fp128": f"0xL{'0' * 16}3FFF{'0' * 12}",
+}  # fmt: skip
+_DECLARATIONS = """
+declare ptr @llgrad.tape.take()
+declare void @llgrad.tape.give(ptr)
+declare void @llgrad.tape.finish(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+
+def replace(module: Module, site: CallSite, wrapper: str) -> None:
+    """Call `wrapper` (declared here) in place of the site's call."""
+    old = site.call
+    values = [*([old.arguments[0]] if site.hidden_result else []), *site.values]
+    type = FunctionType(old.function_type.result, tuple(v.type for v in values))
+    callee = Function(wrapper, type)
+    module.add(callee)
+    new = Call(type, callee, values, old.name, old.opcode, old.targets)
+    if site.hidden_result:
+        new.argument_attributes[0] = old.argument_attributes[0]
+    new.metadata = {k: v for k, v in old.metadata.items() if k == "dbg"}
+    new.debug_records = old.debug_records
+    block = old.block
+    new.block = block
+    block.instructions[block.instructions.index(old)] = new
+    replace_uses(old, new)
+    old.block = None  # type: ignore[assignment]  # it left its block already
+    old.drop()
+
+
+class Target(Protocol):
+    """The derivative that a wrapper calls: a `pipeline.Derived`."""
+
+    @property
+    def symbol(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[str, ...]: ...
+    @property
+    def results(self) -> tuple[str, ...]: ...
+    @property
+    def aggregate(self) -> bool: ...
+    @property
+    def tape(self) -> bool: ...
+
+
+def size_wrapper(site: CallSite, wrapper: str) -> str:
+    """For `__enzyme_augmentsize`: every tape is one address to its caller."""
+    t = site.call.function_type.result
+    return f"define {t} @{wrapper}() {{\n  ret {t} {TAPE_BYTES}\n}}\n"
+
+
+def wrapper_text(site: CallSite, wrapper: str, target: Target, layout: DataLayout) -> str:
+    """IR of the function that stands between the caller and the derivative."""
+    return _Wrapper(site, wrapper, target, layout).text()
+
+
+@dataclass(slots=True)
+class _Wrapper:
+    site: CallSite
+    name: str
+    target: Target
+    layout: DataLayout
+    lines: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        site, target = self.site, self.target
+        assert site.request is not None
+        mode = site.request.mode
+        self._hidden_memory()
+        passed = [] if mode is Mode.FORWARD else [f"ptr {self._arena()}"]
+        for slot in (*site.slots, *site.seeds):
+            wanted = target.parameters[len(passed)]
+            passed.append(f"{wanted} {self._slot(slot, wanted)}")
+        if mode is Mode.REVERSE:
+            self.lines += [f"%at = getelementptr i8, ptr %tape, i64 {FRAME_AT}", "%frame = load ptr, ptr %at"]
+            passed.append("ptr %frame")
+        passed += [f"{t} {_one(_type(t))}" for t in target.parameters[len(passed) :]]
+        got = self._result_type()
+        self.lines.append(f"{'' if got == 'void' else '%r = '}call {got} @{target.symbol}({', '.join(passed)})")
+        parts = self._parts(got)
+        self._after()
+        self._return(parts)
+        return self._whole(got)
+
+    def _result_type(self) -> str:
+        t = self.target
+        return "void" if not t.results else f"{{ {', '.join(t.results)} }}" if t.aggregate else t.results[0]
+
+    def _whole(self, got: str) -> str:
+        site, target = self.site, self.target
+        given = [*(["ptr %to"] if site.hidden_result else []), *(f"{v.type} %v{n}" for n, v in enumerate(site.values))]
+        body = "\n".join(f"  {line}" for line in self.lines)
+        return f"""declare {got} @{target.symbol}({', '.join(target.parameters)}){_DECLARATIONS}
+define {site.call.function_type.result} @{self.name}({', '.join(given)}) {{
+{body}
+}}
+"""
+
+    # --- arguments
+
+    def _arena(self) -> str:
+        """The arena of the derivative, taken here where it is not the caller's tape."""
+        site = self.site
+        assert site.request is not None
+        mode = site.request.mode
+        if mode is Mode.REVERSE:
+            tape = f"%v{site.tape}"
+            if site.memory_is_callers:
+                self.lines.append(f"%tape = load ptr, ptr {tape}, align 1")
+            else:
+                self.lines.append(f"%tape = getelementptr i8, ptr {tape}, i64 0")
+            if not site.request.repeatable:
+                return "%tape"
+        elif mode is Mode.COMBINED and not self.target.tape:
+            return "null"
+        self.lines.append("%arena = call ptr @llgrad.tape.take()")
+        return "%arena"
+
+    def _slot(self, slot: Slot, wanted: str) -> str:
+        """The name of a parameter's value, a `wanted`."""
+        if slot.made:
+            return "%hidden" if slot.made == "primal" else f"%hidden.{slot.lane}"
+        n = slot.value
+        name, given = f"%v{n}", str(self.site.values[n].type)
+        unique = len(self.lines)
+        if slot.lane and slot.stride >= 0:
+            stride = self._as_i64(slot.stride)
+            self.lines.append(f"%far{unique} = mul i64 {stride}, {slot.lane}")
+            self.lines.append(f"%lane{unique} = getelementptr i8, ptr {name}, i64 %far{unique}")
+            return f"%lane{unique}"
+        if slot.by_reference:
+            self.lines.append(f"%in{unique} = load {wanted}, ptr {name}, align 1")
+            return f"%in{unique}"
+        if n in self.site.byval:
+            return self._copied(n, self.site.byval[n])
+        return self._converted(n, given, wanted)
+
+    def _as_i64(self, n: int) -> str:
+        t = self.site.values[n].type
+        if not isinstance(t, IntType):
+            raise self._mismatch(f"value {n + 1}, a stride, has type {t}")
+        if t.bits == 64:
+            return f"%v{n}"
+        unique = len(self.lines)
+        self.lines.append(f"%s{unique} = {'sext' if t.bits < 64 else 'trunc'} {t} %v{n} to i64")
+        return f"%s{unique}"
+
+    def _copied(self, n: int, t: Type) -> str:
+        """Memory passed by value: the callee has its own."""
+        self.lines += [
+            f"%own{n} = alloca {t.body() if isinstance(t, StructType) else t}, align 16",
+            f"call void @llvm.memcpy.p0.p0.i64(ptr %own{n}, ptr %v{n}, i64 {self.layout.alloc_size(t)}, i1 false)",
+        ]
+        return f"%own{n}"
+
+    def _converted(self, n: int, given: str, wanted: str) -> str:
+        """What C promotes in calls without a prototype is taken back."""
+        if given == wanted:
+            return f"%v{n}"
+        casts = {("double", "float"): "fptrunc", ("float", "double"): "fpext"}
+        narrower = given[:1] == wanted[:1] == "i" and int(given[1:]) > int(wanted[1:])
+        cast = "trunc" if narrower else casts.get((given, wanted))
+        if cast is None:
+            raise self._mismatch(f"value {n + 1} has type {given}, where {self.site.function.name} takes {wanted}")
+        unique = len(self.lines)
+        self.lines.append(f"%c{unique} = {cast} {given} %v{n} to {wanted}")
+        return f"%c{unique}"
+
+    def _hidden_memory(self) -> None:
+        """The memory of a result that the function returns through a pointer: its shadow is the seed."""
+        t = self.site.sret
+        if t is None:
+            return
+        assert self.site.request is not None
+        text, size = _spelt(t), self.layout.alloc_size(t)
+        lanes = self.site.request.width if self.site.request.arguments[0] is Act.DUP else 0
+        for name in ("%hidden", *(f"%hidden.{n}" for n in range(lanes))):
+            self.lines.append(f"{name} = alloca {text}, align 16")
+            self.lines.append(f"call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {size}, i1 false)")
+        if self.site.request.mode is Mode.COMBINED:
+            for n in range(lanes):
+                self.lines.append(f"store {text} {_one(t)}, ptr %hidden.{n}, align 16")
+
+    # --- results
+
+    def _parts(self, got: str) -> list[tuple[str, str]]:
+        """(type, name) of each result, in the caller's order."""
+        site, target = self.site, self.target
+        assert site.request is not None
+        parts = []
+        for n, t in enumerate(target.results):
+            if target.aggregate:
+                self.lines.append(f"%x{n} = extractvalue {got} %r, {n}")
+            parts.append((t, f"%x{n}" if target.aggregate else "%r"))
+        if site.request.mode is Mode.AUGMENTED:
+            self.lines += [f"%at = getelementptr i8, ptr %arena, i64 {FRAME_AT}", f"store ptr {parts[0][1]}, ptr %at"]
+            if site.memory >= 0:
+                self.lines.append(f"store ptr %arena, ptr %v{site.memory}, align 1")
+            parts[0] = ("ptr", f"%v{site.memory}" if site.memory >= 0 else "%arena")
+        if (struct := site.sret) is not None:
+            hidden = ["%hidden"] if site.request.primal_result else []
+            if site.request.mode is Mode.FORWARD and site.request.arguments[0] is Act.DUP:
+                hidden += [f"%hidden.{n}" for n in range(site.request.width)]
+            first = []
+            for name in hidden:
+                self.lines.append(f"{name}.whole = load {_spelt(struct)}, ptr {name}, align 16")
+                first.append((_spelt(struct), f"{name}.whole"))
+            parts = first + parts
+        return parts
+
+    def _after(self) -> None:
+        """Give the arena back: a tape that was used up, or scratch memory."""
+        site = self.site
+        assert site.request is not None
+        mode = site.request.mode
+        if mode is Mode.REVERSE and not site.request.repeatable:
+            self.lines += ["call void @llgrad.tape.finish(ptr %tape)", "call void @llgrad.tape.give(ptr %tape)"]
+        elif mode is Mode.REVERSE or (mode is Mode.COMBINED and self.target.tape):
+            self.lines.append("call void @llgrad.tape.give(ptr %arena)")
+
+    def _return(self, parts: Sequence[tuple[str, str]]) -> None:
+        """The results as the caller expects them."""
+        site, expected = self.site, self.site.call.function_type.result
+        if not site.hidden_result and expected == VOID:
+            self.lines.append("ret void")
+            return
+        if not parts:
+            raise self._mismatch(f"the call expects {expected}, but there is nothing to return")
+        assert site.request is not None
+        if site.request.mode is Mode.AUGMENTED and isinstance(expected, PointerType):
+            parts = parts[:1]  # a caller that wants the tape only
+        if len(parts) == 1 and not site.hidden_result and str(expected) == parts[0][0]:
+            self.lines.append(f"ret {expected} {parts[0][1]}")
+            return
+        struct = StructType(tuple(_type(t) for t, _ in parts))
+        target = "%to"
+        if not site.hidden_result:
+            too_small = self.layout.alloc_size(struct) > self.layout.alloc_size(expected)
+            if too_small or isinstance(expected, FloatType | IntType | PointerType):
+                returned = ", ".join(t for t, _ in parts)
+                raise self._mismatch(f"the call expects {expected}, the derivative returns {returned}")
+            self.lines += [f"%out = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %out"]
+            target = "%out"
+        for n, ((t, name), at) in enumerate(zip(parts, self.layout.offsets(struct), strict=True)):
+            self.lines.append(f"%q{n} = getelementptr i8, ptr {target}, i64 {at}")
+            self.lines.append(f"store {t} {name}, ptr %q{n}, align 1")
+        if site.hidden_result:
+            self.lines.append("ret void")
+            return
+        self.lines += [f"%whole = load {expected}, ptr %out", f"ret {expected} %whole"]
+
+    def _mismatch(self, cause: str) -> LlgradError:
+        return UnsupportedError(
+            f"the derivative of {self.site.function.name} does not fit the call", span=self.site.span, cause=cause,
+            fix="declare the __enzyme_ function so that it returns the adjoints of the enzyme_out arguments, in order",
+        )  # fmt: skip
+
+
+def _type(text: str) -> Type:
+    return TypeReader(Module(), text).type()
+
+
+def _spelt(t: Type) -> str:
+    """A type without names of structs, which a module of its own would not know."""
+    match t:
+        case StructType(fields, packed) if fields is not None:
+            inner = f"{{ {', '.join(map(_spelt, fields))} }}"
+            return f"<{inner}>" if packed else inner
+        case ArrayType(element, count):
+            return f"[{count} x {_spelt(element)}]"
+    return str(t)
+
+
+def _one(t: Type) -> str:
+    """The constant whose floats are all 1."""
+    match t:
+        case FloatType(name):
+            return _ONES.get(name, "1.0")
+        case StructType(fields, packed) if fields is not None:
+            inner = f"{{ {', '.join(f'{_spelt(x)} {_one(x)}' for x in fields)} }}"
+            return f"<{inner}>" if packed else inner
+        case ArrayType(element, count):
+            return f"[{', '.join([f'{_spelt(element)} {_one(element)}'] * count)}]"
+        case VectorType(element, count):
+            return f"<{', '.join([f'{element} {_one(element)}'] * count)}>"
+        case PointerType():
+            return "null"
+    return "0" if isinstance(t, IntType) else "zeroinitializer"
