@@ -45,9 +45,7 @@ REFUSED: dict[str, Refused] = {
     "small_struct_by_value": refused("UnsupportedError", levels=(1, 2, 3)) | refused("KindError", REVERSE, (0,)),
     "small_struct_copy": refused("UnsupportedError", levels=(2, 3)) | refused("KindError", REVERSE, (1,)),
     # not there yet
-    "global_pointer": refused("ActivityError"),
     "global_pointer_initial": refused("ActivityError"),
-    "global_pointer_table": refused("ActivityError"),
 }
 
 # What the interpreter refuses to follow, though it is differentiated: bits of active floats as integers, inline

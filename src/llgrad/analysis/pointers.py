@@ -32,6 +32,7 @@ from llgrad.analysis.objects import (
 )
 from llgrad.analysis.solver import Propagation, Shift
 from llgrad.analysis.tbaa import TypeTree
+from llgrad.analysis.written import settled
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, StructType, Type, VectorType
 from llgrad.ir.values import (
@@ -101,6 +102,7 @@ class PointerGraph:
         self._cells: dict[tuple[int, int | None], int] = {}
         self._whole: dict[int, int] = {}
         self._shared: dict[int, int] = {}
+        self._before: dict[int, int] = {}
         self._exposed: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
         self.unknown_calls: dict[Call, Behaviour] = {}
@@ -115,6 +117,7 @@ class PointerGraph:
         self._unknown = self._cell(self._object(UNKNOWN), None)
         self._flow.add(self._unknown, [self._fact(UNKNOWN)])
         self._flow.watch(self._unknown, self._expose)
+        self._settled = settled(module, root, [v for v in module.variables if self._is_open(v)])
         self._arguments(root, distinct, frozenset(constant_arguments))
         self._reach(root)
         self._solve()
@@ -190,14 +193,18 @@ class PointerGraph:
 
     def _initialise(self, index: int, variable: GlobalVariable) -> None:
         """What an initializer stores; what other code may have stored before the root is entered."""
+        if self._is_open(variable):
+            inner = self._object(MemoryObject("contents", variable))
+            self._before[index] = self._constant({self._raw(inner, None)})
+            self._flow.add(self._cell(inner, None), [self._raw(inner, None)])
         if variable.initializer is not None:
             for at, g, offset in initial_pointers(variable.initializer, self.layout):
                 self._flow.add(self._cell(index, at // WORD), self._targets({(g, offset)}))
-        open_ = (not variable.constant or variable.initializer is None) and not variable.name.startswith(_RTTI)
-        if open_ and _may_hold_pointers(variable.value_type):
-            inner = self._object(MemoryObject("contents", variable))
-            for holder in (index, inner):
-                self._flow.add(self._cell(holder, None), [self._raw(inner, None)])
+
+    def _is_open(self, variable: GlobalVariable) -> bool:
+        """May it hold pointers that other code has stored before the root is entered?"""
+        mutable = (not variable.constant or variable.initializer is None) and not variable.name.startswith(_RTTI)
+        return mutable and _may_hold_pointers(variable.value_type)
 
     def _targets(self, found: Iterable[tuple[GlobalValue | None, int | None]]) -> set[int]:
         return {self._fact(UNKNOWN) if g is None else self._fact(MemoryObject("global", g), at) for g, at in found}
@@ -267,12 +274,17 @@ class PointerGraph:
         offset = code - _BIAS + at
         return range(offset // WORD, (offset + max(size, 1) - 1) // WORD + 1)
 
-    def _load(self, pointer: int, target: int, at: Shift, size: int) -> None:
-        """`target` gets what the memory that `pointer` points to may hold, `at` bytes further on (None: anywhere)."""
+    def _load(self, pointer: int, target: int, at: Shift, size: int, settled: bool = False) -> None:
+        """`target` gets what the memory that `pointer` points to may hold, `at` bytes further on (None: anywhere).
+
+        `settled`: but not what globals held from before.
+        """
 
         def read(facts: set[int]) -> None:
             for fact in facts:
                 obj, words = fact >> _BITS, self._words(fact, at, size)
+                if obj in self._before and not settled:
+                    self._flow.edge(self._before[obj], target)
                 if obj in self._shared:
                     self._flow.edge(self._shared[obj], target)
                 for cell in [self._all(obj)] if words is None else [self._cell(obj, w) for w in (None, *words)]:
@@ -318,6 +330,8 @@ class PointerGraph:
     def _hand_over(self, obj: int, writes: bool = True) -> None:
         what = self.objects[obj]
         self._flow.edge(self._all(obj), self._unknown)
+        if obj in self._before:
+            self._flow.edge(self._before[obj], self._unknown)
         if writes and not what.is_constant and not what.is_code:
             self._flow.edge(self._unknown, self._cell(obj, None))
 
@@ -423,7 +437,8 @@ class PointerGraph:
         copied = isinstance(i.type, IntType) and i.type.bits >= 8 and is_byte_copy(i)
         for leaf, node in zip(leaves(i.type, self.layout), self._nodes(i), strict=True):
             if carries_pointer(leaf.type) or copied:
-                self._load(self._nodes(pointer)[0], node, leaf.offset, self.layout.size(leaf.type))
+                size = self.layout.size(leaf.type)
+                self._load(self._nodes(pointer)[0], node, leaf.offset, size, i in self._settled)
 
     def _store_value(self, i: Instruction, value: AnyValue, pointer: AnyValue) -> None:
         if self.types.is_integer(self.types.tag(i)) or isinstance(value.type, FloatType):
@@ -617,10 +632,13 @@ class PointerGraph:
     def held(self, obj: MemoryObject) -> set[int]:
         """What pointers in an object may point to."""
         index = self._index.get(obj)
-        if index is None or index not in self._whole:
+        if index is None:
             return set()
+        before = self._flow.facts[self._before[index]] if index in self._before else set()
+        if index not in self._whole:
+            return before
         shared = self._flow.facts[self._shared[index]] if index in self._shared else set()
-        return self._flow.facts[self._whole[index]] | shared
+        return self._flow.facts[self._whole[index]] | shared | before
 
     def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
         code = fact & _MASK

@@ -1,0 +1,167 @@
+"""Loads of pointers in global variables that find what the program itself has stored there since its root was entered.
+
+A pointer in a mutable global may have been stored by code that runs before the root. Where every way from the root's
+entry to a load passes a store to the same word, it was not: `settled` gives those loads. A forward must-analysis over
+words of globals, through calls: a function begins with what all its callers have written, and a call adds what its
+callee writes on every way to its return. Nothing takes a word away again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from llgrad.analysis.flow import Flow, flow
+from llgrad.analysis.known import called
+from llgrad.analysis.objects import WORD, constant_targets, gep_offset, initial_pointers
+from llgrad.ir.module import Module
+from llgrad.ir.types import IntType, PointerType, Type
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Block,
+    Call,
+    ConstInt,
+    Function,
+    GetElementPtr,
+    GlobalVariable,
+    Instruction,
+    Load,
+    Return,
+    Store,
+)
+
+Word = tuple[GlobalVariable, int]
+Words = frozenset[Word]
+_LOCAL = (Argument, Instruction)
+_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+
+
+def settled(module: Module, root: Function, variables: Iterable[GlobalVariable]) -> frozenset[Instruction]:
+    """The loads of pointers in `variables` that find what was stored after `root` was entered."""
+    words = {
+        v: frozenset((v, n) for n in range(-(-module.layout.alloc_size(v.value_type) // WORD))) for v in variables
+    }
+    words = {v: w for v, w in words.items() if len(w) <= 512}
+    return _Written(module, root, words).loads() if words and not root.is_declaration else frozenset()
+
+
+class _Written:
+    """The analysis of one program; see the module."""
+
+    def __init__(self, module: Module, root: Function, words: dict[GlobalVariable, Words]) -> None:
+        self.module, self.words = module, words
+        self.all: Words = frozenset(w for found in words.values() for w in found)
+        self.functions = self._reached(root)
+        self.flows: dict[Function, Flow] = {f: flow(f) for f in self.functions}
+        self.leaves: dict[Function, Words] = dict.fromkeys(self.functions, self.all)
+        self.enters: dict[Function, Words] = dict.fromkeys(self.functions, self.all)
+        self.enters |= dict.fromkeys((root, *self._taken), frozenset())
+        while self._sharpen():
+            pass
+
+    def _reached(self, root: Function) -> list[Function]:
+        """What the root may call; functions whose address is taken may be called from anywhere."""
+        initial = (v.initializer for v in self.module.variables if v.initializer is not None)
+        targets = (g for value in initial for _, g, _ in initial_pointers(value, self.module.layout))
+        self._taken = {f for f in targets if isinstance(f, Function)}
+        found = dict.fromkeys([root, *(f for f in self._taken if not f.is_declaration)])
+        work = list(found)
+        while work:
+            for i in work.pop().instructions():
+                named = called(i) if isinstance(i, Call) else None
+                pointed = {g for v in i.operands if not isinstance(v, _LOCAL) for g in self._code(v)}
+                self._taken |= pointed - {named}
+                for f in {*pointed, *([named] if named else [])}:
+                    if not f.is_declaration and f not in found:
+                        found[f] = None
+                        work.append(f)
+        return list(found)
+
+    def _code(self, value: AnyValue) -> Iterator[Function]:
+        """The functions whose address a constant holds."""
+        for g, _ in constant_targets(value, self.module.layout):
+            if isinstance(g, Function):
+                yield g
+
+    def _sharpen(self) -> bool:
+        """One round over all functions: has anything been found to be less than thought?"""
+        before = dict(self.enters), dict(self.leaves)
+        for f in self.functions:
+            left = [state for i, state in self._states(f) if isinstance(i, Return)]
+            self.leaves[f] = frozenset.intersection(*left) if left else self.all
+        return before != (self.enters, self.leaves)
+
+    def _states(self, function: Function) -> list[tuple[Instruction, Words]]:
+        """Before each load, call and return: what has been written."""
+        order, at_end = self.flows[function], dict[Block, Words]()
+        found: list[tuple[Instruction, Words]] = []
+        changed = True
+        while changed:
+            changed, found = False, []
+            for block in order.order:
+                before = [at_end.get(p, self.all) for p in order.predecessors[block]]
+                state = self.enters[function] if block is function.entry else frozenset.intersection(*before)
+                for i in block.instructions:
+                    if isinstance(i, (Load, Call, Return)):
+                        found.append((i, state))
+                    state |= self._writes(i)
+                changed |= at_end.get(block) != state
+                at_end[block] = state
+        for i, state in found:
+            if isinstance(i, Call) and (f := called(i)) in self.enters and f not in self._taken:
+                assert f is not None
+                self.enters[f] &= state
+        return found
+
+    def _writes(self, i: Instruction) -> Words:
+        match i:
+            case Store(value, pointer):
+                return self._range(pointer, self.module.layout.size(value.type))
+            case Call():
+                f = called(i)
+                if f is not None and f in self.leaves and i.opcode == "call":
+                    return self.leaves[f]
+                if f is not None and f.name.startswith(_COPIES) and isinstance(i.arguments[2], ConstInt):
+                    return self._range(i.arguments[0], i.arguments[2].value)
+        return frozenset()
+
+    def _place(self, pointer: AnyValue) -> tuple[GlobalVariable, int | None] | None:
+        """The variable, and the offset in it, that a pointer points to, where that is plain to see."""
+        if isinstance(pointer, GetElementPtr):
+            base = self._place(pointer.pointer)
+            by = gep_offset(pointer.source_type, pointer.indices, self.module.layout)
+            if base is None:
+                return None
+            variable, at = base
+            return variable, None if at is None or by is None else at + by
+        if isinstance(pointer, _LOCAL):
+            return None
+        found = list(constant_targets(pointer, self.module.layout))
+        if len(found) != 1 or not isinstance(found[0][0], GlobalVariable) or found[0][0] not in self.words:
+            return None
+        return found[0][0], found[0][1]
+
+    def _range(self, pointer: AnyValue, size: int) -> Words:
+        """The whole words in `size` bytes at a pointer."""
+        place = self._place(pointer)
+        if place is None or place[1] is None:
+            return frozenset()
+        variable, at = place
+        return frozenset((variable, n) for n in range(-(-at // WORD), (at + size) // WORD)) & self.words[variable]
+
+    def loads(self) -> frozenset[Instruction]:
+        found = set()
+        for function in self.functions:
+            for i, state in self._states(function):
+                place = self._place(i.pointer) if isinstance(i, Load) and _is_word(i.type) else None
+                if place is None:
+                    continue
+                variable, at = place
+                wanted = self.words[variable] if at is None or at % WORD else {(variable, at // WORD)}
+                if wanted <= state:
+                    found.add(i)
+        return frozenset(found)
+
+
+def _is_word(t: Type) -> bool:
+    return isinstance(t, PointerType) or (isinstance(t, IntType) and t.bits == 64)

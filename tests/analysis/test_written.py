@@ -1,0 +1,47 @@
+"""Pointers in globals: which loads find what the program itself has stored."""
+
+from __future__ import annotations
+
+import pytest
+from compiled import c, loads
+
+from llgrad.analysis.written import settled
+
+OPEN = "static double *p; void set(double *q) { p = q; }\n"
+PROGRAMS = {
+    "stored before": (OPEN + "double f(double *x) { p = x; return *p; }", True),
+    "stored after": (OPEN + "double f(double *x) { double v = *p; p = x; return v; }", False),
+    "stored on one way": (OPEN + "double f(double *x, int n) { if (n) p = x; return *p; }", False),
+    "stored on both ways": (OPEN + "double f(double *x, int n) { if (n) p = x; else p = x + 1; return *p; }", True),
+    "stored by a callee": (OPEN + "double f(double *x) { set(x); return *p; }", True),
+    "read by a callee": (OPEN + "static double g(void) { return *p; } double f(double *x) { p = x; return g(); }", True),
+    "read by a callee of two": (
+        OPEN + "static double g(void) { return *p; } double f(double *x) { double a = g(); p = x; return a + g(); }",
+        False,
+    ),
+    "read through a table": (
+        OPEN + """static double g(void) { return *p; } static double (*all[2])(void) = {g};
+        double f(double *x, int n) { p = x; return all[n](); }""",
+        False,
+    ),
+    "stored in a loop": (OPEN + "double f(double *x, int n) { for (; n; n--) p = x; return *p; }", False),
+    "all of a table": (
+        """static double *p[2]; double f(double *x, int n) { p[0] = x; p[1] = x; return *p[n]; }""",
+        True,
+    ),
+    "half of a table": ("static double *p[2]; double f(double *x, int n) { p[0] = x; return *p[n]; }", False),
+    "another member": (
+        """static struct { double *p, *q; } s; double f(double *x) { s.q = x; return *s.p; }""",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_loads_that_find_what_was_stored(name: str) -> None:
+    source, expected = PROGRAMS[name]
+    module = c(source, "0")
+    found = settled(module, module.function("f"), list(module.variables))
+    functions = [f for f in module.functions if not f.is_declaration and f.name in ("f", "g")]
+    from_global = [i for f in functions for i in loads(f, "ptr") if "alloca" not in str(type(i.pointer)).lower()]
+    assert from_global and (set(from_global) & found != set()) is expected
