@@ -77,6 +77,12 @@ def strip_debug(text: str) -> str:
     line = r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.|declare void @llvm\.dbg\.)[^\n]*\n"
     text = re.sub(line, "", text, flags=re.MULTILINE)
     text = re.sub(r"^!llvm\.dbg\.cu = [^\n]*\n", "", text, flags=re.MULTILINE)
+    places = set(re.findall(r"^(!\d+) = (?:distinct )?!DI", text, re.MULTILINE))
+
+    def without_places(m: re.Match[str]) -> str:  # loops say where they are
+        return m[1] + ", ".join(item for item in m[2].split(", ") if item not in places) + "}"
+
+    text = re.sub(r"^(!\d+ = (?:distinct )?!\{)([^\n\"]*)\}$", without_places, text, flags=re.MULTILINE)
     return re.sub(r",? !dbg !\d+", "", text)
 
 

@@ -1,0 +1,106 @@
+"""The self-checking programs: each at O0 and O2, through `llgrad cc` (or `c++`) and through `llgrad opt`, then run.
+
+A program compares derivatives with finite differences itself, prints what is wrong, and ends with a status other than 0.
+O0 means: unoptimised code, differentiated before any optimisation, and not optimised afterwards.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from llgrad.cli import main
+from llgrad.drivers import drive
+from llgrad.drivers.compiling import INCLUDE
+from llgrad.frontends import find_compiler
+
+PROGRAMS = Path(__file__).with_name("programs")
+NAMES = sorted(p.name for p in PROGRAMS.glob("*.c*"))
+EIGEN = Path("/usr/include/eigen3")
+SECONDS = 20
+
+# What is refused today, with the codes of the errors (none: it crashes as it runs) and why. An entry goes when its program works.
+REFUSED: dict[str, tuple[str, str]] = {
+    "dupnoneed_null.c": ("", "writes through the null pointer of an output that is not wanted"),
+    "function_pointer.c": ("no-rule", "a pointer that may be a function of libm"),
+    "growing_array.c": ("unsupported", "realloc"),
+    "quicksort_library.c": ("no-rule", "qsort"),
+    "copied_as_integers.c": ("kind", "integers that are floats, in unoptimised code without TBAA or debug info"),
+    "struct_by_value.c": ("unsupported kind", "a struct passed by value in memory, unoptimised"),
+    "thread_local_scratch.c": ("unsupported", "thread-local memory"),
+    "unused_result.c": ("unsupported", "a call declared to return what there is not, its result unused"),
+}
+
+
+def flags(path: Path) -> list[str]:
+    return ["-std=c++17", "-isystem", str(EIGEN)] if path.suffix == ".cpp" else []
+
+
+def through_driver(path: Path, level: int, program: Path) -> str:
+    """Built by `llgrad cc` or `c++`: an empty string, or what it said."""
+    levels = ["-O0", "--level", "0"] if level == 0 else [f"-O{level}"]
+    status = drive([*levels, *flags(path), "-w", str(path), "-o", str(program), "-lm"], cxx=path.suffix == ".cpp")
+    return "" if status == 0 else "error"
+
+
+def through_opt(path: Path, level: int, program: Path) -> str:
+    """Built by clang, `llgrad opt` and clang again."""
+    compiler = find_compiler()
+    words = [*(compiler.cxx if path.suffix == ".cpp" else compiler.c), *compiler.flags, "-w"]
+    raw = ["-O0"] if level == 0 else [f"-O{level}", "-Xclang", "-disable-llvm-passes"]
+    before, after = program.with_suffix(".ll"), program.with_suffix(".bc")
+    command = [*words, *raw, *flags(path), "-isystem", str(INCLUDE), "-S", "-emit-llvm", str(path), "-o", str(before)]
+    subprocess.run(command, check=True)
+    options = [f"-O{level}", "--level", str(level), "--cpu", "x86-64"]
+    done = CliRunner().invoke(main, ["opt", str(before), "-o", str(after), *options], catch_exceptions=False)
+    if done.exit_code:
+        return str(done.stderr)
+    subprocess.run([*words, "-O1", str(after), "-o", str(program), "-lm"], check=True)
+    return ""
+
+
+WAYS: dict[str, Callable[[Path, int, Path], str]] = {"driver": through_driver, "opt": through_opt}
+
+
+@functools.cache
+def has_eigen() -> bool:
+    return EIGEN.is_dir()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_program(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = PROGRAMS / name
+    if name.startswith("eigen") and not has_eigen():
+        pytest.skip("Eigen is not installed")
+    wrong = []
+    for way, build in WAYS.items():
+        for level in (0, 2):
+            program = tmp_path / f"{way}{level}"
+            said = build(path, level, program)
+            said += capfd.readouterr().err if said else ""
+            if not said:
+                said = outcome(program)
+            if said and not refused(name, said):
+                wrong.append(f"{way} at O{level}: {said}")
+    assert not wrong, "\n".join(wrong)
+
+
+def outcome(program: Path) -> str:
+    """Run a program: an empty string, or what was wrong with it."""
+    done = subprocess.run([program], capture_output=True, text=True, timeout=SECONDS, check=False)
+    return "" if done.returncode == 0 else f"status {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def refused(name: str, said: str) -> bool:
+    """Whether this is how the program is known to be refused."""
+    codes = REFUSED.get(name, ("-", ""))[0]
+    return any(f"[{code}]" in said for code in codes.split()) if codes else said.startswith("status -")
+
+
+def test_refusals_are_programs() -> None:
+    assert set(REFUSED) <= set(NAMES)
