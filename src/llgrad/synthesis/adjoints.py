@@ -8,7 +8,7 @@ case.
 
 from __future__ import annotations
 
-from llgrad.ir.build import FALSE, Builder, const_int, declare, zero
+from llgrad.ir.build import FALSE, Builder, const_int, declare, i64, zero
 from llgrad.ir.types import (
     I1,
     I8,
@@ -44,7 +44,7 @@ from llgrad.synthesis import support, tape
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.forward import Lazy
 from llgrad.synthesis.lookup import ForwardValues
-from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts
+from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts, sizes
 from llgrad.synthesis.request import Act, Callee
 from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import DEALLOCATOR_OF
@@ -324,14 +324,34 @@ class Adjoints(ForwardValues):
         self.b.call(memset, [pointer, const_int(I8, 0), length, FALSE])
 
     def unallocate(self, i: Instruction) -> None:
-        if isinstance(i, Alloca):
+        if self.request.repeatable:
+            self._clear_shadows(i)
+        elif isinstance(i, Alloca):
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
         elif not self.facts.escapes(i):
             for _ in self.each_lane():
                 self._free(i, self.lookup(("shadow", i)))
 
+    def _clear_shadows(self, i: Instruction) -> None:
+        """Instead of releasing them: the reverse sweep may be run again."""
+        if not self.facts.shadowed(i) or (not isinstance(i, Alloca) and self.facts.escapes(i)):
+            return
+        unit = self.facts.layout.alloc_size(i.allocated_type) if isinstance(i, Alloca) else 1
+        size: AnyValue = i64(unit)
+        for v in (self.get(v) for v in sizes(self.facts, i)):
+            size = self.b.binary("mul", size, v if v.type == I64 else self.b.cast("zext", v, I64))
+        if not isinstance(i, Alloca):
+            for _ in self.each_lane():
+                self._clear(self.lookup(("shadow", i)), size)
+            return
+        size = self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
+        shadows = self.b.offset(self.lookup(("primal", i)), size)
+        self._clear(shadows, self.b.binary("mul", size, i64(self.width)))
+
     def release_primal(self, i: Instruction) -> None:
         """The mirror of an allocation whose release was postponed to here."""
+        if self.request.repeatable:
+            return
         self._free(i, self.lookup(("primal", i)))
 
     def _free(self, i: Instruction, pointer: AnyValue) -> None:

@@ -89,7 +89,8 @@ class Derivation:
             self.made[request] = target
             match request.mode:
                 case Mode.FORWARD:
-                    ForwardSweep(self.facts, self.module, source, target, request).write(self._forward_callee)
+                    forward = ForwardSweep(self.facts, self.module, source, target, request)
+                    forward.write(lambda *call: self._forward_callee(request, *call))
                 case Mode.COMBINED:
                     self._combined(request, source, target)
                 case Mode.AUGMENTED:
@@ -172,26 +173,29 @@ class Derivation:
         arguments = tuple(max(column, key=_RANK.__getitem__) for column in zip(*(a for a, _ in acts), strict=True))
         return arguments, max((r for _, r in acts), key=_RANK.__getitem__)
 
-    def _forward_callee(self, fs: tuple[Function, ...], indirect: bool, wanted: bool) -> tuple[Request, Function]:
+    def _forward_callee(
+        self, caller: Request, fs: tuple[Function, ...], indirect: bool, wanted: bool
+    ) -> tuple[Request, Function]:
         arguments, result = self._joined(fs, True)
         result = Act.DUP if wanted else result
         returns = fs[0].function_type.result != VOID
-        requests = [self._request(f, Mode.FORWARD, arguments, result, returns) for f in fs]
+        requests = [self._request(caller, f, Mode.FORWARD, arguments, result, returns) for f in fs]
         return requests[0], self._one_of(requests, indirect)
 
-    def _split_callee(self, mode: Mode, fs: tuple[Function, ...], indirect: bool) -> tuple[Request, Function]:
+    def _split_callee(
+        self, caller: Request, mode: Mode, fs: tuple[Function, ...], indirect: bool
+    ) -> tuple[Request, Function]:
         arguments, result = self._joined(fs, False)
-        requests = [self._request(f, mode, arguments, result) for f in fs]
+        requests = [self._request(caller, f, mode, arguments, result) for f in fs]
         return requests[0], self._one_of(requests, indirect)
 
     def _request(
-        self, f: Function, mode: Mode, arguments: tuple[Act, ...], result: Act, primal_result: bool = False
+        self, caller: Request, f: Function, mode: Mode, arguments: tuple[Act, ...], result: Act, primal: bool = False
     ) -> Request:
         """A request for a callee: what belongs to the whole derivative is handed on."""
-        root = self.roots[0]
         return Request(
-            f.name, mode, arguments, result, primal_result, width=root.width, strong_zero=root.strong_zero,
-            runtime_activity=root.runtime_activity, repeatable=root.repeatable,
+            f.name, mode, arguments, result, primal, width=caller.width, strong_zero=caller.strong_zero,
+            runtime_activity=caller.runtime_activity, repeatable=caller.repeatable,
         )  # fmt: skip
 
     def _one_of(self, requests: list[Request], indirect: bool) -> Function:
@@ -236,7 +240,7 @@ class Derivation:
         plan = sweep.plan
         start = sweep.new_block("reverse") if plan.last is not None else None
         sweep.after = start
-        sweep.write(lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
+        sweep.write(lambda fs, indirect: self._split_callee(request, Mode.AUGMENTED, fs, indirect))
         if start is not None:
             back = ReverseSweep(self.facts, self.module, source, target, request, plan, sweep.names)
             back.recording, back.slots = sweep, sweep.slots
@@ -246,14 +250,14 @@ class Derivation:
                 back.shadows.update({a: given[a] for a in source.arguments if a in given})
             seeds = target.arguments[-request.width :] if request.result is Act.OUT else []
             back.write(
-                lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect),
+                lambda fs, indirect: self._split_callee(request, Mode.REVERSE, fs, indirect),
                 sweep.stack.block, start, seeds, lambda b, r: self._finish(b, r, request, sweep),
             )  # fmt: skip
         sweep.close()
 
     def _finish(self, b: Builder, r: ReverseSweep, request: Request, sweep: RecordingSweep | None) -> None:
         """The end of a reverse sweep: give the frame back, return the adjoints of the active arguments."""
-        if r.plan.split and r.layout.frame_bytes:
+        if r.plan.split and r.layout.frame_bytes and not request.repeatable:
             b.call(tape.release(self.module), [r.arena, r.target.arguments[-1]])
         if not r.plan.split and tape.DEFER in self.module.globals:
             b.call(tape.finish(self.module), [r.arena])
@@ -278,7 +282,7 @@ class Derivation:
 
     def _augmented(self, request: Request, source: Function, target: Function) -> None:
         sweep = self._record(request, source, target, True)
-        sweep.write(lambda fs, indirect: self._split_callee(Mode.AUGMENTED, fs, indirect))
+        sweep.write(lambda fs, indirect: self._split_callee(request, Mode.AUGMENTED, fs, indirect))
         sweep.close()
 
     def _reverse(self, request: Request, source: Function, target: Function) -> None:
@@ -302,7 +306,7 @@ class Derivation:
             Builder(start, names).unreachable()
         else:
             back.write(
-                lambda fs, indirect: self._split_callee(Mode.REVERSE, fs, indirect), cells, start, seeds,
+                lambda fs, indirect: self._split_callee(request, Mode.REVERSE, fs, indirect), cells, start, seeds,
                 lambda b, r: self._finish(b, r, request, None),
             )  # fmt: skip
         Builder(cells, names).branch(start)
@@ -312,7 +316,6 @@ def _refuse_not_yet(r: Request) -> None:
     """What a request may ask for and no sweep writes yet."""
     asked = {
         "runtime activity": r.runtime_activity,
-        "a tape that is read twice": r.repeatable,
     }  # fmt: skip
     for what, wanted in asked.items():
         if wanted:

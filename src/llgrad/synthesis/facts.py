@@ -77,6 +77,7 @@ class Facts:
             self.memory, acts, activity_analysis.Act(result.value), way, self.kinds
         )
         self.reverse = mode is not Mode.FORWARD
+        self.apart = mode in (Mode.AUGMENTED, Mode.REVERSE)  # the caller has the tape; the reverse may run again
         self._refuse_undecidable()
         self._not_wanted = [a for a, act in zip(root.arguments, arguments, strict=True) if act is Act.DUPNONEED]
         self._flows: dict[Function, Flow] = {}

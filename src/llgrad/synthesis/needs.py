@@ -276,7 +276,8 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
             found += [key_of(a, "shadow") for a in i.arguments if facts.shadowed(a)]
             found.append(("frame", i))
         case Allocate():
-            found = [("primal" if isinstance(i, Alloca) else "shadow", i)]
+            cleared = sizes(facts, i) if facts.apart else []  # by a reverse sweep that is repeated
+            found = [("primal" if isinstance(i, Alloca) else "shadow", i), *map(key_of, cleared)]
         case Linear():
             match i:
                 case Select(condition=c):
@@ -284,6 +285,15 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
                 case ExtractElement(index=n) | InsertElement(index=n):
                     found = [key_of(n)]
     return [k for k in found if k is not None]
+
+
+def sizes(facts: Facts, i: Instruction) -> list[AnyValue]:
+    """The operands that say how much an allocation allocates."""
+    if isinstance(i, Alloca):
+        return [i.count]
+    known = facts.effects(i) if isinstance(i, Call) else None
+    assert known is not None and known.allocator is not None
+    return [i.operands[n] for n in known.allocator.size]
 
 
 def _partial_needs(facts: Facts, i: Instruction, rule: Rule, entry: library.Entry | None) -> list[Key | None]:

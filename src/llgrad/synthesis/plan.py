@@ -343,7 +343,8 @@ class Planner:
             case GetElementPtr():
                 return _CHEAP, [self._key(i.pointer, kind), *(key_of(v) for v in i.indices)]
             case Load():
-                if i.flags or self.facts.overwritten(i, self.function, self.split):
+                changed = i.flags or self.facts.overwritten(i, self.function, self.split)
+                if changed or (kind == "shadow" and self.facts.apart):  # repeated, a sweep clears shadow pointers too
                     return None
                 return _LOAD, [self._key(i.pointer, kind)]
             case Select():

@@ -152,7 +152,8 @@ class ReverseSweep(Adjoints):
         index = self.b.load(I64, self.index[loop], f"{block.name}.i", 8)
         if loop in self.chunk:
             chunk = self.b.load(PTR, self.chunk[loop], "", 8)
-            older = self.b.call(support.function(self.module, "llgrad.tape.unchunk"), [self.arena, chunk, index])
+            how = "llgrad.tape.older" if self.request.repeatable else "llgrad.tape.unchunk"
+            older = self.b.call(support.function(self.module, how), [self.arena, chunk, index])
             self.b.store(older, self.chunk[loop], 8)
         first = self.b.icmp("eq", index, i64(0), f"{block.name}.first")
         out, again = self.new_block(f"{block.name}.out.rev"), self.new_block(f"{block.name}.again.rev")
@@ -160,7 +161,7 @@ class ReverseSweep(Adjoints):
         held = self.lookup(("block", loop)) if nest is not None and not nest.chunked else None
         self.b.branch_if(first, out, again)
         self.at(out, loop)
-        if held is not None:
+        if held is not None and not self.request.repeatable:
             self.b.call(tape.release(self.module), [self.arena, held])
         self.place = Place(out, loop.parent)
         self._edge(block, loop.preheader, taken)

@@ -57,7 +57,20 @@ same:
   ret ptr %now
 }
 """
-_TEXTS = {"llgrad.tape.chunk": _CHUNK, "llgrad.tape.unchunk": _UNCHUNK}
+_OLDER = """
+define internal ptr @llgrad.tape.older(ptr %arena, ptr %now, i64 %i) alwaysinline nounwind {
+entry:
+  %low = and i64 %i, 63
+  %done = icmp eq i64 %low, 0
+  br i1 %done, label %drop, label %same
+drop:
+  %older = load ptr, ptr %now, align 8
+  ret ptr %older
+same:
+  ret ptr %now
+}
+"""
+_TEXTS = {"llgrad.tape.chunk": _CHUNK, "llgrad.tape.unchunk": _UNCHUNK, "llgrad.tape.older": _OLDER}
 
 
 def function(module: Module, name: str) -> Function:
