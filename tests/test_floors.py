@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("synthesis", "lowering"),
     ("pipeline",),
     ("program",),
-    ("arguments", "cache", "entry"),
+    ("arguments", "cache", "entry", "passing"),
     ("worker",),
     ("library",),
     ("api",),

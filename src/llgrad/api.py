@@ -23,6 +23,7 @@ from llgrad.arguments import holds_addresses, refuse_overlap
 from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.library import Compiled, ForeignFunction
+from llgrad.passing import is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct
 from llgrad.synthesis.request import Act, Mode, Request
 
@@ -101,8 +102,7 @@ class Derivative:
     ) -> tuple[Any, ...]:
         """What the derivative of as many lanes returns; `lanes` are shadows, one a parameter."""
         passed: list[Any] = [] if self.mode is Mode.FORWARD else [ARENA]
-        for n, (v, act) in enumerate(zip(values, self.acts, strict=True)):
-            passed += [v, *(shadows[n] for shadows in lanes)] if act is Act.DUP else [v]
+        passed += spread_shadows(self.signature, values, self.acts, lanes)
         if self.result is Act.OUT:
             passed += [1.0 if seed is None else _number(seed, "seed") for seed in seeds]
         compiled = self._compiled(disjoint, len(lanes))
@@ -150,7 +150,8 @@ class Derivative:
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
         """What synthesis is asked for, with or without the promise that no arrays overlap."""
         wants_result = self.of is None
-        return Request(self.signature.symbol, self.mode, self.acts, self.result, wants_result, disjoint, width)
+        acts = spread_acts(self.signature, self.acts)
+        return Request(self.signature.symbol, self.mode, acts, self.result, wants_result, disjoint, width)
 
     def _compiled(self, disjoint: bool, width: int = 1) -> Compiled:
         with self._lock:
@@ -237,7 +238,7 @@ class Derivative:
             raise ArgumentError(
                 f"argument {self._name(n)!r} has dtype {value.dtype}, which has no derivative", fix="pass floats"
             )
-        return np.zeros(value.shape, value.dtype)
+        return zeros(value)
 
     def _seed(self, output: Any, seed: Any) -> Any:
         name = self._name(self.of or 0)
@@ -250,7 +251,7 @@ class Derivative:
                 f"{name} has {output.size} elements: a gradient is of one number",
                 fix=f"llgrad.vjp(…, of={name!r}), called with seed=… (one weight an element)",
             )
-        return np.ones(output.shape, output.dtype)
+        return shaped(output, np.ones(output.shape, output.dtype))
 
     def _tangents(self, tangents: Any) -> Sequence[Any]:
         if tangents is None:
@@ -283,8 +284,12 @@ class Derivative:
             return own[lane] if self.of is None else _contents(shadows[self.of])
         adjoints = iter(own[lane::width])
         by_parameter = {n: next(adjoints) for n, act in enumerate(self.acts) if act is Act.OUT}
-        found = tuple(by_parameter[n] if self.acts[n] is Act.OUT else shadows[n] for n in self.wrt)
+        found = tuple(by_parameter[n] if self.acts[n] is Act.OUT else self._adjoint(n, shadows[n]) for n in self.wrt)
         return found[0] if self.single else found
+
+    def _adjoint(self, n: int, shadow: Any) -> Any:
+        """A shadow as the user gets it: a number for a number that is passed by reference."""
+        return shadow.item() if is_scalar(self.signature.parameters[n].type) and np.ndim(shadow) == 0 else shadow
 
     def _document(self) -> str:
         return f"{self!r}\n\n{self.signature};"
@@ -475,16 +480,16 @@ def _like(value: Any, given: Any, what: str, name: str) -> Any:
     if not isinstance(value, np.ndarray):
         return _number(given, f"the {what} of {name}")
     try:
-        made = np.array(given, dtype=value.dtype, order="C")
+        made = np.array(given, dtype=value.dtype)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"the {what} of {name} is no array of {value.dtype}", cause=str(error)) from error
     if made.shape != value.shape:
         if made.ndim == 0 and value.size == 1:
-            return made.reshape(value.shape)
+            return shaped(value, made.reshape(value.shape))
         raise ArgumentError(
             f"the {what} of {name} has shape {made.shape}, not {value.shape}", fix=f"give it the shape of {name}"
         )
-    return made
+    return shaped(value, made)
 
 
 __all__ = ["Derivative", "grad", "jvp", "value_and_grad", "vjp"]

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from llgrad.errors import ArgumentError, UnsupportedError
-from llgrad.signature import Array, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct
+from llgrad.signature import Array, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct, View
 
 
 class Checker:
@@ -101,6 +102,9 @@ class Checker:
     def _pointer(self, parameter: Parameter, pointer: Pointer, given: Any) -> Any:
         if given is None:
             return None
+        view = pointer if isinstance(pointer, View) else None
+        if view and view.scalar and isinstance(given, int | float | np.number | np.bool_):
+            return self._by_reference(parameter, view, given)
         if isinstance(given, bytes) and pointer.const and pointer.to.size in (0, 1):
             return np.frombuffer(given + b"\0", np.uint8)
         if isinstance(given, ctypes.c_void_p | int) and not isinstance(given, bool) and holds_addresses(pointer.to):
@@ -115,6 +119,14 @@ class Checker:
         self._layout(parameter, pointer, given)
         self._size(parameter, pointer.to, given)
         return given
+
+    def _by_reference(self, parameter: Parameter, view: View, given: Any) -> Any:
+        """A number in memory of its own."""
+        assert isinstance(view.to, Scalar)
+        checked = replace(parameter, type=view.to)
+        floating = view.to.kind == "float"
+        value = self._float(checked, given) if floating else self._integer(checked, view.to, given)
+        return np.array(value, view.dtype)
 
     def _dtype(self, parameter: Parameter, pointer: Pointer, given: np.ndarray[Any, Any]) -> None:
         expected = pointer.dtype
@@ -131,7 +143,20 @@ class Checker:
             )
 
     def _layout(self, parameter: Parameter, pointer: Pointer, given: np.ndarray[Any, Any]) -> None:
-        if not given.flags.c_contiguous:
+        view = pointer if isinstance(pointer, View) else None
+        if view and view.rank is not None and given.ndim != view.rank:
+            raise ArgumentError(
+                f"{self._where(parameter)} has {given.ndim} dimensions, not {view.rank}",
+                cause=f"it is declared {view.declare(parameter.name)}",
+            )
+        order = view.order if view else "C"
+        if order == "F" and not given.flags.f_contiguous:
+            raise ArgumentError(
+                f"{self._where(parameter)} is not Fortran-contiguous",
+                cause="the compiled code reads it as one stretch of memory, column by column",
+                fix=f"pass np.asfortranarray({parameter.name}), a copy: what is written there stays there",
+            )
+        if order == "C" and not given.flags.c_contiguous:
             raise ArgumentError(
                 f"{self._where(parameter)} is not C-contiguous",
                 cause="the compiled code reads it as one stretch of memory, row by row",
@@ -196,14 +221,18 @@ def _dtype_name(pointer: Pointer) -> str:
 
 def overlapping(values: Sequence[Any]) -> list[tuple[int, int]]:
     """Pairs of arrays that share memory, by position."""
-    spans = [
-        (a.__array_interface__["data"][0], a.nbytes, n)
-        for n, a in enumerate(values)
-        if isinstance(a, np.ndarray) and a.nbytes
-    ]
+    spans = [(*_span(a), n) for n, a in enumerate(values) if isinstance(a, np.ndarray) and a.nbytes]
     return [
         (m, n) for (p, size, m), (q, other, n) in combinations(spans, 2) if p < q + other and q < p + size
     ]
+
+
+def _span(a: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """The first address of an array of any strides, and how many bytes lie between that and its end."""
+    first = a.__array_interface__["data"][0]
+    reach = [s * (n - 1) for s, n in zip(a.strides, a.shape, strict=True)]
+    low = sum(min(0, r) for r in reach)
+    return first + low, sum(max(0, r) for r in reach) - low + a.itemsize
 
 
 def refuse_overlap(signature: Signature, values: Sequence[Any], *, only_restrict: bool = False) -> bool:

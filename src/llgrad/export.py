@@ -19,6 +19,7 @@ from llgrad.backend import emit_object
 from llgrad.backend.elf import read_object
 from llgrad.entry import quoted
 from llgrad.errors import UnsupportedError
+from llgrad.passing import parts
 from llgrad.signature import Array, Parameter, Pointer
 from llgrad.synthesis.request import Act
 
@@ -34,6 +35,7 @@ class Exported:
 
 def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: bool = False) -> Exported:
     """The gradient as a C function `name`. `disjoint`: callers promise that no two arrays overlap."""
+    _refuse_views(derivative)
     library, symbol = derivative.function.library, derivative.signature.symbol
     derived = pipeline.derivative(library.prepared(symbol), derivative.request_for(disjoint))
     wrapper = _wrapper(derivative, derived, name)
@@ -53,6 +55,16 @@ def _refuse_statics(data: bytes) -> None:
             cause="the gradient is an object file of its own and cannot see it",
             fix="make it extern, or pass it as a parameter",
         )
+
+
+def _refuse_views(derivative: Derivative) -> None:
+    for p in derivative.signature.parameters:
+        if parts(p.type) != ("data",):
+            raise UnsupportedError(
+                f"parameter {p.name} of {derivative.signature.name} is {p.type}, which C cannot pass",
+                span=derivative.signature.source,
+                fix="differentiate a function whose parameters are pointers and scalars",
+            )
 
 
 def _shadowed(derivative: Derivative) -> list[tuple[Parameter, Act]]:

@@ -22,6 +22,7 @@ from llgrad import cache
 from llgrad.arguments import Checker, integer_range, refuse_overlap
 from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, slot_bytes, support_text
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
+from llgrad.passing import addresses_of_other_memory, parts, spread
 from llgrad.signature import CType, Pointer, Scalar, Signature, Void
 from llgrad.synthesis.request import Request
 
@@ -125,6 +126,11 @@ class Library:
             from llgrad.worker import Worker
 
             self._worker = Worker(self._libraries)
+
+    @property
+    def isolated(self) -> bool:
+        """Does the code run in a child process?"""
+        return self._worker is not None
 
     # --- names
 
@@ -333,14 +339,15 @@ def _unsupported(s: Signature, arguments: tuple[str, ...], variadic: bool) -> st
     for p in s.parameters:
         if p.unsupported:
             return p.unsupported
-        if not isinstance(p.type, Scalar | Pointer) or len(p.ir_arguments) != 1:
+        if not isinstance(p.type, Scalar | Pointer) or len(p.ir_arguments) != len(parts(p.type)):
             return f"its parameter {p.name} is {p.type} by value"
     try:
         for t in arguments:
             slot_bytes(t)
     except UnsupportedError as error:
         return error.message
-    return "" if len(arguments) == len(s.parameters) else "its parameters in the IR do not match the source"
+    carried = sum(len(p.ir_arguments) for p in s.parameters)
+    return "" if len(arguments) == carried else "its parameters in the IR do not match the source"
 
 
 def _entry(facts: Facts, cxx: bool) -> str:
@@ -369,7 +376,7 @@ class ForeignFunction:
         code = self._code
         if code is None:
             code = self._code = self.library._primal()
-        results, _ = code.call(self._entry, values)
+        results, _ = code.call(self._entry, spread(self.signature, values))
         return self._result(results[0]) if results else None
 
     def require_supported(self) -> None:
@@ -380,6 +387,11 @@ class ForeignFunction:
                 span=self.signature.source,
                 cause=self.facts.unsupported,
                 fix="write a wrapper in C that takes pointers and scalars",
+            )
+        if self.library.isolated and addresses_of_other_memory(self.signature):
+            raise UnsupportedError(
+                f"{self.signature.name} takes descriptors, which hold addresses of this process",
+                fix="load without isolate=True, or declare the arrays with explicit shapes",
             )
 
     @property

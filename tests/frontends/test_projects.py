@@ -1,4 +1,4 @@
-"""C and C++ as projects hold them: compile_commands.json, several units, archives of bitcode, both standard libraries."""
+"""C and C++ as projects hold them: compile_commands.json, archives of bitcode, both standard libraries."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_a_database_brings_its_sources_or_gives_flags(tmp_path: Path) -> None:
 
 
 def test_flags_of_a_command() -> None:
-    words = "clang -I inc -O2 -g3 -std=c17 -flto=thin -MF x.d -o out.o -fsanitize=address -c src/a.c".split()
-    assert list(flags_of(words, Path("/p"), Path("/p/src/a.c"))) == ["-I", "inc", "-std=c17"]
+    words = "clang -I inc -O2 -g3 -std=c17 -flto=thin -MF x.d -o out.o -fsanitize=address -c src/a.c"
+    assert list(flags_of(words.split(" "), Path("/p"), Path("/p/src/a.c"))) == ["-I", "inc", "-std=c17"]
 
 
 def test_what_is_no_database(tmp_path: Path) -> None:
@@ -97,7 +97,11 @@ VECTOR = """
 #include <string>
 #include <vector>
 struct Shape { virtual double area() const = 0; virtual ~Shape() = default; };
-struct Disc : Shape { double r; explicit Disc(double r) : r(r) {} double area() const override { return 3.0 * r * r; } };
+struct Disc : Shape {
+    double r;
+    explicit Disc(double r) : r(r) {}
+    double area() const override { return 3.0 * r * r; }
+};
 double f(const double *x, int n) {
     if (n < 1) throw std::invalid_argument("no points");
     std::vector<std::unique_ptr<Shape>> shapes;

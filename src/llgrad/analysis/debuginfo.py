@@ -16,6 +16,7 @@ from llgrad.analysis.bytelayout import Basic, ByteType, Member, Pointer, Record,
 from llgrad.ir.module import Module
 from llgrad.ir.values import ConstInt, Function, GlobalVariable, MDNode, MDRef, MDString
 
+DESCRIPTOR = "CFI_cdesc_t"
 _TRANSPARENT = {
     "DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_atomic_type",
     "DW_TAG_template_alias", "DW_TAG_immutable_type", "DW_TAG_packed_type",
@@ -198,8 +199,11 @@ class DebugTypes:
     def _array(self, node: MDNode, name: str, size: int) -> ByteType:
         element = self.type(node.fields.get("baseType"))
         descriptor = any(node.fields.get(f) is not None for f in ("dataLocation", "allocated", "associated", "rank"))
-        if element is None or not element.size or descriptor:
+        if element is None or not element.size:
             return Unknown(name, size)
+        if descriptor:
+            rank = len(self._tuple(node.fields.get("elements")))
+            return _descriptor(element, rank) if rank else Unknown(name, size)
         counts = tuple(self._count(self._node(r)) for r in self._tuple(node.fields.get("elements")))
         vector = "DIFlagVector" in str(node.fields.get("flags") or "")
         known = size if vector else element.size * _product(counts)
@@ -221,6 +225,21 @@ class DebugTypes:
     def _tuple(self, ref: Any) -> tuple[Any, ...]:
         node = self._node(ref)
         return node.operands if node is not None else ()
+
+
+def _descriptor(element: ByteType, rank: int) -> ByteType:
+    """A Fortran array's descriptor, `CFI_cdesc_t` of ISO_Fortran_binding.h: address, facts, and for each dimension
+    lower bound, extent and stride in bytes."""
+    data = Sequence("", element.size, element, (-1,) * rank)
+    word, byte = Basic("index", 8, "int"), Basic("int8", 1, "int")
+    members = [Member("base_addr", 0, Pointer("", 8, lambda: data)), Member("elem_len", 8, word)]
+    members += [Member("version", 16, Basic("int32", 4, "int"))]
+    members += [Member(n, 20 + i, byte) for i, n in enumerate(("rank", "type", "attribute", "extra"))]
+    members += [
+        Member(f"{n}{d}", 24 + 24 * d + 8 * i, word)
+        for d in range(rank) for i, n in enumerate(("lower", "extent", "stride"))
+    ]  # fmt: skip
+    return Record(DESCRIPTOR, 24 + 24 * rank, tuple(members))
 
 
 def _product(counts: tuple[int, ...]) -> int:

@@ -46,6 +46,10 @@ class Behaviour:
 
 NOTHING = Behaviour("nothing", "none", "none", inactive=True, pure_result=True)
 
+STOPS = Behaviour("plain", "any", "none", inactive=True, pure_result=True)
+"""The program ends, or what is thrown leaves the derivative: nothing in it sees what the call writes."""
+
+_JUMPS = re.compile(r"_?(_?sig)?longjmp|__longjmp_chk")
 _COPY = re.compile(r"llvm\.(memcpy|memmove|memcpy\.inline)\..*|memcpy|memmove|__mem(cpy|move)_chk")
 _FILL = re.compile(r"llvm\.memset(\.inline|\.pattern)?\..*|memset|__memset_chk")
 _LIFETIME = re.compile(r"llvm\.lifetime\.(start|end)(\..*)?")
@@ -123,7 +127,7 @@ def _of_effects(known: Effects, links: bool) -> Behaviour:
     if known.inactive and known.reads_memory == known.writes_memory == "none":
         return NOTHING
     if known.noreturn:
-        return Behaviour("plain", "any", "none", inactive=True, pure_result=True)  # nothing sees what it writes
+        return STOPS
     return Behaviour(
         reads=known.reads_memory,
         writes=known.writes_memory,
@@ -146,6 +150,10 @@ def _attributed(call: Call, callee: Function | None) -> Behaviour:
         return Behaviour("allocate", reads, writes, keeps=_kept(call, callee))
     if reads == writes == "none":
         return Behaviour("plain", "none", "none", pure_result=True)
+    if callee is not None and not _JUMPS.fullmatch(callee.name) and any(
+        a.name == "noreturn" for a in _attributes(call, callee)
+    ):
+        return STOPS
     return Behaviour("plain", reads, writes, keeps=_kept(call, callee))
 
 

@@ -270,6 +270,11 @@ class RecordingSweep(Sweep):
         address = self.layout.in_lane(self.b, slot, address, self.lane)
         mark(self.module, self.b.store(value, address), "tape")
 
+    def normal_only(self, i: Instruction) -> bool:
+        """What is kept of a result is stored behind the call, which then is no terminator."""
+        kept = ("primal", i) in self.plan.kept or ("shadow", i) in self.plan.kept
+        return super().normal_only(i) or (isinstance(i, Call) and i.opcode == "invoke" and kept)
+
     def keep_value(self, i: Instruction) -> None:
         if i in self.values:
             self.keep(("primal", i), self.values[i])

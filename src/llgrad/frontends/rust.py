@@ -1,0 +1,155 @@
+"""Rust: one crate a source file, compiled by rustc; `Cargo.toml` by cargo, with path and vendored dependencies.
+
+Functions may be `#[no_mangle] extern "C"` or plain `pub fn`; what is private or generic and not used is not there.
+Panics abort. rustc's allocation functions become C's (which is what they are on Linux), so that memory behind `Vec`
+and `Box` is heap memory like any other; what grows is moved (no `realloc`), as a derivative would do in any case. The
+standard library's own code is loaded from rustc's `libstd-….so`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from llgrad.frontends.tools import Compiled, Language, Source, Tool, answer, find, makefile_dependencies, run
+
+_INSTALL = "install Rust from rustup.rs (Debian: apt install rustup)"
+_FIX = "correct the source, or pass the flags it needs (--edition=…, -C …, --cfg …)"
+_FLAGS = (
+    "--edition=2021", "-g", "-Cpanic=abort", "-Coverflow-checks=off", "-Ccodegen-units=1", "-Ctarget-cpu=x86-64",
+    "-Copt-level=2", "-Clink-dead-code",  # what is small or private would be left out
+)  # fmt: skip
+_PROFILE = {
+    "PANIC": "abort", "DEBUG": "true", "OVERFLOW_CHECKS": "false", "CODEGEN_UNITS": "1", "OPT_LEVEL": "2", "LTO": "off",
+    "STRIP": "none",
+}  # fmt: skip
+_RAW = ("-Cno-prepopulate-passes",)
+_UNVECTORISED = ("-Cno-vectorize-loops", "-Cno-vectorize-slp")
+
+
+def rustc() -> Tool:
+    """The compiler; CompilerError that says how to get one."""
+    return find("Rust", ("rustc",), "LLGRAD_RUSTC", ("-vV",), r"LLVM version: (\d+)", _INSTALL)
+
+
+def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
+    made = (_crate(s, raw) if s.path.suffix == ".toml" else [_file(s, raw)] for s in sources)
+    return [compiled for crate in made for compiled in crate]
+
+
+def _file(source: Source, raw: bool) -> Compiled:
+    tool, name = rustc(), re.sub(r"\W", "_", source.path.stem)
+    with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
+        made, rule = Path(folder, f"{name}.ll"), Path(folder, f"{name}.d")
+        command = [tool.path, f"--crate-name={name}", "--crate-type=lib", *_flags(raw)]
+        command += ["--emit=llvm-ir,dep-info", f"--out-dir={folder}", *source.flags, str(source.path.absolute())]
+        run(command, source.path, _FIX)
+        read = makefile_dependencies(rule, source.path)
+        return Compiled(finished(made.read_text()), read[:1] + read[2:], _standard_library(tool.path))
+
+
+def _flags(raw: bool) -> list[str]:
+    return [*_FLAGS, *(_RAW if raw else _UNVECTORISED)]
+
+
+def _crate(source: Source, raw: bool) -> list[Compiled]:
+    """All crates that the library of a Cargo.toml is built from; flags are cargo's (`--features=…`)."""
+    cargo = find("Rust", ("cargo",), "LLGRAD_CARGO", ("-vV",), r"cargo (\d)", _INSTALL, least=1)
+    host = re.search(r"host: (\S+)", rustc().version)
+    assert host is not None
+    with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
+        command = [cargo.path, "build", "--lib", "--release", "--quiet", f"--target={host[1]}"]
+        command += [f"--manifest-path={source.path.absolute()}", f"--target-dir={folder}", *source.flags]
+        profile = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in _PROFILE.items()}
+        words = ["--emit=link,llvm-ir,dep-info", "-Clink-dead-code", "-Ctarget-cpu=x86-64"]
+        words += _RAW if raw else _UNVECTORISED
+        run(command, source.path, _FIX, environment={**profile, "RUSTFLAGS": " ".join(words), "RUSTC": rustc().path})
+        made = sorted(Path(folder, host[1], "release", "deps").glob("*.ll"))
+        read = {p for module in made for p in makefile_dependencies(module.with_suffix(".d"), source.path)}
+        kept = sorted(p for p in read if not p.is_relative_to(folder) and p.is_file() and p != source.path)
+        lock = source.path.with_name("Cargo.lock")
+        dependencies = (source.path, *kept, *([lock] if lock.exists() else []))
+        return [Compiled(finished(m.read_text()), dependencies, _standard_library(rustc().path)) for m in made]
+
+
+@functools.cache
+def _standard_library(compiler: str) -> tuple[str, ...]:
+    root = Path(answer((compiler, "--print", "target-libdir")).strip())
+    return tuple(str(path) for path in sorted(root.glob("libstd-*.so")))
+
+
+# --- allocation -------------------------------------------------------------------------------------------------------
+
+_DECLARED = re.compile(r'^declare [^@\n]*@(\w*7___rustc\d+_*(__rust_\w+|rust_eh_personality))\([^\n]*$', re.MULTILINE)
+_BODIES = {
+    "__rust_alloc": """define internal noalias ptr @{0}(i64 %size, i64 %align) alwaysinline {{
+  %large = icmp ugt i64 %align, 16
+  br i1 %large, label %aligned, label %plain
+plain:
+  %p = call ptr @malloc(i64 %size)
+  ret ptr %p
+aligned:
+  %q = call ptr @aligned_alloc(i64 %align, i64 %size)
+  ret ptr %q
+}}""",
+    "__rust_alloc_zeroed": """define internal noalias ptr @{0}(i64 %size, i64 %align) alwaysinline {{
+  %large = icmp ugt i64 %align, 16
+  br i1 %large, label %aligned, label %plain
+plain:
+  %p = call ptr @calloc(i64 %size, i64 1)
+  ret ptr %p
+aligned:
+  %q = call ptr @aligned_alloc(i64 %align, i64 %size)
+  call void @llvm.memset.p0.i64(ptr %q, i8 0, i64 %size, i1 false)
+  ret ptr %q
+}}""",
+    "__rust_dealloc": """define internal void @{0}(ptr %p, i64 %size, i64 %align) alwaysinline {{
+  call void @free(ptr %p)
+  ret void
+}}""",
+    "__rust_realloc": """define internal noalias ptr @{0}(ptr %old, i64 %before, i64 %align, i64 %size) alwaysinline {{
+  %large = icmp ugt i64 %align, 16
+  br i1 %large, label %aligned, label %plain
+plain:
+  %p = call ptr @malloc(i64 %size)
+  br label %made
+aligned:
+  %q = call ptr @aligned_alloc(i64 %align, i64 %size)
+  br label %made
+made:
+  %new = phi ptr [ %p, %plain ], [ %q, %aligned ]
+  %less = icmp ult i64 %before, %size
+  %kept = select i1 %less, i64 %before, i64 %size
+  call void @llvm.memcpy.p0.p0.i64(ptr %new, ptr %old, i64 %kept, i1 false)
+  call void @free(ptr %old)
+  ret ptr %new
+}}""",
+    "__rust_no_alloc_shim_is_unstable_v2": "define internal void @{0}() alwaysinline {{\n  ret void\n}}",
+}
+_NEEDED = {
+    "malloc": "declare noalias ptr @malloc(i64)",
+    "calloc": "declare noalias ptr @calloc(i64, i64)",
+    "aligned_alloc": "declare noalias ptr @aligned_alloc(i64, i64)",
+    "free": "declare void @free(ptr)",
+    "llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+    "llvm.memcpy.p0.p0.i64": "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+}
+
+
+def finished(text: str) -> bytes:
+    """The module with C's allocation in place of rustc's declarations."""
+    text = _DECLARED.sub(lambda m: _BODIES[m[2]].format(m[1]) if m[2] in _BODIES else m[0], text)
+    for name, declaration in _NEEDED.items():
+        known = re.search(rf"^(?:declare|define) [^@\n]*@{re.escape(name)}\(", text, re.MULTILINE)
+        if f"@{name}(" in text and not known:
+            text += f"\n{declaration}"
+    return (text + "\n").encode()
+
+
+RUST = Language(
+    "rust", (".rs", "cargo.toml"), _compile, lambda: rustc().version, ("rustc", "cargo"),
+    ("LLGRAD_RUSTC", "LLGRAD_CARGO", "RUSTUP_TOOLCHAIN"),
+)  # fmt: skip

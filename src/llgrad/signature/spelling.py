@@ -1,0 +1,24 @@
+"""How a signature is written in its language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llgrad.signature.types import CType, View, Void
+
+Parameters = Sequence[tuple[str, CType]]
+
+
+def spelled(language: str, name: str, parameters: Parameters, result: CType) -> str:
+    """The declaration of a function, for people."""
+    match language:
+        case "Rust" | "Zig":
+            inside = ", ".join(f"{p}: {t}" for p, t in parameters)
+            if language == "Zig":
+                return f"fn {name}({inside}) {result}"
+            return f"fn {name}({inside})" + ("" if isinstance(result, Void) else f" -> {result}")
+        case "Fortran":
+            inside = ", ".join(t.declare(p) if isinstance(t, View) else f"{t} {p}" for p, t in parameters)
+            return f"subroutine {name}({inside})" if isinstance(result, Void) else f"{result} function {name}({inside})"
+    inside = ", ".join(t.declare(p) for p, t in parameters) or "void"
+    return result.declare(f"{name}({inside})")

@@ -1,0 +1,215 @@
+"""Types of parameters and results, as the source declares them; what NumPy array stands for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """Base. `str()` is the type's C spelling, `declare(name)` a declaration with it."""
+
+    def declare(self, name: str) -> str:
+        """`double x[3]`, `const double *p`"""
+        return f"{self} {name}".rstrip()
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        """NumPy's type of a value (of an element, for pointers and arrays); None where it has none."""
+        return None
+
+    @property
+    def size(self) -> int:
+        """Bytes; 0 where unknown."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Void(CType):
+    def __str__(self) -> str:
+        return "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque(CType):
+    """A type of which no more than the name is known."""
+
+    name: str = "void"
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def size(self) -> int:
+        return self.bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(CType):
+    """`kind` is float, int, uint or bool; `format` is LLVM's name of a float."""
+
+    kind: str
+    bits: int
+    c_name: str
+    format: str = ""
+
+    def __str__(self) -> str:
+        return self.c_name
+
+    @property
+    def size(self) -> int:
+        return (self.bits + 7) // 8
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        import numpy as np
+
+        if self.kind == "float":
+            names = {"half": "float16", "float": "float32", "double": "float64", "x86_fp80": "longdouble"}
+            return np.dtype(names[self.format]) if self.format in names else None
+        if self.kind == "bool":
+            return np.dtype(np.bool_)
+        return np.dtype(f"{self.kind}{self.bits}") if self.bits in (8, 16, 32, 64) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Complex(CType):
+    """Two floats, real part first."""
+
+    part: Scalar
+
+    def __str__(self) -> str:
+        return f"{self.part} _Complex"
+
+    @property
+    def size(self) -> int:
+        return 2 * self.part.size
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        import numpy as np
+
+        names = {4: "complex64", 8: "complex128"}
+        return np.dtype(names[self.part.size]) if self.part.size in names else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer(CType):
+    to: CType
+    const: bool = False
+    restrict: bool = False
+
+    def __str__(self) -> str:
+        return self.declare("")
+
+    def declare(self, name: str) -> str:
+        star = f"*{'restrict ' if self.restrict and name else 'restrict' if self.restrict else ''}{name}"
+        const = "const " if self.const else ""
+        if isinstance(self.to, Array):
+            return const + self.to.declare(f"({star})")
+        if isinstance(self.to, Pointer):
+            return self.to.declare(f"const {star}" if self.const else star)
+        return f"{const}{self.to} {star}"
+
+    @property
+    def size(self) -> int:
+        return 8
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        return self.to.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class View(Pointer):
+    """A pointer to data as a language other than C passes it. `spelling` is the parameter's type in that language.
+
+    parts   what each IR argument holds: "data", the address; "length" in elements; "descriptor", the address of a
+            Fortran descriptor; "null"; "items" and "itemsize"; "zero"; and, for each dimension n, "shape.n",
+            "stride.n" in elements, "bytes.n" in bytes;
+    rank    the number of dimensions an array must have; None: any;
+    order   of an array's elements: "C", "F" (first index fastest) or "A" (any strides);
+    scalar  it points to one value that is passed by reference: a number does, too.
+    """
+
+    spelling: str = ""
+    parts: tuple[str, ...] = ("data",)
+    rank: int | None = None
+    order: str = "C"
+    scalar: bool = False
+
+    def __str__(self) -> str:
+        return self.spelling
+
+    def declare(self, name: str) -> str:
+        return f"{name}: {self.spelling}" if name else self.spelling
+
+
+@dataclass(frozen=True, slots=True)
+class Array(CType):
+    """`dims` are counts, outermost first; -1 where unknown."""
+
+    element: CType
+    dims: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return self.declare("")
+
+    def declare(self, name: str) -> str:
+        return self.element.declare(name) + "".join(f"[{d if d >= 0 else ''}]" for d in self.dims)
+
+    @property
+    def size(self) -> int:
+        total = self.element.size
+        for d in self.dims:
+            total *= max(d, 0)
+        return total
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        return self.element.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    type: CType
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(CType):
+    name: str
+    fields: tuple[Field, ...]
+    bytes: int
+
+    def __str__(self) -> str:
+        return self.name or "struct"
+
+    @property
+    def size(self) -> int:
+        return self.bytes
+
+    @property
+    def dtype(self) -> np.dtype[np.generic] | None:
+        import numpy as np
+
+        formats = [_field_dtype(f.type) for f in self.fields]
+        if any(f is None for f in formats) or len({f.name for f in self.fields}) < len(self.fields):
+            return None
+        names, offsets = [f.name for f in self.fields], [f.offset for f in self.fields]
+        spec = {"names": names, "formats": formats, "offsets": offsets, "itemsize": self.bytes}
+        return np.dtype(spec)  # type: ignore[call-overload,no-any-return]
+
+
+def _field_dtype(t: CType) -> object | None:
+    if isinstance(t, Pointer):
+        return "u8"
+    if isinstance(t, Array):
+        return (t.dtype, t.dims) if t.dtype is not None and min(t.dims) > 0 else None
+    return t.dtype

@@ -1,0 +1,51 @@
+"""The same numerical core in every language: values, gradients against C's and against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from compilers import require
+from core import CASES, EXAMPLES, STEPS, Case, M, N, differences, reference
+
+import llgrad
+
+Layout = Callable[[Case, Sequence[Any]], list[Any]]
+
+
+def c_layout(case: Case, v: Sequence[Any]) -> list[Any]:
+    """Sizes and pointers."""
+    return {"network": [N, M, *v], "integrate": [N, *v, STEPS], "solve": [N, *v]}[case.name]
+
+
+def slices(case: Case, v: Sequence[Any]) -> list[Any]:
+    """Arrays know their sizes."""
+    return [*v, STEPS] if case.name == "integrate" else list(v)
+
+
+LAYOUTS: dict[str, Layout] = {"model.c": c_layout, "model.cpp": c_layout, "model.rs": slices}
+
+
+def derivative(source: str, case: Case) -> tuple[Callable[[Sequence[Any]], float], list[Any]]:
+    """The function itself, and its gradient by all that is active."""
+    layout = LAYOUTS[source]
+    function = llgrad.load(EXAMPLES / source)[case.name]
+    arguments = layout(case, case.active)
+    wrt = tuple(n for n, a in enumerate(arguments) if any(a is v for v in case.active))
+    assert len(wrt) == len(case.active)
+    value, gradients = llgrad.value_and_grad(function, wrt=wrt)(*arguments)
+    assert abs(value - reference(case.name, case.active)) < 1e-12
+    return lambda v: float(function(*layout(case, v))), list(gradients)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.parametrize("source", LAYOUTS)
+def test_core(source: str, case: Case) -> None:
+    require(source)
+    function, gradients = derivative(source, case)
+    _, of_c = derivative("model.c", case)
+    for ours, c, truth in zip(gradients, of_c, differences(function, case.active), strict=True):
+        np.testing.assert_allclose(ours, np.reshape(c, np.shape(ours)), rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(ours, truth, rtol=1e-7, atol=1e-9)

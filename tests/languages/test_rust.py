@@ -1,0 +1,130 @@
+"""Rust: idioms, signatures, crates, panics, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compilers import require
+from core import differences
+
+import llgrad
+from llgrad.errors import ArgumentError, CompilerError, NoRuleError
+
+HERE = Path(__file__).parent
+X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
+MATRIX = np.arange(9.0).reshape(3, 3) / 7
+
+
+@pytest.fixture(scope="module")
+def lib() -> llgrad.Library:
+    require("a.rs")
+    return llgrad.load(HERE / "features.rs")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("operators", [X]), ("enums", [X]), ("sorted", [X]), ("options", [X, 0.5]), ("queue", [X]),
+        ("nested", [X]), ("fixed", [MATRIX, X[:3]]), ("list", [X]),
+    ],
+)  # fmt: skip
+def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None:
+    function = lib[name]
+    wrt = tuple(n for n, a in enumerate(arguments) if isinstance(a, np.ndarray))
+    found = llgrad.grad(function, wrt=wrt)(*arguments)
+    truth = differences(lambda v: function(*v), arguments)
+    for n, ours in zip(wrt, found, strict=True):
+        np.testing.assert_allclose(ours, truth[n], rtol=1e-7, atol=1e-8)
+
+
+def test_a_vector_of_trait_objects_is_refused(lib: llgrad.Library) -> None:
+    """The analysis of pointers does not tell apart the two halves of the fat pointers in an array."""
+    assert np.isfinite(lib.objects(X))
+    with pytest.raises(NoRuleError, match="function pointer"):
+        llgrad.grad(lib.objects)
+
+
+def test_single_precision(lib: llgrad.Library) -> None:
+    x = X.astype(np.float32)
+    gradient = llgrad.grad(lib.mixed, wrt="x")(x, 2.0)
+    assert gradient.dtype == np.float32
+    np.testing.assert_allclose(gradient, 2.0 * x / np.sqrt(2.0 * (x * x).sum()), rtol=1e-6)
+
+
+def test_a_mutable_slice_is_an_output(lib: llgrad.Library) -> None:
+    weights = np.linspace(0.5, 1.5, len(X))
+
+    def at(v: list[object]) -> float:
+        x = np.array(v[0])
+        lib.smooth(x, v[1])
+        return float(weights @ x)
+
+    out = X.copy()
+    _, (dx, dk) = llgrad.vjp(lib.smooth, wrt=("x", "k"), of="x")(out, 0.3, seed=weights)
+    truth = differences(at, [X, 0.3])
+    np.testing.assert_allclose(dx, truth[0], rtol=1e-7)
+    np.testing.assert_allclose(dk, truth[1], rtol=1e-7)
+
+
+def test_structs(lib: llgrad.Library) -> None:
+    springs = np.zeros(3, lib.springs.signature.parameters[1].type.dtype)
+    springs["k"], springs["rest"], springs["bonds"] = [1, 2, 3], [0.1, 0.2, 0.3], [1, 1, 2]
+    x = np.array([0.0, 1.0, 1.5, 3.0])
+    ds, dx = llgrad.grad(lib.springs, wrt=("s", "x"))(3, springs, x)
+    stretch = np.diff(x) - springs["rest"]
+    np.testing.assert_allclose(ds["k"], springs["bonds"] * 0.5 * stretch**2, rtol=1e-12)
+    np.testing.assert_allclose(ds["rest"], -1.0 * springs["bonds"] * springs["k"] * stretch, rtol=1e-12)
+    assert dx.shape == x.shape
+
+
+def test_signatures_are_rusts(lib: llgrad.Library) -> None:
+    assert str(lib.options.signature) == "fn options(x: &[f64], bound: f64) -> f64"
+    assert str(lib.smooth.signature) == "fn smooth(x: &mut [f64], k: f64)"
+    assert str(lib.springs.signature) == (
+        "fn springs(n: usize, s: *const features::Spring, x: *const f64) -> f64"
+    )
+    with pytest.raises(ArgumentError, match="float32"):
+        lib.sorted(X.astype(np.float32))
+
+
+def test_the_compilers_words(tmp_path: Path) -> None:
+    require("a.rs")
+    path = tmp_path / "bad.rs"
+    path.write_text("pub fn f(x: f64) -> f64 { y }\n")
+    with pytest.raises(CompilerError, match="cannot find value `y`"):
+        llgrad.load(path)
+
+
+def test_a_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.rs"
+    path.write_text("pub fn f(x: f64) -> f64 { x }\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CompilerError, match="no Rust compiler") as caught:
+        llgrad.load(path)
+    assert "rustup" in caught.value.fix
+
+
+def test_a_crate_with_a_dependency(tmp_path: Path) -> None:
+    require("a.rs")
+    (tmp_path / "model" / "src").mkdir(parents=True)
+    (tmp_path / "maths" / "src").mkdir(parents=True)
+    manifest = '[package]\nname = "{0}"\nversion = "0.1.0"\nedition = "2021"\n[features]\ntwice = []\n'
+    (tmp_path / "maths" / "Cargo.toml").write_text(manifest.format("maths"))
+    (tmp_path / "maths" / "src" / "lib.rs").write_text(
+        "#[inline(never)]\npub fn square(x: f64) -> f64 { x * x }\n"
+        "pub fn total<T: Into<f64> + Copy>(x: &[T]) -> f64 { x.iter().map(|&v| v.into()).sum() }\n"
+    )
+    (tmp_path / "model" / "Cargo.toml").write_text(
+        manifest.format("model") + '[dependencies]\nmaths = { path = "../maths" }\n'
+    )
+    (tmp_path / "model" / "src" / "lib.rs").write_text(
+        "mod inner;\npub fn f(x: &[f64]) -> f64 { maths::square(maths::total(x)) * inner::K }\n"
+    )
+    (tmp_path / "model" / "src" / "inner.rs").write_text(
+        '#[cfg(feature = "twice")]\npub const K: f64 = 2.0;\n#[cfg(not(feature = "twice"))]\npub const K: f64 = 1.0;\n'
+    )
+    for flags, k in ((), 1.0), (("--features=twice",), 2.0):
+        crate = llgrad.load(tmp_path / "model" / "Cargo.toml", flags=flags)
+        np.testing.assert_allclose(llgrad.grad(crate.f)(X), np.full(len(X), 2 * k * X.sum()), rtol=1e-14)
