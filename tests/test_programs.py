@@ -41,9 +41,6 @@ REFUSED: dict[str, Refused] = {
     "cpp_function_object": refused("KindError"),
     "tagged_variant": refused("UnsupportedError"),
     "union_overlay": refused("UnsupportedError", levels=(0,)),
-    # a float and an int in one register: LLVM takes them apart with shifts
-    "small_struct_by_value": refused("UnsupportedError", levels=(1, 2, 3)) | refused("KindError", REVERSE, (0,)),
-    "small_struct_copy": refused("UnsupportedError", levels=(2, 3)) | refused("KindError", REVERSE, (1,)),
     # not there yet
     "global_pointer_initial": refused("ActivityError"),
 }

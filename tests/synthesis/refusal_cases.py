@@ -239,28 +239,6 @@ double f(double x) {
     return x * x;
 }
 """, "oo", "UnsupportedError", "`and`"),
-    Case("half_of_a_word", """
-float f(float *x) {
-    unsigned long v;
-    __builtin_memcpy(&v, x, 8);
-    unsigned u = v >> 32;  //!
-    float d;
-    __builtin_memcpy(&d, &u, 4);
-    return d * d;
-}
-""", "do", "UnsupportedError", "`lshr`"),
-    Case("swapped_as_integers", """
-#include <string.h>
-__attribute__((noinline)) static void swap(long *b) { long t = b[0]; b[0] = b[1]; b[1] = t; }
-double f(const double *x) {
-    long b[2];
-    double t[2];
-    memcpy(b, x, 16);  //!
-    swap(b);
-    memcpy(t, b, 16);
-    return t[0] * t[0] + t[1];
-}
-""", "do", "KindError", "both as a float"),
     Case("tagged_pointer", """
 #include <stdint.h>
 __attribute__((noinline)) static double get(uintptr_t p) {

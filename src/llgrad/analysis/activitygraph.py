@@ -14,6 +14,7 @@ from typing import Protocol
 
 from llgrad.analysis.known import Behaviour, behaviour
 from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject
+from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import carries_float, holds_pointer_type
 from llgrad.analysis.pointers import is_byte_copy
 from llgrad.ir.types import ArrayType, FloatType, IntType, SimpleType, StructType, Type, VectorType, scalar
@@ -25,7 +26,6 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Compare,
-    ConstInt,
     ExtractElement,
     Function,
     GetElementPtr,
@@ -104,7 +104,8 @@ class FlowGraph:
     def _holds(self, value: Argument | Instruction) -> bool:
         if _has_float(value.type):
             return True
-        if isinstance(value, Load) and self.memory.types.is_integer(self.memory.types.tag(value)):
+        typed = isinstance(value, Load) and self.memory.types.is_integer(self.memory.types.tag(value))
+        if typed and (self._kinds is None or self._kinds.value(value).name == "integer"):
             return False
         byte = isinstance(value.type, IntType) and value.type.bits == 8 and isinstance(value, Instruction)
         if not carries_float(value.type) and not (byte and (not isinstance(value, Load) or is_byte_copy(value))):
@@ -129,7 +130,7 @@ class FlowGraph:
                 if self.may_hold_float(i):
                     self._from_memory(self.memory.reads(i), i)
             case Store():
-                if not self.is_integer_store(i):
+                if not self.is_integer_store(i) or self._kinds is not None:
                     self._to_memory(i.value, self.memory.writes(i))
             case Return(value) if value is not None:
                 self._value_edge(value, Result(function))
@@ -261,7 +262,7 @@ class FlowGraph:
             return
         for argument in call.arguments:
             self._value_edge(argument, call)
-        if not callee.name.startswith("llvm.expect"):
+        if not callee.name.startswith("llvm.expect") and integer_moves(call) is None:
             self.arithmetic.append(call)
 
     def _outside(self) -> None:
@@ -292,23 +293,9 @@ def changes_bits(i: Instruction) -> bool:
     match i:
         case Cast("sitofp" | "uitofp" | "sext"):
             return True
-        case Binary("shl" | "lshr" | "ashr", _, by):
-            return not (isinstance(by, ConstInt) and by.value % 8 == 0)
-        case Binary("and", _, mask):
-            return not (isinstance(mask, ConstInt) and _is_byte_mask(mask.value))
-        case Binary("or", lhs, rhs):
-            return not all(isinstance(x, Instruction) and x.opcode in _MOVES for x in (lhs, rhs))
-        case Binary(_, _, _):
-            return isinstance(scalar(i.type), IntType)
+        case Binary():
+            return isinstance(scalar(i.type), IntType) and integer_moves(i) is None
     return False
-
-
-_MOVES = frozenset({"shl", "lshr", "zext", "and", "or"})
-
-
-def _is_byte_mask(mask: int) -> bool:
-    bytes_ = [mask >> n & 0xFF for n in range(0, max(mask.bit_length(), 1), 8)]
-    return all(b in (0, 0xFF) for b in bytes_)
 
 
 def _has_float(t: Type) -> bool:

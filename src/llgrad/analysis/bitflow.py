@@ -1,10 +1,11 @@
-"""How integers carry the bits of other types: shifts and masks by whole bytes, arithmetic, and affine indices."""
+"""What integers are: results of arithmetic, bytes that are zero, affine indices. (What moves bits: `moves`.)"""
 
 from __future__ import annotations
 
 from math import gcd
 
 from llgrad.analysis import bytelayout as bl
+from llgrad.analysis.moves import integer_moves
 from llgrad.ir import values as iv
 from llgrad.ir.types import I1, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 
@@ -31,39 +32,18 @@ def all_float(t: Type) -> bool:
     return isinstance(t, FloatType)
 
 
-def byte_shift(v: iv.AnyValue) -> int | None:
-    """Bytes of a constant shift by whole bytes (two at least), else None."""
-    return v.value // 8 if isinstance(v, iv.ConstInt) and v.value % 8 == 0 and v.value >= 16 else None
-
-
-def byte_mask(v: iv.AnyValue) -> list[tuple[int, int]] | None:
-    """The runs [start, end) of 0xFF bytes of a mask of whole bytes, each of two bytes at least; else None."""
-    if not isinstance(v, iv.ConstInt) or not isinstance(v.type, IntType) or v.type.bits % 8:
-        return None
-    data = v.value.to_bytes(v.type.bits // 8, "little")
-    runs: list[tuple[int, int]] = []
-    for n, b in enumerate(data):
-        if b == 0xFF:
-            runs[-1:] = [(runs[-1][0], n + 1)] if runs and runs[-1][1] == n else [*runs[-1:], (n, n + 1)]
-        elif b:
-            return None
-    return runs if runs and all(end - start >= 2 for start, end in runs) else None
-
-
 def is_arithmetic(v: iv.AnyValue) -> bool:
     """Is a value of integer type the result of arithmetic, so that it is an integer whatever its operands are?"""
     match v:
-        case iv.Binary("lshr" | "shl", _, amount):
-            return byte_shift(amount) is None
-        case iv.Binary("and", lhs, rhs):
-            return byte_mask(rhs) is None and byte_mask(lhs) is None
-        case iv.Binary("or", lhs, rhs):
-            return isinstance(lhs, iv.Constant) or isinstance(rhs, iv.Constant)
+        case _ if isinstance(v, iv.Binary | iv.Call) and integer_moves(v) is not None:
+            return False
         case iv.Binary("sub", iv.Cast("ptrtoint"), iv.Cast("ptrtoint")):
             return True
         case iv.Binary("add" | "sub"):
             return not _from_pointer(v, 3)
-        case iv.Binary() | iv.Compare() | iv.ConstInt():
+        case iv.Binary():
+            return isinstance(scalar(v.type), IntType)
+        case iv.Compare() | iv.ConstInt():
             return True
         case iv.Cast(opcode):
             return opcode in ("sext", "fptosi", "fptoui")
@@ -116,15 +96,3 @@ def _combine(opcode: str, left: tuple[int, int], right: tuple[int, int]) -> tupl
         case "mul":
             return a * b, gcd(gcd(a * h, b * g), g * h)
     return (a << b, g << b) if h == 0 and 0 <= b < 64 else (0, 1)
-
-
-def zero_bytes(v: iv.AnyValue, size: int) -> range:
-    """The bytes of an integer of `size` bytes that shifting or extending filled with zeros."""
-    match v:
-        case iv.Cast("zext", value) if isinstance(value.type, IntType):
-            return range((value.type.bits + 7) // 8, size)
-        case iv.Binary("lshr", _, amount) if (shift := byte_shift(amount)) is not None:
-            return range(size - shift, size)
-        case iv.Binary("shl", _, amount) if (shift := byte_shift(amount)) is not None:
-            return range(0, shift)
-    return range(0)

@@ -17,8 +17,10 @@ FLOAT_MASK = (1 << len(FLOAT_BIT)) - 1
 POINTER_BIT = 1 << 7
 INT_BITS = {1: 1 << 8, 2: 1 << 9, 4: 1 << 10, 8: 1 << 11}
 INT_MASK = sum(INT_BITS.values())
-TYPED_INT = 1 << 14  # beside INT_BITS: the access itself is declared to be one of an integer
+LIKELY_INTS = {size: bit << 6 for size, bit in INT_BITS.items()}  # accesses through integer types: may carry floats
+LIKELY_INT = sum(LIKELY_INTS.values())
 BIT_SIZES = {bit: FLOAT_SIZES[name] for name, bit in FLOAT_BIT.items()} | {bit: size for size, bit in INT_BITS.items()}
+BIT_SIZES |= {bit: size for size, bit in LIKELY_INTS.items()}
 BIT_SIZES[POINTER_BIT] = 8
 
 

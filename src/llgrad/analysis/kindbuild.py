@@ -19,6 +19,7 @@ from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, LLVM_TYPE, OWN, WEAK, Graph, Region, Token
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
+from llgrad.analysis.moves import read_bytes
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
@@ -70,7 +71,7 @@ class Builder:
         integers = [i for f in self.functions for i in f.instructions() if is_arithmetic(i) and not_comparison(i)]
         self._suspect_sources([o for i in integers if self._holds_bits(i) for o in i.operands])
         suspects = set(filter(self._holds_bits, integers))
-        while fresh := [i for i in integers if i not in suspects and any(map(self._holds_bits, i.operands))]:
+        while fresh := [i for i in integers if i not in suspects and self._reads_bits(i)]:
             suspects.update(fresh)
             for i in fresh:
                 if (bits := self.content(i)) is not None:
@@ -96,11 +97,17 @@ class Builder:
                         self.graph.doubt(region, region.key(offset, 0))
         self.graph.settle()
 
-    def _holds_bits(self, v: iv.AnyValue) -> bool:
-        """Is an integer known to hold a float, or doubted?"""
+    def _holds_bits(self, v: iv.AnyValue, start: int = 0, end: int = 1 << 20) -> bool:
+        """Is an integer known to hold a float in bytes [start, end), or doubted there?"""
         if not isinstance(scalar(v.type), IntType) or (region := self.contents.get(v)) is None:
             return False
-        return any(s.all & (bl.FLOAT_MASK | CONFLICT_BIT) for s in self.graph.find(region).slots.values())
+        slots = self.graph.find(region).slots.items()
+        return any(s.all & (bl.FLOAT_MASK | CONFLICT_BIT) and (step or start <= o < end) for (o, step), s in slots)
+
+    def _reads_bits(self, i: iv.Instruction) -> bool:
+        """Does arithmetic read bytes that hold a float, or are doubted?"""
+        start, end = read_bytes(i) if isinstance(i, iv.Binary) else (0, 1 << 20)
+        return any(self._holds_bits(o, start if n == 0 else 0, end) for n, o in enumerate(i.operands))
 
     # --- functions ----------------------------------------------------------------------------------------------
 
@@ -277,9 +284,10 @@ class Builder:
             if bit := scalar_bit(leaf):
                 self.graph.evidence(region, offset + at, bit)
 
-    def integer(self, region: Region, size: int, offset: int = 0) -> None:
+    def integer(self, region: Region, size: int, offset: int = 0, likely: bool = False) -> None:
+        """Bytes that are used as integers; or `likely`: they are accessed as such, but may be the bits of a float."""
         for at, bit in bl.int_pieces(size):
-            self.graph.evidence(region, offset + at, bit)
+            self.graph.evidence(region, offset + at, bl.LIKELY_INTS[bl.BIT_SIZES[bit]] if likely else bit)
 
     # --- relations ----------------------------------------------------------------------------------------------
 
@@ -456,8 +464,7 @@ class Builder:
                 if access.format:
                     self.graph.evidence(region, o, access.mask)
                 else:
-                    self.integer(region, access.size, o)
-                    self.graph.evidence(region, o, bl.TYPED_INT)
+                    self.integer(region, access.size, o, likely=True)
 
 
 def _variable_level(t: bl.ByteType) -> int:

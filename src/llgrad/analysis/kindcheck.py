@@ -62,7 +62,7 @@ def used_as_integer(r: Region, offset: int) -> bool:
 
 
 def _by_use_only(s: Slot) -> bool:
-    return bool(s.all & bl.INT_MASK) and not s.all & (bl.FLOAT_MASK | bl.POINTER_BIT | bl.TYPED_INT | CONFLICT_BIT)
+    return bool(s.all & bl.INT_MASK) and not s.all & (bl.FLOAT_MASK | bl.POINTER_BIT | bl.LIKELY_INT | CONFLICT_BIT)
 
 
 def _may_be_float(r: Region, key: tuple[int, int], s: Slot) -> bool:

@@ -286,7 +286,11 @@ class Graph:
         """From here on evidence also flows from a copy back to the slots of the original that nothing is known of."""
         self._backflow = True
         self._settled = {
-            (r.id, key) for r in self.regions if r.merged_into is None for key, s in r.slots.items() if s.all
+            (r.id, key)
+            for r in self.regions
+            if r.merged_into is None
+            for key, s in r.slots.items()
+            if s.all & ~bl.LIKELY_INT
         }
         for e in self.edges:
             self._touch(self.find(e.parent))
@@ -499,7 +503,7 @@ def _scalars(token: Token, inside: int) -> list[Found]:
 
 
 def _families(mask: int) -> int:
-    floats, pointer, ints = mask & 0x7F, mask & 0x80, mask & 0xF00
+    floats, pointer, ints = mask & 0x7F, mask & 0x80, mask & (bl.INT_MASK | bl.LIKELY_INT)
     return floats.bit_count() + bool(pointer or ints)
 
 
@@ -546,10 +550,11 @@ def _clipped(mask: int, offset: int, high: int | None) -> int:
     if high is None or bl.mask_reach(mask) <= high - offset:
         return mask
     if bl.mask_reach(mask & bl.FLOAT_MASK) > high - offset:
-        return (mask & bl.TYPED_INT) | CONFLICT_BIT
-    if not mask & bl.INT_MASK:
-        return mask
-    return (mask & ~bl.INT_MASK) | bl.INT_BITS[max(n for n in bl.INT_BITS if n <= high - offset)]
+        return CONFLICT_BIT
+    room = max(n for n in bl.INT_BITS if n <= high - offset)
+    for every, bits in ((bl.INT_MASK, bl.INT_BITS), (bl.LIKELY_INT, bl.LIKELY_INTS)):
+        mask = (mask & ~every) | bits[room] if mask & every else mask
+    return mask
 
 
 def _is_cut(key: tuple[int, int], s: Slot, period: int, low: int) -> bool:

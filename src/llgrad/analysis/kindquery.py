@@ -15,6 +15,7 @@ from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, Region
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
+_SCALARS = ~(CONFLICT_BIT | bl.LIKELY_INT)
 Leaf = tuple[int, int, int]  # offset, answer, bytes; the answer is 0 (unknown), *_MASK, POINTER_BIT or a FLOAT_BIT
 
 
@@ -50,8 +51,9 @@ def _in_long_double(leaves: list[Leaf], position: int) -> bool:
 def _scalar(region: Region, at: int, room: int, repeats: int) -> tuple[int, int]:
     """(answer, bytes) of the scalar at byte `at`; a scalar longer than `room` is cut, hence a conflict."""
     mask = _exact(region, at) | _viewed(region, at, repeats)
-    if not mask:
-        return _inside(region, at) or _declared(region, at, room)
+    if not mask & ~bl.LIKELY_INT:
+        said = _inside(region, at) or _declared(region, at, room)
+        return said if said[0] not in (0, ANY_MASK) or not mask else (INT_ANSWER, bl.mask_size(mask))
     answer, size = _decide(mask)
     cut = size > room
     if answer & (bl.FLOAT_MASK | bl.POINTER_BIT) and (cut or _disturbed(region, at, size)):
@@ -97,7 +99,7 @@ def _viewed(region: Region, at: int, repeats: int) -> int:
 def _disturbed(region: Region, at: int, size: int, by: int = -1) -> bool:
     """Was another scalar seen to start inside this one?"""
     own = region.key(at, 0)
-    return any(region.key(at + n, 0) != own and _exact(region, at + n) & by & ~CONFLICT_BIT for n in range(1, size))
+    return any(region.key(at + n, 0) != own and _exact(region, at + n) & by & _SCALARS for n in range(1, size))
 
 
 def _inside_float(region: Region, at: int) -> bool:

@@ -14,15 +14,16 @@ value and an offset modulo its stride, not to whole objects. Answers are proofs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import lcm
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.bitflow import is_arithmetic, linear, zero_bytes
+from llgrad.analysis.bitflow import is_arithmetic, linear
 from llgrad.analysis.kindbuild import Builder
 from llgrad.analysis.kindgraph import Region
 from llgrad.analysis.kindquery import ANY_MASK, CONFLICT_MASK, INT_ANSWER, Leaf, repeated, resolve, stride_of
+from llgrad.analysis.moves import blank_bytes
 from llgrad.errors import KindError
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -122,6 +123,10 @@ class Kinds:
         """(byte offset, kind) of each scalar in a value."""
         return tuple((offset, kind) for offset, kind, _ in self._leaves(v))
 
+    def parts(self, v: iv.AnyValue) -> tuple[tuple[int, Kind, int], ...]:
+        """(byte offset, kind, bytes) of what a value holds, over all of its bytes."""
+        return self._leaves(v)
+
     def may_hold_float(self, v: iv.AnyValue) -> bool:
         """Could some byte of the value belong to a float? False only where it is proven that none does."""
         return any(kind.is_float or not kind.is_known for _, kind, _ in self._leaves(v))
@@ -140,9 +145,9 @@ class Kinds:
         size = self.layout.size(v.type)
         if region is None:
             return ((0, UNKNOWN, size),)
-        zero = zero_bytes(v, size)
+        zero = blank_bytes(v, self.layout)
         leaves = self._resolve(region, 0, size)
-        return tuple((o, ANY if k is UNKNOWN and o in zero else k, s) for o, k, s in leaves)
+        return tuple(_without_zeros(leaves, zero)) if zero else leaves
 
     def _seen_as_float(self, v: iv.AnyValue) -> bool:
         region = self._builder.contents.get(v)
@@ -291,6 +296,17 @@ class Kinds:
             fix="compile with -g, or with -O1 or higher so that TBAA tells; copy through a pointer of the right type; "
             "or say it: __enzyme_double(p, bytes)",
         )
+
+
+def _without_zeros(leaves: tuple[tuple[int, Kind, int], ...], zero: set[int]) -> Iterator[tuple[int, Kind, int]]:
+    """Blank bytes fit any kind; what is not known of those around them stays so."""
+    for o, kind, size in leaves:
+        if zero.issuperset(range(o, o + size)):
+            yield o, ANY, size
+        elif kind.is_known or zero.isdisjoint(range(o, o + size)):
+            yield o, kind, size
+        else:
+            yield from ((n, ANY if n in zero else kind, 1) for n in range(o, o + size))
 
 
 def _describe(v: iv.AnyValue) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, byte_mask, byte_shift, is_arithmetic
+from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, is_arithmetic
+from llgrad.analysis.moves import Moves, compared_bytes, integer_moves, moves, read_bytes
 from llgrad.ir import values as iv
-from llgrad.ir.types import IntType, PointerType, StructType, VectorType
+from llgrad.ir.types import IntType, PointerType, StructType, VectorType, scalar
 
 if TYPE_CHECKING:
     from llgrad.analysis.kindbuild import Builder
@@ -55,8 +56,9 @@ def _scalar(b: Builder, i: iv.Instruction) -> None:
             _cast(b, i)
         case iv.Compare("icmp", predicate, lhs, rhs):
             copied = predicate in ("eq", "ne") and not isinstance(rhs, iv.Constant) and not isinstance(lhs, iv.Constant)
-            for value in () if copied else (lhs, rhs):
-                integer_use(b, value)
+            if not copied:
+                integer_use(b, lhs, *compared_bytes(i))
+                integer_use(b, rhs)
         case iv.InsertValue(aggregate, value, indices):
             _insert(b, i, aggregate, value, b.field(i.type, indices))
         case iv.ExtractValue(aggregate, indices):
@@ -66,46 +68,50 @@ def _scalar(b: Builder, i: iv.Instruction) -> None:
                 _vector(b, i)
 
 
-def integer_use(b: Builder, v: iv.AnyValue) -> None:
-    """`v` is used as a number: it is one."""
+def integer_use(b: Builder, v: iv.AnyValue, start: int = 0, end: int | None = None) -> None:
+    """`v` is used as a number: it is one. Of a scalar, only bytes [start, end) may be meant."""
     element = v.type.element if isinstance(v.type, VectorType) else v.type
     if not isinstance(element, IntType) or is_arithmetic(v) or (bits := b.content(v)) is None:
         return
     size, count = b.layout.size(element), v.type.count if isinstance(v.type, VectorType) else 1
+    if start or (end is not None and end != size):
+        b.integer(bits, (end or size) - start, start)
+        return
     for n in range(count):
         b.integer(bits, size, n * size)
     if isinstance(v, iv.Cast) and v.opcode == "zext":
         integer_use(b, v.value)
 
 
+def _moved(b: Builder, i: iv.Value, found: Moves) -> None:
+    """Bits that are moved about; what else is in their bytes was made from numbers."""
+    for w in found.windows:
+        b.copy_bits(w.source, w.at, i, w.to, w.size)
+    if found.changed and (bits := b.content(i)) is not None:
+        for start, end in found.changed:
+            b.integer(bits, end - start, start)
+    for value, start, end in found.used:
+        if (bits := b.content(value)) is not None:
+            b.integer(bits, end - start, start)
+
+
 def _binary(b: Builder, i: iv.Binary) -> None:
-    element = i.type.element if isinstance(i.type, VectorType) else i.type
-    if not isinstance(element, IntType):
+    if not isinstance(scalar(i.type), IntType):
         return
-    size = b.layout.size(i.type)
-    match i:
-        case iv.Binary("lshr", value, amount) if (shift := byte_shift(amount)) and shift < size:
-            b.copy_bits(value, shift, i, 0, size - shift)
-        case iv.Binary("shl", value, amount) if (shift := byte_shift(amount)) and shift < size:
-            b.copy_bits(value, 0, i, shift, size - shift)
-        case iv.Binary("and", lhs, rhs) if (runs := byte_mask(rhs) or byte_mask(lhs)) is not None:
-            value = lhs if isinstance(rhs, iv.Constant) else rhs
-            for start, end in runs:
-                b.copy_bits(value, start, i, start, end - start)
-        case iv.Binary("or", lhs, rhs) if not is_arithmetic(i):
-            for value in (lhs, rhs):
-                b.copy_bits(value, 0, i, 0, size)
-        case _ if is_arithmetic(i):
-            for value in i.operands:
-                integer_use(b, value)
+    if (found := integer_moves(i)) is not None:
+        _moved(b, i, found)
+    elif is_arithmetic(i):
+        integer_use(b, i.lhs, *read_bytes(i))
+        integer_use(b, i.rhs)
 
 
 def _cast(b: Builder, i: iv.Cast) -> None:
     match i.opcode:
         case "trunc" if isinstance(i.type, IntType) and i.type.bits < 8:
-            integer_use(b, i.value)
+            integer_use(b, i.value, 0, 4 if b.layout.size(i.value.type) > 4 else None)
         case "trunc" | "zext":
-            b.copy_bits(i.value, 0, i, 0, None)
+            found = integer_moves(i)
+            _moved(b, i, found) if found is not None else b.copy_bits(i.value, 0, i, 0, None)
         case "sext" | "sitofp" | "uitofp":
             integer_use(b, i.value)
         case "bitcast":
@@ -182,6 +188,8 @@ def _call(b: Builder, i: iv.Call) -> None:
             b.indirect_call(i)
     elif f.name.startswith(("llvm.memcpy", "llvm.memmove")) or (f.name in COPIES and f.is_declaration):
         _copy(b, i)
+    elif (found := moves(i, b.layout)) is not None:
+        _moved(b, i, found)
     elif f.name.startswith(INT_INTRINSICS):
         for value in arguments:
             integer_use(b, value)

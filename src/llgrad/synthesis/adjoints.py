@@ -8,6 +8,7 @@ case.
 
 from __future__ import annotations
 
+from llgrad.analysis.moves import Moves, moves
 from llgrad.ir.build import FALSE, Builder, const_int, declare, i64, zero
 from llgrad.ir.types import (
     I1,
@@ -15,11 +16,10 @@ from llgrad.ir.types import (
     I64,
     PTR,
     VOID,
-    ArrayType,
-    FloatType,
     StructType,
     Type,
     VectorType,
+    is_float,
 )
 from llgrad.ir.values import (
     Alloca,
@@ -28,15 +28,12 @@ from llgrad.ir.values import (
     Call,
     Cast,
     ExtractElement,
-    ExtractValue,
     Function,
     InsertElement,
-    InsertValue,
     Instruction,
     Load,
     Phi,
     Select,
-    ShuffleVector,
     Store,
 )
 from llgrad.rules.expression import Const, Expr, evaluate
@@ -63,44 +60,29 @@ class Adjoints(ForwardValues):
 
     # --- adjoint cells
 
-    def cell(self, v: AnyValue) -> tuple[AnyValue, Type]:
-        """The stack cell of the adjoint of `v`, and its type."""
-        type = self.facts.adjoint_type(v)
+    def cell(self, v: AnyValue) -> AnyValue:
+        """The stack cell of the adjoint of `v`: the floats of the adjoint lie where those of the value do."""
         place = self.lane, v
         if place not in self.adjoints:
             assert isinstance(v, (Instruction, Argument))
-            self.adjoints[place] = self.cells.alloca(type, f"{v.name}.adj")
-            self.cells.store(zero(type), self.adjoints[place], 0)
-        return self.adjoints[place], type
-
-    def leaves_of(self, t: Type, offset: int = 0) -> list[tuple[int, Type]]:
-        """The floats in a value of type `t`: (byte offset, type)."""
-        match t:
-            case FloatType():
-                return [(offset, t)]
-            case VectorType(element) if isinstance(element, FloatType):
-                return [(offset, t)]
-            case StructType(fields) if fields is not None:
-                at = self.facts.layout.offsets(t)
-                return [leaf for f, o in zip(fields, at, strict=True) for leaf in self.leaves_of(f, offset + o)]
-            case ArrayType(element, count):
-                size = self.facts.layout.alloc_size(element)
-                return [x for n in range(count) for x in self.leaves_of(element, offset + n * size)]
-        return []
+            self.adjoints[place] = self.cells.alloca(v.type, f"{v.name}.adj")
+            self.cells.store(zero(v.type), self.adjoints[place], 0)
+        return self.adjoints[place]
 
     def take(self, v: AnyValue) -> list[Leaf]:
         """The adjoint of `v`, which is clear from now on."""
-        cell, type = self.cell(v)
-        found = []
-        for offset, t in self.leaves_of(type):
-            address = self.b.offset(cell, offset)
-            found.append((offset, t, self.b.load(t, address, f"{getattr(v, 'name', 'x')}.adj", 1)))
-            self.b.store(zero(t), address)
-        return found
+        cell = self.cell(v)
+        return [self._taken(cell, o, t, getattr(v, "name", "x")) for o, t in self.facts.float_parts(v)]
+
+    def _taken(self, cell: AnyValue, offset: int, t: Type, name: str) -> Leaf:
+        address = self.b.offset(cell, offset)
+        found = self.b.load(t, address, f"{name}.adj", 1)
+        self.b.store(zero(t), address)
+        return offset, t, found
 
     def add(self, v: AnyValue, leaves: list[Leaf]) -> None:
         """Add to the adjoint of `v`."""
-        cell, _ = self.cell(v)
+        cell = self.cell(v)
         for offset, t, value in leaves:
             self.accumulate(self.b.offset(cell, offset), t, value)
 
@@ -218,64 +200,66 @@ class Adjoints(ForwardValues):
         """Hand the adjoint of `i` on to what its value came from."""
         if isinstance(i, Phi):
             return
-        leaves = self.take(i)
+        found = moves(i, self.facts.layout)
+        if found is not None:
+            self._move_back(found, self.take(i))
+            return
         match i:
+            case InsertElement(vector=whole, value=v, index=n):
+                place = self.b.gep(v.type, self.cell(i), [self.get(n)])
+                own = [self._taken(place, o, t, i.name) for o, t in self._lane_parts(i, v.type)]
+                self.add_active(v, own)
+                self.add_active(whole, self.take(i))
+            case ExtractElement(vector=v, index=n):
+                place = self.b.gep(i.type, self.cell(v), [self.get(n)])
+                for offset, t, value in self.take(i):
+                    self.accumulate(self.b.offset(place, offset), t, value)
             case Select(condition=c, if_true=a, if_false=b):
-                condition = self.get(c)
+                condition, leaves = self.get(c), self.take(i)
                 for v, yes in ((a, True), (b, False)):
-                    self.add_active(v, [(o, t, self._where(condition, x, yes)) for o, t, x in leaves])
+                    self.add_active(v, [(x[0], x[1], self._where(condition, i.type, x, yes)) for x in leaves])
             case Cast(opcode="fpext" | "fptrunc" as op, value=v):
                 back = "fptrunc" if op == "fpext" else "fpext"
-                self.add(v, [(0, v.type, self.b.cast(back, leaves[0][2], v.type))])
-            case ExtractValue(aggregate=v, indices=path):
-                at = self._path_offset(v.type, path)
-                self.add(v, [(at + o, t, x) for o, t, x in leaves])
-            case InsertValue(aggregate=whole, value=v, indices=path):
-                at = self._path_offset(whole.type, path)
-                end = at + self.facts.layout.alloc_size(v.type)
-                self.add_active(v, [(o - at, t, x) for o, t, x in leaves if at <= o < end])
-                self.add_active(whole, [leaf for leaf in leaves if not at <= leaf[0] < end])
-            case ExtractElement() | InsertElement() | ShuffleVector():
-                self._linear_lanes(i, leaves[0][2])
-            case _:  # freeze, casts that keep the bits
-                v = i.operands[0]
-                if [leaf[:2] for leaf in leaves] != self.leaves_of(self.facts.adjoint_type(v)):
-                    raise self.facts.refuse(i, "a cast that splits an active float")
-                self.add(v, leaves)
+                self.add(v, [(0, v.type, self.b.cast(back, x, v.type)) for _, _, x in self.take(i)])
+            case _:
+                raise AssertionError(i.opcode)
 
-    def _linear_lanes(self, i: Instruction, adjoint: AnyValue) -> None:
-        """The same for what moves lanes of vectors."""
-        match i:
-            case ExtractElement(vector=v, index=n):
-                cell, _ = self.cell(v)
-                self.accumulate(self.b.gep(i.type, cell, [self.get(n)]), i.type, adjoint)
-            case InsertElement(vector=whole, value=v, index=n):
-                lane = self.get(n)
-                if self.facts.active(v):
-                    self.add(v, [(0, v.type, self.b.extract_element(adjoint, lane))])
-                if self.facts.active(whole):
-                    self.add(whole, [(0, whole.type, self.b.insert_element(adjoint, zero(v.type), lane))])
-            case ShuffleVector(lhs=a, rhs=b, mask=mask):
-                assert isinstance(a.type, VectorType)
-                for n_lane, source in enumerate(mask):
-                    v, at = (a, source) if source < a.type.count else (b, source - a.type.count)
-                    if source >= 0 and self.facts.active(v):
-                        one = self.b.extract_element(adjoint, n_lane)
-                        self.add(v, [(at * self.facts.layout.size(one.type), one.type, one)])
+    def _move_back(self, found: Moves, leaves: list[Leaf]) -> None:
+        """The reverse of moving bits about: each window's adjoints go back to where its bytes came from."""
+        for w in found.windows:
+            if not self.facts.active(w.source):
+                continue
+            lanes = not is_float(w.source.type)
+            inside = [leaf for whole in leaves for leaf in self._cut(whole, w.to, w.to + w.size, lanes)]
+            back = [(o - w.to + w.at, t, x) for o, t, x in inside]
+            self.add(w.source, [leaf for leaf in back if self.facts.holds_float(w.source, leaf[0], leaf[1])])
 
-    def _where(self, condition: AnyValue, x: AnyValue, yes: bool) -> AnyValue:
-        return self.b.select(condition, x, zero(x.type)) if yes else self.b.select(condition, zero(x.type), x)
+    def _cut(self, leaf: Leaf, start: int, end: int, lanes: bool) -> list[Leaf]:
+        """The part of a leaf in bytes [start, end): itself (its `lanes` one by one), some lanes, or nothing."""
+        offset, t, value = leaf
+        size = self.facts.layout.size(t)
+        if start <= offset and offset + size <= end and not (lanes and isinstance(t, VectorType)):
+            return [leaf]
+        if not isinstance(t, VectorType) or offset >= end or offset + size <= start:
+            return []
+        lane = self.facts.layout.size(t.element)
+        places = [(n, offset + n * lane) for n in range(t.count)]
+        return [(o, t.element, self.b.extract_element(value, n)) for n, o in places if start <= o and o + lane <= end]
 
-    def _path_offset(self, t: Type, path: tuple[int, ...]) -> int:
-        offset = 0
-        for n in path:
-            if isinstance(t, StructType):
-                offset += self.facts.layout.offsets(t)[n]
-                t = (t.fields or ())[n]
-            else:
-                t = t.element  # type: ignore[attr-defined]
-                offset += n * self.facts.layout.alloc_size(t)
-        return offset
+    def _lane_parts(self, i: Instruction, lane: Type) -> list[tuple[int, Type]]:
+        """The floats in one lane of a vector whose lanes all hold the same."""
+        if is_float(lane):
+            return [(0, lane)]
+        size = self.facts.layout.size(lane)
+        return [(o, t) for o, t in self.facts.float_parts(i) if o < size]
+
+    def _where(self, condition: AnyValue, whole: Type, leaf: Leaf, yes: bool) -> AnyValue:
+        """The leaf's adjoint where the condition (or that of its lane) is as `yes` says, else zero."""
+        offset, t, x = leaf
+        if isinstance(condition.type, VectorType) and not isinstance(t, VectorType):
+            assert isinstance(whole, VectorType)
+            condition = self.b.extract_element(condition, offset // self.facts.layout.size(whole.element))
+        return self.b.select(condition, x, zero(t)) if yes else self.b.select(condition, zero(t), x)
 
     # --- memory
 
@@ -378,25 +362,27 @@ class Adjoints(ForwardValues):
         for v, act in zip(i.arguments, request.arguments, strict=True):
             for _ in self.each_lane() if act is Act.OUT else ():
                 if self.facts.active(v):
-                    part = self.b.extract(made, n)
-                    self.add(v, self._leaves_of_value(part))
+                    self.add_whole(v, self.b.extract(made, n))
                 n += 1
 
     def _whole(self, i: Call) -> AnyValue:
         """The adjoint of a call's result as one value."""
         if not self.facts.active(i):
             return zero(i.type)
-        cell, type = self.cell(i)
-        whole = self.b.load(type, cell, f"{i.name}.adj", 1)
-        self.b.store(zero(type), cell)
+        cell = self.cell(i)
+        whole = self.b.load(i.type, cell, f"{i.name}.adj", 1)
+        self.b.store(zero(i.type), cell)
         return whole
 
-    def _leaves_of_value(self, v: AnyValue) -> list[Leaf]:
-        if not isinstance(v.type, StructType):
-            return [(0, v.type, v)]
-        cell = self.cells.alloca(v.type, "parts")
-        self.b.store(v, cell, 0)
-        return [(o, t, self.b.load(t, self.b.offset(cell, o))) for o, t in self.leaves_of(v.type)]
+    def add_whole(self, v: AnyValue, whole: AnyValue) -> None:
+        """Add an adjoint that is one value of the type of `v`, taken apart into the floats that `v` holds."""
+        parts = self.facts.float_parts(v)
+        if parts == [(0, whole.type)]:
+            self.add(v, [(0, whole.type, whole)])
+            return
+        cell = self.cells.alloca(whole.type, "parts")
+        self.b.store(whole, cell, 0)
+        self.add(v, [(o, t, self.b.load(t, self.b.offset(cell, o))) for o, t in parts])
 
 
 class _RuleValues:

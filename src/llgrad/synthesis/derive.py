@@ -117,7 +117,7 @@ class Derivation:
                 attributes += [disjoint] * request.width
         result = source.function_type.result
         if request.mode in (Mode.COMBINED, Mode.REVERSE) and request.result is Act.OUT:
-            params += [self.facts.adjoint_type_of_result(source)] * request.width
+            params += [source.function_type.result] * request.width
             names += ["seed"] * request.width
         if request.mode is Mode.REVERSE:
             params.append(PTR)
@@ -135,7 +135,7 @@ class Derivation:
 
     def _result(self, request: Request, source: Function, result: Type) -> Type:
         adjoints = [
-            self.facts.adjoint_type_of_argument(a)
+            a.type
             for a, act in zip(source.arguments, request.arguments, strict=True)
             if act is Act.OUT
             for _ in range(request.width)
@@ -277,8 +277,7 @@ class Derivation:
         b.ret(out)
 
     def _adjoint(self, b: Builder, r: ReverseSweep, a: Argument):  # type: ignore[no-untyped-def]
-        cell, type = r.cell(a)
-        return b.load(type, cell, f"{a.name}.adj", 1)
+        return b.load(a.type, r.cell(a), f"{a.name}.adj", 1)
 
     def _augmented(self, request: Request, source: Function, target: Function) -> None:
         sweep = self._record(request, source, target, True)

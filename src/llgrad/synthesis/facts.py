@@ -13,9 +13,23 @@ from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
+from llgrad.analysis.moves import integer_moves
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
-from llgrad.ir.types import I32, PTR, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, is_float
+from llgrad.ir.types import (
+    I8,
+    I32,
+    PTR,
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    is_float,
+    scalar,
+)
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -104,6 +118,30 @@ class Facts:
         for f in self.memory.functions:
             for i in f.instructions():
                 self._refuse_hidden(i)
+                self._refuse_torn(i)
+
+    def _refuse_torn(self, i: Instruction) -> None:
+        """Integer arithmetic beside a float in a register must leave the whole float alone; `or` must not mix two."""
+        found = integer_moves(i) if isinstance(i, Binary) and self.active(i) else None
+        if found is None:
+            return
+        mixed = any(k is kinds_analysis.CONFLICT for _, k, _ in self.kinds.parts(i))
+        for o, t in [] if mixed else self.float_parts(i):
+            over = [w for w in found.windows if w.to < o + self.layout.size(t) and o < w.to + w.size]
+            held = [w for w in over if self._holds_something(w.source, o - w.to + w.at, self.layout.size(t))]
+            mixed = mixed or len(held) > 1
+        if mixed:
+            raise UnsupportedError(
+                f"`{i.opcode}` changes the bits of an active float",
+                span=self.span(i),
+                cause="integer arithmetic on a float's bits has no derivative that llgrad could know",
+                fix="use floating-point operations, or give the enclosing function a rule",
+            )
+
+    def _holds_something(self, v: AnyValue, at: int, size: int) -> bool:
+        """Are bytes [at, at + size) of an integer anything but zero?"""
+        parts = self.kinds.parts(v)
+        return any(o < at + size and at < o + n and k is not kinds_analysis.ANY for o, k, n in parts)
 
     def _refuse_hidden(self, i: Instruction) -> None:
         """Floats read as integers, in functions that look inactive too; addresses hidden in integers."""
@@ -373,47 +411,67 @@ class Facts:
         found, unknown = self.memory.functions_called(call)
         return tuple(f for f in found if f.function_type == call.function_type) or found, unknown
 
-    # --- types of adjoints
+    # --- the floats in values
 
-    def adjoint_type(self, v: AnyValue) -> Type:
-        """Type in which the adjoint of `v` is accumulated: floats as they are, integers as the floats they hold.
+    def float_parts(self, v: AnyValue) -> list[tuple[int, Type]]:
+        """The floats in an active value: (byte offset, type). Vectors of floats are one; integers are what they hold.
 
         Raises KindError where it is not known what `v` holds.
         """
-        return self._adjoint_type(v.type, v, ())
+        parts = list(self._typed_parts(v.type, 0))
+        integers = [(o, self.layout.size(t)) for o, t in parts if not is_float(t)]
+        floats = [(o, t) for o, t in parts if is_float(t)]
+        for at, size in integers:
+            floats += self._floats_in_integer(v, at, size)
+        return sorted(floats, key=lambda part: part[0])
 
-    def _adjoint_type(self, t: Type, v: AnyValue, path: tuple[int, ...]) -> Type:
+    def holds_float(self, v: AnyValue, at: int, t: Type) -> bool:
+        """Does an active value hold the float (or vector of floats) `t` at byte `at`? False: blanks that fit anything.
+
+        Raises KindError where it holds something else: the adjoint of a float would be lost.
+        """
+        end = at + self.layout.size(t)
+        parts = self.float_parts(v)
+        if any(o <= at and end <= o + self.layout.size(p) and scalar(p) == scalar(t) for o, p in parts):
+            return True
+        over = [p for p in self.kinds.parts(v) if p[0] < end and at < p[0] + p[2]]
+        if any(k is not kinds_analysis.ANY for _, k, _ in over):
+            raise self._unknown_bits(v, at, end - at)
+        return False
+
+    def _typed_parts(self, t: Type, at: int) -> Iterator[tuple[int, Type]]:
+        """Floats, vectors of floats, and integers that may hold floats."""
         match t:
-            case FloatType():
-                return t
-            case VectorType(element) if isinstance(element, FloatType):
-                return t
             case StructType(fields) if fields is not None:
-                return t
-            case ArrayType():
-                return t
-            case IntType(bits) if not path:
-                format = self.kinds.value(v).format
-                if format is not None and format.bits == bits:
-                    return format
-        where = self.span(v) if isinstance(v, Instruction) else None
-        raise KindError(
-            f"%{v.name if isinstance(v, Value) else v} of type {t} may carry an active float, but which is not known",
-            span=where,
-            cause="an integer or vector of integers holds the bits of floats here",
-            fix="compile with optimisation and debug info (-O1 -g), or copy through the float type",
+                for f, o in zip(fields, self.layout.offsets(t), strict=True):
+                    yield from self._typed_parts(f, at + o)
+            case ArrayType(element, count) if element != I8:
+                for n in range(count):
+                    yield from self._typed_parts(element, at + n * self.layout.alloc_size(element))
+            case VectorType(element) if is_float(t) or (isinstance(element, IntType) and self.layout.size(t) > 1):
+                yield at, t
+            case FloatType():
+                yield at, t
+            case IntType(bits) if bits >= 16:
+                yield at, t
+
+    def _floats_in_integer(self, v: AnyValue, at: int, size: int) -> Iterator[tuple[int, Type]]:
+        for o, kind, n in self.kinds.parts(v):
+            if o + n <= at or o >= at + size:
+                continue
+            if kind.format is not None and at <= o and o + n <= at + size:
+                yield o, kind.format
+            elif kind.is_float or not kind.is_known:
+                raise self._unknown_bits(v, o, n)
+
+    def _unknown_bits(self, v: AnyValue, offset: int, size: int) -> KindError:
+        name = v.name if isinstance(v, Value) else v
+        return KindError(
+            f"bytes {offset} to {offset + size - 1} of %{name} of type {v.type} may be an active float, or part of one",
+            span=self.span(v) if isinstance(v, Instruction) else None,
+            cause="an integer or vector of integers holds the bits of floats here, and which is not known",
+            fix="compile with debug info (-g), or copy through the float type",
         )
-
-    def adjoint_type_of_argument(self, a: AnyValue) -> Type:
-        return self.adjoint_type(a)
-
-    def adjoint_type_of_result(self, f: Function) -> Type:
-        """Type of the seed of an active result."""
-        for block in f.blocks:
-            end = block.instructions[-1]
-            if end.opcode == "ret" and end.operands and self.active(end.operands[0]):
-                return self.adjoint_type(end.operands[0])
-        return f.function_type.result
 
     def result_type(self, call: Call, k: int) -> Type:
         """Type of the k-th result of a rule's call."""

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from llgrad.analysis.moves import Moves, integer_moves, moves
 from llgrad.ir.build import const_float, const_int, zero
-from llgrad.ir.types import VOID, FloatType, PointerType, StructType, Type, scalar
+from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
+    AnyConstant,
     AnyValue,
+    Binary,
     Call,
     Cast,
+    ConstAggregate,
     Constant,
     ConstInt,
     Function,
@@ -104,6 +108,12 @@ class ForwardSweep(Sweep):
                 self.shadows[i] = zero(i.type)
             case Cast(opcode=op) if op in _MOVES_BITS:
                 self.shadows[i] = self.same_on_shadows(i, name)
+            case Call() if (found := moves(i, self.facts.layout)) is not None and isinstance(i.callee, Function):
+                moved = {w.source for w in found.windows}
+                arguments = [self.shadow(v) if v in moved else self.value(v) for v in i.arguments]
+                self.shadows[i] = self.b.call(i.callee, arguments, name)
+            case Binary() if (found := integer_moves(i)) is not None and not self.facts.shadowed(i):
+                self.shadows[i] = self.moved(i, found, name)
             case _:
                 self.make_shadow(i)
 
@@ -119,6 +129,17 @@ class ForwardSweep(Sweep):
             case "add" | "sub" | "and" | "or":
                 return super().carries_pointer(v, user)
         return True
+
+    def moved(self, i: Binary, found: Moves, name: str) -> AnyValue:
+        """The tangent bits of what moves bits: moved alike, and zero where the primal's are changed."""
+        lhs = self.shadow(i.lhs)
+        match i.opcode:
+            case "shl" | "lshr" | "ashr":
+                return self.b.binary("shl" if i.opcode == "shl" else "lshr", lhs, i.rhs, name)
+            case "or" if not isinstance(i.rhs, Constant):
+                return self.b.binary("or", lhs, self.shadow(i.rhs), name)
+        kept = sum(0xFF << 8 * n for w in found.windows for n in range(w.to, w.to + w.size))
+        return self.b.binary("and", lhs, _splat(i.type, kept), name)
 
     def store(self, i: Store) -> None:
         self.b.insert(Store(self.shadow(i.value), self.shadow(i.pointer), i.align))
@@ -252,6 +273,15 @@ class _RuleValues:
         self.operands = Lazy(len(self.parts), lambda n: sweep.part(sweep.value(self.parts[n][0]), self.parts[n][1]))
         self.results = Lazy(len(results), lambda r: sweep.result(i, results[r]))
         self.memo: dict[Expr, AnyValue] = {}
+
+
+def _splat(t: Type, lanes: int) -> AnyConstant:
+    """An integer, or a vector of integers, of the given bits."""
+    if not isinstance(t, VectorType):
+        return const_int(t, lanes)
+    assert isinstance(t.element, IntType)
+    bits = t.element.bits
+    return ConstAggregate(t, tuple(const_int(t.element, lanes >> n * bits & (1 << bits) - 1) for n in range(t.count)))
 
 
 class Lazy(list[AnyValue]):

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from llgrad.analysis.moves import moves
 from llgrad.errors import UnsupportedError
 from llgrad.ir.types import IntType, PointerType
 from llgrad.ir.values import (
@@ -138,14 +139,14 @@ def _active(facts: Facts, i: Instruction) -> Effect:
             rule = library.instruction(op)
             if rule is not None:
                 return Partials(rule)
-            if op == "freeze":
-                return LINEAR
-        case Cast(opcode="fpext" | "fptrunc" | "bitcast"):
+        case Cast(opcode="fpext" | "fptrunc"):
             return LINEAR
         case Cast(opcode="sitofp" | "uitofp" | "ptrtoint" | "inttoptr" | "fptosi" | "fptoui" | "addrspacecast"):
             return NOTHING
         case Phi() | Select() | ExtractElement() | InsertElement() | ShuffleVector() | ExtractValue() | InsertValue():
             return LINEAR
+    if moves(i, facts.layout) is not None:
+        return LINEAR
     raise UnsupportedError(
         f"no derivative for `{i.opcode}` of active floats",
         span=facts.span(i),
@@ -192,7 +193,11 @@ def _call(facts: Facts, i: Call) -> Effect:
     entry = facts.entry(i)
     if entry is not None:
         return _rule_call(facts, i, entry)
+    if facts.active(i) and moves(i, facts.layout) is not None:
+        return LINEAR
     if not facts.activity.active_call(i) or (known is not None and known.inactive):
+        if facts.active(i):
+            raise facts.no_rule(i)  # its result depends on active floats in a way that nothing says
         return NOTHING
     return _call_body(facts, i)
 

@@ -65,7 +65,7 @@ class ReverseSweep(Adjoints):
         returned = last.terminator.operands[0] if last.terminator.operands else None
         if returned is not None and self.facts.active(returned):
             for lane in self.each_lane() if seeds else ():
-                self.add(returned, self._leaves_of_value(seeds[lane]))
+                self.add_whole(returned, seeds[lane])
         self.goto(None, last)
         for block in visited:
             self.at(self.blocks[block], self.flow.loop_of(block))
