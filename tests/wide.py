@@ -28,7 +28,7 @@ class Wide:
 
     def __init__(self, text: str, program: Program, request: Request) -> None:
         module = parse(text)
-        f = derive(module, request)
+        [f] = derive(module, request)
         whole = write(module) + harness._entry(program, request.mode, f)
         name = harness.entry_name(program, request.mode)
         made = pipeline.finish(whole, [harness._failure_hook()], [name, "llgrad_fail"], level=1, vectorize=False)

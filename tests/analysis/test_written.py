@@ -14,7 +14,10 @@ PROGRAMS = {
     "stored on one way": (OPEN + "double f(double *x, int n) { if (n) p = x; return *p; }", False),
     "stored on both ways": (OPEN + "double f(double *x, int n) { if (n) p = x; else p = x + 1; return *p; }", True),
     "stored by a callee": (OPEN + "double f(double *x) { set(x); return *p; }", True),
-    "read by a callee": (OPEN + "static double g(void) { return *p; } double f(double *x) { p = x; return g(); }", True),
+    "read by a callee": (
+        OPEN + "static double g(void) { return *p; } double f(double *x) { p = x; return g(); }",
+        True,
+    ),
     "read by a callee of two": (
         OPEN + "static double g(void) { return *p; } double f(double *x) { double a = g(); p = x; return a + g(); }",
         False,

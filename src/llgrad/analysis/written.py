@@ -146,7 +146,7 @@ class _Written:
         place = self._place(pointer)
         if place is None or place[1] is None:
             return frozenset()
-        variable, at = place
+        variable, at = place[0], place[1]
         return frozenset((variable, n) for n in range(-(-at // WORD), (at + size) // WORD)) & self.words[variable]
 
     def loads(self) -> frozenset[Instruction]:
