@@ -1,10 +1,13 @@
 """What is put in simpler terms before a program is analysed, so that nothing after it knows of it.
 
 * Library routines that move or call back get bodies (`rules.routines`).
+* A pointer to a library function that has a derivative rule points to a function that calls it.
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
 * Small functions that return what they allocate are inlined: each place that calls one has memory of its own.
 
-All three are edits of LLVM assembly as LLVM prints it, on a module whose values have names.
+* Addresses of thread-local variables are taken without an intrinsic.
+
+All are edits of LLVM assembly as LLVM prints it, on a module whose values have names.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ _DECLARED = re.compile(rf"^declare [^@\n]*({_NAME})\([^\n]*\n", re.MULTILINE)
 _CALL = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:%[\w.$]+ \([^\n]*\) )?({_NAME}|%[-\w.$]+)\(")
 _LOCAL = re.compile(r"^define (?:internal|private|linkonce_odr|linkonce) ")
 _BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\) (?:align (\d+) )?")
+_THREAD_LOCAL = "@llvm.threadlocal.address"
+_ADDRESS = re.compile(rf"^( *(%[-\w.$]+) = call [^\n]*{_THREAD_LOCAL}\.p0\(ptr [^@\n]*({_NAME})\).*\n)", re.MULTILINE)
+_SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")
 _LARGEST_WRAPPER = 60  # lines
 
@@ -34,11 +40,12 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     text = module.text()
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text)}
     found = routines.needed(declared)
-    if "byval(" in text:
+    if "byval(" in text or _THREAD_LOCAL in text:
         module.run(["instruction_namer"])
-        text = own_structs(module.text())
+        text = plain_addresses(own_structs(module.text()))
     if found:
         text = with_routines(text, found, declared)
+    text = pointed_rules(text)
     text = inlined_wrappers(text, frozenset(keep))
     if text != module.text():
         module.replace_text(text)
@@ -57,6 +64,22 @@ def with_routines(text: str, found: dict[str, str], declared: set[str]) -> str:
     known = (declared - found.keys()) | defined
     uses = [d for d in routines.DECLARATIONS if d.partition("@")[2].partition("(")[0] not in known]
     return "\n".join([text, *uses, *found.values()])
+
+
+def pointed_rules(text: str) -> str:
+    """Let pointers to functions that have rules point to functions with bodies, which call them."""
+    made = []
+    for m in _DECLARED.finditer(text):
+        head = re.fullmatch(rf"declare [^@]*?\b({_SCALAR}) {re.escape(m[1])}\(([^()]*)\)[^()]*\n", m[0])
+        if head is None or library.lookup(_plain(m[1])) is None or not _is_taken(m[1], text):
+            continue
+        types = [p.split()[0] for p in head[2].split(", ") if p]
+        own = f"@llgrad.called.{_plain(m[1])}"
+        text = re.sub(rf"{re.escape(m[1])}(?![-\w.$(])", own, text)
+        parameters = ", ".join(f"{t} %{n}" for n, t in enumerate(types))
+        result = f"{head[1]} {m[1]}({parameters})"
+        made.append(f"define internal {head[1]} {own}({parameters}) {{\n  %r = call {result}\n  ret {head[1]} %r\n}}\n")
+    return "\n".join([text, *made]) if made else text
 
 
 # --- structs by value ------------------------------------------------------------------------------------------------
@@ -110,6 +133,23 @@ def _copying(definition: str, sizes: list[int]) -> str:
 
     head = re.sub(rf"ptr [^,%]*?{_BYVAL.pattern}([^,%]*)(%[-\w.$]+)", edit, head)
     return "\n".join([head, label, *copies, rest])
+
+
+# --- thread-local variables -------------------------------------------------------------------------------------------
+
+
+def plain_addresses(text: str) -> str:
+    """Use thread-local variables directly, as there are no coroutines: an address is then the variable itself."""
+    if _THREAD_LOCAL not in text:
+        return text
+
+    def edit(m: re.Match[str]) -> str:
+        body = m[0]
+        for line, name, variable in _ADDRESS.findall(body):
+            body = re.sub(rf"{re.escape(name)}(?![-\w.$])", variable.replace("\\", r"\\"), body.replace(line, ""))
+        return body
+
+    return _DEFINITION.sub(edit, text)
 
 
 # --- allocation wrappers ---------------------------------------------------------------------------------------------

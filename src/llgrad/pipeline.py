@@ -93,16 +93,17 @@ def pure_libm(text: str) -> str:
     return _DECLARATION.sub(pure, text)
 
 
-def share_globals(text: str) -> str:
+def share_globals(text: str, *, threads: bool = False) -> str:
     """Give static mutable variables external linkage, under a name of llgrad's: a derivative refers to them.
 
-    Thread-local ones stay static.
+    Thread-local ones stay static, unless `threads`.
     """
     found: dict[str, str] = {}
 
     def edit(m: re.Match[str]) -> str:
         words = m[2].split()
-        if m[3] == "constant" or "thread_local" in m[2] or not {"internal", "private"} & set(words):
+        private = {"internal", "private"} & set(words)
+        if m[3] == "constant" or not private or ("thread_local" in m[2] and not threads):
             return m[0]
         found[plain(m[1])] = STATIC + plain(m[1])
         kept = [w for w in words if w not in ("internal", "private", "unnamed_addr", "local_unnamed_addr")]
@@ -220,8 +221,11 @@ def _mangled(t: str) -> str:
 # --- the function that is differentiated ------------------------------------------------------------------------------
 
 
-def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2) -> str:
-    """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is."""
+def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False) -> str:
+    """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is.
+
+    `threads`: derivatives may use its thread-local variables, because they are linked with it.
+    """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     work = whole.clone()
@@ -239,7 +243,9 @@ def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2) -> str:
         work.optimise(level, vectorize=False, unroll=False)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])
-    _refuse_thread_local(text := work.text())
+    text = work.text()
+    if not threads:
+        _refuse_thread_local(text)
     return text
 
 

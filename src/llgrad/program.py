@@ -43,7 +43,7 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()))))
+    work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()), threads=True)))
     work.unblock()
     work.run(["sroa"])
     module = parse(work.text())
@@ -126,7 +126,7 @@ def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
     text = re.sub(static, r"\1\2", text, flags=re.MULTILINE)
     whole = LLVMModule.from_text(hide(text))
     whole.run(["global_opt"])
-    found = prepare(whole, [_root_name(name)], level)
+    found = prepare(whole, [_root_name(name)], level, threads=True)
     if "__enzyme_" in found:
         raise UnsupportedError(
             f"{name} itself calls __enzyme_autodiff or __enzyme_fwddiff",

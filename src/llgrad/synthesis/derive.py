@@ -12,7 +12,7 @@ from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, FunctionType, PointerType, StructType, Type
-from llgrad.ir.values import Alloca, Argument, Attribute, Block, Function, Undef
+from llgrad.ir.values import Alloca, Argument, Attribute, Block, Function, GlobalVariable, Undef
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.forward import ForwardSweep
@@ -23,7 +23,7 @@ from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
 from llgrad.synthesis.scopes import stack_on_tape
 from llgrad.synthesis.speculated import define_lanes
-from llgrad.synthesis.sweep import shadow_name, takes_shadow
+from llgrad.synthesis.sweep import is_thread_local, shadow_name, takes_shadow
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
@@ -72,8 +72,18 @@ class Derivation:
         shadows = {shadow_name(g, lane) for g in self.module.variables for lane in width}
         for v in self.module.variables:
             if v.name in shadows:
+                self._refuse_threads(v)
                 size = i64(self.module.layout.alloc_size(v.value_type))
                 b.call(memset, [v, const_int(I8, 0), size, const_int(I1, 0)])
+
+    def _refuse_threads(self, shadow: GlobalVariable) -> None:
+        """The two sweeps of a split derivative may run on two threads."""
+        if any(map(is_thread_local, shadow.prefix)) and self.roots[0].mode in (Mode.AUGMENTED, Mode.REVERSE):
+            raise UnsupportedError(
+                f"thread-local variable {shadow.name.rpartition('.shadow')[0]} in a split derivative",
+                cause="the reverse sweep may run on another thread, where it is another variable",
+                fix="ask for the derivative in one call, or make the variable a parameter",
+            )
 
     def plan(self, name: str, split: bool) -> Plan:
         """The reverse-mode plan of a function, made once."""

@@ -100,12 +100,15 @@ def _global_shadow(module: Module, g: GlobalVariable, lane: int) -> AnyValue:
     """The zeroed shadow of a mutable global in one lane; made on first use."""
     name = shadow_name(g, lane)
     if name not in module.globals:
-        if any("thread_local" in word for word in g.prefix):
-            raise UnsupportedError(f"thread-local global @{g.name} is active", fix="pass it as an argument")
         shadow = GlobalVariable(name, g.value_type, zero(g.value_type))
         shadow.linkage, shadow.align = "internal", max(g.align, 16)
+        shadow.prefix = tuple(word for word in g.prefix if is_thread_local(word))
         module.add(shadow)
     return module.globals[name]
+
+
+def is_thread_local(word: str) -> bool:
+    return word.startswith("thread_local")
 
 
 class Sweep(Lanes):
