@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ir", "rules", "frontends", "backend"),
     ("analysis", "interpret"),
     ("signature",),
-    ("synthesis", "lowering"),
+    ("synthesis", "lowering", "unrolling"),
     ("pipeline",),
     ("program",),
     ("arguments", "cache", "entry", "passing"),

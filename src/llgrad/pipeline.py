@@ -1,7 +1,7 @@
 """The passes, as lists one can read: from bitcode to the IR that is differentiated, and from there to machine code.
 
     program     link, unblock, hide constants of equality tests, share mutable globals      (once a library)
-    prepare     keep what the roots reach, O1 to O3 without vectorising, normal form        (once a function)
+    prepare     keep what the roots reach, O1 to O3, short loops unrolled, normal form      (once a function)
     derivative  parse, derive, write; mutable globals become references to the program's    (once a derivative)
     finish      link the arena's runtime and entries, O3 with vectorising                   (once a derivative)
 
@@ -32,6 +32,7 @@ from llgrad.lowering import lower
 from llgrad.rules import library
 from llgrad.synthesis import tape
 from llgrad.synthesis.request import Mode, Request
+from llgrad.unrolling import mark_short_loops
 
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
 LEVELS = range(4)
@@ -241,6 +242,8 @@ def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads:
     lower(work, roots)
     if level:
         work.optimise(level, vectorize=False, unroll=False)
+        if mark_short_loops(work):
+            work.optimise(level, vectorize=False, unroll=False)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])
     text = work.text()
