@@ -29,7 +29,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("api",),
     ("dense",),
     ("checking", "export", "report"),
-    ("bindings", "drivers"),
+    ("drivers", "foreign"),
+    ("jax", "scipy", "tensorflow", "torch"),
     ("cli",),
     ("__main__",),
 )

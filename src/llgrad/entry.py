@@ -64,7 +64,8 @@ def slot_bytes(ir_type: str) -> int:
     )
 
 
-def _offsets(entry: Entry) -> tuple[list[int], list[int], int]:
+def offsets(entry: Entry) -> tuple[list[int], list[int], int]:
+    """Where arguments and results lie in the frame, and its bytes."""
     at, places = JUMP_BYTES, []
     for t in (*entry.arguments, *entry.results):
         places.append(at)
@@ -76,7 +77,7 @@ def entry_text(
     entry: Entry, target: str, *, extensions: Sequence[str] = (), aggregate: bool = False, cxx: bool = False
 ) -> str:
     """IR of the entry. `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct."""
-    arguments, results, _ = _offsets(entry)
+    arguments, results, _ = offsets(entry)
     result = "void" if not entry.results else f"{{ {', '.join(entry.results)} }}" if aggregate else entry.results[0]
     extensions = extensions or [""] * len(entry.arguments)
     parameters = ", ".join(f"{t} {x}".strip() for t, x in zip(entry.arguments, extensions, strict=True))
@@ -155,12 +156,13 @@ def _failed(code: int, detail: int | None) -> int:
 
 
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(_failed)
+PYTHON_HOOK = ctypes.cast(_CALLBACK, ctypes.c_void_p).value or 0
 
 
-def _error(status: int) -> ForeignError:
+def failure(status: int, code: int, detail: int) -> ForeignError:
+    """The exception for the status of an entry; `code` and `detail` are what `llgrad_fail` was given."""
     if status == 2:
         return ForeignError("the compiled code threw a C++ exception", fix="catch it in the code and return a status")
-    code, detail = _calls.failure
     message, fix = _FAILURES.get(code, ("the derivative failed while it ran", "report it with the source"))
     return ForeignError(message, cause=f"llgrad_fail({code}, {detail:#x})", fix=fix)
 
@@ -195,7 +197,7 @@ class Code:
         self._functions: dict[str, _Function] = {}
         self._arenas = threading.local()
         if hook := self.addresses.get(HOOK):
-            ctypes.c_void_p.from_address(hook).value = ctypes.cast(_CALLBACK, ctypes.c_void_p).value
+            ctypes.c_void_p.from_address(hook).value = PYTHON_HOOK
 
     @property
     def addresses(self) -> dict[str, int]:
@@ -216,7 +218,7 @@ class Code:
         if status:
             if arena:
                 arena.free()
-            raise _error(status)
+            raise failure(status, *getattr(_calls, "failure", (0, 0)))
         return function.results(frame), arena.peak() if arena else 0
 
     def _function(self, entry: Entry) -> _Function:
@@ -235,7 +237,7 @@ class _Function:
     """An entry at an address: how its frame is filled and read."""
 
     def __init__(self, entry: Entry, address: int) -> None:
-        arguments, results, self.bytes = _offsets(entry)
+        arguments, results, self.bytes = offsets(entry)
         self.call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(address)
         self.packer = struct.Struct("<" + "".join(_pack_code(t) for t in entry.arguments))
         self.converters = [_converter(t) for t in entry.arguments]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import re
 import threading
 import time
 import zlib
@@ -54,6 +55,15 @@ class Facts:
         """The entry of the function itself."""
         results = () if self.result == "void" else (self.result,)
         return Entry(f"llgrad.entry.{self.signature.symbol}", self.arguments, results)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What LLVM finds that a function does to memory: `access` (read, write, both, none) through each IR argument that
+    is a pointer, and whether it is `stateful`: uses variables that may change."""
+
+    access: tuple[str, ...]
+    stateful: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +248,33 @@ class Library:
             cache.put(name, {"object": data})
         return data
 
+    @property
+    def identity(self) -> str:
+        """Names the content of the sources and how they were compiled."""
+        return f"{self._key or id(self)} {self._level} {self._libraries} {self._vector_math} {self._worker is not None}"
+
+    def addresses(self) -> dict[str, int]:
+        """Where the loaded program's functions and variables are; valid as long as this lives."""
+        code = self._primal()
+        if not isinstance(code, Code):
+            raise ArgumentError(
+                "the library runs in a child process", cause="isolate=True", fix="load it without isolate=True"
+            )
+        return code.addresses
+
+    def effects(self, symbol: str) -> Effects:
+        """What the function does to memory."""
+        with self._lock:
+            name = cache.key("effects", self._key, symbol)
+            found = cache.get(name) if self._key else None
+            if found:
+                known: Effects = cache.loaded(found["effects"])
+                return known
+            made = _effects(self._program(), symbol)
+            if self._key:
+                cache.put(name, {"effects": cache.dumped(made)})
+            return made
+
     def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
         shared = self._primal() if borrowed else None
         if self._worker is not None:
@@ -301,6 +338,20 @@ class Library:
             if symbol not in self._prepared:
                 self._prepared[symbol] = pipeline.prepare(self._program(), [symbol], self._level)
             return self._prepared[symbol]
+
+
+def _effects(program: LLVMModule, symbol: str) -> Effects:
+    from llgrad import pipeline
+    from llgrad.ir.parse import parse
+
+    text = pipeline.prepare(program, [symbol], 2)
+    f = parse(text).function(pipeline.own_name(symbol))
+    access = tuple(next((_ACCESS[x.name] for x in a.attributes if x.name in _ACCESS), "both") for a in f.arguments)
+    variables = [m[1] for m in pipeline.GLOBAL.finditer(text) if m[3] == "global" and not m[1].startswith("@llvm.")]
+    return Effects(access, any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables))
+
+
+_ACCESS = {"readonly": "read", "writeonly": "write", "readnone": "none"}
 
 
 def _table(program: LLVMModule, paths: Sequence[Path]) -> dict[str, Facts]:

@@ -1,0 +1,62 @@
+"""Foreign functions for frameworks: one function of arrays, whose derivatives NumPy, PyTorch, JAX and TensorFlow share.
+
+`load_foreign` compiles sources (once a process and content) and finds out what the parameters of a function are:
+
+    out       the outputs' shapes: "like x", a tuple of numbers and names of integer parameters, or a function of the
+              shapes of the input arrays; for several outputs a dict by parameter. Outputs begin as zeros
+    updates   parameters that the code changes in place: inputs (copied) and outputs
+    scratch   {parameter: shape} memory that the code needs and nobody reads afterwards; it begins as zeros
+    counts    {integer parameter: array, or (array, axis)}: integers that follow from shapes; () for none
+
+What is not declared is inferred; see `llgrad.foreign.roles`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from llgrad.errors import ArgumentError
+from llgrad.foreign.function import Call, Foreign
+from llgrad.foreign.roles import ForeignShapeError, ForeignSignatureError, ForeignTypeError
+from llgrad.library import ForeignFunction, Library, load
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+LOADING = ("flags", "optimize", "libraries", "vector_math")
+_libraries: dict[tuple[Any, ...], Library] = {}
+_made: dict[str, Foreign] = {}
+_lock = threading.RLock()
+
+
+def load_foreign(source: Paths | ForeignFunction, name: str | None = None, **options: Any) -> Foreign:
+    """The function `name` of compiled sources (or a function of an `llgrad.Library`) as a function of arrays."""
+    loading = {k: options.pop(k) for k in LOADING if k in options}
+    if isinstance(source, ForeignFunction):
+        if name is not None or loading:
+            raise ArgumentError("a function of a library needs no name and no options of `load`")
+        function = source
+    else:
+        if name is None:
+            raise ArgumentError("which function?", fix='foreign("file.c", "name")')
+        function = library(source, **loading)[name]
+    made = Foreign(function, options)
+    with _lock:
+        return _made.setdefault(made.key, made)
+
+
+def library(source: Paths, **loading: Any) -> Library:
+    """The library of these sources as they are now: one for all frameworks."""
+    listed = [source] if isinstance(source, str | os.PathLike) else list(source)
+    found = load(listed, **loading)
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in loading.items()}
+    key = (tuple(str(Path(p).absolute()) for p in listed), tuple(sorted(options.items())), found.identity)
+    with _lock:
+        return _libraries.setdefault(key, found)
+
+
+__all__ = [
+    "Call", "Foreign", "ForeignShapeError", "ForeignSignatureError", "ForeignTypeError", "library", "load_foreign",
+]  # fmt: skip

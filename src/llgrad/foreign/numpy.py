@@ -1,0 +1,64 @@
+"""Foreign functions on NumPy arrays: what SciPy's binding needs, and the plainest one there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from llgrad.foreign.function import Call, Foreign, Wrt
+from llgrad.foreign.roles import Input
+
+Array = np.ndarray[Any, Any]
+
+
+def array(foreign: Foreign, i: Input, given: Any) -> Array:
+    """`given` as a contiguous array of the input's dtype: itself if it is one. Numbers and lists are converted; an
+    array of another dtype is refused."""
+    made = np.asarray(given)
+    if made.dtype == i.dtype:
+        return np.ascontiguousarray(made).reshape(made.shape)
+    if isinstance(given, np.ndarray) and given.ndim or not np.can_cast(made.dtype, i.dtype, "same_kind"):
+        raise foreign.wrong_dtype(i, str(made.dtype), f"convert it: {i.name}.astype(np.{i.dtype.name})")
+    return made.astype(i.dtype)
+
+
+def run(call: Call, taken: Sequence[Array]) -> list[Array]:
+    """New arrays of what a call makes."""
+    made = [np.empty(shape, dtype) for shape, dtype in call.made]
+    call.run([a.ctypes.data for a in taken], [a.ctypes.data for a in made])
+    return made
+
+
+def run_batch(call: Call, count: int, taken: Sequence[Array], shared: Sequence[bool]) -> list[Array]:
+    """The same `count` times over the first axis of what is not `shared`."""
+    made = [np.empty((count, *shape), dtype) for shape, dtype in call.made]
+    strides = [0 if s else a.strides[0] for a, s in zip(taken, shared, strict=True)]
+    strides += [a.nbytes // max(count, 1) for a in made]
+    call.run_batch(count, [a.ctypes.data for a in taken], [a.ctypes.data for a in made], strides)
+    return made
+
+
+def jacobian(foreign: Foreign, tensors: Sequence[Array], statics: tuple[int, ...], wrt: Wrt) -> Array:
+    """d(all outputs)/d(tensors in wrt), a matrix: columns by forward mode or rows by reverse mode, whichever are
+    fewer, in one batch over threads."""
+    shapes = tuple(a.shape for a in tensors)
+    outputs = foreign.call("primal", (), shapes, statics).made
+    rows, columns = sum(_size(s) for s, _ in outputs), sum(tensors[n].size for n in wrt)
+    forward = columns <= rows
+    call = foreign.call("jvp" if forward else "vjp", wrt, shapes, statics)
+    count = columns if forward else rows
+    basis, at = [], 0
+    for shape, dtype in call.taken[len(tensors) :]:
+        block = np.zeros((count, _size(shape)), dtype)
+        block[at : at + _size(shape)] = np.eye(_size(shape), dtype=dtype)
+        basis.append(block)
+        at += _size(shape)
+    made = run_batch(call, count, [*tensors, *basis], [True] * len(tensors) + [False] * len(basis))
+    whole = np.concatenate([a.reshape(count, _size(a.shape[1:])) for a in made], axis=1)
+    return np.ascontiguousarray(whole.T) if forward else whole
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=np.int64))

@@ -1,0 +1,405 @@
+"""What each parameter of a C function is to a framework: an input, an output, a count, scratch memory.
+
+What the user declares goes first (`out`, `updates`, `scratch`, `counts`). What is left is inferred: a pointer that the
+code only writes is an output, shaped like the first array that is an input; an integer right after arrays is their
+element count; a float that is returned is a 0-d output. Anything that this leaves open raises ForeignSignatureError,
+which shows a call to write. Nothing is guessed: which pointers are read and written is what LLVM proves of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from llgrad.errors import ArgumentError, UnknownNameError
+from llgrad.library import Effects, ForeignFunction
+from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, Void
+
+Shape = tuple[int, ...]
+Declared = str | Sequence[int | str] | Callable[..., Any]
+"""A shape as a user declares it: "like x", a tuple of numbers and of names of integer parameters, or a function that is
+given the shapes of the arrays among the inputs, in order, and returns such a tuple."""
+
+
+class ForeignSignatureError(ArgumentError, TypeError):
+    """A C signature that leaves open what its parameters are to a framework."""
+
+
+class ForeignShapeError(ArgumentError, ValueError):
+    """Arrays of shapes that the function cannot take."""
+
+
+class ForeignTypeError(ArgumentError, TypeError):
+    """A value of the wrong kind, dtype or device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Something the caller passes. `updated`: the code changes it, in a copy, which is an output too."""
+
+    parameter: Parameter
+    array: bool
+    dtype: np.dtype[Any]
+    updated: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.parameter.name
+
+    @property
+    def active(self) -> bool:
+        """Has it a derivative?"""
+        return self.dtype.kind == "f"
+
+    @property
+    def static(self) -> bool:
+        """Is it an integer that is passed by value?"""
+        return not self.array and not self.active
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory that is made for a call: an output or scratch. No parameter: the result."""
+
+    parameter: Parameter | None
+    shape: Declared
+    dtype: np.dtype[Any]
+
+    @property
+    def name(self) -> str:
+        return self.parameter.name if self.parameter else "its result"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The roles of all parameters; outputs are in the order of C, the result first."""
+
+    signature: Signature
+    inputs: tuple[Input, ...]
+    outputs: tuple[Memory, ...]
+    scratch: tuple[Memory, ...]
+    counts: tuple[tuple[Parameter, tuple[str, ...], int | None], ...]  # parameter, of which arrays, along which axis
+
+    @property
+    def tensors(self) -> tuple[Input, ...]:
+        """The inputs that are arrays or floats."""
+        return tuple(i for i in self.inputs if not i.static)
+
+    @property
+    def statics(self) -> tuple[Input, ...]:
+        """The inputs that are integers."""
+        return tuple(i for i in self.inputs if i.static)
+
+    def resolve(self, shapes: Sequence[Shape], statics: Sequence[int]) -> Resolved:
+        """Sizes for inputs (`tensors`) of these shapes; ForeignShapeError if they do not fit."""
+        known = {i.name: tuple(shape) for i, shape in zip(self.tensors, shapes, strict=True)}
+        for i in self.tensors:
+            _check_shape(i, known[i.name])
+        integers = {i.name: int(v) for i, v in zip(self.statics, statics, strict=True)}
+        for p, arrays, axis in self.counts:
+            integers[p.name] = self._count(p, arrays, axis, known)
+        ordered = [integers[p.name] for p in self.signature.parameters if p.name in integers]
+        of = [self._shape(m, known, integers) for m in self.outputs]
+        return Resolved(tuple(ordered), tuple(of), tuple(self._shape(m, known, integers) for m in self.scratch))
+
+    def _count(self, p: Parameter, arrays: tuple[str, ...], axis: int | None, known: dict[str, Shape]) -> int:
+        if axis is not None and not -len(known[arrays[0]]) <= axis < len(known[arrays[0]]):
+            raise ForeignShapeError(
+                f"{arrays[0]} of {self.signature.name} has shape {known[arrays[0]]}, which has no axis {axis}",
+                cause=f"{p.name} was declared its length along that axis",
+            )
+        found = {prod(known[a]) if axis is None else known[a][axis] for a in arrays}
+        if len(found) > 1:
+            sizes = ", ".join(f"{a} has {prod(known[a])}" for a in arrays)
+            raise ForeignShapeError(
+                f"which array of {self.signature.name} does {p.name} count? {sizes} elements",
+                cause=f"its signature is {self.signature}",
+                fix=f"pass arrays of one size, or say it: foreign(…, counts={{{p.name!r}: {arrays[-1]!r}}})",
+            )
+        return found.pop()
+
+    def _shape(self, m: Memory, known: dict[str, Shape], integers: Mapping[str, int]) -> Shape:
+        shape = m.shape
+        if callable(shape):
+            shape = shape(*(known[i.name] for i in self.tensors if i.array))
+            shape = (shape,) if isinstance(shape, int) else shape
+        if isinstance(shape, str):
+            return known[shape.removeprefix("like ").strip()]
+        if not all(isinstance(d, int | np.integer | str) for d in shape):
+            raise ForeignShapeError(f"out of {m.name} gave {shape!r}, which is no shape", fix="return a tuple of ints")
+        found = tuple(integers[d] if isinstance(d, str) else int(d) for d in shape)
+        if min(found, default=0) < 0:
+            raise ForeignShapeError(f"the shape of {m.name} is {found}", fix="sizes are not negative")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Sizes for one call: all integers in the order of C, the shapes of outputs and of scratch memory."""
+
+    integers: tuple[int, ...]
+    outputs: tuple[Shape, ...]
+    scratch: tuple[Shape, ...]
+
+
+def _check_shape(i: Input, shape: Shape) -> None:
+    t = i.parameter.type
+    if not i.array and shape != ():
+        raise ForeignShapeError(
+            f"{i.name} must be one number, not of shape {shape}", cause=f"it is declared {t.declare(i.name)}",
+            fix="map over it (vmap), or write a C function that takes an array",
+        )  # fmt: skip
+    dims = t.to.dims if isinstance(t, Pointer) and isinstance(t.to, Array) else ()
+    if prod(shape) % prod(max(d, 1) for d in dims):
+        raise ForeignShapeError(
+            f"{i.name} has shape {shape}", cause=f"it is declared {t.declare(i.name)}",
+            fix=f"give it a shape that ends with {dims}",
+        )  # fmt: skip
+
+
+# --- who is what -----------------------------------------------------------------------------------------------------
+
+
+def roles(
+    function: ForeignFunction, out: Any = None, updates: Sequence[str] | str = (),
+    scratch: Mapping[str, Any] | None = None, counts: Mapping[str, Any] | Sequence[str] | None = None,
+) -> Roles:  # fmt: skip
+    """The roles of a function's parameters; see `llgrad.foreign`."""
+    function.require_supported()
+    updated = (updates,) if isinstance(updates, str) else tuple(updates)
+    return _Reader(function, out, updated, scratch or {}, counts).read()
+
+
+class _Reader:
+    """Decides the roles of one function."""
+
+    def __init__(
+        self, function: ForeignFunction, out: Any, updates: tuple[str, ...], scratch: Mapping[str, Any], counts: Any
+    ) -> None:
+        self.function, self.signature = function, function.signature
+        self.effects: Effects = function.library.effects(self.signature.symbol)
+        self.out, self.updates, self.scratch, self.counts = out, updates, scratch, counts
+        named = [*updates, *scratch, *(out if isinstance(out, Mapping) else ()), *(counts or ())]
+        for name in named:
+            self.signature.parameter(name)
+        doubled = {n for n in named if named.count(n) > 1}
+        if doubled:
+            raise ForeignSignatureError(f"{', '.join(sorted(doubled))} is declared twice", fix="give it one role")
+
+    def read(self) -> Roles:
+        outputs = self._outputs()
+        made = {m.name for m in outputs} | set(self.scratch)
+        counts = self._counts(made)
+        counted = {p.name for p, _, _ in counts}
+        inputs = tuple(
+            self._input(p) for p in self.signature.parameters if p.name not in made and p.name not in counted
+        )
+        scratch = tuple(self._memory(self.signature.parameter(n), shape) for n, shape in self.scratch.items())
+        result = self._result()
+        if not (outputs or result or self.updates):
+            raise ForeignSignatureError(
+                f"{self.signature.name} has no output", span=self.signature.source,
+                cause=f"it returns {self.signature.result} and no pointer is only written: {self.signature}",
+                fix=self._call(),
+            )  # fmt: skip
+        of = {m.name: m for m in outputs}
+        updated = {i.name: Memory(i.parameter, f"like {i.name}", i.dtype) for i in inputs if i.updated}
+        ordered = [{**of, **updated}[p.name] for p in self.signature.parameters if p.name in of or p.name in updated]
+        found = Roles(self.signature, inputs, (*result, *ordered), scratch, counts)
+        self._check_names(found)
+        if self.out is None:
+            self._refuse_open(found, outputs)
+        return found
+
+    # --- outputs
+
+    def _outputs(self) -> list[Memory]:
+        if isinstance(self.out, Mapping):
+            return [self._memory(self.signature.parameter(n), shape) for n, shape in self.out.items()]
+        written = [p for p in self._floats() if self._access(p) == "write"]
+        if self.out is None:
+            first = next((p for p in self.signature.parameters if self._is_array(p, written)), None)
+            if written and first is None:
+                raise self._open(f"{written[0].name} is an output, but there is no array that it could be shaped like")
+            return [self._memory(p, f"like {first.name}") for p in written if first]
+        return [self._memory(self._only_output(written), self.out)]
+
+    def _only_output(self, written: list[Parameter]) -> Parameter:
+        candidates = written or [p for p in self._floats() if self._access(p) == "both"]
+        if len(candidates) != 1:
+            names = ", ".join(p.name for p in candidates) or "none"
+            raise self._open(f"out={self.out!r} gives one shape, but the pointers it may be of are: {names}")
+        return candidates[0]
+
+    def _floats(self) -> list[Parameter]:
+        """The pointers to floats that may be outputs."""
+        return [
+            p for p in self.signature.parameters
+            if isinstance(p.type, Pointer) and not p.type.const and _element(p) is not None
+            and p.name not in self.updates and p.name not in self.scratch
+        ]  # fmt: skip
+
+    def _is_array(self, p: Parameter, written: list[Parameter]) -> bool:
+        return isinstance(p.type, Pointer) and p not in written and p.name not in self.scratch
+
+    def _access(self, p: Parameter) -> str:
+        return self.effects.access[p.ir_arguments[0]]
+
+    def _memory(self, p: Parameter, shape: Declared) -> Memory:
+        dtype = _element(p)
+        if dtype is None or dtype.kind != "f" or isinstance(p.type, Pointer) and p.type.const:
+            raise ForeignSignatureError(
+                f"{p.name} of {self.signature.name} cannot be an output", span=self.signature.source,
+                cause=f"it is declared {p.type.declare(p.name)}", fix="name a pointer to floats that is not const",
+            )  # fmt: skip
+        return Memory(p, shape if callable(shape) or isinstance(shape, str) else _as_tuple(shape), dtype)
+
+    def _result(self) -> tuple[Memory, ...]:
+        t = self.signature.result
+        if isinstance(t, Void):
+            return ()
+        if isinstance(t, Scalar) and t.kind == "float" and t.dtype in (np.float32, np.float64):
+            return (Memory(None, (), np.dtype(t.dtype)),)
+        raise ForeignSignatureError(
+            f"{self.signature.name} returns {t}, which frameworks cannot use", span=self.signature.source,
+            cause="a status that is ignored would hide failures, and integers have no derivative",
+            fix="write a wrapper in C that returns void, float or double",
+        )
+
+    # --- inputs
+
+    def _input(self, p: Parameter) -> Input:
+        if isinstance(p.type, Scalar):
+            dtype = p.type.dtype
+            if dtype is None or p.type.kind == "float" and dtype not in (np.float32, np.float64):
+                raise self._unusable(p)
+            return Input(p, False, np.dtype(dtype))
+        dtype = _element(p)
+        if dtype is None:
+            raise self._unusable(p)
+        updated = p.name in self.updates
+        if self._access(p) in ("write", "both") and not updated and not (isinstance(p.type, Pointer) and p.type.const):
+            raise self._open(f"{p.name} may be read and written: is it an output, updated in place, or scratch memory?")
+        return Input(p, True, dtype, updated)
+
+    def _unusable(self, p: Parameter) -> ForeignSignatureError:
+        return ForeignSignatureError(
+            f"{p.name} of {self.signature.name} is nothing that a framework can pass", span=self.signature.source,
+            cause=f"it is declared {p.type.declare(p.name)}",
+            fix="write a wrapper in C that takes float, double, integers and pointers to them",
+        )  # fmt: skip
+
+    def _counts(self, made: set[str]) -> tuple[tuple[Parameter, tuple[str, ...], int | None], ...]:
+        if self.counts is None:
+            return self._inferred_counts(made)
+        if not isinstance(self.counts, Mapping):
+            if list(self.counts):
+                raise ForeignSignatureError(f"counts={self.counts!r} is no dict", fix='counts={"n": "x"}')
+            return ()
+        found = []
+        for name, of in self.counts.items():
+            array, axis = (of, None) if isinstance(of, str) else of
+            self.signature.parameter(array)
+            if array in made or not _is_integer(self.signature.parameter(name)):
+                raise ForeignSignatureError(
+                    f"counts={{{name!r}: {of!r}}} does not relate an integer to an input", span=self.signature.source
+                )
+            found.append((self.signature.parameter(name), (array,), axis))
+        return tuple(found)
+
+    def _inferred_counts(self, made: set[str]) -> tuple[tuple[Parameter, tuple[str, ...], int | None], ...]:
+        """An integer right after arrays is the number of elements of each of them."""
+        found: list[tuple[Parameter, tuple[str, ...], int | None]] = []
+        arrays: list[str] = []
+        shaped = self.out is None  # then outputs have the size of the first input
+        pointers = [p.name for p in self.signature.parameters if isinstance(p.type, Pointer)]
+        first = next((name for name in pointers if name not in made), "")
+        for p in self.signature.parameters:
+            if isinstance(p.type, Pointer):
+                arrays += [] if p.name in self.scratch else [p.name]
+                continue
+            of = {first if a in made else a for a in arrays if a not in made or shaped and first}
+            if of and _is_integer(p):
+                found.append((p, tuple(n for n in pointers if n in of), None))
+            arrays = []
+        return tuple(found)
+
+    # --- errors
+
+    def _refuse_open(self, found: Roles, outputs: list[Memory]) -> None:
+        if outputs and found.statics:
+            names = ", ".join(i.name for i in found.statics)
+            raise self._open(f"{names} may decide the shape of {' and '.join(m.name for m in outputs)}")
+
+    def _check_names(self, found: Roles) -> None:
+        tensors = {i.name for i in found.tensors}
+        integers = {i.name for i in found.statics} | {p.name for p, _, _ in found.counts}
+        for m in (*found.outputs, *found.scratch):
+            if isinstance(m.shape, str):
+                self._require(m.shape.removeprefix("like ").strip(), tensors, m, "an input")
+            elif not callable(m.shape):
+                for d in m.shape:
+                    if isinstance(d, str):
+                        self._require(d, integers, m, "an integer parameter")
+
+    def _require(self, name: str, known: set[str], m: Memory, what: str) -> None:
+        if name not in known:
+            raise UnknownNameError(
+                f"the shape of {m.name} names {name!r}, which is not {what} of {self.signature.name}",
+                span=self.signature.source, fix=f"there are {', '.join(sorted(known)) or 'none'}",
+            )  # fmt: skip
+
+    def _open(self, what: str) -> ForeignSignatureError:
+        return ForeignSignatureError(
+            f"the signature of {self.signature.name} leaves its outputs open: {what}", span=self.signature.source,
+            cause=f"it is {self.signature}", fix=self._call(),
+        )  # fmt: skip
+
+    def _call(self) -> str:
+        """A call to write, as good as it can be told."""
+        first = next((p.name for p in self._tensors()), "")
+        integers = [repr(p.name) for p in self.signature.parameters if _is_integer(p)]
+        shape = f'"like {first}"' if first else f"({integers[0]},)" if integers else "(3,)"
+        names = [p.name for p in self._floats() if self._access(p) in ("write", "both")] or ["y"]
+        declared = ", ".join(f"{n!r}: {shape}" for n in names[-1:])
+        source = f"foreign(…, {self.signature.name!r}, out={{{declared}}}"
+        rest = f", scratch={{{names[0]!r}: {shape}}}" if len(names) > 1 else ""
+        if integers:
+            other = f" (shapes may name integers: ({integers[0]},), or be functions of the inputs' shapes)"
+        else:
+            other = " (a shape may be a tuple, or a function of the inputs' shapes)"
+        return f"{source}{rest}){other}; updates=({names[-1]!r},) if it is an input too"
+
+    def _tensors(self) -> list[Parameter]:
+        pointers = [p for p in self.signature.parameters if isinstance(p.type, Pointer)]
+        return [p for p in pointers if self._access(p) in ("read", "none")]
+
+
+def _as_tuple(shape: Any) -> tuple[int | str, ...]:
+    if isinstance(shape, int | np.integer):
+        return (int(shape),)
+    if not isinstance(shape, Sequence) or not all(isinstance(d, int | np.integer | str) for d in shape):
+        raise ForeignSignatureError(
+            f"{shape!r} is no shape", fix='write "like x", a tuple of integers and names, or a function'
+        )
+    return tuple(d if isinstance(d, str) else int(d) for d in shape)
+
+
+def _is_integer(p: Parameter) -> bool:
+    return isinstance(p.type, Scalar) and p.type.kind in ("int", "uint")
+
+
+def _element(p: Parameter) -> np.dtype[Any] | None:
+    """What a pointer's array holds: float, double or integers; None for anything else."""
+    if not isinstance(p.type, Pointer):
+        return None
+    t = p.type.to
+    while isinstance(t, Array):
+        t = t.element
+    if isinstance(t, Opaque) or not isinstance(t, Scalar) or t.dtype is None:
+        return None
+    return np.dtype(t.dtype) if t.kind != "float" or t.dtype in (np.float32, np.float64) else None

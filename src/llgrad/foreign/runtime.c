@@ -1,0 +1,277 @@
+/* Compiled code and its derivatives, run on addresses: the same way from every framework, with no Python in between.
+ *
+ * A plan says how the frame of an entry (see entry.py) is filled from buffers, and what is read from it afterwards.
+ * Buffers are numbered: first the caller's, then temporary ones, which are made here. A batch runs a plan once an item;
+ * the caller's buffers advance by their strides (0: shared), the temporary ones are reused, and long batches are spread
+ * over threads. Arenas (the tapes) and temporary memory belong to a plan, are kept, and serve whichever thread comes.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { POINTER, VALUE, CLEAR, COPY, APART, ARENA, RESULT };
+enum { ARENA_BYTES = 64, KEPT = 64, ROUND = 64, FAILED_MEMORY = 3 };
+
+typedef struct {
+    int32_t op, buffer, other, size; /* size: bytes of a value */
+    int64_t at, offset;              /* at: in the frame; offset: in the buffer */
+} Step;
+
+typedef struct {
+    int32_t status, code; /* status: what the entry returned; code, detail: what llgrad_fail was given */
+    int64_t detail;
+} Failure;
+
+typedef struct {
+    char arena[ARENA_BYTES]; /* first: its address is the arena's */
+    char *memory;            /* temporary buffers */
+    int64_t bytes;
+} Space;
+
+typedef struct {
+    int32_t (*entry)(void *frame);
+    void (*release)(void *arena);
+    int64_t frame_bytes;
+    int32_t callers, buffers, steps, serial;
+    pthread_mutex_t lock;
+    int32_t kept;
+    Space *spaces[KEPT];
+    Step step[];
+} Plan;
+
+typedef struct {
+    void *frame;
+    Failure *failure;
+} Call;
+
+typedef struct {
+    Plan *plan;
+    char **addresses;
+    const int64_t *bytes, *strides;
+    int64_t first, end;
+    Failure failure;
+} Batch;
+
+static pthread_key_t innermost; /* the Call that runs on this thread */
+static pthread_mutex_t serial = PTHREAD_MUTEX_INITIALIZER;
+void *(*llgrad_python_hook)(int32_t code, void *detail);
+
+int32_t llgrad_start(void) { return pthread_key_create(&innermost, NULL); }
+
+/* A child process has one thread: nobody else holds the lock. */
+void llgrad_forked(void) { pthread_mutex_init(&serial, NULL); }
+
+/* What llgrad_fail calls: notes the failure and gives the frame to jump to. */
+void *llgrad_hook(int32_t code, void *detail)
+{
+    Call *call = pthread_getspecific(innermost);
+    if (!call)
+        return llgrad_python_hook(code, detail);
+    call->failure->code = code;
+    call->failure->detail = (int64_t)(intptr_t)detail;
+    return call->frame;
+}
+
+Plan *llgrad_plan(void *entry, void *release, int64_t frame_bytes, int32_t callers, int32_t buffers,
+                  const Step *step, int32_t steps, int32_t is_serial)
+{
+    Plan *plan = calloc(1, sizeof *plan + (size_t)steps * sizeof *step);
+    if (!plan)
+        return NULL;
+    plan->entry = (int32_t (*)(void *))entry;
+    plan->release = (void (*)(void *))release;
+    plan->frame_bytes = frame_bytes;
+    plan->callers = callers;
+    plan->buffers = buffers;
+    plan->steps = steps;
+    plan->serial = is_serial;
+    pthread_mutex_init(&plan->lock, NULL);
+    memcpy(plan->step, step, (size_t)steps * sizeof *step);
+    return plan;
+}
+
+static void ended(Plan *plan, Space *space)
+{
+    if (plan->release)
+        plan->release(space->arena);
+    free(space->memory);
+    free(space);
+}
+
+void llgrad_drop(Plan *plan)
+{
+    while (plan->kept)
+        ended(plan, plan->spaces[--plan->kept]);
+    pthread_mutex_destroy(&plan->lock);
+    free(plan);
+}
+
+/* A space with so much temporary memory; NULL where there is none. */
+static Space *taken(Plan *plan, int64_t bytes)
+{
+    Space *space = NULL;
+    pthread_mutex_lock(&plan->lock);
+    if (plan->kept)
+        space = plan->spaces[--plan->kept];
+    pthread_mutex_unlock(&plan->lock);
+    if (!space && !(space = calloc(1, sizeof *space)))
+        return NULL;
+    if (space->bytes < bytes) {
+        free(space->memory);
+        space->memory = aligned_alloc(ROUND, (size_t)bytes);
+        space->bytes = space->memory ? bytes : 0;
+    }
+    if (space->bytes >= bytes)
+        return space;
+    ended(plan, space);
+    return NULL;
+}
+
+static void given(Plan *plan, Space *space, int failed)
+{
+    if (failed && plan->release) {
+        plan->release(space->arena);
+        memset(space->arena, 0, ARENA_BYTES);
+    }
+    pthread_mutex_lock(&plan->lock);
+    int keep = plan->kept < KEPT;
+    if (keep)
+        plan->spaces[plan->kept++] = space;
+    pthread_mutex_unlock(&plan->lock);
+    if (!keep)
+        ended(plan, space);
+}
+
+static int64_t rounded(int64_t n) { return (n + ROUND - 1) / ROUND * ROUND; }
+
+/* Does buffer `n` share memory with one before it? Then it moves to a copy: the code was promised that none do. */
+static char *apart(const Step *s, char **at, const int64_t *bytes)
+{
+    char *p = at[s->buffer];
+    int64_t size = bytes[s->buffer];
+    for (int32_t m = 0; m < s->buffer; m++)
+        if (size && bytes[m] && p < at[m] + bytes[m] && at[m] < p + size)
+            return memcpy(at[s->other], p, (size_t)size);
+    return p;
+}
+
+static void fill(const Plan *plan, char *frame, char **at, const int64_t *bytes, void *arena)
+{
+    for (int32_t n = 0; n < plan->steps; n++) {
+        const Step *s = &plan->step[n];
+        switch (s->op) {
+        case POINTER: memcpy(frame + s->at, &at[s->buffer], sizeof(char *)); break;
+        case VALUE: memcpy(frame + s->at, at[s->buffer] + s->offset, (size_t)s->size); break;
+        case CLEAR: memset(at[s->buffer], 0, (size_t)bytes[s->buffer]); break;
+        case COPY: memcpy(at[s->buffer], at[s->other], (size_t)bytes[s->buffer]); break;
+        case APART: at[s->buffer] = apart(s, at, bytes); break;
+        case ARENA: memcpy(frame + s->at, &arena, sizeof arena); break;
+        default: break;
+        }
+    }
+}
+
+static int32_t run_item(Plan *plan, char *frame, char **at, const int64_t *bytes, void *arena)
+{
+    fill(plan, frame, at, bytes, arena);
+    if (plan->serial)
+        pthread_mutex_lock(&serial);
+    int32_t status = plan->entry(frame);
+    if (plan->serial)
+        pthread_mutex_unlock(&serial);
+    for (int32_t n = 0; !status && n < plan->steps; n++) {
+        const Step *s = &plan->step[n];
+        if (s->op == RESULT)
+            memcpy(at[s->buffer] + s->offset, frame + s->at, (size_t)s->size);
+    }
+    return status;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Runs items [first, end), or as many as `seconds` allow; where it stopped. */
+static int64_t run_items(Batch *b, double seconds)
+{
+    Plan *plan = b->plan;
+    int64_t total = 0;
+    for (int32_t n = plan->callers; n < plan->buffers; n++)
+        total += rounded(b->bytes[n]);
+    Space *space = taken(plan, total);
+    if (!space) {
+        b->failure.status = FAILED_MEMORY;
+        return b->first;
+    }
+    _Alignas(16) char frame[plan->frame_bytes];
+    char *at[plan->buffers + 1];
+    Call call = {frame, &b->failure}, *outer = pthread_getspecific(innermost);
+    pthread_setspecific(innermost, &call);
+    memset(frame, 0, sizeof frame);
+    double started = seconds > 0 ? now() : 0;
+    int64_t i = b->first;
+    for (; i < b->end && !b->failure.status; i++) {
+        if (seconds > 0 && i > b->first && now() - started > seconds)
+            break;
+        char *next = space->memory;
+        for (int32_t n = 0; n < plan->buffers; n++) {
+            at[n] = n < plan->callers ? b->addresses[n] + (b->strides ? i * b->strides[n] : 0) : next;
+            next += n < plan->callers ? 0 : rounded(b->bytes[n]);
+        }
+        b->failure.status = run_item(plan, frame, at, b->bytes, space->arena);
+    }
+    pthread_setspecific(innermost, outer);
+    given(plan, space, b->failure.status != 0);
+    return i;
+}
+
+static void *run_part(void *batch)
+{
+    run_items(batch, 0);
+    return NULL;
+}
+
+static void run_parts(Batch whole, int64_t parts, Failure *failure)
+{
+    Batch part[parts];
+    pthread_t thread[parts];
+    int started[parts];
+    int64_t count = whole.end - whole.first;
+    for (int64_t n = 0; n < parts; n++) {
+        part[n] = whole;
+        part[n].first = whole.first + count * n / parts;
+        part[n].end = whole.first + count * (n + 1) / parts;
+        started[n] = n && !pthread_create(&thread[n], NULL, run_part, &part[n]);
+    }
+    for (int64_t n = 0; n < parts; n++)
+        if (!started[n])
+            run_items(&part[n], 0);
+    for (int64_t n = 0; n < parts; n++) {
+        if (started[n])
+            pthread_join(thread[n], NULL);
+        if (part[n].failure.status && !failure->status)
+            *failure = part[n].failure;
+    }
+}
+
+/* Runs a plan `count` times; 0, or the status of the first failure found. A batch starts on this thread, and goes on
+ * with others if what is left would take longer than starting them. */
+int32_t llgrad_run(Plan *plan, char **addresses, const int64_t *bytes, const int64_t *strides, int64_t count,
+                   int64_t threads, Failure *failure)
+{
+    enum { MOST_THREADS = 256 };
+    Batch b = {plan, addresses, bytes, strides, 0, count, {0, 0, 0}};
+    int spread = threads > 1 && count > 1 && !plan->serial;
+    b.first = run_items(&b, spread ? 2e-4 : 0);
+    *failure = b.failure;
+    if (!failure->status && b.first < b.end) {
+        int64_t left = b.end - b.first, parts = threads < left ? threads : left;
+        run_parts(b, parts < MOST_THREADS ? parts : MOST_THREADS, failure);
+    }
+    return failure->status;
+}

@@ -1,0 +1,151 @@
+"""Plans: how the frame of an entry is filled from buffers at given addresses, run by `runtime.c`.
+
+A plan is made once for a derivative and run from any thread without the interpreter: `run` gives its addresses to
+`llgrad_run`, and the kernels that the frameworks call directly do the same. The caller's buffers come first; temporary
+ones are made where the plan runs. Buffers that the code reads and that share memory are moved apart there, so that one
+derivative, which was promised that no buffers overlap, serves all calls.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from llgrad import entry as entries
+from llgrad.entry import HOOK, TAPE_FREE, Code, Entry
+from llgrad.errors import ForeignError
+from llgrad.library import Library
+
+SOURCE = Path(__file__).with_name("runtime.c")
+ALIGNMENT = 64
+
+
+class Op(IntEnum):
+    """What a step does; see `runtime.c`."""
+
+    POINTER = 0
+    VALUE = 1
+    CLEAR = 2
+    COPY = 3
+    APART = 4
+    ARENA = 5
+    RESULT = 6
+
+
+class _Step(ctypes.Structure):
+    _fields_ = [
+        ("op", ctypes.c_int32), ("buffer", ctypes.c_int32), ("other", ctypes.c_int32), ("size", ctypes.c_int32),
+        ("at", ctypes.c_int64), ("offset", ctypes.c_int64),
+    ]  # fmt: skip
+
+
+class Failure(ctypes.Structure):
+    """What ended a run."""
+
+    _fields_ = [("status", ctypes.c_int32), ("code", ctypes.c_int32), ("detail", ctypes.c_int64)]
+
+    def error(self) -> ForeignError:
+        """The exception that says so."""
+        if self.status == 3:
+            return ForeignError("there is no memory for temporary buffers", fix="use a smaller input")
+        return entries.failure(self.status, self.code, self.detail)
+
+
+@dataclass(slots=True)
+class Steps:
+    """A plan as it is written. Buffers are numbered; `temporary` says whose size each temporary buffer has: a caller's
+    buffer, or scratch memory, which is counted on after the caller's."""
+
+    callers: int
+    temporary: list[int] = field(default_factory=list)
+    steps: list[_Step] = field(default_factory=list)
+
+    def temporary_like(self, buffer: int) -> int:
+        """A new temporary buffer."""
+        self.temporary.append(buffer)
+        return self.callers + len(self.temporary) - 1
+
+    def add(self, op: Op, buffer: int = 0, other: int = 0, *, size: int = 0, at: int = 0, offset: int = 0) -> None:
+        """One more step."""
+        self.steps.append(_Step(op, buffer, other, size, at, offset))
+
+
+class Plan:
+    """A plan for an entry of loaded code."""
+
+    def __init__(self, code: Code, entry: Entry, steps: Steps, *, serial: bool) -> None:
+        """`serial`: the code changes variables of its own, so that it runs on one thread at a time."""
+        self._runtime = runtime()
+        self._code, self.temporary, self.callers = code, tuple(steps.temporary), steps.callers
+        if HOOK in code.addresses:
+            ctypes.c_void_p.from_address(code.addresses[HOOK]).value = self._runtime.hook
+        used = any(s.op == Op.ARENA for s in steps.steps)
+        buffers = steps.callers + len(steps.temporary)
+        packed = (_Step * len(steps.steps))(*steps.steps)
+        self.address: int = self._runtime.plan(
+            code.addresses[entry.name], code.addresses[TAPE_FREE] if used else None, entries.offsets(entry)[2],
+            steps.callers, buffers, packed, len(steps.steps), serial,
+        )  # fmt: skip
+        weakref.finalize(self, _drop, self._runtime, self.address, code)
+        self._run = self._runtime.run
+        self._addresses = ctypes.c_void_p * steps.callers
+
+    def sizes(self, callers: Sequence[int]) -> list[int]:
+        """Bytes of all buffers, from those of the caller's, after which stand those of scratch memory."""
+        return [*callers[: self.callers], *(callers[t] for t in self.temporary)]
+
+    def run(
+        self, addresses: Sequence[int], sizes: Any, strides: Any = None, count: int = 1, threads: int | None = None
+    ) -> None:
+        """Run it `count` times. `sizes`, `strides`: C arrays (`int64s`) of the bytes of all buffers, and of how far the
+        caller's advance from item to item. ForeignError if the code failed."""
+        failure = Failure()
+        given = self._addresses(*addresses)
+        if self._run(self.address, given, sizes, strides, count, 1 if count == 1 else threads or cores(), failure):
+            raise failure.error()
+
+
+def int64s(values: Sequence[int]) -> Any:
+    """A C array."""
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+@functools.cache
+def cores() -> int:
+    """Threads for a batch: the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _drop(runtime: Runtime, address: int, _keep: object) -> None:
+    runtime.drop(address)
+
+
+class Runtime:
+    """`runtime.c`, compiled and loaded as any foreign code is."""
+
+    def __init__(self) -> None:
+        self.library = Library([SOURCE], (), 2, (), False, False)
+        addresses = self.library.addresses()
+        p, i32, i64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
+        self.hook = addresses["llgrad_hook"]
+        self.run_address = addresses["llgrad_run"]
+        self.plan = ctypes.CFUNCTYPE(p, p, p, i64, i32, i32, p, i32, i32)(addresses["llgrad_plan"])
+        self.drop = ctypes.CFUNCTYPE(None, p)(addresses["llgrad_drop"])
+        self.run = ctypes.CFUNCTYPE(i32, p, p, p, p, i64, i64, ctypes.POINTER(Failure))(self.run_address)
+        ctypes.c_void_p.from_address(addresses["llgrad_python_hook"]).value = entries.PYTHON_HOOK
+        if ctypes.CFUNCTYPE(i32)(addresses["llgrad_start"])():
+            raise ForeignError("the process has no thread-specific keys left", fix="unload other libraries")
+        os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(addresses["llgrad_forked"]))
+
+
+@functools.cache
+def runtime() -> Runtime:
+    """The one of this process."""
+    return Runtime()

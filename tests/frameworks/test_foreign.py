@@ -1,0 +1,240 @@
+"""Roles of parameters, and derivatives on addresses, as all frameworks use them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import llgrad
+from llgrad.errors import ArgumentError, UnknownNameError
+from llgrad.foreign import ForeignShapeError, ForeignSignatureError, ForeignTypeError, load_foreign
+from llgrad.foreign.numpy import jacobian, run, run_batch
+
+DECLARED: dict[str, dict[str, Any]] = {
+    "f": {}, "waves": {}, "energy": {}, "layer": {"out": ("rows",)}, "square": {},
+    "blend": {"out": {"sums": "like at"}, "counts": {"n": "at"}},
+    "relax": {"updates": "u"}, "staged": {"scratch": {"tmp": "like x"}}, "stateful": {},
+    "accumulate": {"out": "like x"}, "resize": {"out": ("m",)},
+}  # fmt: skip
+
+
+def names(lib: llgrad.Library, function: str, **declared: Any) -> tuple[str, str]:
+    found = load_foreign(lib[function], **declared)
+    return " ".join(i.name for i in found.roles.inputs), " ".join(m.name for m in found.outputs)
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "outputs"),
+    [
+        ("f", "inp", "out"), ("waves", "x", "y"), ("energy", "x a k", "its result"), ("square", "x", "its result"),
+        ("layer", "rows columns w x", "y"), ("blend", "x y t at", "its result sums"), ("relax", "u rate", "u"),
+        ("staged", "x", "its result"), ("accumulate", "x", "y"), ("resize", "x m", "y"),
+    ],
+)  # fmt: skip
+def test_roles(lib: llgrad.Library, function: str, inputs: str, outputs: str) -> None:
+    assert names(lib, function, **DECLARED[function]) == (inputs, outputs)
+
+
+@pytest.mark.parametrize(
+    ("function", "says", "shows"),
+    [
+        ("layer", "rows, columns may decide the shape of y", """out={'y': "like w"}"""),
+        ("resize", "m may decide the shape of y", "out={'y': \"like x\"}"),
+        ("relax", "u may be read and written", "updates=('u',)"),
+        ("accumulate", "y may be read and written", "out={'y': \"like x\"}"),
+        ("status", "returns int", "wrapper in C"),
+        ("nothing", "no output", "out={"),
+        ("point", "no array that it could be shaped like", "out={'y': (3,)}"),
+    ],
+)
+def test_what_is_open_is_refused(lib: llgrad.Library, function: str, says: str, shows: str) -> None:
+    with pytest.raises(ForeignSignatureError) as raised:
+        load_foreign(lib[function])
+    assert says in str(raised.value) and shows in str(raised.value)
+
+
+def test_wrong_declarations(lib: llgrad.Library) -> None:
+    with pytest.raises(UnknownNameError, match="no parameter 'z'"):
+        load_foreign(lib.waves, out={"z": "like x"})
+    with pytest.raises(UnknownNameError, match="'w', which is not an input"):
+        load_foreign(lib.waves, out="like w")
+    with pytest.raises(ForeignSignatureError, match="cannot be an output"):
+        load_foreign(lib.waves, out={"x": (3,)})
+    with pytest.raises(ForeignSignatureError, match="declared twice"):
+        load_foreign(lib.relax, updates="u", scratch={"u": (3,)})
+    with pytest.raises(ForeignSignatureError, match="no shape"):
+        load_foreign(lib.waves, out=3.5)
+    with pytest.raises(ArgumentError, match="which function"):
+        load_foreign("test.c")
+
+
+def test_sizes(lib: llgrad.Library) -> None:
+    product = load_foreign(lib.product)
+    assert product.roles.resolve([(3,), (3,)], []).integers == (3,)
+    with pytest.raises(ForeignShapeError, match="x has 3, y has 2"):
+        product.roles.resolve([(3,), (2,)], [])
+    assert load_foreign(lib.product, counts={"n": "y"}).roles.resolve([(3,), (2,)], []).integers == (2,)
+    axis = load_foreign(lib.product, counts={"n": ("y", 1)})
+    assert axis.roles.resolve([(3,), (2, 5)], []).integers == (5,)
+    with pytest.raises(ForeignShapeError, match="no axis 1"):
+        axis.roles.resolve([(3,), (2,)], [])
+    shaped = load_foreign(lib.layer, out=lambda w, x: w[:-1], counts={"rows": ("w", 0), "columns": ("w", 1)})
+    assert shaped.roles.resolve([(2, 3), (3,)], []).outputs == ((2,),)
+    with pytest.raises(ForeignShapeError, match="must be one number"):
+        load_foreign(lib.square).roles.resolve([(2,)], [])
+
+
+def test_arguments(lib: llgrad.Library) -> None:
+    layer = load_foreign(lib.layer, out=("rows",))
+    w, x = np.zeros(6), np.zeros(3)
+    assert layer.split([2, 3, w, x], {}) == ([w, x], [2, 3]) == layer.split([2], {"columns": 3, "w": w, "x": x})
+    with pytest.raises(ForeignTypeError, match="takes 4 inputs, not 2"):
+        layer.split([w, x], {})
+    with pytest.raises(ForeignTypeError, match="rows must be an integer, not float"):
+        layer.split([2.0, 3, w, x], {})
+    with pytest.raises(ForeignTypeError, match="out of range"):
+        layer.split([2**31, 3, w, x], {})
+    with pytest.raises(ForeignTypeError, match="no free input z"):
+        layer.split([2, 3, w], {"z": x})
+
+
+# --- derivatives ------------------------------------------------------------------------------------------------------
+
+
+def inputs(function: str, rng: np.random.Generator) -> tuple[list[Any], tuple[int, ...]]:
+    """Tensors and integers for a function of the tests."""
+    x = rng.uniform(0.5, 1.5, 5)
+    return {
+        "f": ([x.astype(np.float32)], ()),
+        "energy": ([x, rng.uniform(0.5, 1.5, 5), np.array(0.7)], ()),
+        "layer": ([rng.normal(size=(4, 5)), x], (4, 5)),
+        "square": ([np.array(1.3)], ()),
+        "blend": ([np.array(1.3), np.array(0.4), x, np.array([0, 4, 2, 2], np.int32)], ()),
+        "relax": ([x, np.array(0.3)], ()),
+        "resize": ([x], (7,)),
+    }.get(function, ([x], ()))
+
+
+def primal(f: Any, tensors: list[Any], statics: tuple[int, ...]) -> np.ndarray:
+    made = run(f.call("primal", (), tuple(a.shape for a in tensors), statics), tensors)
+    return np.concatenate([a.reshape(-1) for a in made]).astype(np.float64)
+
+
+@pytest.mark.parametrize("function", DECLARED)
+def test_jacobians_by_both_modes_and_differences(lib: llgrad.Library, function: str) -> None:
+    f = load_foreign(lib[function], **DECLARED[function])
+    tensors, statics = inputs(function, np.random.default_rng(3))
+    before = [a.copy() for a in tensors]
+    shapes = tuple(a.shape for a in tensors)
+    step = 1e-2 if function == "f" else 1e-5
+    for wrt in {f.active, f.active[:1], f.active[-1:]}:
+        columns = []
+        for n in wrt:
+            for place in np.ndindex(tensors[n].shape):
+                moved = [[a.copy() for a in tensors] for _ in range(2)]
+                moved[0][n][place] += step
+                moved[1][n][place] -= step
+                columns.append((primal(f, moved[0], statics) - primal(f, moved[1], statics)) / (2 * step))
+        expected = np.array(columns).T
+        tolerance = 1e-3 if function == "f" else 1e-7
+        found = jacobian(f, tensors, statics, wrt)
+        np.testing.assert_allclose(found, expected, atol=tolerance)
+        rows = []
+        call = f.call("vjp", wrt, shapes, statics)
+        seeds = [np.zeros(s, d) for s, d in call.taken[len(tensors) :]]
+        for seed in seeds:
+            for place in np.ndindex(seed.shape):
+                seed[place] = 1
+                made = run(call, [*tensors, *seeds])
+                assert seed[place] == 1 and np.sum(seed) == 1  # what is given stays as it is
+                seed[place] = 0
+                rows.append(np.concatenate([a.reshape(-1) for a in made]))
+        np.testing.assert_allclose(np.array(rows), found, rtol=1e-5 if function == "f" else 1e-12, atol=1e-12)
+    assert all(np.array_equal(a, b) for a, b in zip(tensors, before, strict=True))
+
+
+def test_one_array_given_twice(lib: llgrad.Library) -> None:
+    f = load_foreign(lib.product)
+    x = np.arange(1.0, 4.0)
+    call = f.call("vjp", (0, 1), (x.shape, x.shape))
+    for given in ([x, x, np.array(2.0)], [x, x.copy(), np.array(2.0)]):
+        assert [list(g) for g in run(call, given)] == [[2, 4, 6], [2, 4, 6]]
+    assert run(f.call("jvp", (0,), (x.shape, x.shape)), [x, x, x])[0] == 14
+
+
+def test_no_elements(lib: llgrad.Library) -> None:
+    f, x = load_foreign(lib.waves), np.zeros(0)
+    assert run(f.call("primal", (), ((0,),)), [x])[0].shape == (0,)
+    assert run(f.call("vjp", (0,), ((0,),)), [x, x])[0].shape == (0,)
+
+
+def test_batches_over_threads(lib: llgrad.Library) -> None:
+    f = load_foreign(lib.waves)
+    x = np.random.default_rng(0).normal(size=(3000, 40))
+    call = f.call("vjp", (0,), ((40,),))
+    seeds = np.ones(40)
+    made = run_batch(call, 3000, [x, seeds], [False, True])[0]
+    for n in (0, 1, 1499, 2999):
+        np.testing.assert_array_equal(made[n], run(call, [x[n], seeds])[0])
+
+
+def test_threads(lib: llgrad.Library) -> None:
+    """Calls from several threads at once, of code with and without variables of its own."""
+    x = np.random.default_rng(1).normal(size=(8, 2000))
+    for name, wanted in (("waves", None), ("stateful", 2 * x)):
+        f = load_foreign(lib[name])
+        call, found = f.call("vjp", (0,), ((2000,),)), [[None] for _ in range(8)]
+        seed = np.ones(call.taken[1][0])
+        expected = wanted if wanted is not None else [run(call, [row, seed])[0] for row in x]
+
+        def work(n: int, found: Any = found, call: Any = call, seed: Any = seed) -> None:
+            for _ in range(20):
+                found[n] = run(call, [x[n], seed])
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        assert f.stateful == (name == "stateful")
+        for n in range(8):
+            np.testing.assert_array_equal(found[n][0], expected[n])
+
+
+def test_one_derivative_for_all(lib: llgrad.Library, source_file: Path) -> None:
+    assert load_foreign(lib.waves) is load_foreign(source_file, "waves") is load_foreign([str(source_file)], "waves")
+    assert load_foreign(lib.waves, out="like x", counts={"n": "x"}) is load_foreign(lib.waves)
+    assert load_foreign(lib.waves) is not load_foreign(lib.waves, out="like x", counts=())
+
+
+def test_failures_are_exceptions(tmp_path: Path) -> None:
+    path = tmp_path / "throws.cpp"
+    path.write_text('extern "C" double f(const double *x, int n) { if (x[0] > 1) throw 3; return x[0] * n; }')
+    try:
+        f = load_foreign(path, "f")
+        call = f.call("primal", (), ((2,),))
+    except llgrad.LlgradError as error:
+        pytest.skip(f"no C++ here: {error.message}")
+    assert run(call, [np.array([0.5, 0])]) == [1.0]
+    with pytest.raises(llgrad.LlgradError, match="threw a C\\+\\+ exception"):
+        run(call, [np.array([1.5, 0])])
+
+
+def test_refused_derivatives_say_why(lib: llgrad.Library) -> None:
+    with pytest.raises(llgrad.LlgradError, match="irreducible"):
+        load_foreign(lib.tangle).plan("vjp", (0,))
+    with pytest.raises(ArgumentError, match="child process"):
+        load_foreign(llgrad.load(lib._paths, isolate=True).waves).plan("primal", ())
+
+
+def test_bindings_import_no_other_framework() -> None:
+    code = """
+import sys, llgrad.foreign, llgrad.scipy
+found = {m.split(".")[0] for m in sys.modules}
+assert not found & {"torch", "jax", "tensorflow"}, found
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

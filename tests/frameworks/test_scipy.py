@@ -1,0 +1,108 @@
+"""SciPy's optimisers and integrators on compiled code, to convergence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize
+
+import llgrad
+import llgrad.scipy
+from llgrad.errors import UnknownNameError
+from llgrad.foreign import ForeignShapeError, ForeignTypeError
+
+BA = Path(__file__).parents[2] / "examples" / "adbench" / "ba.c"
+
+
+def test_rosenbrock_is_minimised(lib: llgrad.Library) -> None:
+    problem = llgrad.scipy.objective(lib.rosenbrock)
+    start = np.array([-1.2, 1.0, -1.2, 1.0, 0.5])
+    assert optimize.check_grad(problem.fun, problem.jac, start) < 1e-4
+    for method in ("BFGS", "L-BFGS-B", "CG"):
+        found = optimize.minimize(problem.fun, start, jac=problem.jac, method=method, options={"gtol": 1e-8})
+        np.testing.assert_allclose(found.x, 1, atol=1e-5)
+
+
+def test_a_scalar_with_other_inputs_given(lib: llgrad.Library) -> None:
+    a = np.arange(1.0, 5.0)
+    problem = llgrad.scipy.objective(lib.energy, wrt="x", given={"a": a, "k": 0.5})
+    x = np.array([0.3, 0.2, 0.1, 0.7])
+    expected = 3 * a * x**2 + 0.25 * (np.roll(x, 1) + np.roll(x, -1))
+    np.testing.assert_allclose(problem.jac(x), expected, rtol=1e-13)
+    assert problem.jvp(x, np.ones(4)) == pytest.approx(expected.sum())
+    both = llgrad.scipy.objective(lib.energy, wrt=("x", "k"), given={"a": a, "x": x, "k": 0.5})
+    at = both.pack(x, 0.5)
+    np.testing.assert_allclose(both.jac(at), [*expected, x @ np.roll(x, -1)], rtol=1e-13)
+    assert [p.shape for p in both.unpack(at)] == [(4,), ()]
+
+
+def test_bundle_adjustment_converges() -> None:
+    """Cameras and points are found again from what they project to, by the matrix and without it."""
+    from examples.adbench.instances import random_ba
+
+    ba = random_ba(3, 30, 90, seed=2)
+    lib = llgrad.load(BA)
+    obs = np.stack([np.repeat(np.arange(3), 30), np.tile(np.arange(30), 3)], axis=1).astype(np.int32)
+    weights, count = np.ones(90), {"n": ("cams", 0), "m": ("X", 0), "p": "w"}
+    out = {"reproj_err": ("p", 2), "w_err": ("p",)}
+    given = {"cams": ba.cams, "X": ba.points, "w": weights, "obs": obs, "feats": np.zeros((90, 2))}
+    errors = llgrad.scipy.objective(lib.ba_objective, wrt=("cams", "X"), given=given, out=out, counts=count)
+    true = errors.pack(ba.cams, ba.points)
+    given["feats"] = np.ascontiguousarray(errors.fun(true)[:180].reshape(90, 2))
+    errors = llgrad.scipy.objective(lib.ba_objective, wrt=("cams", "X"), given=given, out=out, counts=count)
+    start = true * (1 + 0.001 * np.random.default_rng(0).normal(size=true.size))
+    matrix = errors.jac(start)
+    along = np.random.default_rng(1).normal(size=true.size)
+    np.testing.assert_allclose(errors.operator(start) @ along, matrix @ along, rtol=1e-9, atol=1e-7)
+    np.testing.assert_allclose(errors.operator(start).T @ errors.fun(start), matrix.T @ errors.fun(start), rtol=1e-9)
+    step = 1e-6 * along
+    np.testing.assert_allclose(
+        (errors.fun(start + step) - errors.fun(start - step)) / 2e-6, matrix @ along, rtol=1e-4, atol=1e-3
+    )
+    for jac, solver in ((errors.jac, "exact"), (errors.operator, "lsmr")):
+        found = optimize.least_squares(errors.fun, start, jac=jac, x_scale=np.abs(start) + 1e-2, tr_solver=solver)
+        assert np.sum(errors.fun(start)[:180] ** 2) > 1 > 1e-9 > np.sum(found.fun[:180] ** 2), solver
+
+
+def test_least_squares_on_a_whole_instance() -> None:
+    """ADBench's bundle adjustment: 23,867 unknowns, 63,686 residuals, no matrix."""
+    from examples.adbench.instances import read_ba
+
+    ba, out = read_ba(), {"reproj_err": ("p", 2), "w_err": ("p",)}
+    given = {"cams": ba.cams, "X": ba.points, "w": ba.weights, "obs": ba.obs, "feats": ba.feats}
+    count = {"n": ("cams", 0), "m": ("X", 0), "p": "w"}
+    errors = llgrad.scipy.objective(llgrad.load(BA).ba_objective, ("cams", "X"), given, out=out, counts=count)
+    start = errors.pack(ba.cams, ba.points)
+    found = optimize.least_squares(errors.fun, start, jac=errors.operator, tr_solver="lsmr", max_nfev=10)
+    reprojection = 2 * len(ba.obs)
+    assert np.sum(errors.fun(start)[:reprojection] ** 2) > 100
+    assert np.sum(found.fun[:reprojection] ** 2) < 1e-6
+
+
+def test_a_stiff_equation_is_integrated(lib: llgrad.Library) -> None:
+    """Robertson's kinetics: the Jacobian is exact, and the end is the known one."""
+    system = llgrad.scipy.equation(lib.kinetics)
+    y = np.array([0.9, 2e-5, 0.1])
+    expected = [[-0.04, 1e4 * y[2], 1e4 * y[1]], [0.04, -1e4 * y[2] - 6e7 * y[1], -1e4 * y[1]], [0, 6e7 * y[1], 0]]
+    np.testing.assert_allclose(system.jac(0.0, y), expected, rtol=1e-13)
+    for method in ("Radau", "BDF"):
+        options = {"jac": system.jac, "method": method, "rtol": 1e-8, "atol": 1e-10}
+        found = integrate.solve_ivp(system.fun, (0, 40), [1.0, 0, 0], **options)
+        np.testing.assert_allclose(found.y[:, -1], [0.7158271, 9.1855e-6, 0.2841637], rtol=1e-4)
+
+
+def test_errors(lib: llgrad.Library) -> None:
+    with pytest.raises(UnknownNameError, match="no input z"):
+        llgrad.scipy.objective(lib.energy, wrt="z")
+    with pytest.raises(ForeignTypeError, match="nothing is given for a, k"):
+        llgrad.scipy.objective(lib.energy, wrt="x")
+    with pytest.raises(ForeignTypeError, match="of which shapes"):
+        llgrad.scipy.objective(lib.energy, wrt=("x", "a"), given={"k": 1.0})
+    with pytest.raises(ForeignTypeError, match="has dtype float32, not float64"):
+        llgrad.scipy.objective(lib.energy, wrt="x", given={"a": np.zeros(3, np.float32), "k": 1.0})
+    with pytest.raises(ForeignShapeError, match="which array"):
+        llgrad.scipy.objective(lib.energy, wrt="x", given={"a": np.zeros(3), "k": 1.0}).fun(np.zeros(2))
+    with pytest.raises(ForeignShapeError, match="2 weights for 1"):
+        llgrad.scipy.objective(lib.rosenbrock).vjp(np.zeros(3), np.ones(2))
