@@ -10,7 +10,7 @@ float or pointer is evidence of it. Constants, zeros and undef are evidence of n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import gcd
+from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import all_float, is_arithmetic, linear, not_comparison, scalar_bit
@@ -231,16 +231,17 @@ class Builder:
         if not isinstance(pointer.type, PointerType) or any(isinstance(i.type, VectorType) for i in indices):
             return self.graph.region(), 0
         region, offset = self.cell(pointer)
-        constant, step = self._offset(source, indices)
+        constant, step, unit = self._offset(source, indices)
         if step == 0 or (region.period and step % region.period == 0):
+            region.units |= {unit} if step else set()
             return region, offset + constant
         element = self.graph.region()
-        self.graph.edge(region, offset + constant, element, step=step)
+        self.graph.edge(region, offset + constant, element, step=step, unit=unit)
         return element, 0
 
-    def _offset(self, t: Type, indices: Sequence[iv.AnyValue]) -> tuple[int, int]:
-        """Constant bytes, and the step of the variable ones (0: none)."""
-        constant, step = 0, 0
+    def _offset(self, t: Type, indices: Sequence[iv.AnyValue]) -> tuple[int, int, int]:
+        """Constant bytes, the step of the variable ones (0: none), and after what the indexed types repeat."""
+        constant, step, unit = 0, 0, 1
         for n, index in enumerate(indices):
             if n:
                 if isinstance(t, StructType):
@@ -254,7 +255,8 @@ class Builder:
             start, multiple = linear(index)
             constant += start * size
             step = gcd(step, multiple * size)
-        return constant, step
+            unit = lcm(unit, (multiple if size == 1 else 1) * size) if multiple else unit
+        return constant, step, unit
 
     def content(self, v: iv.AnyValue) -> Region | None:
         """The bytes of a value; None for constants and scalars whose type says it all."""

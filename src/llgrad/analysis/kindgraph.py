@@ -71,6 +71,7 @@ class Region:
     tokens: dict[Token, int] = field(default_factory=dict)  # level; lower is stronger
     tokens_up: dict[Token, int] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
+    units: set[int] = field(default_factory=set)  # sizes of what was indexed in steps that are multiples of the period
     merged_into: Region | None = None
     overflow: bool = False
     told: set[tuple[tuple[int, int], Token, int]] = field(default_factory=set)  # what was said of pointees
@@ -92,6 +93,7 @@ class Edge:
     low: int | None = None
     high: int | None = None
     store: bool = False
+    unit: int = 0  # of the indexed type, where the index is a multiple of something too
 
 
 class Graph:
@@ -124,14 +126,14 @@ class Graph:
 
     def edge(
         self, parent: Region, at: int, child: Region, *, step: int = 0, size: int | None = None,
-        to: int = 0, store: bool = False,
+        to: int = 0, store: bool = False, unit: int = 0,
     ) -> None:  # fmt: skip
         """Relate two regions. With `size`, bytes [to, to+size) of the child are bytes [at, at+size) of the parent."""
         parent, child = self.find(parent), self.find(child)
         if parent is child and at == to and not step:
             return
         low, high = (to, to + size) if size is not None else (None, None)
-        e = Edge(parent, at - to, child, step, low, high, store)
+        e = Edge(parent, at - to, child, step, low, high, store, unit or step)
         self.edges.append(e)
         parent.edges[e] = child.edges[e] = None
         if step > 1:
@@ -252,6 +254,7 @@ class Graph:
                 a, b = b, a
             b.merged_into, self._merged = a, True
             a.edges.update(b.edges)
+            a.units |= b.units
             a.overflow |= b.overflow
             if b.period:
                 self.set_period(a, b.period)

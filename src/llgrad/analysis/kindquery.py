@@ -175,17 +175,73 @@ def _ambiguous(mask: int) -> bool:
 def stride_of(region: Region, offset: int, multiple: int | None) -> int | None:
     """After how many bytes what lies behind `offset` repeats; None where nothing says so.
 
-    Declared types and the region's period say it. Else steps in which the memory was walked do, if the size in question
-    is a `multiple` of just that (None: no size is in question).
+    Declared types and the region's period say it. Else steps in which the memory was walked do: where the size in
+    question is a `multiple` of just that, or where what was walked leaves no byte open and the size is some multiple of
+    it (None: no size is in question; 0: any size will do, as all that is done with the memory is seen).
     """
     if region.period > 1:
         return region.period
     declared = _declared_strides(region, offset)
     walked = {step for start, step in region.slots if step > 1 and offset >= start}
     if not declared and multiple is not None:
-        return multiple if multiple in walked else None
+        return multiple if multiple in walked else _dense(region, offset, multiple)
     stride = lcm(*(declared or walked)) if declared or walked else 0
     return stride if 0 < stride <= _MOST_STRIDE else None
+
+
+def _dense(region: Region, offset: int, multiple: int) -> int | None:
+    """The size of the floats that fill the memory: in whatever steps it is walked, each step is full of them.
+
+    Where any size will do, what nobody looks at may be taken for floats too.
+    """
+    if not multiple:
+        seen = [(at - offset, step, slot.all) for (at, step), slot in region.slots.items() if slot.all]
+        found = {_aligned(_decide(mask), at, step) for at, step, mask in seen}
+    else:
+        found = {_filled_with(r, unit, at - offset) for r, unit, at in _walks(region)}
+    if len(found) != 1:
+        return None
+    answer, size = found.pop()
+    return size if answer & bl.FLOAT_MASK and multiple % size == 0 else None
+
+
+def _aligned(decided: tuple[int, int], at: int, step: int) -> tuple[int, int]:
+    """A scalar and its size; (0, 1) where it does not lie at multiples of the size."""
+    return decided if at % decided[1] == 0 and step % decided[1] == 0 else (0, 1)
+
+
+def _filled_with(element: Region, unit: int, at: int) -> tuple[int, int]:
+    """The float that fills the elements of an array, and its size; (0, 1) where that is not so."""
+    seen = [(o, slot.all) for (o, inner), slot in element.slots.items() if slot.all and inner % unit == 0]
+    kinds = {_decide(mask) for _, mask in seen}
+    answer, size = kinds.pop() if len(kinds) == 1 else (0, 1)
+    full = answer & bl.FLOAT_MASK and unit <= _MOST_STRIDE and {o % unit for o, _ in seen} == set(range(0, unit, size))
+    return (answer, size) if full and at % size == 0 else (0, 1)
+
+
+def _walks(region: Region) -> list[tuple[Region, int, int]]:
+    """(elements, size of what is indexed, offset) of all ways in which memory is walked from here, and on from there.
+
+    All of them, because `a[i].x[j]` may be computed in either order.
+    """
+    found: list[tuple[Region, int, int]] = []
+    work, seen = [region], {region.id}
+    while work:
+        r = work.pop()
+        found += [(r, unit, 0) for unit in r.units]
+        for e in r.edges:
+            child = _found(e.child)
+            if _found(e.parent) is r and e.low is None and not e.store:
+                found += [(child, e.unit, e.at if r is region else 0)] if e.step > 1 else []
+                work += [child] if child.id not in seen else []
+                seen.add(child.id)
+    return found
+
+
+def _found(r: Region) -> Region:
+    while r.merged_into is not None:
+        r = r.merged_into
+    return r
 
 
 def repeated(region: Region, offset: int, stride: int) -> list[Leaf]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import lcm
+from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
@@ -214,10 +214,11 @@ class Kinds:
             return Layout(1, ((0, UNKNOWN, 1),))
         return Layout(stride, tuple(_named(repeated(region, offset, stride))))
 
-    def access(self, instruction: iv.Instruction) -> Layout:
+    def access(self, instruction: iv.Instruction, local: tuple[bool, ...] = ()) -> Layout:
         """What an instruction reads or writes: a load, store, memcpy, memmove, memset or atomic.
 
-        Complete for the access; for a size that varies, one stride. Of a copy: what is known of either side.
+        Complete for the access; for a size that varies, one stride. Of a copy: what is known of either side; `local`
+        says of its target and its source whether all that is ever done with that memory is seen.
         """
         match instruction:
             case iv.Load(pointer):
@@ -225,7 +226,7 @@ class Kinds:
             case iv.Store(value, pointer):
                 return self._scalar_access(value, pointer)
             case iv.Call():
-                return self._copy(instruction)
+                return self._copy(instruction, *local)
             case iv.Other(operands=[pointer, value, *_]):
                 return self._scalar_access(value, pointer)
         return Layout(None, ())
@@ -238,18 +239,18 @@ class Kinds:
             return Layout(None, through if any(k is not UNKNOWN for _, k, _ in through) else self._leaves(value))
         return Layout(None, _either(self._leaves(value), through))
 
-    def _copy(self, call: iv.Call) -> Layout:
+    def _copy(self, call: iv.Call, to_local: bool = False, from_local: bool = False) -> Layout:
         f = call.called_function
         name = f.name if f is not None else ""
         if not name.startswith(("llvm.mem", "mem", "__mem")) or len(call.arguments) < 3:
             return Layout(None, ())
         length = call.arguments[2]
         size = length.value if isinstance(length, iv.ConstInt) else None
-        multiple = linear(length)[1]
-        to = self._side(call.arguments[0], size, multiple)
+        multiple = gcd(*linear(length))
+        to = self._side(call.arguments[0], size, 0 if to_local else multiple)
         if "memset" in name:
             return to
-        source = self._side(call.arguments[1], size, multiple)
+        source = self._side(call.arguments[1], size, 0 if from_local else multiple)
         if to.stride is None or source.stride is None:
             return Layout(to.stride, _either(to.leaves, source.leaves))
         stride = lcm(to.stride, source.stride)
@@ -267,9 +268,9 @@ class Kinds:
 
     # --- errors -------------------------------------------------------------------------------------------------
 
-    def require(self, instruction: iv.Instruction) -> Layout:
+    def require(self, instruction: iv.Instruction, local: tuple[bool, ...] = ()) -> Layout:
         """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT."""
-        layout = self.access(instruction)
+        layout = self.access(instruction, local)
         bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
         if bad is None:
             return layout
@@ -293,8 +294,8 @@ class Kinds:
             f"bytes {offset} to {offset + size - 1} of {_describe(v)} {where} are {what}".replace("  ", " "),
             span=self.module.span(v) if isinstance(v, iv.Instruction) else None,
             cause=cause,
-            fix="compile with -g, or with -O1 or higher so that TBAA tells; copy through a pointer of the right type; "
-            "or say it: __enzyme_double(p, bytes)",
+            fix="compile with -g, or with -O1 or higher so that TBAA tells, or copy element by element through a "
+            "pointer of the right type",
         )
 
 

@@ -519,12 +519,17 @@ class Facts:
 
     def copied(self, i: Call) -> Copied:
         """What a memcpy or memmove moves."""
-        layout = self.kinds.require(i)
+        layout = self.kinds.require(i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])))
         size = layout.stride or sum(n for _, _, n in layout.leaves)
         leaves = [(o, k) for o, k, _ in layout.leaves if k.format is not None or k is kinds_analysis.POINTER]
         stride = _period(leaves, size)
         floats = tuple((o, k.format) for o, k in leaves if k.format is not None and o < stride)
         return Copied(stride, floats, tuple(o for o, k in leaves if k.format is None and o < stride))
+
+    def _is_local(self, pointer: AnyValue) -> bool:
+        """Does a pointer point to memory that is allocated here, and that nothing else knows of?"""
+        objects = self.memory.points_to(pointer)
+        return bool(objects) and all(o.kind in ("stack", "heap") and not self.memory.escapes(o) for o in objects)
 
     def carries_pointer(self, v: AnyValue) -> bool:
         """May the value hold a pointer among other things?"""
