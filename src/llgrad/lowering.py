@@ -1,6 +1,7 @@
 """What is put in simpler terms before a program is analysed, so that nothing after it knows of it.
 
 * Library routines that move or call back get bodies (`rules.routines`).
+* So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
 * Small functions that return what they allocate are inlined: each place that calls one has memory of its own.
@@ -12,10 +13,13 @@ All are edits of LLVM assembly as LLVM prints it, on a module whose values have 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from llgrad.backend import LLVMModule
+from llgrad.frontends import compile_sources
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import Type
@@ -46,6 +50,8 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     if found:
         text = with_routines(text, found, declared)
     text = pointed_rules(text)
+    if declared & CONTAINERS.keys():
+        text = with_containers(text, declared & CONTAINERS.keys())
     text = inlined_wrappers(text, frozenset(keep))
     if text != module.text():
         module.replace_text(text)
@@ -64,6 +70,46 @@ def with_routines(text: str, found: dict[str, str], declared: set[str]) -> str:
     known = (declared - found.keys()) | defined
     uses = [d for d in routines.DECLARATIONS if d.partition("@")[2].partition("(")[0] not in known]
     return "\n".join([text, *uses, *found.values()])
+
+
+_NODE, _LIST = "St18_Rb_tree_node_base", "_ZNSt8__detail15_List_node_base"
+CONTAINERS = {
+    **dict.fromkeys((f"_ZSt18_Rb_tree_incrementP{_NODE}", f"_ZSt18_Rb_tree_incrementPK{_NODE}"), "tree_increment"),
+    **dict.fromkeys((f"_ZSt18_Rb_tree_decrementP{_NODE}", f"_ZSt18_Rb_tree_decrementPK{_NODE}"), "tree_decrement"),
+    f"_ZSt29_Rb_tree_insert_and_rebalancebP{_NODE}S0_RS_": "tree_insert_and_rebalance",
+    f"_ZSt28_Rb_tree_rebalance_for_eraseP{_NODE}RS_": "tree_rebalance_for_erase",
+    f"{_LIST}7_M_hookEPS0_": "list_hook", f"{_LIST}9_M_unhookEv": "list_unhook",
+    f"{_LIST}11_M_transferEPS0_S1_": "list_transfer", f"{_LIST}10_M_reverseEv": "list_reverse",
+    f"{_LIST}4swapERS0_S1_": "list_swap",
+}  # fmt: skip
+"""What is compiled inside libstdc++, and its name in `runtime/containers.c`."""
+
+
+def with_containers(text: str, names: set[str]) -> str:
+    """The text with bodies for these functions of libstdc++."""
+    for name in names:
+        text = re.sub(rf"^declare [^@\n]*@{name}\([^\n]*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(rf"@{name}(?![-\w.$])", f"@llgrad_{CONTAINERS[name]}", text)
+    used = {CONTAINERS[name] for name in names}
+    missing = "".join(f"declare {_signature(own)}\n" for own in sorted(used))
+    whole = LLVMModule.from_text(text + missing)
+    whole.link(_containers())
+    own = re.compile(r"^define (?:dso_local )?([^@\n]*@llgrad_(?:tree|list)_)", re.MULTILINE)
+    return own.sub(r"define internal \1", whole.text())
+
+
+@functools.cache
+def _containers() -> LLVMModule:
+    path = Path(__file__).with_name("runtime") / "containers.c"
+    return LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-w"]).modules[0])
+
+
+def _signature(own: str) -> str:
+    """`ptr @llgrad_tree_increment(ptr)`."""
+    found = re.search(rf"^define [^@\n]*?\b(ptr|void) (@llgrad_{own})\(([^\n]*)", _containers().text(), re.MULTILINE)
+    assert found is not None
+    types = re.findall(r"(?:^|, )(ptr|i1)\b", found[3])
+    return f"{found[1]} {found[2]}({', '.join(types)})"
 
 
 def pointed_rules(text: str) -> str:

@@ -157,6 +157,8 @@ class FlowGraph:
 
     def _other(self, i: Other) -> None:
         match i.opcode:
+            case "atomicrmw" if counts(i):
+                pass
             case "atomicrmw" | "cmpxchg":
                 self._to_memory(i.operands[-1], self.memory.writes(i))
                 if self.may_hold_float(i):
@@ -281,6 +283,12 @@ class FlowGraph:
     def _both_ways(self, a: Node, b: Node) -> None:
         self._edge(a, b)
         self._edge(b, a)
+
+
+def counts(i: Other) -> bool:
+    """Is this integer arithmetic on memory shared by threads? That is done to counters, never to a float's bits."""
+    moved = i.detail.get("operation", "xchg") in ("xchg", "fadd", "fsub", "fmax", "fmin", "fmaximum", "fminimum")
+    return i.opcode == "atomicrmw" and isinstance(i.type, IntType) and not moved
 
 
 def declares_inactive(attributes: Iterable[Attribute]) -> bool:

@@ -130,6 +130,9 @@ _TABLE: dict[str, Effects] = {
     # C++ run time
     **_all("__cxa_atexit atexit", Effects(inactive=True, reads_memory="any")),
     **_all("__cxa_guard_acquire __cxa_guard_release __cxa_guard_abort", _STREAM),
+    **_all("_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm", _STREAM),
+    **_all("_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm", _STREAM),
+    **_all("_ZSt11_Hash_bytesPKvmm _ZSt15_Fnv_hash_bytesPKvmm", _READS),
     # OpenMP's questions
     **_all("omp_get_wtime omp_get_wtick omp_get_thread_num omp_get_num_threads omp_get_max_threads", _PURE),
     **_all("omp_get_num_procs omp_in_parallel omp_get_level omp_set_num_threads", _PURE),

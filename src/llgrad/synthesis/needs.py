@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from llgrad.analysis.activitygraph import counts
 from llgrad.analysis.moves import moves
 from llgrad.errors import UnsupportedError
 from llgrad.ir.types import IntType, PointerType
@@ -225,6 +226,8 @@ def _call_body(facts: Facts, i: Call) -> Effect:
 def _atomic(facts: Facts, i: Other) -> Effect:
     """Nothing for integers (counters of references); refused where active floats or shadowed pointers change."""
     value = i.operands[-1]
+    if counts(i) and not facts.shadowed(value):
+        return NOTHING
     holds = not isinstance(value.type, IntType) or facts.kinds.may_hold_float(i) or facts.shadowed(value)
     if not facts.active(i) and not (facts.shadowed(i.operands[0]) and holds):
         return NOTHING
