@@ -144,7 +144,7 @@ def prepared(whole: Any, programs: Sequence[Program], level: int, built: Built |
 
 def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> str | None:
     """The module with all derivatives; None if one could not be written (then it is in the errors)."""
-    module = parse(text)
+    module = pipeline.reducible(text)
     entries = []
     for program, mode in wanted:
         try:

@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ir", "rules", "frontends", "backend"),
     ("analysis", "interpret"),
     ("signature",),
-    ("synthesis", "lowering", "unrolling"),
+    ("synthesis", "lowering", "unrolling", "assembly", "reducing"),
     ("pipeline",),
     ("program",),
     ("arguments", "cache", "entry", "passing"),

@@ -33,7 +33,6 @@ REFUSED: dict[str, Refused] = {
     "float_bit_tricks": refused("KindError", levels=(0,)),  # O1 makes llvm.fabs of it
     "inline_assembly": refused("NoRuleError"),
     "integer_hash_of_float": refused("KindError", REVERSE) | refused("KindError", levels=(0,)),
-    "irreducible_flow": refused("UnsupportedError", REVERSE),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),
     "variadic_call": refused("NoRuleError"),

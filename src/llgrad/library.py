@@ -306,7 +306,7 @@ class Library:
         from llgrad.backend.codegen import emit_jit_object
         from llgrad.backend.elf import read_object
 
-        derived = pipeline.derivative(self.prepared(request.function), request)
+        derived = pipeline.derivative(self.prepared(request.root), request, self._level)
         entry = Entry(f"llgrad.entry.{derived.symbol}", derived.parameters, derived.results, guarded=True)
         cxx = self._may_throw(derived.text)
         made = pipeline.finish(
@@ -342,12 +342,13 @@ class Library:
 
 def _effects(program: LLVMModule, symbol: str) -> Effects:
     from llgrad import pipeline
+    from llgrad.assembly import GLOBAL
     from llgrad.ir.parse import parse
 
     text = pipeline.prepare(program, [symbol], 2)
     f = parse(text).function(pipeline.own_name(symbol))
     access = tuple(next((_ACCESS[x.name] for x in a.attributes if x.name in _ACCESS), "both") for a in f.arguments)
-    variables = [m[1] for m in pipeline.GLOBAL.finditer(text) if m[3] == "global" and not m[1].startswith("@llvm.")]
+    variables = [m[1] for m in GLOBAL.finditer(text) if m[3] == "global" and not m[1].startswith("@llvm.")]
     return Effects(access, any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables))
 
 

@@ -18,9 +18,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from llgrad.assembly import (
+    DEFINITION,
+    GLOBAL,
+    NAME,
+    definitions,
+    joined,
+    mutable_globals,
+    plain,
+    renamed,
+    with_bodies,
+    without_bodies,
+)
 from llgrad.backend import LLVMModule, with_vector_maths
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
@@ -29,6 +41,7 @@ from llgrad.ir.types import VOID, StructType
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import lower
+from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.synthesis import tape
 from llgrad.synthesis.request import Mode, Request
@@ -37,11 +50,7 @@ from llgrad.unrolling import mark_short_loops
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
 LEVELS = range(4)
 STATIC = "llgrad.static."  # prefix of static variables that derivatives share
-_NAME = r'@(?:[-\w.$]+|"[^"]*")'
-_TOKEN = re.compile(rf'{_NAME}|"[^"\n]*"')
-GLOBAL = re.compile(rf"^({_NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
-_DEFINITION = re.compile(rf"^(define [^@\n]*)({_NAME})\(([^\n]*)$", re.MULTILINE)
-_DECLARATION = re.compile(rf"^(declare [^@\n]*)({_NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
+_DECLARATION = re.compile(rf"^(declare [^@\n]*)({NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
 _HIDE = "llgrad.hide."
 # Reserved by C with external linkage (C11 7.1.3): whoever defines one means the function of the library.
 _LIBM = """
@@ -113,28 +122,6 @@ def share_globals(text: str, *, threads: bool = False) -> str:
     return renamed(GLOBAL.sub(edit, text), found)
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
-    """Give globals other names; strings are left alone."""
-    if not names:
-        return text
-
-    def edit(m: re.Match[str]) -> str:
-        new = names.get(plain(m[0])) if m[0][0] == "@" else None
-        return m[0] if new is None else "@" + (new if re.fullmatch(r"[-\w.$]+", new) else f'"{new}"')
-
-    return _TOKEN.sub(edit, text)
-
-
-def mutable_globals(text: str) -> list[str]:
-    """Variables that the text defines and that may change; without those of LLVM."""
-    found = []
-    for m in GLOBAL.finditer(text):
-        declared = re.search(r"\b(external|extern_weak|available_externally|appending)\b", m[2])
-        if m[3] == "global" and not declared and not m[1].startswith("@llvm."):
-            found.append(plain(m[1]))
-    return found
-
-
 def own_name(symbol: str) -> str:
     """The name under which a function that the program defines is differentiated: never that of a rule it may not mean.
 
@@ -147,7 +134,7 @@ def own_name(symbol: str) -> str:
 def _own_names(text: str) -> str:
     """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's."""
     others: dict[str, str] = {}
-    for head, name, _ in _DEFINITION.findall(text):
+    for head, name, _ in DEFINITION.findall(text):
         own = plain(name)
         if library.lookup(own) is None:
             continue
@@ -281,30 +268,81 @@ class Derived:
     tape: bool  # whether it uses the arena that it is given
 
 
-def derivative(text: str, request: Request) -> Derived:
-    """The prepared text with the derivative that `request` asks for."""
-    return derivatives(text, [request])[0]
+def derivative(text: str, request: Request, level: int = 2) -> Derived:
+    """The prepared text with the derivative that `request` asks for; see `derivatives`."""
+    return derivatives(text, [request], level)[0]
 
 
-def derivatives(text: str, requests: Sequence[Request]) -> list[Derived]:
-    """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`."""
-    from llgrad.synthesis.derive import derive
+def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[Derived]:
+    """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`.
 
-    module = parse(text)
+    Derivatives of derivatives: the innermost is written first, prepared as the program was, and derived again.
+    """
     shared = tuple(mutable_globals(text))
-    made = derive(module, *(replace(r, function=own_name(r.function)) for r in requests))
+    module, made = derived_module(text, requests, level)
     borrow_globals(module, shared)
-    written = write(module)
-    return [_derived(written, r, f, shared) for r, f in zip(requests, made, strict=True)]
+    written = with_bodies(write(module))
+    return [_described(written, r, f, shared) for r, f in zip(requests, made, strict=True)]
 
 
-def _derived(text: str, request: Request, made: Function, shared: tuple[str, ...]) -> Derived:
+def _described(text: str, request: Request, made: Function, shared: tuple[str, ...]) -> Derived:
     result = made.function_type.result
     parts = result.fields if isinstance(result, StructType) else () if result == VOID else (result,)
     parameters = tuple(str(t) for t in made.function_type.params)
     results, aggregate = tuple(str(t) for t in parts or ()), isinstance(result, StructType)
     arena = request.mode is not Mode.FORWARD and bool(made.arguments[0].users)
     return Derived(text, made.name, parameters, results, aggregate, shared, arena)
+
+
+def derived_module(
+    text: str, requests: Sequence[Request], level: int = 2, *, described: bool = False
+) -> tuple[Module, list[Function]]:
+    """The module of `derivatives`, and the functions asked for, before globals are borrowed.
+
+    `described`: with the declared types of their parameters, for when they are derived again.
+    """
+    from llgrad.synthesis.declared import declare_types
+    from llgrad.synthesis.derive import derive
+
+    function = own_name(requests[0].function)
+    if (inner := requests[0].inner) is not None:
+        module, (before, *_) = derived_module(text, [inner], level, described=True)
+        function = before.name
+        text = prepare_again(write(module), function, f"d{_depth(inner)}", text, level)
+    module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
+    made = derive(module, *(replace(r, function=function, inner=None) for r in requests))
+    for r, f in zip(requests, made, strict=True) if described else ():
+        declare_types(module, module.function(function), f, r)
+    return module, made
+
+
+def reducible(text: str) -> Module:
+    """The text parsed; every cycle is a loop in it that is entered at one block, which the reverse sweep wants."""
+    module = parse(text)
+    while any([make_reducible(f) for f in module.functions if not f.is_declaration]):
+        work = verified(write(module))
+        work.run(NORMAL_FORM)
+        module = parse(work.text())
+    return module
+
+
+def _depth(request: Request) -> int:
+    return 0 if request.inner is None else 1 + _depth(request.inner)
+
+
+def prepare_again(text: str, symbol: str, mark: str, before: str, level: int) -> str:
+    """The derivative `symbol`, prepared to be differentiated itself; `before` is the text it was made from.
+
+    What was written beside it gets names with `mark` in them, so that what is written next does not take it for its
+    own. Functions that have a rule lose the body they were given, until `with_bodies`.
+    """
+    there = set(definitions(before))
+    made = [name for name in definitions(text) if name not in there and name != symbol]
+    bodies = [name for name in made if library.lookup(name) is not None]
+    text = renamed(text, {name: f"llgrad.{mark}.{name}" for name in made if name not in bodies})
+    whole = LLVMModule.from_text(hide(pure_libm(without_bodies(text, bodies))))
+    whole.run(["always_inliner", "sroa", "simplify_cfg", "dce"])
+    return prepare(whole, [symbol], level)
 
 
 def borrow_globals(module: Module, names: Collection[str]) -> None:
@@ -344,21 +382,6 @@ def tape_runtime() -> LLVMModule:
     return LLVMModule.from_text(tape.runtime(os.environ.get("LLGRAD_ARENA") == "malloc"))
 
 
-def joined(texts: Sequence[str]) -> str:
-    """Hand-written IR put together: each declaration once, none of what is defined."""
-    lines = "\n".join(texts).split("\n")
-    defined = {m[1] for line in lines if (m := re.match(rf"define [^@]*({_NAME})", line))}
-    declared: set[str] = set()
-    kept = []
-    for line in lines:
-        m = re.match(rf"declare [^@]*({_NAME})", line)
-        if m is None or m[1] not in defined | declared:
-            kept.append(line)
-        if m:
-            declared.add(m[1])
-    return "\n".join(kept)
-
-
 def verified(text: str) -> LLVMModule:
     try:
         return LLVMModule.from_text(text)
@@ -368,10 +391,6 @@ def verified(text: str) -> LLVMModule:
             cause=error.cause or error.message,
             fix="report it with the source; another optimisation level (optimize=1) may avoid it",
         ) from error
-
-
-def plain(name: str) -> str:
-    return name[1:].strip('"')
 
 
 def fail_text() -> str:

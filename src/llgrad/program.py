@@ -11,22 +11,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from llgrad.assembly import GLOBAL, joined, mutable_globals, plain, renamed
 from llgrad.backend import LLVMModule
 from llgrad.errors import UnsupportedError
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.pipeline import (
-    GLOBAL,
     Derived,
     derivatives,
     fail_text,
     hide,
-    joined,
-    mutable_globals,
-    plain,
     prepare,
     pure_libm,
-    renamed,
     share_globals,
     tape_runtime,
     verified,

@@ -49,19 +49,6 @@ double f(double *x) {
     return x[0];
 }
 """, "do", "NoRuleError", "elsewhere"),
-    Case("irreducible", """
-double f(double x, int n) {
-    int i = 0;
-    if (n > 3) goto middle;
-top:
-    x = x * x;
-middle:
-    x = x + 1;
-    if (++i < n) goto top;  //!
-    if (i < 2 * n) goto middle;
-    return x;
-}
-""", "oco", "UnsupportedError", "irreducible", modes=REVERSE),
     Case("bits_changed", """
 double f(double x) {
     union { double d; unsigned long u; } v = {x};
@@ -215,20 +202,6 @@ double f(double *x, int n) {
     return found[0] * x[1];
 }
 """, "dco", "NoRuleError", "lfind"),
-    Case("irreducible_callee", """
-__attribute__((noinline)) static double g(double x, int n) {
-    int i = 0;
-    if (n > 3) goto middle;
-top:
-    x = x * x;
-middle:
-    x = x + 1;
-    if (++i < n) goto top;  //!
-    if (i < 2 * n) goto middle;
-    return x;
-}
-double f(double x, int n) { return g(x, n) * x; }
-""", "oco", "UnsupportedError", "irreducible", modes=REVERSE),
     Case("low_bits_cleared", """
 #include <string.h>
 double f(double x) {

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Literal
 
 from llgrad.analysis.activitygraph import FlowGraph, Hub, KindAnswers, Node, Result, declares_inactive, describe_callee
-from llgrad.analysis.known import behaviour
+from llgrad.analysis.known import behaviour, tape_call
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
 from llgrad.analysis.solver import reach
@@ -287,6 +287,13 @@ class Activity:
         used = pointer and any(self.shadowed(c) for c in self.memory.callers(function))
         return self._act(result in self._varied and result in self._useful, used)
 
+    def result_is_both(self, function: Function) -> bool:
+        """Does a function return active floats and pointers that need shadows, in one struct?"""
+        t, result = function.function_type.result, Result(function)
+        return not isinstance(t, PointerType) and result in self._varied and result in self._useful and any(
+            self.shadowed(c) for c in self.memory.callers(function)
+        )
+
     def _act(self, active: bool, shadowed: bool) -> Act:
         if shadowed:
             return Act.DUP
@@ -332,6 +339,8 @@ class Activity:
         """The same for a call of code without a body."""
         if declares_inactive(call.attributes) or (callee is not None and declares_inactive(callee.attributes)):
             return False
+        if self.mode == "reverse" and tape_call(call):
+            return True  # what is on the tape stays there until the reverse sweep
         known = behaviour(call, callee)
         touches = self.memory.touches_of(call, callee)
         if known.kind in ("lifetime", "nothing"):

@@ -221,21 +221,27 @@ class Flow:
         return self._innermost.get(block)
 
     @cached_property
-    def _irreducible(self) -> tuple[tuple[Block, ...], frozenset[Block]]:
+    def _irreducible(self) -> tuple[tuple[tuple[Block, ...], ...], frozenset[Block]]:
         rest = [[s for s in ss if not self._dominates(s, i)] for i, ss in enumerate(self._successors)]
         before = _transpose(rest)
-        headers: set[int] = set()
+        headers: list[list[int]] = []
         inside: set[int] = set()
         for members in map(set, _strong_components(rest)):
             if len(members) > 1:
                 inside |= members
-                headers |= {i for i in members if any(p not in members for p in before[i])}
-        return tuple(self.order[i] for i in sorted(headers)), frozenset(self.order[i] for i in inside)
+                headers.append(sorted(i for i in members if any(p not in members for p in before[i])))
+        cycles = tuple(tuple(self.order[i] for i in found) for found in sorted(headers))
+        return cycles, frozenset(self.order[i] for i in inside)
+
+    @property
+    def irreducible_cycles(self) -> tuple[tuple[Block, ...], ...]:
+        """The entries, two or more each, of each of the largest cycles that no header dominates."""
+        return self._irreducible[0]
 
     @property
     def irreducible(self) -> tuple[Block, ...]:
-        """The entries, two or more each, of the largest cycles that no header dominates."""
-        return self._irreducible[0]
+        """The entries of those cycles, all together."""
+        return tuple(block for cycle in self.irreducible_cycles for block in cycle)
 
     @property
     def irreducible_blocks(self) -> frozenset[Block]:

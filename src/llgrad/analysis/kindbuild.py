@@ -19,6 +19,7 @@ from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, LLVM_TYPE, OWN, WEAK, Graph, Region, Token
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
+from llgrad.analysis.known import is_column
 from llgrad.analysis.moves import read_bytes
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -27,6 +28,7 @@ from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructTy
 Cell = tuple[Region, int]
 _LARGE = 512  # bytes from which a copy is treated like one of unknown size
 _MANY = 256  # leaves up to which constants are looked into
+_COLUMNS = 1 << 40  # a column of a tape block is as if pointed to by a pointer there, so that columns never meet
 _POINTEES: dict[str, dict[int, str]] = {
     f"{name}{suffix}": {i: {"F": format, "i": "i32"}[c] for i, c in spec.items()}
     for name, spec in {
@@ -203,11 +205,20 @@ class Builder:
                 return self.graph.pointee(bits, n.value * self.layout.size(v.type)), 0
             case iv.Alias():
                 return self.cell(v.aliasee)
-            case iv.Call(arguments=[first, *_]) if self._returns_first(v):
-                return self.cell(first)
+            case iv.Call(arguments=[first, *rest]) if is_column(v) or self._returns_first(v):
+                return self._column(first, rest[1]) if is_column(v) else self.cell(first)
             case iv.GlobalVariable():
                 return self._global(v)
         return self.graph.region(), 0
+
+    def _column(self, block: iv.AnyValue, number: iv.AnyValue) -> Cell:
+        assert isinstance(number, iv.ConstInt)
+        region = self.graph.pointee(self.cell(block)[0], _COLUMNS + 8 * number.value)
+        if size := number.value >> 20:  # a column of integers: see `synthesis.tape`
+            self.graph.set_period(region, size)
+            self.integer(region, size)
+            self.integer(region, size, likely=True)
+        return region, 0
 
     def _returns_first(self, call: iv.Call) -> bool:
         f = call.called_function

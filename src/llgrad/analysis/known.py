@@ -54,8 +54,8 @@ _COPY = re.compile(r"llvm\.(memcpy|memmove|memcpy\.inline)\..*|memcpy|memmove|__
 _FILL = re.compile(r"llvm\.memset(\.inline|\.pattern)?\..*|memset|__memset_chk")
 _LIFETIME = re.compile(r"llvm\.lifetime\.(start|end)(\..*)?")
 _PASSED_ON = re.compile(
-    r"llvm\.(launder\.invariant\.group|strip\.invariant\.group|ptrmask|threadlocal\.address|ptr\.annotation|"
-    r"ssa\.copy|preserve\.\w+\.access\.index|arithmetic\.fence|masked\.\w+|vector\.(insert|extract|reverse|splice)|"
+    r"llgrad\.tape\.column|llvm\.(launder\.invariant\.group|strip\.invariant\.group|ptrmask|threadlocal\.address|"
+    r"ptr\.annotation|ssa\.copy|preserve\.\w+\.access\.index|arithmetic\.fence|masked\.\w+|vector\.(insert|extract|reverse|splice)|"
     r"experimental\.vector\.\w+|vp\.\w+|aarch64\..*|x86\..*)(\..*)?"
 )
 
@@ -89,6 +89,20 @@ def called(call: Call) -> Function | None:
     while isinstance(callee, Alias):
         callee = callee.aliasee
     return callee if isinstance(callee, Function) else None
+
+
+def is_column(call: Call) -> bool:
+    """Is it the address of a column in a block of llgrad's tape?"""
+    callee = called(call)
+    return callee is not None and callee.name == "llgrad.tape.column"
+
+
+def tape_call(call: Call) -> str:
+    """What a call does to llgrad's tape: "reserve", "release", "take", "give", "defer", "finish"; else nothing."""
+    callee = called(call)
+    if callee is None or not callee.is_declaration or not callee.name.startswith("llgrad.tape.") or is_column(call):
+        return ""
+    return callee.name.removeprefix("llgrad.tape.")
 
 
 def is_pure_rule(callee: Function | None) -> bool:

@@ -100,8 +100,23 @@ def _allocations() -> dict[str, Effects]:
     return table
 
 
+TAPE = "tape"
+"""The family of blocks of llgrad's own tape (see `synthesis.tape`)."""
+
+
+def _tape() -> dict[str, Effects]:
+    """The tape of a derivative that is differentiated again. An arena is no memory that the program looks at."""
+    return {
+        "llgrad.tape.reserve": Effects(allocator=Allocator((1,), family=TAPE)),
+        "llgrad.tape.release": Effects(writes_memory="args", deallocator=Deallocator(1, TAPE)),
+        **_all("llgrad.tape.take llgrad.tape.give llgrad.tape.defer llgrad.tape.finish", _PURE),
+        "llgrad_fail": _STOPS,
+    }
+
+
 _TABLE: dict[str, Effects] = {
     **_allocations(),
+    **_tape(),
     # output, and what formats it: `%n` and the buffer of snprintf are written
     **_all("printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf", _STREAM),
     **_all("__printf_chk __fprintf_chk __sprintf_chk __snprintf_chk __vprintf_chk __vfprintf_chk", _STREAM),

@@ -41,7 +41,7 @@ from llgrad.synthesis import support, tape
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.forward import Lazy
 from llgrad.synthesis.lookup import ForwardValues
-from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts, sizes
+from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts, reserves, sizes
 from llgrad.synthesis.request import Act, Callee
 from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import DEALLOCATOR_OF
@@ -310,7 +310,7 @@ class Adjoints(ForwardValues):
     def unallocate(self, i: Instruction) -> None:
         if self.request.repeatable:
             self._clear_shadows(i)
-        elif isinstance(i, Alloca):
+        elif reserves(i):
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
         elif not self.facts.escapes(i):
             for _ in self.each_lane():
@@ -354,7 +354,7 @@ class Adjoints(ForwardValues):
             arguments.append(self.get(v))
             if act in (Act.DUP, Act.DUPNONEED):
                 arguments += [self.get_shadow(v) for _ in self.each_lane()]
-        if request.result is Act.OUT:
+        if request.result.seeded:
             arguments += [self._whole(i) for _ in self.each_lane()]
         arguments.append(self.lookup(("frame", i)))
         made = self.b.call(derivative, arguments, f"{i.name}.rev")

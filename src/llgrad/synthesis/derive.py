@@ -25,7 +25,7 @@ from llgrad.synthesis.scopes import stack_on_tape
 from llgrad.synthesis.speculated import define_lanes
 from llgrad.synthesis.sweep import is_thread_local, shadow_name, takes_shadow
 
-_RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3}
+_RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3, Act.BOTH: 4}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
 
 
@@ -126,14 +126,14 @@ class Derivation:
                 names += [f"{a.name}.{'shadow' if isinstance(a.type, PointerType) else 'tan'}"] * request.width
                 attributes += [disjoint] * request.width
         result = source.function_type.result
-        if request.mode in (Mode.COMBINED, Mode.REVERSE) and request.result is Act.OUT:
+        if request.mode in (Mode.COMBINED, Mode.REVERSE) and request.result.seeded:
             params += [source.function_type.result] * request.width
             names += ["seed"] * request.width
         if request.mode is Mode.REVERSE:
             params.append(PTR)
             names.append("frame")
         names = [f"a{n}.{name}" if name.isdigit() or not name else name for n, name in enumerate(names)]
-        names = list(map(Names().fresh, names)) if request.width > 1 else names
+        names = list(map(Names().fresh, names))
         target = Function(request.name, FunctionType(self._result(request, source, result), tuple(params)), names)
         for a, kept in zip(target.arguments, attributes, strict=False):
             a.attributes = kept
@@ -158,7 +158,7 @@ class Derivation:
             case Mode.COMBINED:
                 parts = ([result] if request.primal_result and result != VOID else []) + adjoints
             case Mode.AUGMENTED:
-                shadows = request.width if request.result is Act.DUP else 0
+                shadows = request.width if request.result.shadowed else 0
                 parts = [PTR, *([result] * (1 + shadows) if result != VOID else [])]
             case Mode.REVERSE:
                 parts = adjoints
@@ -175,13 +175,17 @@ class Derivation:
             for a in f.arguments
         )
         result = _ACTS[str(self.facts.activity.result_activity(f))]
+        if result is Act.DUP and not forward and self.facts.activity.result_is_both(f):
+            return arguments, Act.BOTH
         return arguments, fold(result, isinstance(f.function_type.result, PointerType))
 
     def _joined(self, fs: tuple[Function, ...], forward: bool) -> tuple[tuple[Act, ...], Act]:
         """Activities that serve each of the functions that one call may reach."""
         acts = [self._acts(f, forward) for f in fs]
         arguments = tuple(max(column, key=_RANK.__getitem__) for column in zip(*(a for a, _ in acts), strict=True))
-        return arguments, max((r for _, r in acts), key=_RANK.__getitem__)
+        results = {r for _, r in acts}
+        both = not forward and {Act.OUT, Act.DUP} <= results
+        return arguments, Act.BOTH if both else max(results, key=_RANK.__getitem__)
 
     def _forward_callee(
         self, caller: Request, fs: tuple[Function, ...], indirect: bool, wanted: bool
@@ -258,7 +262,7 @@ class Derivation:
             for lane in back.each_lane():
                 given = sweep.shadows_of[lane]
                 back.shadows.update({a: given[a] for a in source.arguments if a in given})
-            seeds = target.arguments[-request.width :] if request.result is Act.OUT else []
+            seeds = target.arguments[-request.width :] if request.result.seeded else []
             back.write(
                 lambda fs, indirect: self._split_callee(request, Mode.REVERSE, fs, indirect),
                 sweep.stack.block, start, seeds, lambda b, r: self._finish(b, r, request, sweep),
@@ -307,7 +311,7 @@ class Derivation:
             for _ in back.each_lane() if takes_shadow(act) else ():
                 back.shadows[a] = target.arguments[n]
                 n += 1
-        seeds = target.arguments[n : n + request.width] if request.result is Act.OUT else []
+        seeds = target.arguments[n : n + request.width] if request.result.seeded else []
         frame = Builder(cells, names)
         for key, offset in back.layout.frame.items():
             back.slots[key] = frame.offset(target.arguments[-1], offset)

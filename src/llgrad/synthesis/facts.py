@@ -10,7 +10,7 @@ from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis import memory as memory_analysis
 from llgrad.analysis.flow import Flow, Loop, flow
-from llgrad.analysis.known import behaviour
+from llgrad.analysis.known import behaviour, is_column
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
@@ -220,7 +220,7 @@ class Facts:
         callees, unknown = self.callees(call)
         return unknown or any(
             f.is_declaration and behaviour(call, f).kind == "plain" and library.lookup(f.name) is None
-            and not behaviour(call, f).inactive
+            and not behaviour(call, f).inactive and not is_column(call)
             for f in callees
         )  # fmt: skip
 
@@ -530,6 +530,10 @@ class Facts:
         """Does a pointer point to memory that is allocated here, and that nothing else knows of?"""
         objects = self.memory.points_to(pointer)
         return bool(objects) and all(o.kind in ("stack", "heap") and not self.memory.escapes(o) for o in objects)
+
+    def is_integer(self, v: AnyValue) -> bool:
+        """Is `v` known to be a number, and no bits of anything else?"""
+        return isinstance(v.type, IntType) and self.kinds.value(v) is kinds_analysis.INTEGER
 
     def carries_pointer(self, v: AnyValue) -> bool:
         """May the value hold a pointer among other things?"""

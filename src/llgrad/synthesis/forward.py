@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from llgrad.analysis.known import tape_call
 from llgrad.analysis.moves import Moves, integer_moves, moves
 from llgrad.ir.build import const_float, const_int, zero
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
@@ -31,7 +32,9 @@ from llgrad.ir.values import (
     Undef,
 )
 from llgrad.rules.expression import Expr, evaluate
+from llgrad.rules.facts import TAPE
 from llgrad.rules.rule import Out
+from llgrad.synthesis import tape
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.synthesis.request import Act, Request
@@ -79,6 +82,9 @@ class ForwardSweep(Sweep):
                 return
         if shape is None and self.facts.active(i) and not isinstance(i, Phi):
             shape = effect(self.facts, i)
+        if isinstance(i, Call) and (name := tape_call(i)) in ("reserve", "defer"):
+            self.tape_call(i, name)
+            return
         self.copy(i)
         values = _RuleValues(self, i, shape) if isinstance(shape, Partials) else None
         for _ in self.each_lane():
@@ -95,6 +101,16 @@ class ForwardSweep(Sweep):
                         self.store(i)
                 case _ if self.facts.active(i) or self.facts.shadowed(i):
                     self.derivative(i)
+
+    def tape_call(self, i: Call, name: str) -> None:
+        """The tape of a derivative that is differentiated: what blocks hold has tangents, in the same block."""
+        arena, *rest = (self.value(v) for v in i.arguments)
+        if name == "reserve":
+            self.reserve(i, rest[0], arena)
+            return
+        self.copy(i)
+        for _ in self.each_lane() if self.facts.shadowed(i.arguments[1]) else ():
+            self.b.call(tape.defer(self.module), [arena, self.shadow(i.arguments[1]), rest[1]])
 
     def derivative(self, i: Instruction) -> None:
         """Write the tangent or shadow of `i`, whose copy is written."""
@@ -124,7 +140,7 @@ class ForwardSweep(Sweep):
                 return v is not user.operands[0]
             case "extractelement" | "insertelement":
                 return v is not user.operands[-1]
-            case "getelementptr" | "shl" | "lshr":
+            case "getelementptr" | "shl" | "lshr" | "call":  # (a call is the address of a column)
                 return v is user.operands[0]
             case "add" | "sub" | "and" | "or":
                 return super().carries_pointer(v, user)
@@ -169,7 +185,7 @@ class ForwardSweep(Sweep):
         known = self.facts.effects(i)
         assert known is not None and known.deallocator is not None and isinstance(i.callee, Function)
         pointer = i.arguments[known.deallocator.pointer]
-        if self.facts.shadowed(pointer):
+        if self.facts.shadowed(pointer) and known.deallocator.family != TAPE:
             arguments = [self.value(v) for v in i.arguments]
             arguments[known.deallocator.pointer] = self.shadow(pointer)
             self.b.call(i.callee, arguments)

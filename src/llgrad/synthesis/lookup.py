@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from llgrad.analysis.flow import Loop
+from llgrad.analysis.known import is_column, tape_call
 from llgrad.ir.build import Builder, Names, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import (
@@ -109,6 +110,8 @@ class ForwardValues(Lanes):
     def lookup(self, key: Key) -> AnyValue:
         """A forward value, made at the outermost place where the iteration it belongs to is current."""
         kind, of = key
+        if isinstance(of, Call) and tape_call(of) == "take":
+            return self.arena
         if isinstance(of, Alloca) and key not in self.plan.kept and self.recording is not None:
             table = self.recording.values if kind == "primal" else self.recording.shadows_of[self.lane]
             if of in table and of.block is self.source.entry:
@@ -166,7 +169,7 @@ class ForwardValues(Lanes):
         if nest.chunked:
             chunk = self.b.load(PTR, self.chunk[nest.root], "", 8)
             offsets, _ = self.layout.columns(self.b, nest, self._trips)
-            column = self.b.offset(chunk, offsets[key])
+            column = self.layout.column(self.b, chunk, key, offsets[key])
         else:
             column = self._column(nest.root, key)
         address = self.layout.element(self.b, slot, column, self._index, self._trips)
@@ -183,7 +186,7 @@ class ForwardValues(Lanes):
             with self._moved(where):
                 offsets, _ = self.layout.columns(self.b, self.plan.nests[root], self._trips)
                 for k, offset in offsets.items():
-                    self.column[where.block, k] = self.b.offset(block, offset, f"{_name(k)}.column")
+                    self.column[where.block, k] = self.layout.column(self.b, block, k, offset, f"{_name(k)}.column")
         return self.column[where.block, key]
 
     def _index(self, loop: Loop) -> AnyValue:
@@ -274,6 +277,8 @@ def _carries(i: Instruction, n: int) -> bool:
     """Does operand `n` of a pointer computation carry the pointer?"""
     match i:
         case GetElementPtr():
+            return n == 0
+        case Call() if is_column(i):
             return n == 0
         case Select():
             return n > 0

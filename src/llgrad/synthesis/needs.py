@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llgrad.analysis.activitygraph import counts
+from llgrad.analysis.known import is_column, tape_call
 from llgrad.analysis.moves import moves
 from llgrad.errors import UnsupportedError
 from llgrad.ir.types import IntType, PointerType
@@ -162,6 +163,11 @@ def on_tape(i: Alloca, split: bool) -> bool:
     return split or not static
 
 
+def reserves(i: Instruction) -> bool:
+    """Does an `Allocate` make a block of the tape, which holds the shadow too?"""
+    return isinstance(i, Alloca) or (isinstance(i, Call) and tape_call(i) == "reserve")
+
+
 def may_hold_float(v: AnyValue) -> bool:
     """Could a store of `v` overwrite floats or write them (rather than pointers only)?"""
     return not isinstance(v.type, PointerType)
@@ -186,6 +192,10 @@ def _call(facts: Facts, i: Call) -> Effect:
         if name != "memset":
             facts.refuse_mixed(i, i.arguments[1])
         return Memory(name)
+    if is_column(i):
+        return NOTHING
+    if name := tape_call(i):
+        return Allocate() if name == "reserve" else Free() if name == "release" else NOTHING
     known = facts.effects(i)
     if known is not None and known.allocator is not None:
         return _allocation(facts, i, known.allocator)
@@ -285,7 +295,7 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
             found.append(("frame", i))
         case Allocate():
             cleared = sizes(facts, i) if facts.apart else []  # by a reverse sweep that is repeated
-            found = [("primal" if isinstance(i, Alloca) else "shadow", i), *map(key_of, cleared)]
+            found = [("primal" if reserves(i) else "shadow", i), *map(key_of, cleared)]
         case Linear():
             match i:
                 case Select(condition=c):

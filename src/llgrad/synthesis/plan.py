@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from llgrad.analysis.flow import Flow, Loop
+from llgrad.analysis.known import is_column, tape_call
 from llgrad.errors import UnsupportedError
 from llgrad.ir.types import I8, I64, PTR, PointerType, Type
 from llgrad.ir.values import (
@@ -44,6 +45,7 @@ from llgrad.ir.values import (
     ShuffleVector,
     Unary,
 )
+from llgrad.rules.facts import TAPE
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
@@ -225,7 +227,7 @@ class Planner:
         found: dict[Instruction, Instruction] = {}
         for i in effects:
             known = self.facts.effects(i) if isinstance(i, Call) else None
-            if known is None or known.deallocator is None:
+            if known is None or known.deallocator is None or known.deallocator.family == TAPE:
                 continue
             made = i.operands[known.deallocator.pointer]
             if (
@@ -303,6 +305,8 @@ class Planner:
     def at_hand(self, key: Key) -> bool:
         """Static stack memory of a combined derivative: its address is known to the whole function."""
         kind, of = key
+        if kind == "primal" and isinstance(of, Call) and tape_call(of) == "take":
+            return True  # the arena of this derivative
         return kind in ("primal", "shadow") and isinstance(of, Alloca) and not on_tape(of, self.split)
 
     def recipe(self, plan: Plan, key: Key) -> tuple[int, list[Key]] | None:
@@ -340,8 +344,8 @@ class Planner:
                 if induction is None:
                     return None
                 return 2, [self._key(induction.start, kind), None if induction.unit is None else key_of(induction.unit)]
-            case GetElementPtr():
-                return _CHEAP, [self._key(i.pointer, kind), *(key_of(v) for v in i.indices)]
+            case GetElementPtr() | Call() if not isinstance(i, Call) or is_column(i):
+                return _CHEAP, [self._key(i.operands[0], kind), *(key_of(v) for v in i.operands[1:])]
             case Load():
                 changed = i.flags or self.facts.overwritten(i, self.function, self.split)
                 if changed or (kind == "shadow" and self.facts.apart):  # repeated, a sweep clears shadow pointers too

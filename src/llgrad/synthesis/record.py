@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from llgrad.analysis.flow import Loop
+from llgrad.analysis.known import tape_call
 from llgrad.ir.build import Builder, const_int, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I8, I64, PTR, VOID, ArrayType, PointerType, StructType, Type
@@ -87,6 +88,17 @@ class Layout:
             total = size if total is None else b.binary("add", total, size)
         assert total is not None
         return offsets, total
+
+    def column(self, b: Builder, block: AnyValue, key: Key, offset: AnyValue, name: str = "") -> AnyValue:
+        """The start of a column in its nest's block."""
+        number, slot = next((n, slot) for n, slot in enumerate(self.nests[key].slots) if slot.key == key)
+        if self._is_integer(slot):
+            number += tape.INTEGERS * self.size(slot)
+        return tape.column(b, self.facts.module, block, offset, number, name)
+
+    def _is_integer(self, slot: Slot) -> bool:
+        kind, of = slot.key
+        return kind in ("choice", "count") or (kind == "primal" and self.facts.is_integer(of))
 
     def element(
         self,
@@ -188,7 +200,7 @@ class RecordingSweep(Sweep):
         )
         self.chunk_now[loop] = now
         for key, offset in columns.items():
-            self.column[key] = self.b.offset(now, offset)
+            self.column[key] = self.layout.column(self.b, now, key, offset)
 
     def _keep_at_exits(self, block: Block) -> None:
         for loop in self.plan.loops:
@@ -205,7 +217,7 @@ class RecordingSweep(Sweep):
                 made = self.b.call(tape.reserve(self.module), [self.arena, size], f"{loop.header.name}.block")
                 self.keep(("block", loop), made)
                 for key, offset in columns.items():
-                    self.column[key] = self.b.offset(made, offset, f"{_of(key)}.column")
+                    self.column[key] = self.layout.column(self.b, made, key, offset, f"{_of(key)}.column")
         for loop in self.plan.loops:
             if (
                 loop.preheader is block
@@ -285,6 +297,8 @@ class RecordingSweep(Sweep):
     # --- instructions
 
     def instruction(self, i: Instruction) -> None:
+        if isinstance(i, Call) and self.bookkeeping(i):
+            return
         match self.plan.effects.get(i):
             case CallBody(callees):
                 assert isinstance(i, Call)
@@ -292,7 +306,7 @@ class RecordingSweep(Sweep):
             case Free():
                 self.free(i)
             case Allocate() if isinstance(i, Alloca):
-                self.stack_on_tape(i)
+                self.reserve(i, self.alloca_bytes(i), self.arena)
             case Memory(name) if name in ("memcpy", "memmove"):
                 super().instruction(i)
                 self.copy_shadow_pointers(i)
@@ -304,8 +318,6 @@ class RecordingSweep(Sweep):
                         self.keep(("result", (i, k)), self.b.load(t, self.value(i.operands[out.place])))
             case _ if isinstance(i, Return) and self.plan.last is not None:
                 self.leave(i)
-                return
-            case _ if isinstance(i, Call) and _is(i, "llvm.stackrestore"):
                 return
             case _:
                 super().instruction(i)
@@ -330,7 +342,7 @@ class RecordingSweep(Sweep):
         self.keep(("frame", i), self.b.extract(made, 0, name=f"{i.name}.frame"))
         if i.type != VOID:
             self.values[i] = self.b.extract(made, 1, name=i.name)
-            if request.result is Act.DUP:
+            if request.result.shadowed:
                 for lane in self.each_lane():
                     self.shadows[i] = self.b.extract(made, 2 + lane, name=f"{i.name}.shadow")
 
@@ -345,20 +357,22 @@ class RecordingSweep(Sweep):
         block = self.value(i.arguments[known.deallocator.pointer])
         self.b.call(tape.defer(self.module), [self.arena, block, free])
 
-    def stack_on_tape(self, i: Alloca) -> None:
-        """One block for the primal and its shadows, so that one release frees all (decision 2 of the design)."""
-        size = self.alloca_bytes(i)
-        reserve = tape.reserve(self.module)
-        if not self.facts.shadowed(i):
-            self.values[i] = self.b.call(reserve, [self.arena, size], i.name)
-            return
-        size = self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
-        whole = self.b.binary("mul", size, i64(1 + self.width))
-        self.values[i] = self.b.call(reserve, [self.arena, whole], i.name)
-        before = self.values[i]
-        for _ in self.each_lane():
-            before = self.shadows[i] = self.b.offset(before, size, f"{i.name}.shadow")
-            self.clear(before, size)
+    def bookkeeping(self, i: Call) -> bool:
+        """Calls about the stack, and about the tape of a derivative that is differentiated again.
+
+        That tape is this sweep's: nothing is dropped before its mirror.
+        """
+        match tape_call(i):
+            case "":
+                return _is(i, "llvm.stackrestore")
+            case "reserve":
+                self.reserve(i, self.value(i.arguments[1]), self.arena)
+                self.keep_value(i)
+            case "take":
+                self.values[i] = self.arena
+            case "defer":
+                self.b.call(tape.defer(self.module), [self.arena, *(self.value(v) for v in i.arguments[1:])])
+        return True
 
     def store_shadow_pointers(self, i: Store) -> None:
         """What is a pointer in the stored value is a shadow pointer in shadow memory."""
@@ -410,7 +424,7 @@ class RecordingSweep(Sweep):
         parts: list[AnyValue] = [self.frame if self.frame is not None else _null()]
         if i.value is not None:
             parts.append(self.value(i.value))
-            if self.request.result is Act.DUP:
+            if self.request.result.shadowed:
                 parts += [self.shadow(i.value) for _ in self.each_lane()]
         for n, part in enumerate(parts):
             result = self.b.insert_value(result, part, n)

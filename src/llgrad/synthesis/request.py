@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from llgrad.ir.values import Function
 
@@ -18,6 +19,17 @@ class Act(StrEnum):
     DUP = "dup"  # pointer: primal memory and shadow memory; float (forward): value and tangent
     DUPNONEED = "dupnoneed"  # dup whose primal memory is not wanted and may be null
     OUT = "out"  # reverse, float: its adjoint is returned; as result: seeded with an adjoint
+    BOTH = "both"  # result of a callee, reverse: floats are seeded, and shadows of pointers returned
+
+    @property
+    def seeded(self) -> bool:
+        """As a result in reverse mode: are there adjoints that the reverse sweep is given?"""
+        return self in (Act.OUT, Act.BOTH)
+
+    @property
+    def shadowed(self) -> bool:
+        """As a result: is its shadow (its tangent) returned?"""
+        return self in (Act.DUP, Act.BOTH)
 
 
 class Mode(StrEnum):
@@ -39,6 +51,7 @@ class Request:
     `strong_zero`: a zero adjoint (tangent) times infinity or NaN is zero.
     `runtime_activity`: a shadow that equals its primal means constant memory, decided as the derivative runs.
     `repeatable`: the reverse sweep leaves the tape as it found it, so that it can be run again.
+    `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
     so do tangents, seeds and adjoints: all lanes of one value stand together):
@@ -59,6 +72,22 @@ class Request:
     strong_zero: bool = False
     runtime_activity: bool = False
     repeatable: bool = False
+    inner: Request | None = None
+
+    @classmethod
+    def again(cls, inner: Request, mode: Mode, arguments: tuple[Act, ...], result: Act, **more: Any) -> Request:
+        """The derivative of the derivative `inner`; arguments are those of `inner`'s signature, arenas included."""
+        return cls(inner.name, mode, arguments, result, inner=inner, **more)
+
+    @property
+    def root(self) -> str:
+        """The function of the program whose derivative's derivative's … derivative it is."""
+        return self.function if self.inner is None else self.inner.root
+
+    @property
+    def arenas(self) -> int:
+        """How many of the first parameters are arenas."""
+        return (self.mode is not Mode.FORWARD) + (0 if self.inner is None else self.inner.arenas)
 
     @property
     def name(self) -> str:
@@ -77,4 +106,4 @@ class Request:
 Callee = Callable[[tuple[Function, ...], bool], tuple[Request, Function]]
 """What a sweep asks for at a call: the derivative of what may be called, through a dispatcher where it is a pointer."""
 
-_LETTER = {Act.CONST: "c", Act.DUP: "d", Act.DUPNONEED: "n", Act.OUT: "o"}
+_LETTER = {Act.CONST: "c", Act.DUP: "d", Act.DUPNONEED: "n", Act.OUT: "o", Act.BOTH: "b"}

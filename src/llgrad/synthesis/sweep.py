@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 
+from llgrad.analysis.known import is_column
 from llgrad.errors import ActivityError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64, zero
 from llgrad.ir.module import Module
@@ -50,6 +51,7 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.facts import Effects
 from llgrad.rules.routines import BLOCK_SIZE
+from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Nothing, effect
@@ -291,12 +293,12 @@ class Sweep(Lanes):
                 new = Load(i.type, self.shadow(i.pointer), i.align)
                 mark(self.module, new, "shadow")
                 self.shadows[i] = self.b.insert(new, name)
-            case Call():
+            case Call() if not is_column(i):
                 self.shadows[i] = self.shadow_call(i, name)
             case (
                 GetElementPtr() | Cast() | Select() | ExtractValue() | InsertValue()
                 | ExtractElement() | InsertElement() | ShuffleVector() | Unary(opcode="freeze")
-                | Binary(opcode="add" | "sub" | "and" | "or")
+                | Binary(opcode="add" | "sub" | "and" | "or") | Call()
             ):  # fmt: skip
                 self.shadows[i] = self.same_on_shadows(i, name)
             case _:
@@ -332,6 +334,23 @@ class Sweep(Lanes):
         shadow = (self.stack if static_alloca(i) else self.b).insert(new, name)
         self.clear(shadow, self.alloca_bytes(i))
         return shadow
+
+    def reserve(self, i: Instruction, size: AnyValue, arena: AnyValue) -> None:
+        """One block of the tape for `i` and its shadows, so that one release drops all (decision 2 of the design)."""
+        reserve = tape.reserve(self.module)
+        if not self.facts.shadowed(i):
+            self.values[i] = self.b.call(reserve, [arena, size], i.name)
+            return
+        size = self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
+        whole = self.b.binary("mul", size, i64(1 + self.width))
+        self.values[i] = self.b.call(reserve, [arena, whole], i.name)
+        for lane in self.each_lane():
+            offset = self.b.binary("mul", size, i64(1 + lane))
+            number = tape.SHADOW + lane
+            shadow = tape.column(self.b, self.module, self.values[i], offset, number, f"{i.name}.shadow")
+            self.shadows[i] = shadow
+            if self.facts.reverse:  # (tangents are written before they are read, as what they belong to is)
+                self.clear(shadow, size)
 
     def alloca_bytes(self, i: Alloca) -> AnyValue:
         size = self.facts.layout.alloc_size(i.allocated_type)

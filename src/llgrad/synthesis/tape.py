@@ -9,14 +9,18 @@ The arena is a struct `{ ptr top, ptr limit, ptr segment, i64 used, i64 peak, pt
 `{ ptr previous, ptr next, i64 bytes, ptr top when left }` (64 bytes). All of it zero is an empty arena. `used` counts
 the bytes in the segments below the current one. `deferred` is a list of freed-by-the-primal blocks, released by
 `finish`.
+
+`column(block, offset, number)` is `block + offset`, said so that kinds tell the columns of one block apart when the
+derivative is differentiated again: the same number is the same column. `SHADOW` is the number of the second half of a
+block that holds memory and its shadow. Numbers from `INTEGERS` on (times the size in bytes) are columns of integers.
 """
 
 from __future__ import annotations
 
-from llgrad.ir.build import declare
+from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I64, PTR, VOID
-from llgrad.ir.values import Attribute, Function
+from llgrad.ir.values import AnyValue, Attribute, Function
 
 ARENA_BYTES = 64
 HEADER_BYTES = 64
@@ -24,6 +28,8 @@ FIRST_SEGMENT_BYTES = 1 << 20
 RESERVE, RELEASE, DEFER, FINISH, FAIL = (
     "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.finish", "llgrad_fail",
 )  # fmt: skip
+COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give"
+SHADOW, INTEGERS = 1 << 16, 1 << 20
 FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET = 1, 2, 3  # codes of llgrad_fail
 
 
@@ -62,6 +68,16 @@ def finish(module: Module) -> Function:
     f = declare(module, FINISH, VOID, [PTR])
     f.attributes = (Attribute("nounwind"),)
     return f
+
+
+def column(b: Builder, module: Module, block: AnyValue, offset: AnyValue, number: int, name: str = "") -> AnyValue:
+    """The address `offset` bytes into a block, as column `number`."""
+    f = declare(module, COLUMN, PTR, [PTR, I64, I64])
+    f.attributes = (
+        Attribute("nounwind"), Attribute("willreturn"), Attribute("nofree"), Attribute("nosync"),
+        Attribute("speculatable"), Attribute("memory", "none"),
+    )  # fmt: skip
+    return b.call(f, [block, offset, i64(number)], name)
 
 
 def runtime(each_block_its_own: bool = False) -> str:
@@ -146,6 +162,11 @@ body:
   br label %loop
 done:
   ret void
+}
+
+define linkonce_odr hidden ptr @llgrad.tape.column(ptr %block, i64 %offset, i64 %number) alwaysinline nounwind {
+  %at = getelementptr i8, ptr %block, i64 %offset
+  ret ptr %at
 }
 
 declare void @llgrad_fail(i32, ptr) cold noreturn

@@ -1,0 +1,79 @@
+"""LLVM assembly as text, as LLVM prints it: names and renaming, which globals there are, texts put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
+
+from llgrad.rules import bodies
+
+NAME = r'@(?:[-\w.$]+|"[^"]*")'
+_TOKEN = re.compile(rf'{NAME}|"[^"\n]*"')
+GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
+DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
+
+
+def plain(name: str) -> str:
+    """A name without `@` and quotes."""
+    return name[1:].strip('"')
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """Give globals other names; strings are left alone."""
+    if not names:
+        return text
+
+    def edit(m: re.Match[str]) -> str:
+        new = names.get(plain(m[0])) if m[0][0] == "@" else None
+        return m[0] if new is None else "@" + (new if re.fullmatch(r"[-\w.$]+", new) else f'"{new}"')
+
+    return _TOKEN.sub(edit, text)
+
+
+def mutable_globals(text: str) -> list[str]:
+    """Variables that the text defines and that may change; without those of LLVM."""
+    found = []
+    for m in GLOBAL.finditer(text):
+        declared = re.search(r"\b(external|extern_weak|available_externally|appending)\b", m[2])
+        if m[3] == "global" and not declared and not m[1].startswith("@llvm."):
+            found.append(plain(m[1]))
+    return found
+
+
+def definitions(text: str) -> list[str]:
+    """The functions and variables that the text defines."""
+    return [plain(name) for _, name, _ in DEFINITION.findall(text)] + mutable_globals(text)
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Hand-written IR put together: each declaration once, none of what is defined."""
+    lines = "\n".join(texts).split("\n")
+    defined = {m[1] for line in lines if (m := re.match(rf"define [^@]*({NAME})", line))}
+    declared: set[str] = set()
+    kept = []
+    for line in lines:
+        m = re.match(rf"declare [^@]*({NAME})", line)
+        if m is None or m[1] not in defined | declared:
+            kept.append(line)
+        if m:
+            declared.add(m[1])
+    return "\n".join(kept)
+
+
+def without_bodies(text: str, names: Collection[str]) -> str:
+    """Functions that have a rule as declarations, so that the rule is what their derivative is made from."""
+    for name in names:
+        body = rf"^define [^@\n]*?(\S+ @{re.escape(name)}\([^)\n]*\))[^\n]*\{{\n.*?^\}}$"
+        text = re.sub(body, r"declare \1", text, flags=re.MULTILINE | re.DOTALL)
+    return text
+
+
+def with_bodies(text: str) -> str:
+    """Functions of llgrad's own that are called and have no body yet get it."""
+    for base, format in product(bodies.NAMES, bodies.FORMATS_WITH_BODY):
+        declaration = rf"^declare [^@\n]*@{re.escape(bodies.symbol(base, format))}\(.*\n"
+        without, count = re.subn(declaration, "", text, flags=re.MULTILINE)
+        if count:
+            text = joined([without, bodies.body(base, format)])
+    return text
