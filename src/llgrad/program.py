@@ -41,7 +41,7 @@ def optimise_program(
 
     work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()), threads=True)))
     work.unblock()
-    work.run(["sroa"])
+    work.run(["always_inliner", "sroa"])
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
     sites = calls.read(module)
@@ -115,11 +115,17 @@ def _root_name(symbol: str) -> str:
     return f"llgrad.root.{symbol}"
 
 
+def _for_all(definition: str) -> str:
+    """The first line of a function, with external linkage: static and inline functions are differentiated too."""
+    line = re.sub(r"^define (?:(?:internal|private|(?:linkonce|weak)(?:_odr)?) )?", "define ", definition)
+    return re.sub(r" comdat(?:\(\$[^)]*\))?(?= )", "", line)
+
+
 def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
-    """`prepare` for a function that may be static: it is called `_root_name(name)` here."""
+    """`prepare` for a function that may be static or inline: it is called `_root_name(name)` here."""
     text = renamed(program.text(), {name: _root_name(name)})
-    static = rf"^(define )(?:internal |private )((?:[^@\n]* )?@{re.escape(_root_name(name))}\()"
-    text = re.sub(static, r"\1\2", text, flags=re.MULTILINE)
+    definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
+    text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
     whole = LLVMModule.from_text(hide(text))
     whole.run(["global_opt"])
     found = prepare(whole, [_root_name(name)], level, threads=True)
