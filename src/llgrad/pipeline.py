@@ -228,6 +228,8 @@ def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads:
     work.run(["global_dce"])
     lower(work, roots)
     if level:
+        work.run(["sroa"])
+        mark_short_loops(work)
         work.optimise(level, vectorize=False, unroll=False)
         if mark_short_loops(work):
             work.optimise(level, vectorize=False, unroll=False)

@@ -55,7 +55,7 @@ class Adjoints(ForwardValues):
 
     adjoints: dict[tuple[int, AnyValue], AnyValue]  # (lane, value) -> stack cell
     cells: Builder  # the target's entry block, still open, for stack cells
-    speculated: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
+    strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     callee: Callee
 
     # --- adjoint cells
@@ -137,7 +137,7 @@ class Adjoints(ForwardValues):
                 self.unallocate(i)
 
     def partials(self, i: Instruction, values: _RuleValues) -> None:
-        rule, guarded = values.shape.rule, self.request.strong_zero or i in self.speculated
+        rule, guarded = values.shape.rule, self.request.strong_zero or i in self.strong_zeros
         seeds = self.seeds(i, values.shape)
         for k, (v, lane) in enumerate(values.parts):
             if rule.operands[k] != "float" or not self.facts.active(v):

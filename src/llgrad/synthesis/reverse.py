@@ -28,7 +28,7 @@ from llgrad.synthesis.adjoints import Adjoints, Leaf
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
 from llgrad.synthesis.request import Callee
-from llgrad.synthesis.speculated import speculated
+from llgrad.synthesis.speculated import strong_zeros
 
 Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
 
@@ -51,7 +51,7 @@ class ReverseSweep(Adjoints):
         self.callee, self.cells, self.start = callee, Builder(cells, self.names), start
         self.finish = finish
         self.adjoints = {}
-        self.speculated = speculated(self.facts, self.flow)
+        self.strong_zeros = strong_zeros(self.facts, self.flow, self.plan.effects)
         last = self.plan.last
         assert last is not None
         visited = self._visit_order(last)

@@ -4,12 +4,13 @@
 runs, and is not chosen. Its adjoint is zero then, its partials are infinite, and their product would be NaN where the
 program that was written has derivative 0. The same holds for what was hoisted above a branch or out of a loop, and
 for lanes of a vector that nobody reads. A zero adjoint of such a value is a strong zero: it stays zero, whatever it is
-multiplied by. (Values that are always used are not touched: there the derivative is what IEEE arithmetic says.)
+multiplied by. Values that are always used are not touched: there the derivative is what IEEE arithmetic says. Nor are
+those whose partials are finite because their operands are: sums and products of what the program chose to compute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from llgrad.analysis.flow import Flow
@@ -22,15 +23,36 @@ from llgrad.ir.values import (
     ExtractElement,
     Function,
     Instruction,
+    Load,
     Phi,
     Select,
     ShuffleVector,
     Undef,
 )
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.needs import Effect, Partials
+
+# Rules whose results and partials are finite where their operands are (but for overflow).
+_FINITE = frozenset({
+    "fadd", "fsub", "fmul", "fneg", "fma", "fmuladd", "fabs", "copysign", "fmax", "fmin", "fmaximum", "fminimum",
+    "fmaximum_num", "fminimum_num", "sin", "cos", "tanh", "atan",
+})  # fmt: skip
 
 
-def speculated(facts: Facts, flow: Flow) -> frozenset[Instruction]:
+def strong_zeros(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> frozenset[Instruction]:
+    """The instructions whose zero adjoint may meet a partial that is infinite or no number, for no fault of theirs."""
+    candidates = _speculated(facts, flow)
+    wild: set[Instruction] = set()
+    for i in (i for b in flow.order for i in b.instructions if i in candidates):
+        rule = effects.get(i)
+        chosen = isinstance(i, (Phi, Select, Load))  # what the program runs into, whoever computed it
+        pole = isinstance(rule, Partials) and rule.rule.name not in _FINITE
+        if pole or not chosen and any(o in wild for o in i.operands):
+            wild.add(i)
+    return frozenset(wild)
+
+
+def _speculated(facts: Facts, flow: Flow) -> set[Instruction]:
     """The active instructions each of whose uses may not take place, or is by another of them."""
     active = [i for b in flow.order for i in b.instructions if facts.active(i)]
     found = set(active)
@@ -41,7 +63,7 @@ def speculated(facts: Facts, flow: Flow) -> frozenset[Instruction]:
             found.remove(i)
             operands = [o for o in i.operands if isinstance(o, Instruction) and o in found]
             work += [o for o in operands if _used_for_certain(facts, flow, o, found)]
-    return frozenset(found)
+    return found
 
 
 def _used_for_certain(facts: Facts, flow: Flow, i: Instruction, candidates: set[Instruction]) -> bool:
