@@ -536,3 +536,21 @@ def test_time_grows_with_size_not_its_square() -> None:
             memory.overwritten_after(i)
         times.append(time.perf_counter() - start)
     assert times[1] < 12 * times[0] + 1
+
+
+def test_members_of_elements_are_told_apart_and_stay_so_when_copied() -> None:
+    memory, f = of(c("""
+        #include <stdlib.h>
+        #include <string.h>
+        struct pair { double *a; double *b; };
+        double f(double *x, double *y, long n) {
+            struct pair *p = malloc(n * sizeof *p), *q = malloc(n * sizeof *q);
+            for (long i = 0; i < n; i++) { p[i].a = x; p[i].b = y; }
+            memcpy(q + 1, p, (n - 1) * sizeof *p);
+            double s = 0;
+            for (struct pair *r = q; r < q + n; r++) s += *r->a;
+            return s + *q[n / 2].b;
+        }
+    """, "0"), "f")
+    found = [frozenset(short(memory.reads(i)[0].objects)) for i in loads(f, "double")]
+    assert frozenset({"argument x"}) in found and frozenset({"argument y"}) in found

@@ -168,7 +168,7 @@ def gep_offset(source: Type, indices: list[AnyValue], layout: DataLayout) -> int
     total, t = 0, source
     for depth, index in enumerate(indices):
         if depth and isinstance(t, StructType):
-            i = _constant_index(index)
+            i = constant_index(index)
             if i is None or t.fields is None:
                 return None
             total += layout.offsets(t)[i]
@@ -178,14 +178,15 @@ def gep_offset(source: Type, indices: list[AnyValue], layout: DataLayout) -> int
             if not isinstance(t, (ArrayType, VectorType)):
                 return None
             t = t.element
-        i = _constant_index(index)
+        i = constant_index(index)
         if i is None:
             return None
         total += i * layout.alloc_size(t)
     return total
 
 
-def _constant_index(index: AnyValue) -> int | None:
+def constant_index(index: AnyValue) -> int | None:
+    """The number that an index of a `getelementptr` is, if it is constant."""
     if isinstance(index, ConstInt):
         return index.signed
     return 0 if type(index).__name__ == "ConstZero" else None
@@ -246,6 +247,6 @@ def initial_pointers(
 
 
 __all__ = [
-    "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer", "constant_targets", "gep_offset",
-    "holds_pointer_type", "initial_pointers", "leaf_range", "leaves", "resolve_alias",
+    "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer", "constant_index", "constant_targets",
+    "gep_offset", "holds_pointer_type", "initial_pointers", "leaf_range", "leaves", "resolve_alias",
 ]  # fmt: skip

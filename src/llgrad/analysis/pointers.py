@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 
+from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, gep_spot, includes, joined, moved, words
 from llgrad.analysis.known import Behaviour, behaviour, called, writes_argument
 from llgrad.analysis.objects import (
     UNKNOWN,
@@ -23,7 +24,6 @@ from llgrad.analysis.objects import (
     MemoryObject,
     carries_pointer,
     constant_targets,
-    gep_offset,
     holds_pointer_type,
     initial_pointers,
     leaf_range,
@@ -71,8 +71,8 @@ _MASK = (1 << _BITS) - 1
 _BIAS = 1 << (_BITS - 1)
 _LOW, _HIGH = -4096, 1 << 16
 _MOST = 16
-"""A fact is `object << _BITS | code`; code 0 is any offset, else offset + _BIAS. Offsets outside [_LOW, _HIGH), and
-more than _MOST of one object at one node, become any."""
+"""A fact is `object << _BITS | code` of a spot: 0 for any, offset + _BIAS, or a small number for a stride and a
+remainder. Offsets outside [_LOW, _HIGH) become any; more than _MOST spots of one object at one node are joined."""
 
 _RTTI = ("_ZTI", "_ZTS", "_ZTV", "_ZTT")
 """Type information and tables of virtual functions: they lead to code, and to no data."""
@@ -93,14 +93,14 @@ class PointerGraph:
     ) -> None:
         self.module, self.root, self.layout, self.types = module, root, module.layout, TypeTree(module)
         self._flow = Propagation(_shift, self._admit)
+        self._cells = Cells(self._flow)
         self.objects: list[MemoryObject] = []
         self._index: dict[MemoryObject, int] = {}
         self._counts: dict[tuple[int, int], int] = {}
+        self._strided: dict[tuple[int, int], tuple[Spot, ...]] = {}
         self._values: dict[Value, Nodes] = {}
         self._constants: dict[frozenset[int], int] = {}
         self._returns: dict[Function, Nodes] = {}
-        self._cells: dict[tuple[int, int | None], int] = {}
-        self._whole: dict[int, int] = {}
         self._shared: dict[int, int] = {}
         self._before: dict[int, int] = {}
         self._exposed: set[int] = set()
@@ -114,7 +114,7 @@ class PointerGraph:
         self.called_back: set[Function] = set()
         self._active = frozenset(active_arguments)
         self._empty = self._flow.node()
-        self._unknown = self._cell(self._object(UNKNOWN), None)
+        self._unknown = self._cells.cell(self._object(UNKNOWN), None)
         self._flow.add(self._unknown, [self._fact(UNKNOWN)])
         self._flow.watch(self._unknown, self._expose)
         self._settled = settled(module, root, [v for v in module.variables if self._is_open(v)])
@@ -161,7 +161,7 @@ class PointerGraph:
                 if holds_pointer_type(leaf.type):
                     self._flow.add(node, [self._raw(outer, None if several else 0)])
             for holder in (outer, inner):
-                self._flow.add(self._cell(holder, None), [self._raw(inner, None)])
+                self._flow.add(self._cells.cell(holder, None), [self._raw(inner, None)])
 
     # --- facts, objects, nodes
 
@@ -169,16 +169,23 @@ class PointerGraph:
         code = fact & _MASK
         if not code:
             return fact
-        anywhere = fact ^ code
+        anywhere, spot = fact ^ code, _spot(fact)
         if anywhere in self._flow.facts[node]:
+            return None
+        wide = self._strided.get((node, anywhere), ())
+        if any(includes(w, spot) for w in wide):
             return None
         key = (node, anywhere)
         self._counts[key] = self._counts.get(key, 0) + 1
-        return anywhere if self._counts[key] > _MOST else fact
+        if self._counts[key] > _MOST:
+            known = [_spot(f) for f in self._flow.facts[node] if f ^ (f & _MASK) == anywhere]
+            spot = joined([spot, *known]) if self._counts[key] <= 2 * _MOST else None
+        if isinstance(spot, tuple):
+            self._strided[key] = (*wide, spot)
+        return anywhere | _code(spot)
 
-    def _raw(self, index: int, offset: int | None) -> int:
-        inside = offset is not None and _LOW <= offset < _HIGH
-        return index << _BITS | (offset + _BIAS if inside and offset is not None else 0)
+    def _raw(self, index: int, spot: Spot) -> int:
+        return index << _BITS | _code(spot)
 
     def _fact(self, obj: MemoryObject, offset: int | None = None) -> int:
         return self._raw(self._object(obj), offset)
@@ -196,10 +203,10 @@ class PointerGraph:
         if self._is_open(variable):
             inner = self._object(MemoryObject("contents", variable))
             self._before[index] = self._constant({self._raw(inner, None)})
-            self._flow.add(self._cell(inner, None), [self._raw(inner, None)])
+            self._flow.add(self._cells.cell(inner, None), [self._raw(inner, None)])
         if variable.initializer is not None:
             for at, g, offset in initial_pointers(variable.initializer, self.layout):
-                self._flow.add(self._cell(index, at // WORD), self._targets({(g, offset)}))
+                self._flow.add(self._cells.cell(index, at // WORD), self._targets({(g, offset)}))
 
     def _is_open(self, variable: GlobalVariable) -> bool:
         """May it hold pointers that other code has stored before the root is entered?"""
@@ -255,25 +262,6 @@ class PointerGraph:
 
     # --- memory
 
-    def _cell(self, obj: int, word: int | None) -> int:
-        if (obj, word) not in self._cells:
-            node = self._cells[obj, word] = self._flow.node()
-            self._flow.edge(node, self._all(obj))
-        return self._cells[obj, word]
-
-    def _all(self, obj: int) -> int:
-        """The node of everything in an object."""
-        if obj not in self._whole:
-            self._whole[obj] = self._flow.node()
-        return self._whole[obj]
-
-    def _words(self, fact: int, at: Shift, size: int) -> range | None:
-        code = fact & _MASK
-        if not code or at is None or size > 32 * WORD:
-            return None
-        offset = code - _BIAS + at
-        return range(offset // WORD, (offset + max(size, 1) - 1) // WORD + 1)
-
     def _load(self, pointer: int, target: int, at: Shift, size: int, settled: bool = False) -> None:
         """`target` gets what the memory that `pointer` points to may hold, `at` bytes further on (None: anywhere).
 
@@ -282,13 +270,13 @@ class PointerGraph:
 
         def read(facts: set[int]) -> None:
             for fact in facts:
-                obj, words = fact >> _BITS, self._words(fact, at, size)
+                obj = fact >> _BITS
                 if obj in self._before and not settled:
                     self._flow.edge(self._before[obj], target)
                 if obj in self._shared:
                     self._flow.edge(self._shared[obj], target)
-                for cell in [self._all(obj)] if words is None else [self._cell(obj, w) for w in (None, *words)]:
-                    self._flow.edge(cell, target)
+                for key in words(moved(_spot(fact), at), size):
+                    self._cells.read(obj, key, target)
 
         self._flow.watch(pointer, read)
 
@@ -299,23 +287,38 @@ class PointerGraph:
 
         def write(facts: set[int]) -> None:
             for fact in facts:
-                obj, words = fact >> _BITS, self._words(fact, at, size)
+                obj = fact >> _BITS
                 if self.objects[obj].is_code or self.objects[obj].is_constant:
                     continue
                 if obj in self._shared:
                     self._flow.edge(source, self._shared[obj])
-                for word in (None,) if words is None else words:
-                    self._flow.edge(source, self._cell(obj, word))
+                for key in words(moved(_spot(fact), at), size):
+                    self._flow.edge(source, self._cells.cell(obj, key))
 
         self._flow.watch(pointer, write)
 
     def _transfer(self, source: int, target: int, size: int | None) -> None:
-        """`memcpy`: word by word where the size is known and small."""
-        steps: Iterable[Shift] = [None] if size is None or size > 64 * WORD else range(0, size, WORD)
-        for at in steps:
+        """`memcpy`: word by word where the size is known and small, else all that the memory holds."""
+        if size is None or size > 64 * WORD:
+            self._flow.watch(target, lambda to: self._flow.watch(source, lambda found: self._transfer_all(found, to)))
+            return
+        for at in range(0, size, WORD):
             between = self._flow.node()
             self._load(source, between, at, WORD)
             self._store(between, target, at, WORD)
+
+    def _transfer_all(self, sources: set[int], targets: set[int]) -> None:
+        for source in sources:
+            for target in targets:
+                obj, to = source >> _BITS, target >> _BITS
+                if self.objects[to].is_code or self.objects[to].is_constant:
+                    continue
+                self._cells.copy(obj, to, difference(_spot(target), _spot(source)))
+                for node in (self._before.get(obj), self._shared.get(obj)):
+                    if node is not None:
+                        self._flow.edge(node, self._cells.cell(to, None))
+                if to in self._shared:
+                    self._flow.edge(self._cells.all(obj), self._shared[to])
 
     def _expose(self, facts: set[int]) -> None:
         """Unknown code got hold of these: it may call them, hand on what they hold, and store in them."""
@@ -329,11 +332,11 @@ class PointerGraph:
 
     def _hand_over(self, obj: int, writes: bool = True) -> None:
         what = self.objects[obj]
-        self._flow.edge(self._all(obj), self._unknown)
+        self._flow.edge(self._cells.all(obj), self._unknown)
         if obj in self._before:
             self._flow.edge(self._before[obj], self._unknown)
         if writes and not what.is_constant and not what.is_code:
-            self._flow.edge(self._unknown, self._cell(obj, None))
+            self._flow.edge(self._unknown, self._cells.cell(obj, None))
 
     # --- code
 
@@ -361,7 +364,7 @@ class PointerGraph:
             case Store():
                 self._store_value(i, i.value, i.pointer)
             case GetElementPtr():
-                by = gep_offset(i.source_type, i.indices, self.layout)
+                by = gep_spot(i.source_type, i.indices, self.layout)
                 self._copy(self._nodes(i.pointer), self._nodes(i), by)
             case Alloca():
                 self._flow.add(self._nodes(i)[0], [self._fact(MemoryObject("stack", i, i.block.function), 0)])
@@ -536,9 +539,9 @@ class PointerGraph:
         else:
             self._store(self._constant({self._raw(fresh, 0)}), arguments[known.place][0], 0, WORD)
         if known.moves is not None:
-            self._load(arguments[known.moves][0], self._cell(fresh, None), None, WORD)
+            self._load(arguments[known.moves][0], self._cells.cell(fresh, None), None, WORD)
         if "any" in (known.reads, known.writes):
-            self._flow.edge(self._unknown, self._cell(fresh, None))
+            self._flow.edge(self._unknown, self._cells.cell(fresh, None))
 
     def _plain(self, call: Call, known: Behaviour, callee: Function | None, arguments: Sequence[Nodes]) -> None:
         """Pointers that code outside keeps, stores and finds."""
@@ -635,14 +638,14 @@ class PointerGraph:
         if index is None:
             return set()
         before = self._flow.facts[self._before[index]] if index in self._before else set()
-        if index not in self._whole:
+        if not self._cells.has(index):
             return before
         shared = self._flow.facts[self._shared[index]] if index in self._shared else set()
-        return self._flow.facts[self._whole[index]] | shared | before
+        return self._flow.facts[self._cells.all(index)] | shared | before
 
     def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
-        code = fact & _MASK
-        return self.objects[fact >> _BITS], code - _BIAS if code else None
+        spot = _spot(fact)
+        return self.objects[fact >> _BITS], spot if isinstance(spot, int) else None
 
     def exposed(self) -> set[MemoryObject]:
         """What code that is not known may have got hold of."""
@@ -654,11 +657,23 @@ class PointerGraph:
 
 def _shift(fact: int, by: Shift) -> int:
     code = fact & _MASK
+    return fact ^ code | _code(moved(_spot(fact), by)) if code else fact
+
+
+def _spot(fact: int) -> Spot:
+    code = fact & _MASK
     if not code:
-        return fact
-    if by is None or not _LOW <= code - _BIAS + by < _HIGH:
-        return fact ^ code
-    return fact + by
+        return None
+    return code - _BIAS if code >= _BIAS + _LOW else divmod(code, LARGEST_STRIDE)
+
+
+def _code(spot: Spot) -> int:
+    match spot:
+        case (stride, remainder):
+            return stride * LARGEST_STRIDE + remainder
+        case int() if _LOW <= spot < _HIGH:
+            return spot + _BIAS
+    return 0
 
 
 def _function(i: Instruction) -> Function:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
 N = TypeVar("N", bound=Hashable)
-Shift = int | None
-"""Of an edge: added to what a fact says of offsets; None forgets the offset."""
+Shift = int | tuple[int, int] | None
+"""Of an edge: added to what a fact says of offsets; a pair adds the second number and multiples of the first; None
+forgets the offset."""
 
 
 class Propagation:

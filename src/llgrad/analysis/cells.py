@@ -1,0 +1,191 @@
+"""Where in an object: offsets, known exactly or modulo a stride; and cells, what pointers are stored at such places.
+
+A *spot* is a byte offset, a pair (stride, remainder) for all offsets that leave that remainder, or None for any. In an
+array of structs, a pointer to one member of some element is so told apart from one to another member. A cell stands
+for a word of an object, for all words of one remainder, or (None) for any; what is stored in one is found in all that
+may be the same word. Cells are made as they are needed, so readers and copies are remembered and told of new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from math import gcd
+
+from llgrad.analysis.objects import WORD, constant_index
+from llgrad.analysis.solver import Propagation
+from llgrad.ir.types import ArrayType, DataLayout, StructType, Type, VectorType
+from llgrad.ir.values import AnyValue
+
+Remainder = tuple[int, int]
+Spot = int | Remainder | None
+LARGEST_STRIDE = 256
+_MOST_COPIED = 64  # exact words of an object that copies may make
+
+
+@cache
+def strided(stride: int, remainder: int) -> Spot:
+    """All offsets that differ from `remainder` by multiples of `stride`: by the largest stride that spots can have."""
+    if stride == 0:
+        return remainder
+    found = (n for n in range(LARGEST_STRIDE, WORD, -WORD) if stride % n == 0)
+    kept = next(found, None)
+    return None if kept is None else (kept, remainder % kept)
+
+
+def moved(spot: Spot, by: Spot) -> Spot:
+    """The spots that are `by` further on."""
+    match spot, by:
+        case None, _:
+            return None
+        case _, None:
+            return None
+        case int(), int():
+            return spot + by
+        case (stride, remainder), int():
+            return stride, (remainder + by) % stride
+        case int(), (stride, remainder):
+            return stride, (remainder + spot) % stride
+        case (stride, remainder), (other, more):
+            return strided(gcd(stride, other), remainder + more)
+    raise AssertionError((spot, by))
+
+
+def joined(spots: Iterable[Spot]) -> Spot:
+    """One spot for all of these."""
+    stride, first = 0, 0
+    for n, spot in enumerate(spots):
+        if spot is None:
+            return None
+        step, at = spot if isinstance(spot, tuple) else (0, spot)
+        first = at if n == 0 else first
+        stride = gcd(stride, step, at - first)
+    return strided(stride, first)
+
+
+def includes(wide: Spot, narrow: Spot) -> bool:
+    """Are all offsets of `narrow` in `wide`?"""
+    match wide, narrow:
+        case None, _:
+            return True
+        case (stride, remainder), int():
+            return (narrow - remainder) % stride == 0
+        case (stride, remainder), (other, at):
+            return other % stride == 0 and (at - remainder) % stride == 0
+    return wide == narrow
+
+
+def difference(a: Spot, b: Spot) -> Spot:
+    """What has to be added to `b` to come to `a`."""
+    back = (b[0], -b[1] % b[0]) if isinstance(b, tuple) else None if b is None else -b
+    return moved(a, back)
+
+
+def gep_spot(source: Type, indices: list[AnyValue], layout: DataLayout) -> Spot:
+    """The bytes that a `getelementptr` adds: those of constant indices, and multiples of the strides of others."""
+    total, stride, t = 0, 0, source
+    for depth, index in enumerate(indices):
+        number = constant_index(index)
+        if depth and isinstance(t, StructType):
+            if number is None or t.fields is None:
+                return None
+            total += layout.offsets(t)[number]
+            t = t.fields[number]
+            continue
+        if depth:
+            if not isinstance(t, (ArrayType, VectorType)):
+                return None
+            t = t.element
+        size = layout.alloc_size(t)
+        total, stride = (total + number * size, stride) if number is not None else (total, gcd(stride, size))
+    return strided(stride, total)
+
+
+def words(spot: Spot, size: int) -> tuple[Spot, ...]:
+    """The keys of the cells that `size` bytes at a spot are in; (None,) where that is any."""
+    if spot is None or size > 32 * WORD:
+        return (None,)
+    if isinstance(spot, int):
+        return tuple(range(spot // WORD, (spot + max(size, 1) - 1) // WORD + 1))
+    stride, at = spot
+    found = range(at // WORD, (at + max(size, 1) - 1) // WORD + 1)
+    return tuple(dict.fromkeys((stride, n * WORD % stride) for n in found))
+
+
+def _same_word(a: Spot, b: Spot) -> bool:
+    """May two cells be the same word?"""
+    match a, b:
+        case None, _:
+            return True
+        case _, None:
+            return True
+        case int(), int():
+            return a == b
+        case int(), (stride, remainder):
+            return (a * WORD - remainder) % stride == 0
+        case (stride, remainder), int():
+            return (b * WORD - remainder) % stride == 0
+        case (stride, remainder), (other, more):
+            return (remainder - more) % gcd(stride, other) == 0
+    raise AssertionError((a, b))
+
+
+class Cells:
+    """The cells of all objects, as nodes of a system of inclusion constraints."""
+
+    def __init__(self, flow: Propagation) -> None:
+        self._flow = flow
+        self._cells: dict[int, dict[Spot, int]] = {}
+        self._whole: dict[int, int] = {}
+        self._readers: dict[int, dict[tuple[Spot, int], None]] = {}
+        self._copies: dict[int, dict[tuple[int, Spot], None]] = {}
+
+    def cell(self, obj: int, key: Spot) -> int:
+        """The node of one cell."""
+        own = self._cells.setdefault(obj, {})
+        if key not in own:
+            node = own[key] = self._flow.node()
+            self._flow.edge(node, self.all(obj))
+            for wanted, target in list(self._readers.get(obj, ())):
+                if _same_word(wanted, key):
+                    self._flow.edge(node, target)
+            for target, by in list(self._copies.get(obj, ())):
+                self._copy_cell(node, key, target, by)
+        return own[key]
+
+    def all(self, obj: int) -> int:
+        """The node of everything in an object."""
+        if obj not in self._whole:
+            self._whole[obj] = self._flow.node()
+        return self._whole[obj]
+
+    def has(self, obj: int) -> bool:
+        return obj in self._whole
+
+    def read(self, obj: int, key: Spot, target: int) -> None:
+        """`target` gets what the cell, and those that may be the same word, hold."""
+        if key is None:
+            self._flow.edge(self.all(obj), target)
+            return
+        readers = self._readers.setdefault(obj, {})
+        if (key, target) not in readers:
+            readers[key, target] = None
+            for other, node in list(self._cells.get(obj, {}).items()):
+                if _same_word(key, other):
+                    self._flow.edge(node, target)
+
+    def copy(self, source: int, target: int, by: Spot) -> None:
+        """What is in the object `source` is also in `target`, `by` bytes further on."""
+        if source == target:
+            by = by if by is None or by == 0 else strided(gcd(by) if isinstance(by, int) else gcd(*by), 0)
+        copies = self._copies.setdefault(source, {})
+        if (by != 0 or source != target) and (target, by) not in copies:
+            copies[target, by] = None
+            for key, node in list(self._cells.get(source, {}).items()):
+                self._copy_cell(node, key, target, by)
+
+    def _copy_cell(self, node: int, key: Spot, target: int, by: Spot) -> None:
+        spot = moved(key * WORD if isinstance(key, int) else key, by)
+        for there in words(spot, WORD):
+            crowded = isinstance(there, int) and len(self._cells.get(target, ())) > _MOST_COPIED
+            self._flow.edge(node, self.cell(target, None if crowded else there))
