@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,24 @@ from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.synthesis import tape
 from llgrad.synthesis.derive import derive
-from llgrad.synthesis.request import Mode, Request
+from llgrad.synthesis.request import Act, Mode, Request
 
 _NUMPY = {"double": "f8", "float": "f4", "x86_fp80": "f16", "ptr": "u8"}
+
+
+class _Shadow(Memory):
+    """Shadow memory; buffers in `own` are their own shadows, and `p[2]` there is where `p[2]` points to."""
+
+    def __init__(self, program: Program, primal: Memory, own: Collection[str]) -> None:
+        self._primal, self._own = primal, own
+        super().__init__(program, shadow=True)
+        for b in program.buffers:
+            for n, (offset, target, at) in enumerate(b.pointers):
+                if f"{b.name}[{n}]" in own:
+                    self._view(b.name, offset, "u8")[0] = primal.address(target) + at
+
+    def address(self, name: str) -> int:
+        return self._primal.address(name) if name in self._own else super().address(name)
 
 
 class Wide:
@@ -36,10 +51,16 @@ class Wide:
         self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.engine.address(name))
         self.arena = np.zeros(tape.ARENA_BYTES, np.uint8)
 
-    def __call__(self, point: Vector, seeds: Sequence[Vector]) -> tuple[Matrix, Vector]:
-        """A row for each lane (tangents of the outputs, or adjoints of the inputs), and the primal outputs."""
+    def __call__(
+        self, point: Vector, seeds: Sequence[Vector], constant: Sequence[Collection[str]] | None = None
+    ) -> tuple[Matrix, Vector]:
+        """A row for each lane (tangents of the outputs, or adjoints of the inputs), and the primal outputs.
+
+        `constant` are buffers that are their own shadows, in each lane.
+        """
         program, floats = self.program, len(self.program.leaves)
-        memory, shadows = Memory(program), [Memory(program, shadow=True) for _ in seeds]
+        memory = Memory(program)
+        shadows = [_Shadow(program, memory, own) for own in constant or [()] * len(seeds)]
         memory.set_floats(point[:floats])
         for shadow, seed in zip(shadows, seeds, strict=True):
             shadow.set_floats(seed[:floats])
@@ -61,10 +82,10 @@ class Wide:
         forward = self.request.mode is Mode.FORWARD
         values: list[tuple[str, Any]] = [] if forward else [("u8", self.arena.ctypes.data)]
         at = 0
-        for p in self.program.parameters:
+        for p, act in zip(self.program.parameters, self.request.arguments, strict=True):
             if p.kind == "buffer":
                 values.append(("u8", memory.address(p.name)))
-                values += [("u8", s.address(p.name)) for s in shadows] if p.active else []
+                values += [("u8", s.address(p.name)) for s in shadows] if act is Act.DUP else []
             elif p.kind == "integer":
                 values.append((f"i{int(p.type[1:]) // 8}", int(p.value)))
             else:

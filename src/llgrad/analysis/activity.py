@@ -152,6 +152,11 @@ class Activity:
 
     # --- memory
 
+    @property
+    def constant_objects(self) -> frozenset[MemoryObject]:
+        """The memory of arguments that the request says are constant."""
+        return self._constant
+
     @cached_property
     def active_objects(self) -> frozenset[MemoryObject]:
         """The objects that may hold active floats."""
@@ -202,7 +207,7 @@ class Activity:
         """Does a pointer, or a value that carries one, need a shadow?"""
         if not carries_pointer(value.type) and not isinstance(value.type, PointerType):
             return False
-        if not holds_pointer_type(value.type) and not self._is_pointer_integer(value):
+        if not holds_pointer_type(value.type) and not self.is_pointer_integer(value):
             return False
         return not self.shadowed_objects.isdisjoint(self.memory.points_to(value))
 
@@ -214,7 +219,7 @@ class Activity:
         constant = frozenset(o for o in pointees if self._is_shadowless(o))
         return Mixture((pointees & self.shadowed_objects) - self.shadowless, constant) if constant else None
 
-    def _is_pointer_integer(self, value: AnyValue) -> bool:
+    def is_pointer_integer(self, value: AnyValue) -> bool:
         """Is an integer used as a pointer, or may it be?"""
         if not isinstance(value, (Argument, Instruction)) or value not in self._pointer_integers:
             return False

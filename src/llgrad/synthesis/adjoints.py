@@ -9,7 +9,7 @@ case.
 from __future__ import annotations
 
 from llgrad.analysis.moves import Moves, moves
-from llgrad.ir.build import FALSE, Builder, const_int, declare, i64, zero
+from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare, i64, zero
 from llgrad.ir.types import (
     I1,
     I8,
@@ -57,6 +57,8 @@ class Adjoints(ForwardValues):
     cells: Builder  # the target's entry block, still open, for stack cells
     strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     callee: Callee
+    nowhere: dict[Type, AnyValue]  # under runtime activity: what the adjoints of constant memory are added to
+    zeros: dict[Type, AnyValue]  # and where they are taken from
 
     # --- adjoint cells
 
@@ -173,7 +175,7 @@ class Adjoints(ForwardValues):
                 target = i.operands[out.place]
                 if out.kind == "float" and self.facts.shadowed(target):
                     t = self.facts.rule_result_type(i, out)
-                    address = self.get_shadow(target)
+                    address = self.where(target, t, self.zeros)
                     found[r] = self.take_memory(address, t)
             elif out.kind == "float" and leaves:
                 if out.field is None:
@@ -263,12 +265,25 @@ class Adjoints(ForwardValues):
 
     # --- memory
 
+    def where(self, p: AnyValue, type: Type, other: dict[Type, AnyValue]) -> AnyValue:
+        """The adjoint of a `type` that `p` points to; the cell in `other` if that turns out to be constant memory."""
+        if not self.facts.may_be_constant(p):
+            return self.get_shadow(p)
+        if type not in other:
+            other[type] = self.cells.alloca(type, "nowhere" if other is self.nowhere else "zeros")
+            self.cells.store(zero(type), other[type])
+        return self.b.select(self.is_constant(p), other[type], self.get_shadow(p))
+
+    def is_constant(self, p: AnyValue) -> AnyValue:
+        """Does `p` point to constant memory?"""
+        return self.b.icmp("eq", self.get(p), self.get_shadow(p)) if self.facts.may_be_constant(p) else FALSE
+
     def memory(self, i: Instruction, name: str) -> None:
         match i:
             case Load(pointer=p):
                 leaves = self.take(i)
                 if leaves:
-                    shadow = self.get_shadow(p)
+                    shadow = self.where(p, i.type, self.nowhere)
                     for offset, t, value in leaves:
                         self.accumulate(self.b.offset(shadow, offset), t, value, shadow=True)
             case Store(value=v, pointer=p):
@@ -280,7 +295,7 @@ class Adjoints(ForwardValues):
         """Take the adjoint out of memory: what was there before the store does not influence what comes after."""
         leaves: list[Leaf] = []
         for offset, t in self.facts.float_leaves(i):
-            address = self.b.offset(self.get_shadow(p), offset)
+            address = self.b.offset(self.where(p, v.type, self.zeros), offset)
             leaves.append((offset, t, self.take_memory(address, t)))
         if leaves and self.facts.active(v):
             self.add(v, leaves)
@@ -289,19 +304,23 @@ class Adjoints(ForwardValues):
         target, length = self.get_shadow(i.arguments[0]), self.get(i.arguments[2])
         if length.type != I64:
             length = self.b.cast("zext", length, I64)
+        length = self._if(self.is_constant(i.arguments[0]), i64(0), length)
         if name == "memset":
             self._clear(target, length)
             return
         layout = self.facts.copied(i)
-        if not self.facts.shadowed(i.arguments[1]):
-            clear = support.float_clear(self.module, layout)
-            if clear is not None:
-                self.b.call(clear, [target, length])
-            return
-        move = support.float_copy_adjoint(self.module, layout, overlap=name == "memmove")
+        constant = self.is_constant(i.arguments[1]) if self.facts.shadowed(i.arguments[1]) else TRUE
+        clear, move = support.float_clear(self.module, layout) if constant is not FALSE else None, None
+        if clear is not None:
+            self.b.call(clear, [target, self._if(constant, length, i64(0))])
+        if constant is not TRUE:
+            move = support.float_copy_adjoint(self.module, layout, overlap=name == "memmove")
         if move is not None:
-            source = self.get_shadow(i.arguments[1])
-            self.b.call(move, [self.arena, target, source, length] if name == "memmove" else [target, source, length])
+            given = [target, self.get_shadow(i.arguments[1]), self._if(constant, i64(0), length)]
+            self.b.call(move, [self.arena, *given] if name == "memmove" else given)
+
+    def _if(self, condition: AnyValue, a: AnyValue, b: AnyValue) -> AnyValue:
+        return a if condition is TRUE else b if condition is FALSE else self.b.select(condition, a, b)
 
     def _clear(self, pointer: AnyValue, length: AnyValue) -> None:
         memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])

@@ -21,7 +21,7 @@ from llgrad.synthesis.plan import Plan, make_plan
 from llgrad.synthesis.record import RecordingSweep
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
-from llgrad.synthesis.scopes import stack_on_tape
+from llgrad.synthesis.scopes import shadow_may_be_primal, stack_on_tape
 from llgrad.synthesis.speculated import define_lanes
 from llgrad.synthesis.sweep import is_thread_local, shadow_name, takes_shadow
 
@@ -35,12 +35,13 @@ class Derivation:
     def __init__(self, module: Module, root: Request, others: Sequence[Request] = ()) -> None:
         if root.function not in module.globals:
             raise UnknownNameError(f"there is no function {root.function}")
-        for r in (root, *others):
-            _refuse_not_yet(r)
         self.module, self.roots = module, (root, *others)
         self.facts = Facts(
-            module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint
-        )
+            module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
+            root.runtime_activity,
+        )  # fmt: skip
+        if root.runtime_activity:
+            shadow_may_be_primal(module)
         if any(
             on_tape(i, f is not self.facts.root)
             for f in self.facts.memory.functions
@@ -116,8 +117,9 @@ class Derivation:
         names = [] if request.mode is Mode.FORWARD else ["arena"]
         attributes: list[tuple[Attribute, ...]] = [()] * len(names)
         for a, act in zip(source.arguments, request.arguments, strict=True):
-            kept = tuple(x for x in a.attributes if x.name == "noalias") if isinstance(a.type, PointerType) else ()
-            disjoint = (Attribute("noalias"),) if request.disjoint and isinstance(a.type, PointerType) else ()
+            apart = isinstance(a.type, PointerType) and not request.runtime_activity  # else it may be its own shadow
+            kept = tuple(x for x in a.attributes if x.name == "noalias") if apart else ()
+            disjoint = (Attribute("noalias"),) if request.disjoint and apart else ()
             params.append(a.type)
             names.append(a.name)
             attributes.append(disjoint or kept)
@@ -323,16 +325,6 @@ class Derivation:
                 lambda b, r: self._finish(b, r, request, None),
             )  # fmt: skip
         Builder(cells, names).branch(start)
-
-
-def _refuse_not_yet(r: Request) -> None:
-    """What a request may ask for and no sweep writes yet."""
-    asked = {
-        "runtime activity": r.runtime_activity,
-    }  # fmt: skip
-    for what, wanted in asked.items():
-        if wanted:
-            raise UnsupportedError(f"{what} is not supported yet", fix="ask for the derivative without it")
 
 
 def _names(f: Function) -> list[str]:

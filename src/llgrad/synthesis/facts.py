@@ -14,6 +14,7 @@ from llgrad.analysis.known import behaviour, is_column
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
+from llgrad.analysis.objects import holds_pointer_type
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.types import (
@@ -77,6 +78,7 @@ class Facts:
         result: Act,
         mode: Mode,
         disjoint: bool = False,
+        runtime_activity: bool = False,
     ) -> None:
         self.module, self.root, self.layout = module, root, module.layout
         constant = {n for n, act in enumerate(arguments) if act is Act.CONST}
@@ -90,7 +92,7 @@ class Facts:
         self.activity = activity_analysis.analyse(
             self.memory, acts, activity_analysis.Act(result.value), way, self.kinds
         )
-        self.reverse = mode is not Mode.FORWARD
+        self.reverse, self.runtime_activity = mode is not Mode.FORWARD, runtime_activity
         self.apart = mode in (Mode.AUGMENTED, Mode.REVERSE)  # the caller has the tape; the reverse may run again
         self._refuse_undecidable()
         self._not_wanted = [a for a, act in zip(root.arguments, arguments, strict=True) if act is Act.DUPNONEED]
@@ -107,6 +109,8 @@ class Facts:
                 fix="use floating-point operations, or give the enclosing function a rule",
             )
         for i, o in self.activity.conflicts:
+            if self._decided_as_it_runs(self._written_through(i)):
+                continue
             raise ActivityError(
                 f"active data is written to {o}, which the request says is constant, and read back",
                 span=self.span(i),
@@ -142,6 +146,14 @@ class Facts:
         """Are bytes [at, at + size) of an integer anything but zero?"""
         parts = self.kinds.parts(v)
         return any(o < at + size and at < o + n and k is not kinds_analysis.ANY for o, k, n in parts)
+
+    def _written_through(self, i: Instruction) -> AnyValue | None:
+        return i.pointer if isinstance(i, Store) else i.arguments[0] if isinstance(i, Call) and i.arguments else None
+
+    def _decided_as_it_runs(self, pointer: AnyValue | None) -> bool:
+        """May a pointer point to memory that the request says is constant, as well as to active memory?"""
+        mixture = self.activity.mixed(pointer) if self.runtime_activity and pointer is not None else None
+        return mixture is not None and mixture.constant <= self.activity.constant_objects
 
     def _refuse_hidden(self, i: Instruction) -> None:
         """Floats read as integers, in functions that look inactive too; addresses hidden in integers."""
@@ -253,13 +265,26 @@ class Facts:
     def refuse_mixed(self, i: Instruction, pointer: AnyValue) -> None:
         """Raise ActivityError where a pointer may point to active memory and to memory without a shadow."""
         mixture = self.activity.mixed(pointer)
-        if mixture is not None:
+        if mixture is not None and not self._decided_as_it_runs(pointer):
             raise ActivityError(
                 f"%{getattr(pointer, 'name', '?')} points to {mixture}",
                 span=self.span(i),
                 cause="constant and active memory meet in one pointer",
-                fix="make both arguments active, or copy the constant one first",
+                fix="make both arguments active, copy the constant one first, or ask for runtime activity",
             )
+
+    def may_be_constant(self, pointer: AnyValue) -> bool:
+        """Under runtime activity: may the shadow of a pointer turn out to be the pointer itself?"""
+        if not self.runtime_activity:
+            return False
+        objects = self.memory.points_to(pointer)
+        return not objects or any(o.is_external or o not in self.activity.shadowed_objects for o in objects)
+
+    def is_inactive_pointer(self, v: AnyValue) -> bool:
+        """Does `v` carry pointers to inactive memory, and nothing that has a derivative?"""
+        if self.active(v) or self.shadowed(v):
+            return False
+        return holds_pointer_type(v.type) or (self.activity.is_pointer_integer(v) and bool(self.memory.points_to(v)))
 
     def refuse_conflict(self, i: Instruction) -> None:
         """Raise KindError where an integer access of active memory touches bytes that are floats elsewhere."""

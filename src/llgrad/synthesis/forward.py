@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from llgrad.analysis.known import tape_call
 from llgrad.analysis.moves import Moves, integer_moves, moves
+from llgrad.analysis.objects import holds_pointer_type
 from llgrad.ir.build import const_float, const_int, zero
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
@@ -34,7 +35,7 @@ from llgrad.ir.values import (
 from llgrad.rules.expression import Expr, evaluate
 from llgrad.rules.facts import TAPE
 from llgrad.rules.rule import Out
-from llgrad.synthesis import tape
+from llgrad.synthesis import support, tape
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.synthesis.request import Act, Request
@@ -64,6 +65,8 @@ class ForwardSweep(Sweep):
             return v
         if isinstance(v, (Constant, GlobalVariable, Function)) and isinstance(v.type, PointerType):
             return super().shadow(v)
+        if self.facts.runtime_activity and self.facts.is_inactive_pointer(v):
+            return self.value(v)
         if isinstance(v.type, PointerType) and not self.facts.shadowed(v):
             return zero(v.type)  # a pointer to inactive memory: nothing reads through its shadow
         if isinstance(v, Constant) or not (self.facts.active(v) or self.facts.shadowed(v)):
@@ -119,7 +122,8 @@ class ForwardSweep(Sweep):
             case Phi():
                 self.shadows[i] = self.b.phi(i.type, name=name)
             case Load():
-                self.shadows[i] = self.b.insert(Load(i.type, self.shadow(i.pointer), i.align), name)
+                made = self.b.insert(Load(i.type, self.shadow(i.pointer), i.align), name)
+                self.shadows[i] = self.unless_constant(i.pointer, made, lambda: self.from_constant(i, made))
             case Cast(opcode="sitofp" | "uitofp" | "fptosi" | "fptoui"):
                 self.shadows[i] = zero(i.type)
             case Cast(opcode=op) if op in _MOVES_BITS:
@@ -157,8 +161,17 @@ class ForwardSweep(Sweep):
         kept = sum(0xFF << 8 * n for w in found.windows for n in range(w.to, w.to + w.size))
         return self.b.binary("and", lhs, _splat(i.type, kept), name)
 
+    def from_constant(self, i: Load, shadow: AnyValue) -> AnyValue:
+        """The derivative of what was loaded from constant memory: no tangent; a pointer is its own shadow."""
+        if isinstance(i.type, PointerType) or (isinstance(i.type, IntType) and not self.facts.active(i)):
+            return shadow
+        self.facts.float_parts(i)  # raises KindError where it is not known what an integer holds
+        if holds_pointer_type(i.type):
+            raise self.facts.refuse(i, "under runtime activity, a load of an aggregate that holds pointers")
+        return zero(i.type)
+
     def store(self, i: Store) -> None:
-        self.b.insert(Store(self.shadow(i.value), self.shadow(i.pointer), i.align))
+        self.b.insert(Store(self.shadow(i.value), self.where(i.pointer, i.value.type), i.align))
 
     def memory(self, i: Instruction, name: str) -> None:
         if name == "store":
@@ -166,19 +179,27 @@ class ForwardSweep(Sweep):
             self.store(i)
             return
         assert isinstance(i, Call) and isinstance(i.callee, Function)
+        target, source, length = i.arguments[:3]
+        nothing = zero(length.type)
         arguments = [self.value(v) for v in i.arguments]
-        arguments[0] = self.shadow(i.arguments[0])
+        arguments[0] = self.shadow(target)
+        arguments[2] = self.unless_constant(target, arguments[2], lambda: nothing)
         if name == "memset":
             if not isinstance(arguments[1], ConstInt) or arguments[1].value:
                 arguments[1] = const_int(arguments[1].type, 0)
-        elif not self.facts.shadowed(i.arguments[1]):
+        elif not self.facts.shadowed(source) and not self.facts.runtime_activity:
             self.clear(arguments[0], arguments[2])
             return
         else:
-            arguments[1] = self.shadow(i.arguments[1])
+            arguments[1] = self.shadow(source)
         made = self.b.call(i.callee, arguments)
         if i.type != VOID and self.facts.shadowed(i):
             self.shadows[i] = made
+        if name != "memset" and self.facts.may_be_constant(source):
+            clear = support.float_clear(self.module, self.facts.copied(i))
+            if clear is not None:
+                constant = self.b.icmp("eq", self.value(source), self.shadow(source))
+                self.b.call(clear, [arguments[0], self.to64(self.b.select(constant, arguments[2], nothing))])
 
     def free(self, i: Instruction) -> None:
         assert isinstance(i, Call)
@@ -187,7 +208,9 @@ class ForwardSweep(Sweep):
         pointer = i.arguments[known.deallocator.pointer]
         if self.facts.shadowed(pointer) and known.deallocator.family != TAPE:
             arguments = [self.value(v) for v in i.arguments]
-            arguments[known.deallocator.pointer] = self.shadow(pointer)
+            arguments[known.deallocator.pointer] = self.unless_constant(
+                pointer, self.shadow(pointer), lambda: zero(pointer.type)
+            )
             self.b.call(i.callee, arguments)
 
     # rules
@@ -211,7 +234,7 @@ class ForwardSweep(Sweep):
                 total = term if total is None else self.b.binary("fadd", total, term, f"{i.name}.tan")
             tangents.append(total if total is not None else zero(t))
             if isinstance(out.place, int) and self.facts.shadowed(i.operands[out.place]):
-                self.b.store(tangents[-1], self.shadow(i.operands[out.place]))
+                self.b.store(tangents[-1], self.where(i.operands[out.place], t))
         floats = [out for out in rule.results if out.kind == "float"]
         returned = [t for t, out in zip(tangents, floats, strict=True) if out.place == "return"]
         if self.facts.active(i):

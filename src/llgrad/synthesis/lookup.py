@@ -99,7 +99,7 @@ class ForwardValues(Lanes):
     def get_shadow(self, v: AnyValue) -> AnyValue:
         """The shadow pointer of `v`."""
         if isinstance(v, (Instruction, Argument)) and not self.facts.shadowed(v):
-            return zero(v.type)
+            return self.get(v) if self.facts.runtime_activity else zero(v.type)
         if isinstance(v, Argument):
             return self.shadows[v]
         key = key_of(v, "shadow")

@@ -279,15 +279,15 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
         case Partials(rule, entry):
             found = _partial_needs(facts, i, rule, entry)
         case Memory("load"):
-            found = [key_of(i.operands[0], "shadow")]
+            found = _place(facts, i.operands[0])
         case Memory("store"):
-            found = [key_of(i.operands[1], "shadow")]
+            found = _place(facts, i.operands[1])
         case Memory("memset"):
-            found = [key_of(i.operands[0], "shadow"), key_of(i.operands[2])]
+            found = [*_place(facts, i.operands[0]), key_of(i.operands[2])]
         case Memory():
-            found = [key_of(i.operands[0], "shadow"), key_of(i.operands[2])]
+            found = [*_place(facts, i.operands[0]), key_of(i.operands[2])]
             if facts.shadowed(i.operands[1]):
-                found.append(key_of(i.operands[1], "shadow"))
+                found += _place(facts, i.operands[1])
         case CallBody():
             assert isinstance(i, Call)
             found = [key_of(a) for a in (*i.arguments, i.callee)]
@@ -314,12 +314,17 @@ def sizes(facts: Facts, i: Instruction) -> list[AnyValue]:
     return [i.operands[n] for n in known.allocator.size]
 
 
+def _place(facts: Facts, pointer: AnyValue) -> list[Key | None]:
+    """What tells where shadow memory is, and whether it is the shadow of constant memory."""
+    return [key_of(pointer, "shadow"), key_of(pointer) if facts.may_be_constant(pointer) else None]
+
+
 def _partial_needs(facts: Facts, i: Instruction, rule: Rule, entry: library.Entry | None) -> list[Key | None]:
     found: list[Key | None] = []
     parts = operand_parts(i, rule, entry)
     for out, row in zip(rule.results, rule.partials, strict=True):
         if isinstance(out.place, int):
-            found.append(key_of(i.operands[out.place], "shadow"))
+            found += _place(facts, i.operands[out.place])
         for k, partial in enumerate(row):
             if partial is None or not facts.active(parts[k][0]):
                 continue

@@ -373,8 +373,10 @@ class Planner:
         return None
 
     def _key(self, v: AnyValue, kind: str) -> Key | None:
-        """The key of `v`; a pointer into inactive memory has the null shadow."""
-        return None if kind == "shadow" and not self.facts.shadowed(v) else key_of(v, kind)
+        """The key of `v`; a pointer into inactive memory has the null shadow, or itself under runtime activity."""
+        if kind == "shadow" and not self.facts.shadowed(v):
+            return key_of(v) if self.facts.runtime_activity else None
+        return key_of(v, kind)
 
     def _pure(self, call: Call) -> bool:
         entry = self.facts.entry(call)

@@ -383,12 +383,12 @@ class RecordingSweep(Sweep):
 
     def _store_shadow_pointers(self, i: Store) -> None:
         for offset, type in self.facts.pointer_leaves(i):
-            address = self.b.offset(self.shadow(i.pointer), offset)
+            address = self.b.offset(self.where(i.pointer, i.value.type), offset)
             if isinstance(i.value.type, StructType):
                 raise self.facts.refuse(i, "a store of a struct that holds pointers")
             value = (
                 self.shadow(i.value)
-                if self.facts.shadowed(i.value) or not isinstance(i.value, Instruction)
+                if self.facts.shadowed(i.value) or not isinstance(i.value, Instruction) or self.facts.runtime_activity
                 else _null()
             )
             if value.type != type:
@@ -405,14 +405,11 @@ class RecordingSweep(Sweep):
         if not self.facts.shadowed(i.arguments[0]):
             return
         copy = support.pointer_copy(self.module, self.facts.copied(i))
-        for _ in self.each_lane() if copy is not None and self.facts.shadowed(i.arguments[1]) else ():
-            assert copy is not None
-            self.b.call(
-                copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), self.to64(self.value(i.arguments[2]))]
-            )
-
-    def to64(self, v: AnyValue) -> AnyValue:
-        return self.b.cast("zext", v, I64)
+        if copy is None or not (self.facts.shadowed(i.arguments[1]) or self.facts.runtime_activity):
+            return
+        for _ in self.each_lane():
+            length = self.unless_constant(i.arguments[0], self.to64(self.value(i.arguments[2])), lambda: i64(0))
+            self.b.call(copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), length])
 
     def leave(self, i: Return) -> None:
         """The end of the forward sweep: on to the reverse sweep, or back to the caller."""

@@ -50,7 +50,7 @@ class ReverseSweep(Adjoints):
         """
         self.callee, self.cells, self.start = callee, Builder(cells, self.names), start
         self.finish = finish
-        self.adjoints = {}
+        self.adjoints, self.nowhere, self.zeros = {}, {}, {}
         self.strong_zeros = strong_zeros(self.facts, self.flow, self.plan.effects)
         last = self.plan.last
         assert last is not None

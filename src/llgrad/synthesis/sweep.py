@@ -15,7 +15,7 @@ from llgrad.analysis.known import is_column
 from llgrad.errors import ActivityError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I8, I64, PTR, VOID, ArrayType, IntType, PointerType
+from llgrad.ir.types import I1, I8, I64, PTR, VOID, ArrayType, IntType, PointerType, Type
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -74,6 +74,8 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) ->
     match v:
         case ConstNull() | Undef() | ConstInt() | ConstZero() | Function():
             return v
+        case GlobalVariable() if facts.runtime_activity and not facts.activity.shadowed(v):
+            return v
         case GlobalVariable():
             return _global_shadow(module, v, lane)
         case ConstExpr():
@@ -123,6 +125,7 @@ class Sweep(Lanes):
         self.flow = facts.flow(source)
         self.names = Names(a.name for a in target.arguments)
         self.values: dict[AnyValue, AnyValue] = {}
+        self.nowhere: dict[Type, AnyValue] = {}
         self.blocks: dict[Block, Block] = {}
         self.dropped: set[tuple[Block, Block]] = set()  # edges of the source that the copy does not have
         self.stack = Builder(self.new_block("stack"), self.names)  # static allocas; left open until the end
@@ -278,8 +281,24 @@ class Sweep(Lanes):
         if v in self.shadows:
             return self.shadows[v]
         if isinstance(v, (Instruction, Argument)) and not self.facts.shadowed(v):
-            return zero(v.type)  # inactive memory: an access that may reach it through a shadow is refused (decision 6)
+            # inactive memory: an access that may reach it through a shadow is refused (decision 6), or guarded
+            return self.value(v) if self.facts.runtime_activity else zero(v.type)
         return constant_shadow(self.facts, self.module, v, self.lane)
+
+    def where(self, p: AnyValue, type: Type) -> AnyValue:
+        """Where the derivative of a `type` that `p` points to is written: not into constant memory."""
+        return self.unless_constant(p, self.shadow(p), lambda: self._nowhere(type))
+
+    def _nowhere(self, type: Type) -> AnyValue:
+        if type not in self.nowhere:
+            self.nowhere[type] = self.stack.alloca(type, "nowhere", 64)
+        return self.nowhere[type]
+
+    def unless_constant(self, p: AnyValue, wanted: AnyValue, other: Callable[[], AnyValue]) -> AnyValue:
+        """`wanted`, or `other` if `p` turns out to point to constant memory: under runtime activity alone."""
+        if not self.facts.may_be_constant(p):
+            return wanted
+        return self.b.select(self.b.icmp("eq", self.value(p), self.shadow(p)), other(), wanted)
 
     def make_shadow(self, i: Instruction) -> None:
         """Write the shadow of `i`, a pointer into active memory or something that carries one."""
@@ -401,6 +420,9 @@ class Sweep(Lanes):
         if isinstance(size.type, IntType) and size.type.bits < 64:
             size = self.b.cast("zext", size, I64)
         self.b.call(memset, [pointer, const_int(I8, 0), size, const_int(I1, 0)])
+
+    def to64(self, v: AnyValue) -> AnyValue:
+        return self.b.cast("zext", v, I64)
 
     def _callee_name(self, i: Call) -> str:
         return i.called_function.name if i.called_function is not None else "a function pointer"
