@@ -44,6 +44,7 @@ from llgrad.lowering import lower
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.synthesis import tape
+from llgrad.synthesis.registrations import named, protected
 from llgrad.synthesis.request import Mode, Request
 from llgrad.unrolling import mark_short_loops
 
@@ -51,6 +52,7 @@ NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instructi
 LEVELS = range(4)
 STATIC = "llgrad.static."  # prefix of static variables that derivatives share
 _DECLARATION = re.compile(rf"^(declare [^@\n]*)({NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
+_WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
 _HIDE = "llgrad.hide."
 # Reserved by C with external linkage (C11 7.1.3): whoever defines one means the function of the library.
 _LIBM = """
@@ -70,7 +72,7 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
     whole = LLVMModule.linked([LLVMModule.read(data, trusted=trusted) for data in modules])
     whole.unblock()
-    if (text := hide(pure_libm(whole.text()))) != whole.text():
+    if (text := hide(pure_libm(named(whole.text())))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
     if (text := share_globals(whole.text())) != whole.text():
@@ -136,7 +138,7 @@ def _own_names(text: str) -> str:
     others: dict[str, str] = {}
     for head, name, _ in DEFINITION.findall(text):
         own = plain(name)
-        if library.lookup(own) is None:
+        if library.lookup(own) is None or own.startswith(library.LIKE):
             continue
         if re.search(r"\b(internal|private)\b", head) or own_name(own) != own:
             others[own] = f"llgrad.own.{own}"
@@ -217,14 +219,15 @@ def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads:
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     work = whole.clone()
-    text = _own_names(re.sub(r"^@llvm\.global_[cd]tors = .*\n", "", work.text(), flags=re.MULTILINE))
+    text = protected(work.text())
+    text = _own_names(re.sub(r"^@llvm\.global_[cd]tors = .*\n", "", text, flags=re.MULTILINE))
     if text != work.text():
         work.replace_text(text)
     roots = [own_name(r) for r in roots]
     defined = {f.name for f in work.functions() if not f.is_declaration}
     if missing := [r for r in roots if r not in defined]:
         raise UnknownNameError(f"the program does not define {', '.join(missing)}")
-    work.internalize([*roots, *mutable_globals(work.text())])
+    work.internalize([*roots, *mutable_globals(text), *(plain(m) for m in _WEAK.findall(text))])
     work.run(["global_dce"])
     lower(work, roots)
     if level:

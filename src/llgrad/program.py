@@ -27,6 +27,7 @@ from llgrad.pipeline import (
     tape_runtime,
     verified,
 )
+from llgrad.synthesis.registrations import named
 from llgrad.synthesis.request import Mode, Request
 
 
@@ -39,7 +40,7 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    work = LLVMModule.from_text(pure_libm(share_globals(_markers_as_globals(source.text()), threads=True)))
+    work = LLVMModule.from_text(pure_libm(share_globals(named(_markers_as_globals(source.text())), threads=True)))
     work.unblock()
     work.run(["always_inliner", "sroa"])
     module = parse(work.text())
@@ -129,7 +130,7 @@ def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
     whole = LLVMModule.from_text(hide(text))
     whole.run(["global_opt"])
     found = prepare(whole, [_root_name(name)], level, threads=True)
-    if "__enzyme_" in found:
+    if re.search(r'@"?[^\s("]*__enzyme_[^\s(]*\(', found):
         raise UnsupportedError(
             f"{name} itself calls __enzyme_autodiff or __enzyme_fwddiff",
             cause="derivatives of derivatives are not made yet",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from llgrad.backend import LLVMModule
+from llgrad.errors import LlgradError
+from llgrad.frontends import compile_sources
 from llgrad.frontends.clang import find_compiler
 from llgrad.program import optimise_program
 
-PROGRAMS = Path(__file__).parent / "programs"
+PROGRAMS = Path(__file__).parent / "calls"
 
 
 def built(path: Path, to: Path, *flags: str, level: int = 2) -> Path:
@@ -20,7 +23,7 @@ def built(path: Path, to: Path, *flags: str, level: int = 2) -> Path:
     ir, out, exe = (to / n for n in ("in.ll", "out.ll", "prog"))
     subprocess.run([*compiler, *flags, "-S", "-emit-llvm", path, "-o", ir], check=True, capture_output=True)
     out.write_text(optimise_program(LLVMModule.read(ir.read_bytes(), trusted=False), level).text())
-    assert "__enzyme" not in out.read_text()
+    assert not re.search(r"@\S*__enzyme", out.read_text())
     subprocess.run([*compiler, "-O1", out, "-o", exe, "-lm"], check=True, capture_output=True)
     return exe
 
@@ -34,3 +37,35 @@ def test_program(path: Path, level: int, tmp_path: Path) -> None:
     exe = built(path, tmp_path, *FLAGS[level], level=level)
     done = subprocess.run([exe], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+REFUSED = [
+    ("void *__enzyme_registre_gradient_f[] = {(void *)f};", "no registration that llgrad knows"),
+    ("void *__enzyme_register_gradient_f[] = {(void *)f, (void *)f};", "augmented, reverse"),
+    ("void *__enzyme_register_derivative_f[] = {(void *)f, (void *)g};", "no registered gradient"),
+    ("void *__enzyme_function_like[] = {(void *)f, (void *)\"expp\"};", "expp, which has no rule"),
+    ("double two(double x, double y) { return x; }"
+     "void *__enzyme_register_gradient_f[] = {(void *)f, (void *)f, (void *)f};", "returns no adjoints|values after"),
+    ("void *a(double *x, double *dx) { return 0; } void r(double *x, double *dx, double s, void *t) { *dx += s; }"
+     "double h(double *x) { return *x; }"
+     "void *__enzyme_register_gradient_h[] = {(void *)h, (void *)a, (void *)r};", "shadow of argument"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("registration", "words"), REFUSED, ids=lambda x: x[:40])
+def test_registrations_that_are_refused(registration: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.c"
+    path.write_text(f"""
+        double __enzyme_autodiff(void *, ...);
+        double f(double x) {{ return x * x; }}
+        double g(double x, double dx) {{ return 2 * x * dx; }}
+        {registration}
+        double root(double x, double *p) {{
+            double y[1] = {{x}};
+            return f(x) {'+ h(y) * h(p)' if 'double h' in registration else ''};
+        }}
+        extern int enzyme_const;
+        double caller(double x, double *p) {{ return __enzyme_autodiff((void *)root, x, enzyme_const, p); }}
+    """)
+    with pytest.raises(LlgradError, match=words):
+        optimise_program(LLVMModule.read(compile_sources([path]).modules[0]))

@@ -40,7 +40,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "growing_array.c": ("kind", "realloc of memory of unknown kind without debug info"),
     "header_hessian.cpp": ("unsupported", "derivatives of derivatives"),
     "struct_by_value.c": ("kind", "a struct passed by value in memory, unoptimised, without debug info"),
-    "unused_result.c": ("unsupported", "a call declared to return what there is not, its result unused"),
 }
 
 

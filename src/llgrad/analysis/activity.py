@@ -14,13 +14,23 @@ back on a way from active inputs to active outputs is a `conflict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
-from llgrad.analysis.activitygraph import FlowGraph, Hub, KindAnswers, Node, Result, declares_inactive, describe_callee
+from llgrad.analysis.activitygraph import (
+    FlowGraph,
+    Hub,
+    KindAnswers,
+    Node,
+    Result,
+    declares_inactive,
+    describe_callee,
+    has_rule,
+    is_opaque,
+)
 from llgrad.analysis.known import behaviour, tape_call
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
@@ -33,6 +43,7 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Function,
+    GlobalVariable,
     Instruction,
     Phi,
     Return,
@@ -92,11 +103,12 @@ class Activity:
         self.memory, self.arguments, self.result, self.mode = memory, arguments, result, mode
         self._kinds = kinds
         self._graph = FlowGraph(memory, kinds)
+        self._ignored = frozenset(o for o in memory.objects if _is_inactive_global(o))
         root = memory.root
         self._constant = frozenset(
             o for o in memory.objects if isinstance(o.site, Argument) and o.function is root
             and arguments[o.site.index] is Act.CONST
-        )  # fmt: skip
+        ) | self._ignored  # fmt: skip
         self._varied = self._reach(self._inputs(), self._graph.forwards, self._constant)
         self._useful = self._reach(self._outputs(), self._graph.backwards, self._constant)
 
@@ -113,13 +125,19 @@ class Activity:
             if act is not Act.CONST:
                 found += [argument] if self._graph.may_hold_float(argument) else []
                 found += self._own(argument)
-        return found
+        return [*found, *self._shadowed_globals]
+
+    @cached_property
+    def _shadowed_globals(self) -> list[MemoryObject]:
+        """Globals with a shadow of the user's: active data before and after, like an argument's memory."""
+        globals_ = [o for o in self.memory.objects if isinstance(o.site, GlobalVariable)]
+        return [o for o in globals_ if any(a.name == "enzyme_shadow" for a in o.site.attributes)]  # type: ignore[union-attr]
 
     def _own(self, argument: Argument) -> list[MemoryObject]:
         return [o for o in self.memory.objects if o.site is argument]
 
     def _outputs(self) -> list[Node]:
-        found: list[Node] = []
+        found: list[Node] = [*self.memory.reachable(self._shadowed_globals)]
         for argument, act in zip(self.memory.root.arguments, self.arguments, strict=True):
             if act is not Act.CONST:
                 found += self.memory.reachable(self._own(argument))
@@ -264,7 +282,7 @@ class Activity:
         nothing: frozenset[MemoryObject] = frozenset()
         varied = self._reach(self._inputs(), self._graph.forwards, nothing)
         useful = self._reach(self._outputs(), self._graph.backwards, nothing)
-        both = {o for o in self._constant if o in varied and o in useful}
+        both = {o for o in self._constant - self._ignored if o in varied and o in useful}
         found = []
         for function in self.memory.functions if both else ():
             for i in function.instructions():
@@ -309,16 +327,27 @@ class Activity:
         if declares_inactive(call.attributes):
             return False
         return any(
-            f in self._active_functions if f is not None and not f.is_declaration else self._external(call, f)
+            self._external(call, f) if f is None or (is_opaque(f) and not has_rule(f)) else f in self._active_functions
             for f in self.memory.callees(call)
         )
 
     @cached_property
     def _active_functions(self) -> dict[Function, Function | None]:
         """Functions that do something for the derivative, or call one that does."""
-        heard = [f for f in self.memory.functions if not declares_inactive(f.attributes)]
-        own = [f for f in heard if any(self._does_something(i) for i in f.instructions())]
-        return reach(own, self._callers)
+        own = [f for f in self.functions if any(self._does_something(i) for i in f.instructions())]
+        return reach([*own, *self._active_rules()], self._callers)
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions whose bodies are differentiated: not those that have a rule, or are inactive by declaration."""
+        return self._graph.functions
+
+    def _active_rules(self) -> Iterator[Function]:
+        """Functions with a rule of the user's that active data comes to or from."""
+        for f in self._graph.ruled:
+            hubs = [h for h in map(Hub, self.memory.callers(f)) if h in self._varied and h in self._useful]
+            if hubs or any(self.active(a) or self.shadowed(a) for a in f.arguments):
+                yield f
 
     def _callers(self, function: Function) -> list[Function]:
         calls = [c for c in self.memory.callers(function) if not declares_inactive(c.attributes)]
@@ -330,7 +359,7 @@ class Activity:
             return True
         match i:
             case Call():
-                outside = [f for f in self.memory.callees(i) if f is None or f.is_declaration]
+                outside = [f for f in self.memory.callees(i) if f is None or (is_opaque(f) and not has_rule(f))]
                 return any(self._external(i, f) for f in outside)
             case Store(value, _):
                 if self._graph.is_integer_store(i) or not (self._graph.may_hold_float(value) or self.shadowed(value)):
@@ -398,6 +427,11 @@ class Activity:
 
 
 _MOVING = frozenset({"insertvalue", "extractvalue", "insertelement", "extractelement", "shufflevector"})
+
+
+def _is_inactive_global(o: MemoryObject) -> bool:
+    """A global that no derivative passes through, by the user's word."""
+    return isinstance(o.site, GlobalVariable) and declares_inactive(o.site.attributes)
 
 
 def _is_local_integer(value: Node) -> bool:

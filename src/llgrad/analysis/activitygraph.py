@@ -17,6 +17,7 @@ from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import carries_float, holds_pointer_type
 from llgrad.analysis.pointers import is_byte_copy
+from llgrad.analysis.solver import reach
 from llgrad.ir.types import ArrayType, FloatType, IntType, SimpleType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
     AnyValue,
@@ -40,6 +41,7 @@ from llgrad.ir.values import (
     Value,
 )
 from llgrad.rules import Entry, lookup
+from llgrad.rules.library import LIKE
 
 
 class NamedKind(Protocol):
@@ -87,10 +89,11 @@ class FlowGraph:
         self.backwards: dict[Node, list[Node]] = {}
         self.arithmetic: list[Instruction] = []
         self._floats: dict[Value, bool] = {}
-        for function in memory.functions:
-            if not declares_inactive(function.attributes):
-                for i in function.instructions():
-                    self._instruction(function, i)
+        self.functions = followed(memory)
+        self.ruled: dict[Function, None] = {}
+        for function in self.functions:
+            for i in function.instructions():
+                self._instruction(function, i)
         self._outside()
 
     def may_hold_float(self, value: AnyValue) -> bool:
@@ -196,7 +199,9 @@ class FlowGraph:
         for callee in self.memory.callees(call):
             if declares_inactive(call.attributes) or (callee is not None and declares_inactive(callee.attributes)):
                 continue
-            if callee is None or callee.is_declaration:
+            if callee is not None and has_rule(callee):
+                self._ruled(call, callee)
+            elif callee is None or is_opaque(callee):
                 self._external(call, callee, behaviour(call, callee))
             else:
                 self._defined(call, callee)
@@ -209,6 +214,22 @@ class FlowGraph:
                 self._value_edge(argument, callee.arguments[n])
         if not isinstance(call.type, SimpleType) and self.may_hold_float(call):
             self._edge(Result(callee), call)
+
+    def _ruled(self, call: Call, callee: Function) -> None:
+        """The user's rule may lead from all that goes in to all that comes out."""
+        self.ruled[callee] = None
+        self._defined(call, callee)
+        hub = Hub(call)
+        for argument in callee.arguments:
+            self._value_edge(argument, hub)
+        if not isinstance(call.type, SimpleType) and self.may_hold_float(call):
+            self._edge(hub, Result(callee))
+        touches = self.memory.touches_of(call, callee)
+        given = frozenset(o for a in call.arguments for o in self.memory.points_to(a))
+        objects = {o for a in (*touches.reads, *touches.writes) for o in a.objects} | self.memory.reachable(given)
+        for o in objects:
+            if not o.is_code and not o.is_constant:
+                self._both_ways(hub, o)
 
     def _external(self, call: Call, callee: Function | None, known: Behaviour) -> None:
         hub = Hub(call)
@@ -294,6 +315,35 @@ def counts(i: Other) -> bool:
 def declares_inactive(attributes: Iterable[Attribute]) -> bool:
     """Has the user said of a function, or of a call, that no derivative passes through it?"""
     return any(a.name == "enzyme_inactive" for a in attributes)
+
+
+def has_rule(function: Function) -> bool:
+    """Has the user given the function's derivative? Its body says nothing about it then."""
+    return function.attribute("llgrad.rule") is not None
+
+
+def is_opaque(function: Function) -> bool:
+    """Has it no body, or none that counts: the function is declared to be like one of the library?"""
+    return function.is_declaration or function.name.startswith(LIKE)
+
+
+def followed(memory: Memory) -> tuple[Function, ...]:
+    """The functions whose bodies are differentiated: reached without passing through one that has a rule."""
+
+    def callees(f: Function) -> list[Function]:
+        if not follows(f):
+            return []
+        calls = [i for i in f.instructions() if isinstance(i, Call)]
+        return [g for c in calls for g in memory.functions_called(c).functions]
+
+    def follows(f: Function) -> bool:
+        return not (declares_inactive(f.attributes) or has_rule(f) or is_opaque(f))
+
+    if all(follows(f) for f in memory.functions):
+        return memory.functions
+    called_back = [f for f in memory.functions if memory.called_back(f)]
+    heard = reach([memory.root, *called_back], callees)
+    return tuple(f for f in memory.functions if f in heard and follows(f))
 
 
 def changes_bits(i: Instruction) -> bool:

@@ -130,11 +130,17 @@ def instruction(opcode: str) -> Rule | None:
     return INSTRUCTIONS.get(opcode)
 
 
+LIKE = "llgrad.like."
+"""`llgrad.like.exp.mine` is a function of the user's that has the rule of `exp`."""
+
+
 @cache
 def lookup(symbol: str) -> Entry | None:
     """The rule of a function by its linker name, or None if none is known."""
     if symbol.startswith("llvm."):
         return _intrinsic(symbol)
+    if symbol.startswith(LIKE):
+        return lookup(symbol.removeprefix(LIKE).split(".")[0])
     return _table().get(symbol)
 
 

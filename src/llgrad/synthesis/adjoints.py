@@ -372,7 +372,8 @@ class Adjoints(ForwardValues):
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.get(v))
             if act in (Act.DUP, Act.DUPNONEED):
-                arguments += [self.get_shadow(v) for _ in self.each_lane()]
+                pick = self.get if self.facts.shadow_is_primal(i, v) else self.get_shadow
+                arguments += [pick(v) for _ in self.each_lane()]
         if request.result.seeded:
             arguments += [self._whole(i) for _ in self.each_lane()]
         arguments.append(self.lookup(("frame", i)))

@@ -13,7 +13,8 @@ from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Argument, Attribute, Block, Function, GlobalVariable, Undef
-from llgrad.synthesis import tape
+from llgrad.synthesis import registrations, tape
+from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.needs import on_tape
@@ -36,6 +37,8 @@ class Derivation:
         if root.function not in module.globals:
             raise UnknownNameError(f"there is no function {root.function}")
         self.module, self.roots = module, (root, *others)
+        self.registered = registrations.read(module)
+        registrations.apply(module, self.registered)
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
             root.runtime_activity,
@@ -58,6 +61,7 @@ class Derivation:
         made = [self.function(r) for r in self.roots]
         for f in made:
             self._clear_global_shadows(f)
+        registrations.unmark(self.module)
         return made
 
     def _clear_global_shadows(self, root: Function) -> None:
@@ -98,6 +102,9 @@ class Derivation:
             source = self.module.function(request.function)
             target = self._declare(request, source)
             self.made[request] = target
+            if request.function in self.registered.ruled:
+                CustomRule(self.facts, self.module, self.registered, request, source, target).write()
+                return target
             match request.mode:
                 case Mode.FORWARD:
                     forward = ForwardSweep(self.facts, self.module, source, target, request)

@@ -9,6 +9,7 @@ from functools import cached_property
 from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis import memory as memory_analysis
+from llgrad.analysis.activitygraph import has_rule
 from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.known import behaviour, is_column
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
@@ -119,7 +120,7 @@ class Facts:
             )
         if self.activity.shadowless:
             self._refuse_shadowless()
-        for f in self.memory.functions:
+        for f in self.activity.functions:
             for i in f.instructions():
                 self._refuse_hidden(i)
                 self._refuse_torn(i)
@@ -209,7 +210,7 @@ class Facts:
 
     def _refuse_shadowless(self) -> None:
         """NoRuleError at a call that leads active data out of sight, else ActivityError where it is touched."""
-        everything = [i for f in self.memory.functions for i in f.instructions()]
+        everything = [i for f in self.activity.functions for i in f.instructions()]
         for i in everything:
             if isinstance(i, Call) and self._leads_outside(i):
                 raise self.no_rule(i)
@@ -232,7 +233,7 @@ class Facts:
         callees, unknown = self.callees(call)
         return unknown or any(
             f.is_declaration and behaviour(call, f).kind == "plain" and library.lookup(f.name) is None
-            and not behaviour(call, f).inactive and not is_column(call)
+            and not behaviour(call, f).inactive and not is_column(call) and not has_rule(f)
             for f in callees
         )  # fmt: skip
 
@@ -425,6 +426,11 @@ class Facts:
         """The derivative rule of the called function, if it has one."""
         f = call.called_function
         return library.lookup(f.name) if f is not None else None
+
+    def shadow_is_primal(self, call: Call, v: AnyValue) -> bool:
+        """Is `v` constant memory that is passed to the user's rule, which is given the pointer as its own shadow?"""
+        ruled = isinstance(v.type, PointerType) and any(has_rule(f) for f in self.callees(call)[0])
+        return ruled and not self.shadowed(v)
 
     def callees(self, call: Call) -> tuple[tuple[Function, ...], bool]:
         """The functions a call may reach, and whether there may be others.

@@ -278,7 +278,8 @@ class ForwardSweep(Sweep):
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.value(v))
             if act is not Act.CONST:
-                arguments += [self.shadow(v) for _ in self.each_lane()]
+                pick = self.value if self.facts.shadow_is_primal(i, v) else self.shadow
+                arguments += [pick(v) for _ in self.each_lane()]
         made = self.b.call(derivative, arguments, i.name)
         if i.type != VOID:
             self.values[i] = self.b.extract(made, 0, name=i.name) if request.result is not Act.CONST else made

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from llgrad.analysis.activitygraph import counts
+from llgrad.analysis.activitygraph import counts, has_rule
 from llgrad.analysis.known import is_column, tape_call
 from llgrad.analysis.moves import moves
 from llgrad.errors import UnsupportedError
@@ -224,7 +224,7 @@ def _allocation(facts: Facts, i: Call, allocator: Allocator) -> Effect:
 
 def _call_body(facts: Facts, i: Call) -> Effect:
     callees, unknown = facts.callees(i)
-    if unknown or not callees or any(f.is_declaration for f in callees):
+    if unknown or not callees or any(f.is_declaration and not has_rule(f) for f in callees):
         raise facts.no_rule(i)
     if any(a.attribute("byval") and not a.attribute("readonly") for f in callees for a in f.arguments):
         raise _refuse(facts, i, "an active call that passes a struct by value in memory")

@@ -337,7 +337,8 @@ class RecordingSweep(Sweep):
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.value(v))
             if act in (Act.DUP, Act.DUPNONEED):
-                arguments += [self.shadow(v) for _ in self.each_lane()]
+                pick = self.value if self.facts.shadow_is_primal(i, v) else self.shadow
+                arguments += [pick(v) for _ in self.each_lane()]
         made = self.b.call(derivative, arguments, f"{i.name}.aug")
         self.keep(("frame", i), self.b.extract(made, 0, name=f"{i.name}.frame"))
         if i.type != VOID:

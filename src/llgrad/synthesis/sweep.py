@@ -55,6 +55,7 @@ from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Nothing, effect
+from llgrad.synthesis.registrations import SHADOW
 from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.scopes import mark
 
@@ -101,7 +102,11 @@ def shadow_name(g: GlobalVariable, lane: int) -> str:
 
 
 def _global_shadow(module: Module, g: GlobalVariable, lane: int) -> AnyValue:
-    """The zeroed shadow of a mutable global in one lane; made on first use."""
+    """The shadow of a mutable global in one lane: the user's, or a zeroed one that is made on first use."""
+    if (own := next((a for a in g.attributes if a.name == SHADOW), None)) is not None:
+        if lane:
+            raise UnsupportedError(f"@{g.name} has one shadow of the user's", fix="ask for width 1")
+        return module.globals[str(own.value)]
     name = shadow_name(g, lane)
     if name not in module.globals:
         shadow = GlobalVariable(name, g.value_type, zero(g.value_type))

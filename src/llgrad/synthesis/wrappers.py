@@ -92,7 +92,7 @@ def size_wrapper(site: CallSite, wrapper: str) -> str:
 
 def wrapper_text(site: CallSite, wrapper: str, target: Target, layout: DataLayout) -> str:
     """IR of the function that stands between the caller and the derivative."""
-    return _Wrapper(site, wrapper, target, layout).text()
+    return _Wrapper(site, wrapper, target, layout, not site.call.users).text()
 
 
 @dataclass(slots=True)
@@ -101,6 +101,7 @@ class _Wrapper:
     name: str
     target: Target
     layout: DataLayout
+    unused: bool  # nobody looks at the call's result, which may be declared as anything
     lines: list[str] = field(default_factory=list)
 
     def text(self) -> str:
@@ -264,6 +265,9 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}) {{
         site, expected = self.site, self.site.call.function_type.result
         if not site.hidden_result and expected == VOID:
             self.lines.append("ret void")
+            return
+        if self.unused and not site.hidden_result:
+            self.lines.append(f"ret {expected} zeroinitializer")
             return
         if not parts:
             raise self._mismatch(f"the call expects {expected}, but there is nothing to return")

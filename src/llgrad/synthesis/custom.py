@@ -1,0 +1,354 @@
+"""Derivatives that call the user's rules: functions with the signature of a `Request`, and a call inside.
+
+A call of a function that has a rule is a `CallBody` like any other, so that callees, pointers to functions, loops and
+split derivatives need nothing special. What the user's functions take and return (`registrations`):
+
+* augmented: the function's arguments, each pointer followed by its shadow; returns its tape, its value, or
+  {tape, value[, shadow of a returned pointer]}, as far as they exist. The tape is kept on the arena.
+* reverse: the same arguments, the seed of an active result, the tape; returns the adjoints of all arguments that are
+  floats: one, or a struct.
+* forward: arguments that are floats or pointers followed by their tangents or shadows; returns the tangent, or
+  {value, tangent}.
+
+The shadow of a constant pointer is the pointer itself, as runtime activity has it; a rule that does not look at that is
+refused in such a call. Results are compared by layout: `{float, float}` may come as `<2 x float>`, or through `sret`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from llgrad.errors import NoRuleError, Span, UnsupportedError
+from llgrad.ir.build import Builder, Names, i64, zero
+from llgrad.ir.module import Module
+from llgrad.ir.types import PTR, VOID, FloatType, PointerType, StructType, Type, VectorType
+from llgrad.ir.values import AnyValue, Argument, Block, Compare, ConstNull, Function, Undef
+from llgrad.synthesis import tape
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.registrations import Registrations
+from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.sweep import takes_shadow
+
+
+@dataclass(frozen=True, slots=True)
+class Augmented:
+    """What the user's augmented forward sweep returns: the type of its tape, and where value and shadow are."""
+
+    parts: StructType
+    tape: int | None
+    value: int | None
+    shadow: int | None
+
+
+class CustomRule:
+    """Writes `target`, the derivative of `source` that `request` asks for, as a call of the user's rule."""
+
+    def __init__(
+        self, facts: Facts, module: Module, found: Registrations, request: Request, source: Function, target: Function
+    ) -> None:
+        self.facts, self.module, self.found, self.request = facts, module, found, request
+        self.source, self.target, self.layout = source, target, module.layout
+        names = Names(a.name for a in target.arguments)
+        block = Block(names.fresh("entry"), target)
+        target._blocks.append(block)
+        self.b = Builder(block, names)
+        self.result = source.function_type.result
+        if any(a.attribute("sret") or a.attribute("byval") for a in source.arguments):
+            raise self.refused("it passes or returns a struct through memory")
+
+    def write(self) -> None:
+        mode = self.request.mode
+        if self.request.result is Act.BOTH:
+            raise self.refused("it returns floats and pointers together", "return one of the two")
+        if self.request.width > 1 and (mode is not Mode.FORWARD or self.writes_memory()):
+            raise self.refused("it is written for one adjoint at a time", "ask for width 1")
+        if mode is Mode.FORWARD:
+            self.forward()
+        else:
+            augmented, reverse = self.rule(self.found.gradients, "gradient")
+            match mode:
+                case Mode.AUGMENTED:
+                    self.augmented(augmented, reverse)
+                case Mode.REVERSE:
+                    self.reverse(augmented, reverse, self.target.arguments[-1])
+                case Mode.COMBINED:
+                    self.combined(augmented, reverse)
+
+    def rule(self, table: dict[str, tuple[str, str]] | dict[str, str], what: str) -> list[Function]:
+        found = table.get(self.source.name)
+        if found is None:
+            other = "derivative" if what == "gradient" else "gradient"
+            raise NoRuleError(
+                f"{self.plain} has a registered {other}, but no registered {what}", span=self.span,
+                cause=f"{'reverse' if what == 'gradient' else 'forward'} mode asks for it",
+                fix=f"register one: __enzyme_register_{what}_{self.plain}",
+            )  # fmt: skip
+        return [self.module.function(name) for name in ([found] if isinstance(found, str) else found)]
+
+    # --- forward mode
+
+    def forward(self) -> None:
+        (rule,) = self.rule(self.found.tangents, "derivative")
+        tangents, value = [], None
+        for lane in range(self.request.width):
+            arguments = list(self.arguments(rule, lane, floats=True))
+            self.expect(rule, len(arguments), len(arguments))
+            if self.result == VOID:
+                self.call(rule, arguments, StructType(()))
+                continue
+            both = StructType((self.result, self.result))
+            wanted = both if self.size(rule) == self.layout.alloc_size(both) else StructType((self.result,))
+            parts = self.call(rule, arguments, wanted)
+            tangents.append(parts[-1])
+            value = parts[0] if len(parts) == 2 else value
+        if self.result == VOID:
+            self.b.ret()
+            return
+        returned = [value or self.primal()] if self.request.primal_result else []
+        self.give([*returned, *(tangents if self.request.result is not Act.CONST else [])])
+
+    # --- reverse mode
+
+    def combined(self, augmented: Function, reverse: Function) -> None:
+        parts, returned = self.run(augmented)
+        value = self.value(parts, returned) if self.request.primal_result and self.result != VOID else None
+        kept = None if parts.tape is None else returned[parts.tape]
+        adjoints = self.adjoints(augmented, reverse, kept)
+        self.give(([value] if value is not None else []) + adjoints)
+
+    def augmented(self, augmented: Function, reverse: Function) -> None:
+        del reverse
+        parts, returned = self.run(augmented)
+        frame: AnyValue = ConstNull(PTR)
+        if parts.tape is not None:
+            kept = returned[parts.tape]
+            size = i64(self.layout.alloc_size(kept.type))
+            frame = self.b.call(tape.reserve(self.module), [self.target.arguments[0], size], "frame")
+            self.b.store(kept, frame)
+        given = [frame]
+        if self.result != VOID:
+            given.append(self.value(parts, returned))
+        if self.request.result is Act.DUP:
+            if parts.shadow is None:
+                cause = "its augmented sweep returns no shadow of the pointer"
+                raise self.refused(cause, "return {tape, value, shadow}")
+            given.append(returned[parts.shadow])
+        self.give(given)
+
+    def reverse(self, augmented: Function, reverse: Function, frame: AnyValue) -> None:
+        parts = self.shape(augmented)
+        kept = None
+        if parts.tape is not None:
+            if self.request.repeatable:
+                raise self.refused("it may use up its own tape", "leave enzyme_nofree out")
+            assert parts.parts.fields is not None
+            kept = self.b.load(parts.parts.fields[parts.tape], frame, "tape")
+        adjoints = self.adjoints(augmented, reverse, kept)
+        if kept is not None:
+            self.b.call(tape.release(self.module), [self.target.arguments[0], frame])
+        self.give(adjoints)
+
+    def run(self, augmented: Function) -> tuple[Augmented, list[AnyValue]]:
+        arguments = list(self.arguments(augmented, 0))
+        self.expect(augmented, len(arguments), len(arguments))
+        parts = self.shape(augmented)
+        return parts, self.call(augmented, arguments, parts.parts)
+
+    def value(self, parts: Augmented, returned: list[AnyValue]) -> AnyValue:
+        return self.primal() if parts.value is None else returned[parts.value]
+
+    def adjoints(self, augmented: Function, reverse: Function, kept: AnyValue | None) -> list[AnyValue]:
+        """Call the reverse sweep; the adjoints that the request asks for."""
+        del augmented
+        arguments = list(self.arguments(reverse, 0))
+        seeds = self.seeds()
+        optional = [*seeds, *([kept] if kept is not None else [])]
+        self.expect(reverse, len(arguments), len(arguments) + len(optional))
+        count = len(self.parameters(reverse)) - len(arguments)
+        given = optional if count == len(optional) else seeds
+        if count != len(given):
+            raise self.refused(f"{reverse.name} takes {count} values after the arguments, {len(optional)} are there")
+        floats = [a for a in self.source.arguments if _is_float(a.type)]
+        returns = StructType(tuple(a.type for a in floats))
+        if floats and self.size(reverse) == 0 and Act.OUT in self.request.arguments:
+            raise self.refused(f"{reverse.name} returns no adjoints", "return those of all arguments that are floats")
+        if not floats or self.size(reverse) == 0:
+            self.call(reverse, [*arguments, *given], StructType(()))
+            return []
+        found = self.call(reverse, [*arguments, *given], returns)
+        return [x for a, x in zip(floats, found, strict=True) if self.request.arguments[a.index] is Act.OUT]
+
+    def seeds(self) -> list[AnyValue]:
+        """The adjoint of a result that is floats, member by member where it is a struct."""
+        if not _is_float(self.result):
+            return []
+        split = self.request.mode is Mode.REVERSE
+        seed: AnyValue = zero(self.result)
+        if self.request.result is Act.OUT:
+            seed = self.target.arguments[-2 if split else -1]
+        if isinstance(self.result, StructType):
+            return [self.b.extract(seed, n) for n in range(len(self.result.fields or ()))]
+        return [seed]
+
+    def shape(self, augmented: Function) -> Augmented:
+        """What the augmented sweep returns, by its size and by the type of the function's own result."""
+        type, result = self.returned_type(augmented), self.result
+        if type == VOID:
+            return Augmented(StructType(()), None, None, None)
+        size = self.size(augmented)
+        if result == VOID or type == PTR:
+            return Augmented(StructType((type,)), 0, None, None)
+        if type == result or (size == self.layout.alloc_size(result) and result != PTR):
+            return Augmented(StructType((result,)), None, 0, None)
+        fields = type.fields if isinstance(type, StructType) else None
+        if fields is not None and len(fields) > 1:
+            for rest in ((result, result), (result,)) if result == PTR else ((result,),):
+                whole = StructType((fields[0], *rest))
+                if self.layout.alloc_size(whole) == size:
+                    return Augmented(whole, 0, 1, 2 if len(rest) == 2 else None)
+        raise self.refused(f"{augmented.name} returns {type}", "return {tape, value}, or one of the two")
+
+    # --- the user's functions
+
+    def arguments(self, rule: Function, lane: int, floats: bool = False) -> Iterator[AnyValue]:
+        """The function's arguments with shadows of pointers (and, with `floats`, tangents) behind them."""
+        n = 0 if self.request.mode is Mode.FORWARD else 1
+        taken = 1 if self.hidden(rule) is not None else 0
+        for a, act in zip(self.source.arguments, self.request.arguments, strict=True):
+            value = self.target.arguments[n]
+            yield value
+            n += 1
+            taken += 1
+            pointer = isinstance(a.type, PointerType)
+            if pointer or (floats and _is_float(a.type)):
+                if pointer and takes_shadow(act) and self.constant_somewhere(a):
+                    self.check_constant(rule, taken, a)
+                if takes_shadow(act):
+                    yield self.target.arguments[n + lane]
+                elif pointer:
+                    self.check_constant(rule, taken, a)
+                    yield value
+                else:
+                    yield zero(a.type)
+                taken += 1
+            n += self.request.width if takes_shadow(act) else 0
+
+    def constant_somewhere(self, a: Argument) -> bool:
+        """Is the argument constant memory in one of the calls that this derivative serves?"""
+        given = [c.arguments[a.index] for c in self.facts.memory.callers(self.source) if a.index < c.arity]
+        return any(not self.facts.shadowed(v) and not isinstance(v, ConstNull) for v in given)
+
+    def check_constant(self, rule: Function, shadow: int, a: Argument) -> None:
+        """A rule that is given a pointer as its own shadow must look."""
+        if shadow >= len(rule.arguments):
+            return
+        given, own = rule.arguments[shadow], rule.arguments[shadow - 1]
+        if rule.is_declaration:
+            looks = False
+        else:
+            users = given.users if rule.blocks else []  # asking for blocks parses them
+            looks = not users or any(isinstance(u, Compare) and own in u.operands for u in users)
+        if not looks:
+            raise self.refused(
+                f"{rule.name} uses the shadow of argument {a.name}, which is constant in a call",
+                "make it active; or compare the shadow with the pointer: they are equal where it is constant",
+            )
+
+    def parameters(self, rule: Function) -> Sequence[Argument]:
+        return rule.arguments[1:] if self.hidden(rule) is not None else rule.arguments
+
+    def hidden(self, rule: Function) -> Type | None:
+        found = rule.arguments[0].attribute("sret") if rule.arguments else None
+        return found.value if found is not None and isinstance(found.value, Type) else None
+
+    def returned_type(self, rule: Function) -> Type:
+        return self.hidden(rule) or rule.function_type.result
+
+    def size(self, rule: Function) -> int:
+        type = self.returned_type(rule)
+        return 0 if type == VOID else self.layout.alloc_size(type)
+
+    def expect(self, rule: Function, least: int, most: int) -> None:
+        count = len(self.parameters(rule))
+        if not least <= count <= most:
+            raise self.refused(
+                f"{rule.name} takes {count} arguments, not {least}" + (f" to {most}" if most > least else ""),
+                "give it the function's arguments, each pointer followed by its shadow",
+            )
+
+    def call(self, rule: Function, arguments: Sequence[AnyValue], wanted: StructType) -> list[AnyValue]:
+        """Call it; what it returns, as the fields of `wanted`."""
+        fields = wanted.fields or ()
+        for given, p in zip(arguments, self.parameters(rule), strict=True):
+            if given.type != p.type:
+                raise self.refused(f"{rule.name} takes a {p.type} where a {given.type} is given")
+        type = self.returned_type(rule)
+        if fields and self.layout.alloc_size(wanted) != self.size(rule):
+            raise self.refused(f"{rule.name} returns {type}, not {wanted}")
+        if self.hidden(rule) is not None:
+            memory = self.b.alloca(type, "returned", 16)
+            self.b.call(rule, [memory, *arguments])
+        else:
+            made = self.b.call(rule, arguments, "" if type == VOID else "returned")
+            if not fields or type == fields[0]:
+                return [made] if fields else []
+            memory = self.b.alloca(type, "memory", 16)
+            self.b.store(made, memory, 16)
+        at = self.layout.offsets(wanted)
+        return [self.b.load(t, self.b.offset(memory, o)) for t, o in zip(fields, at, strict=True)]
+
+    def primal(self) -> AnyValue:
+        """The function's own value, where the rule does not return it."""
+        if self.writes_memory():
+            raise self.refused("it does not return the function's value, and the function writes memory",
+                               "return {tape, value}, or in forward mode {value, tangent}")
+        n = 0 if self.request.mode is Mode.FORWARD else 1
+        arguments: list[AnyValue] = []
+        for act in self.request.arguments:
+            arguments.append(self.target.arguments[n])
+            n += 1 + (self.request.width if takes_shadow(act) else 0)
+        return self.b.call(self.source, arguments, "value")
+
+    def writes_memory(self) -> bool:
+        return self.source.is_declaration or bool(self.facts.memory.summary(self.source).writes)
+
+    def give(self, parts: Sequence[AnyValue]) -> None:
+        type = self.target.function_type.result
+        if not parts:
+            self.b.ret(None if type == VOID else zero(type))
+            return
+        if type == parts[0].type and len(parts) == 1:
+            self.b.ret(parts[0])
+            return
+        whole: AnyValue = Undef(type, True)
+        for n, part in enumerate(parts):
+            whole = self.b.insert_value(whole, part, n)
+        self.b.ret(whole)
+
+    # --- words
+
+    @property
+    def plain(self) -> str:
+        return self.source.name
+
+    @property
+    def span(self) -> Span | None:
+        calls = self.facts.memory.callers(self.source)
+        return self.facts.span(calls[0]) if calls else None
+
+    def refused(self, cause: str, fix: str = "") -> UnsupportedError:
+        return UnsupportedError(
+            f"the rule that is registered for {self.plain} cannot be used here", span=self.span, cause=cause,
+            fix=fix or "see the manual of the C interface for what rules take and return",
+        )  # fmt: skip
+
+
+def _is_float(t: Type) -> bool:
+    """Floats, in the sense of the rules: they have adjoints by value."""
+    match t:
+        case StructType(fields) if fields is not None:
+            return bool(fields) and all(_is_float(x) for x in fields)
+        case VectorType(element):
+            return isinstance(element, FloatType)
+    return isinstance(t, FloatType)

@@ -1,0 +1,265 @@
+"""What a program says about its functions and globals: C's `__enzyme_register_…` and kin, annotations, IR attributes.
+
+`named(text)` gives the globals names of llgrad's, before anything is optimised; unknown ones are refused. They stay in
+the module that is prepared and keep what they name alive. `protected(text)` makes sure that LLVM neither inlines the
+functions named nor looks into them (decision 4 of the design: their linkage becomes `weak`), and gives functions that
+behave like a library function a name that has its rule (`LIKE`). `read` finds all of it in a module that is to be
+differentiated; `apply` puts what analyses want to know on functions and globals, as attributes and metadata.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from llgrad.errors import UnknownNameError, UnsupportedError
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import IntType
+from llgrad.ir.values import (
+    Alias,
+    AnyValue,
+    Attribute,
+    ConstAggregate,
+    ConstExpr,
+    ConstInt,
+    Function,
+    GlobalValue,
+    GlobalVariable,
+)
+from llgrad.rules import library
+from llgrad.rules.library import LIKE
+
+PREFIX = "llgrad.registered."
+RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
+SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
+_NAME = r'@(?:[-\w.$]+|"[^"]*")'
+_VARIABLE = re.compile(rf"^({_NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
+_LINKAGE = (
+    r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
+)
+_KINDS = (
+    "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
+    "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
+)  # fmt: skip
+_ANNOTATIONS = "llvm.global.annotations"
+
+
+@dataclass(slots=True)
+class Registrations:
+    """By names of functions and globals.
+
+    gradients   function -> (augmented forward sweep, reverse sweep), as the user wrote them;
+    tangents    function -> its forward mode;
+    like        function -> name of the library function whose rule it has;
+    inactive    functions that no derivative passes through;
+    no_free     functions that free nothing;
+    inactive_globals, shadow_globals {global: shadow}.
+    """
+
+    gradients: dict[str, tuple[str, str]] = field(default_factory=dict)
+    tangents: dict[str, str] = field(default_factory=dict)
+    like: dict[str, str] = field(default_factory=dict)
+    inactive: dict[str, None] = field(default_factory=dict)
+    no_free: dict[str, None] = field(default_factory=dict)
+    inactive_globals: dict[str, None] = field(default_factory=dict)
+    shadow_globals: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ruled(self) -> dict[str, None]:
+        """The functions that have rules of the user's."""
+        return dict.fromkeys([*self.gradients, *self.tangents])
+
+
+def named(text: str) -> str:
+    """The program with its registrations under names of llgrad's."""
+    renamed: dict[str, str] = {}
+
+    def edit(m: re.Match[str]) -> str:
+        name = m[1][1:].strip('"')
+        if "__enzyme_" not in name or re.search(r"\b(external|extern_weak)\b", m[2]):
+            return m[0]
+        kind = next((k for k in sorted(_KINDS, key=len, reverse=True) if f"__enzyme_{k}" in name), None)
+        if kind is None:
+            raise UnsupportedError(
+                f"the global {name} is no registration that llgrad knows",
+                cause=f"known are {', '.join(f'__enzyme_{k}' for k in _KINDS)}", fix="check the spelling",
+            )  # fmt: skip
+        renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}"
+        return f"{renamed[m[1]]} = {m[2]}global "
+
+    text = _VARIABLE.sub(edit, text)
+    if not renamed:
+        return text
+    return re.sub(_NAME, lambda m: renamed.get(m[0], m[0]), text)
+
+
+def read(module: Module) -> Registrations:
+    """Everything said in the module."""
+    found = Registrations()
+    for g in module.variables:
+        if PREFIX in g.name and g.initializer is not None:
+            kind = g.name[g.name.index(PREFIX) + len(PREFIX) :].split(".")[0]
+            _registration(found, g, kind, [_origin(v) for v in _elements(g.initializer)])
+        elif g.name == _ANNOTATIONS and isinstance(g.initializer, ConstAggregate):
+            for entry in g.initializer.elements:
+                _annotation(found, [_origin(v) for v in _elements(entry)])
+        if INACTIVE in g.metadata:
+            found.inactive_globals[g.name] = None
+        if (shadow := g.metadata.get(SHADOW)) is not None:
+            m = re.search(rf"({_NAME})", module.raw_metadata.get(shadow.id, ""))
+            if m:
+                found.shadow_globals[g.name] = m[1][1:].strip('"')
+    for f in module.functions:
+        for a in f.attributes:
+            if a.name.startswith("enzyme_") and not f.name.startswith("__enzyme"):
+                _word(found, f.name, a.name, str(a.value or ""))
+    return found
+
+
+def _registration(found: Registrations, g: GlobalVariable, kind: str, parts: list[AnyValue]) -> None:
+    match kind:
+        case "register_gradient":
+            f, augmented, reverse = _functions(g, kind, parts, 3)
+            found.gradients[f.name] = augmented.name, reverse.name
+        case "register_derivative":
+            f, forward = _functions(g, kind, parts, 2)
+            found.tangents[f.name] = forward.name
+        case "function_like":
+            _word(found, _functions(g, kind, parts, 1)[0].name, "enzyme_function_like", _string(parts[1:]))
+        case "inactivefn" | "nofree":
+            for f in _functions(g, kind, parts, 1):
+                _word(found, f.name, "enzyme_inactive" if kind == "inactivefn" else "enzyme_nofree", "")
+        case "inactive_global":
+            for v in parts:
+                if isinstance(v, GlobalVariable):
+                    found.inactive_globals[v.name] = None
+        case "shadow_global":
+            variables = [v for v in parts if isinstance(v, GlobalVariable)]
+            if len(variables) != 2:
+                raise _malformed(g, kind, "{&variable, &shadow}")
+            found.shadow_globals[variables[0].name] = variables[1].name
+        case "allocation_like":
+            raise UnsupportedError(
+                f"__enzyme_{kind} is not supported yet", fix="allocate with malloc, or register a gradient"
+            )
+
+
+def _functions(g: GlobalVariable, kind: str, parts: list[AnyValue], least: int) -> list[Function]:
+    found = [v for v in parts if isinstance(v, Function)]
+    if len(found) < least:
+        shapes = {3: "{function, augmented, reverse}", 2: "{function, forward}", 1: "{function}"}
+        raise _malformed(g, kind, shapes[least])
+    return found[:least] if least > 1 else found
+
+
+def _malformed(g: GlobalVariable, kind: str, shape: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"the initial value of __enzyme_{kind} ({g.name}) is not {shape}",
+        cause="it must be constant: functions, globals and strings by name",
+        fix=f"write void *__enzyme_{kind}_NAME[] = {shape}",
+    )  # fmt: skip
+
+
+def _annotation(found: Registrations, parts: Sequence[AnyValue]) -> None:
+    """One entry of `llvm.global.annotations`: what is annotated, the words, the place."""
+    word, _, value = _string(parts[1:2]).partition("=")
+    if not word.startswith("enzyme_"):
+        return
+    if isinstance(parts[0], Function):
+        _word(found, parts[0].name, word, value)
+    elif isinstance(parts[0], GlobalVariable) and word == "enzyme_inactive":
+        found.inactive_globals[parts[0].name] = None
+
+
+def _word(found: Registrations, name: str, word: str, value: str) -> None:
+    """An attribute of a function."""
+    match word:
+        case "enzyme_inactive":
+            found.inactive[name] = None
+        case "enzyme_nofree":
+            found.no_free[name] = None
+        case "enzyme_function_like":
+            if library.lookup(value) is None:
+                raise UnknownNameError(
+                    f"{name} is declared to be like {value}, which has no rule", fix="name a function of libm"
+                )
+            found.like[name] = value
+        case "enzyme_shouldrecompute" | "enzyme_no_escaping_allocation":
+            pass  # advice, which the plan does without
+        case _:
+            raise UnsupportedError(f"the attribute {word} of {name} is not supported", fix="leave it out")
+
+
+def _elements(v: AnyValue | None) -> Sequence[AnyValue]:
+    if v is None:
+        return ()
+    whole = isinstance(v, ConstAggregate) and not (v.elements and isinstance(v.elements[0].type, IntType))
+    return v.elements if whole and isinstance(v, ConstAggregate) else (v,)
+
+
+def _origin(v: AnyValue) -> AnyValue:
+    """What a constant pointer points to."""
+    while isinstance(v, ConstExpr | Alias):
+        v = v.operands[0] if isinstance(v, ConstExpr) else v.aliasee
+    return v
+
+
+def _string(parts: Sequence[AnyValue]) -> str:
+    """The text of the first string."""
+    for v in parts:
+        if isinstance(v, GlobalVariable) and isinstance(v.initializer, ConstAggregate):
+            codes = [x.value for x in v.initializer.elements if isinstance(x, ConstInt)]
+            return bytes(codes).split(b"\0")[0].decode("latin-1")
+    return ""
+
+
+# --- the text that is prepared, and the module that is differentiated -------------------------------------------------
+
+
+def protected(text: str) -> str:
+    """The program with the functions that registrations name out of LLVM's reach."""
+    if PREFIX not in text and "enzyme_" not in text:
+        return text
+    found = read(parse(text))
+    for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive]):
+        text = _weak(text, name)
+    names = {f"@{name}": f"@{LIKE}{like}.{name}" for name, like in found.like.items()}
+    return re.sub(_NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text) if names else text
+
+
+def _weak(text: str, name: str) -> str:
+    """The definition of `name` with weak linkage: LLVM must expect another one."""
+    spelt = rf'@(?:{re.escape(name)}|"{re.escape(name)}")\('
+    return re.sub(rf"^define (?:{_LINKAGE} )?(?=[^@\n]*{spelt})", "define weak ", text, flags=re.MULTILINE)
+
+
+def apply(module: Module, found: Registrations) -> None:
+    """Put on functions and globals what analyses ask for."""
+    for name in found.inactive:
+        _mark(module.globals.get(name), Attribute("enzyme_inactive", string=True))
+    for name in found.no_free:
+        _mark(module.globals.get(name), Attribute("nofree"))
+    for name in found.ruled:
+        _mark(module.globals.get(name), Attribute(RULE, string=True))
+    for name in found.inactive_globals:
+        g = module.globals.get(name)
+        if isinstance(g, GlobalVariable):
+            g.attributes = (*g.attributes, Attribute(INACTIVE, string=True))
+    for name, shadow in found.shadow_globals.items():
+        g = module.globals.get(name)
+        if isinstance(g, GlobalVariable):
+            g.attributes = (*g.attributes, Attribute(SHADOW, shadow, string=True))
+
+
+def unmark(module: Module) -> None:
+    """Take from the globals what `apply` put there: LLVM knows no such attributes."""
+    for g in module.variables:
+        g.attributes = tuple(a for a in g.attributes if a.name not in (INACTIVE, SHADOW))
+
+
+def _mark(f: GlobalValue | None, attribute: Attribute) -> None:
+    if isinstance(f, Function) and f.attribute(attribute.name) is None:
+        f.attributes = (*f.attributes, attribute)
+
