@@ -26,6 +26,13 @@ void mix(const double *a, const float *b, double c, int n, int m, double *y) {
 void in_place(double *x, int n) {
     for (int i = 1; i < n; i++) x[i] = x[i] * x[i - 1];
 }
+double chosen(const double *x, const double *table, int n, int which) {
+    const double *p = which ? x : table;
+    double s = 0;
+    for (int i = 0; i < n; i++) s += p[i] * p[i];
+    return s;
+}
+void roots(const double *x, double *y, int n) { for (int i = 0; i < n; i++) y[i] = sqrt(x[i]); }
 long double wide(long double x, long double y) { return x * y * y; }
 """
 
@@ -103,3 +110,17 @@ def test_batches_of_numbers(lib: llgrad.Library) -> None:
     assert llgrad.jvp(lib.norm, wrt="scale")(x, 1.0, 2, tangents=np.array([1.0, 2.0]))[1].tolist() == [5.0, 10.0]
     with pytest.raises(errors.ArgumentError, match="shape"):
         llgrad.jvp(lib.norm, wrt=("x", "scale"))(x, 1.0, 2, tangents=(np.ones((3, 2)), np.ones(2)))
+
+
+def test_options(lib: llgrad.Library) -> None:
+    x, table, root = np.array([0.0, 2.0]), np.array([3.0, 4.0]), np.zeros(2)
+    with pytest.raises(errors.ActivityError, match="runtime activity"):
+        llgrad.grad(lib.chosen, wrt="x")
+    for which, expected in (1, [0.0, 4.0]), (0, [0.0, 0.0]):
+        assert llgrad.grad(lib.chosen, wrt="x", runtime_activity=True)(x, table, 2, which).tolist() == expected
+        found = llgrad.jacobian(lib.chosen, wrt="x", mode="forward", runtime_activity=True)(x, table, 2, which)
+        assert found.tolist() == expected
+    pull = llgrad.vjp(lib.roots, wrt="x", of="y", strong_zero=True)
+    assert pull(x, root, 2, seed=np.array([0.0, 1.0]))[1].tolist() == [0.0, 0.5 / np.sqrt(2.0)]
+    push = llgrad.jvp(lib.roots, wrt="x", of="y", strong_zero=True)
+    assert push(x, root, 2, tangents=np.array([0.0, 1.0]))[1].tolist() == [0.0, 0.5 / np.sqrt(2.0)]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -31,12 +31,24 @@ Names = str | int | Sequence[str | int] | None
 LANES = 8  # directions in one sweep, at most
 
 
+class Options(TypedDict, total=False):
+    """What every function that makes derivatives takes by name.
+
+    strong_zero       a zero seed, tangent or adjoint times infinity or NaN is zero
+    runtime_activity  pointers that may point to active memory or to that of constant arguments are told apart as the
+                      derivative runs; without it they are an ActivityError
+    """
+
+    strong_zero: bool
+    runtime_activity: bool
+
+
 class Derivative:
     """A compiled derivative of one function. Made by `value_and_grad`, `grad`, `vjp` and `jvp`."""
 
     def __init__(
         self, function: ForeignFunction, mode: Mode, wrt: Names, of: str | int | None, kind: str, *,
-        compile: bool = True,
+        compile: bool = True, **options: Unpack[Options],
     ) -> None:  # fmt: skip
         """Checks names and compiles; errors of synthesis come from here."""
         if not isinstance(function, ForeignFunction):
@@ -45,7 +57,7 @@ class Derivative:
                 fix="lib = llgrad.load(…), then lib.name",
             )
         function.require_supported()
-        self.function, self.mode, self.kind = function, mode, kind
+        self.function, self.mode, self.kind, self.options = function, mode, kind, options
         self.signature = function.signature
         self.of = None if of is None else _position(function, of, "of")
         self.wrt, self.single = _positions(function, wrt, self.of)
@@ -151,7 +163,8 @@ class Derivative:
         """What synthesis is asked for, with or without the promise that no arrays overlap."""
         wants_result = self.of is None
         acts = spread_acts(self.signature, self.acts)
-        return Request(self.signature.symbol, self.mode, acts, self.result, wants_result, disjoint, width)
+        symbol = self.signature.symbol
+        return Request(symbol, self.mode, acts, self.result, wants_result, disjoint, width, **self.options)
 
     def _compiled(self, disjoint: bool, width: int = 1) -> Compiled:
         with self._lock:
@@ -349,37 +362,46 @@ class Jvp(Derivative):
 
 
 def value_and_grad(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None
-) -> ValueAndGrad:
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
+    **options: Unpack[Options],
+) -> ValueAndGrad:  # fmt: skip
     """A function that returns (value, gradient).
 
     wrt    a name or position, or a tuple of them; by default all floats that the function only reads
     of     the pointer through which the function writes its result; by default its returned float
     seed   weights of the elements of `of`; needed where it has more than one, may be given at the call
+    options  see `Options`
 
     The value is a float if there is one element, else a copy of the contents of `of`. Gradients have the shapes of the
     arguments. Raises UnknownNameError, ArgumentError, and UnsupportedError for what cannot be differentiated.
     """
-    made = ValueAndGrad(function, Mode.COMBINED, wrt, of, "value_and_grad")
+    made = ValueAndGrad(function, Mode.COMBINED, wrt, of, "value_and_grad", **options)
     made.default_seed = seed
     return made
 
 
-def grad(function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None) -> Grad:
+def grad(
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
+    **options: Unpack[Options],
+) -> Grad:  # fmt: skip
     """A function that returns the gradient; see `value_and_grad`."""
-    made = Grad(function, Mode.COMBINED, wrt, of, "grad")
+    made = Grad(function, Mode.COMBINED, wrt, of, "grad", **options)
     made.default_seed = seed
     return made
 
 
-def vjp(function: ForeignFunction, wrt: Names = None, of: str | int | None = None) -> Vjp:
+def vjp(
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
+) -> Vjp:
     """A function that takes `seed=` (shaped as the output) and returns (value, seed · Jacobian)."""
-    return Vjp(function, Mode.COMBINED, wrt, of, "vjp")
+    return Vjp(function, Mode.COMBINED, wrt, of, "vjp", **options)
 
 
-def jvp(function: ForeignFunction, wrt: Names = None, of: str | int | None = None) -> Jvp:
+def jvp(
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
+) -> Jvp:
     """A function that takes `tangents=` (shaped as `wrt`) and returns (value, Jacobian · tangents)."""
-    return Jvp(function, Mode.FORWARD, wrt, of, "jvp")
+    return Jvp(function, Mode.FORWARD, wrt, of, "jvp", **options)
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -492,4 +514,4 @@ def _like(value: Any, given: Any, what: str, name: str) -> Any:
     return shaped(value, made)
 
 
-__all__ = ["Derivative", "grad", "jvp", "value_and_grad", "vjp"]
+__all__ = ["Derivative", "Options", "grad", "jvp", "value_and_grad", "vjp"]

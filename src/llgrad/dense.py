@@ -7,11 +7,11 @@ for each input, reverse mode one for each output; which is used is decided at th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from llgrad.api import Derivative, Names
+from llgrad.api import Derivative, Names, Options
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
 from llgrad.synthesis.request import Mode
@@ -22,11 +22,13 @@ REVERSE_COST = 1.5  # a reverse sweep costs about so many forward sweeps (measur
 class Jacobian:
     """Call it with the function's arguments: the derivative of every output by every input. Made by `jacobian`."""
 
-    def __init__(self, function: ForeignFunction, wrt: Names, of: str | int | None, mode: str | None) -> None:
+    def __init__(
+        self, function: ForeignFunction, wrt: Names, of: str | int | None, mode: str | None, **options: Unpack[Options]
+    ) -> None:
         if mode not in (None, "forward", "reverse"):
             raise ArgumentError(f"mode={mode!r} is neither \"forward\" nor \"reverse\"", fix="leave it out")
-        self.forward = Derivative(function, Mode.FORWARD, wrt, of, "jacobian", compile=mode == "forward")
-        self.reverse = Derivative(function, Mode.COMBINED, wrt, of, "jacobian", compile=mode == "reverse")
+        self.forward = Derivative(function, Mode.FORWARD, wrt, of, "jacobian", compile=mode == "forward", **options)
+        self.reverse = Derivative(function, Mode.COMBINED, wrt, of, "jacobian", compile=mode == "reverse", **options)
         self.mode = mode
         self.__name__, self.__doc__ = self.forward.__name__, self.forward.__doc__
 
@@ -73,17 +75,19 @@ class Jacobian:
 
 
 def jacobian(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, *, mode: str | None = None
-) -> Jacobian:
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, *, mode: str | None = None,
+    **options: Unpack[Options],
+) -> Jacobian:  # fmt: skip
     """A function that returns the dense Jacobian: an array of the output's shape followed by the parameter's.
 
     wrt    a name or position, or a tuple of them (then a tuple comes back); by default all floats only read
     of     the pointer through which the function writes its result; by default its returned float
     mode   "forward" or "reverse"; by default what needs fewer sweeps
+    options  see `api.Options`
 
     Arrays that the function writes hold, after the call, what one run writes. Raises as `value_and_grad`.
     """
-    return Jacobian(function, wrt, of, mode)
+    return Jacobian(function, wrt, of, mode, **options)
 
 
 def _shape(value: Any, name: str) -> tuple[int, ...]:
