@@ -29,6 +29,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llgrad.places import cache_folder
+
 if TYPE_CHECKING:
     from llgrad.frontends import Flags
 
@@ -47,16 +49,7 @@ ENVIRONMENT = (
 
 def folder() -> Path | None:
     """Where entries live; None if caching is off."""
-    named = os.environ.get("LLGRAD_CACHE")
-    if named is not None:
-        return None if named.lower() in ("", "off", "0", "no") else Path(named)
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "llgrad"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "llgrad"
+    return cache_folder()
 
 
 def key(*parts: str | bytes | Sequence[Any]) -> str:

@@ -56,9 +56,12 @@ def reference(name: str, active: Sequence[Any]) -> float:
 
 
 def differences(f: Callable[[Sequence[Any]], float], active: Sequence[Any]) -> list[Any]:
-    """The gradient by each argument, from central differences of sixth order."""
+    """The gradient by each argument, from central differences of sixth order; None for integers."""
     found = []
     for n, value in enumerate(active):
+        if isinstance(value, int):
+            found.append(None)
+            continue
         flat = np.array(value, dtype=float).reshape(-1)
         gradient = np.zeros(flat.size)
         for i in range(flat.size):

@@ -465,6 +465,12 @@ class Builder:
             self.graph.declare(region, Token(base, at - offset, at - offset, at - offset + base.size), DECLARED)
         self.scalar_type(cell, access, size)
 
+    def array_of(self, access: bl.ByteType, pointers: Sequence[iv.AnyValue]) -> None:
+        """What the pointers point to are floats of the type `access`, if that is a float."""
+        if isinstance(access, bl.Basic) and access.format:
+            for pointer in pointers:
+                self.graph.declare_pointer(*self.cell(pointer), access, DECLARED)
+
     def scalar_type(self, cell: Cell, access: bl.ByteType, size: int) -> None:
         region, at = cell
         if isinstance(access, bl.Pointer):

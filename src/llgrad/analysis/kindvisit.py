@@ -214,6 +214,8 @@ def _copy(b: Builder, i: iv.Call) -> None:
     target, source, size = i.arguments[:3]
     b.copy_memory(b.cell(target), b.cell(source), size)
     integer_use(b, size)
+    if (ref := i.metadata.get("tbaa")) is not None:  # a loop of such accesses, which LLVM made one copy of
+        b.array_of(b.tbaa.tag(ref)[1], (target, source))
     if (ref := i.metadata.get("tbaa.struct")) is not None:
         for at, length, t in b.tbaa.fields(ref):
             for region, offset in (b.cell(target), b.cell(source)):

@@ -118,11 +118,12 @@ class _Reader:
 
     def _carriers(self, t: bl.ByteType | None, rest: list[Argument], name: str) -> tuple[int, str]:
         """How many of the next IR arguments carry a parameter of type `t`, or why that is not known."""
-        if isinstance(t, bl.Record | bl.Sequence) and not t.size:
+        indirect = self.language == "Fortran" and bool(rest) and isinstance(rest[0].type, PointerType)
+        if isinstance(t, bl.Record | bl.Sequence) and not t.size and not indirect:
             return 0, ""
         if t is None or not rest:
             return 0, f"no IR argument is left for {name}"
-        if self.language == "Fortran" and isinstance(rest[0].type, PointerType):
+        if indirect:
             return 1, ""
         if isinstance(t, bl.Basic | bl.Pointer):
             fits = _fits_scalar(t, rest[0].type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llgrad.signature.types import CType, View, Void
+from llgrad.signature.types import CType, Void
 
 Parameters = Sequence[tuple[str, CType]]
 
@@ -18,7 +18,13 @@ def spelled(language: str, name: str, parameters: Parameters, result: CType) -> 
                 return f"fn {name}({inside}) {result}"
             return f"fn {name}({inside})" + ("" if isinstance(result, Void) else f" -> {result}")
         case "Fortran":
-            inside = ", ".join(t.declare(p) if isinstance(t, View) else f"{t} {p}" for p, t in parameters)
+            inside = ", ".join(_fortran(p, t) for p, t in parameters)
             return f"subroutine {name}({inside})" if isinstance(result, Void) else f"{result} function {name}({inside})"
     inside = ", ".join(t.declare(p) for p, t in parameters) or "void"
     return result.declare(f"{name}({inside})")
+
+
+def _fortran(name: str, t: CType) -> str:
+    """`real(kind=8) :: a(:,:)`"""
+    base, dimension, shape = str(t).partition(", dimension")
+    return f"{base} :: {name}{shape}"

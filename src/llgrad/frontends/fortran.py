@@ -1,0 +1,128 @@
+"""Fortran: flang, all files of a list together, in the order their modules ask for.
+
+LLVM's optimisation is left out, flang's own is not: it turns array expressions into loops and gives TBAA. Calls of the
+runtime that remain find it in a shared library made from flang's static one when it is first needed; those that move
+numbers have bodies in `runtime/flang.c`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from llgrad.errors import CompilerError
+from llgrad.frontends import clang
+from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
+from llgrad.places import cache_folder
+
+_BODIES = Path(__file__).parent / "runtime" / "flang.c"
+_PROGRAMS = (*(f"flang-{n}" for n in range(22, 18, -1)), "flang")
+_FIX = "correct the source, or pass the flags it needs (-I…, -fdefault-real-8, -ffree-form, …)"
+_FLAGS = ("-g", "-O2", "-emit-llvm", "-c", "-ffp-contract=off")
+_RAW = ("-mllvm", UNOPTIMISED)
+_UNVECTORISED = ("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
+_MODULE = re.compile(r"^[ \t]*(?:submodule\s*\(\s*([\w:]+)\s*\)|module(?!\s+procedure\b))\s*(\w+)", re.I | re.M)
+_USE = re.compile(r"^[ \t]*use\b\s*(?:,\s*(?:non_)?intrinsic\s*)?(?:::)?\s*(\w+)", re.I | re.M)
+_INCLUDE = re.compile(r"""^\s*\#?include\s*["']([^"']+)["']""", re.I | re.M)
+
+
+def flang() -> Tool:
+    """The compiler; CompilerError that says how to get one."""
+    fix = "install flang (Debian: apt install flang-22)"
+    return find("Fortran", _PROGRAMS, "LLGRAD_FLANG", ("--version",), r"flang(?:-new)? version (\d+)", fix, least=19)
+
+
+def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
+    tool, made = flang(), []
+    with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
+        for source in ordered(sources):
+            bitcode = Path(folder, "module.bc")
+            flags = [*_FLAGS, *(_RAW if raw else _UNVECTORISED), f"-J{folder}", *source.flags]
+            command = [tool.path, *flags, "-o", str(bitcode), str(source.path.absolute())]
+            run(command, source.path, _FIX, noise="^BISECT:", cwd=source.directory)
+            data = bitcode.read_bytes()
+            libraries = (str(runtime(tool.path)),) if b"_FortranA" in data else ()
+            made.append(Compiled(data, (source.path, *_included(source)), libraries))
+    if any(compiled.libraries for compiled in made):
+        bodies = clang.compile_file(Source(_BODIES), raw=raw, cxx=False)
+        made.append(Compiled(bodies.module, (sources[0].path, _BODIES)))
+    return made
+
+
+def ordered(sources: Sequence[Source]) -> list[Source]:
+    """Sources that define modules before those that use them."""
+    texts = {source: source.path.read_text(errors="replace") for source in sources}
+    defines = {name.lower(): source for source, text in texts.items() for _, name in _MODULE.findall(text)}
+    done: dict[Source, None] = {}
+    active: list[Source] = []
+
+    def visit(source: Source) -> None:
+        if source in active:
+            names = ", ".join(str(s.path) for s in active[active.index(source) :])
+            raise CompilerError(f"modules use each other in a circle: {names}", fix="put what both need in a third one")
+        if source in done:
+            return
+        active.append(source)
+        parents = [parent.partition(":")[0] for parent, _ in _MODULE.findall(texts[source])]
+        for name in (*_USE.findall(texts[source]), *parents):
+            other = defines.get(name.lower())
+            if other is not None and other is not source:
+                visit(other)
+        done[active.pop()] = None
+
+    for source in sources:
+        visit(source)
+    return list(done)
+
+
+def _included(source: Source) -> list[Path]:
+    """Files that a source includes, beside it or in a directory of -I, and what those include."""
+    folders = [source.path.parent, *(Path(f[2:]) for f in source.flags if f.startswith("-I"))]
+    found: list[Path] = []
+    pending = [source.path]
+    while pending:
+        for name in _INCLUDE.findall(pending.pop().read_text(errors="replace")):
+            path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+            if path is not None and path not in found:
+                found.append(path)
+                pending.append(path)
+    return found
+
+
+@functools.cache
+def runtime(compiler: str) -> Path:
+    """flang's runtime as a shared library, made once."""
+    resources = Path(answer((compiler, "-print-resource-dir")).strip())
+    archives = sorted(resources.glob("lib/**/libflang_rt.runtime.a")) or sorted(resources.glob("lib/**/libFortran*.a"))
+    if not archives:
+        raise CompilerError(
+            f"{compiler} has no runtime library", cause=f"{resources} has no libflang_rt.runtime.a",
+            fix="install it (Debian: apt install libflang-rt-22-dev flang-22)",
+        )  # fmt: skip
+    status = archives[0].stat()
+    stamp = hashlib.sha256(f"{archives[0]} {status.st_size} {status.st_mtime_ns}".encode()).hexdigest()[:16]
+    folder = cache_folder()
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="llgrad-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made = folder / f"libflang_rt-{stamp}.so"
+    if not made.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as place:
+            fresh = Path(place, made.name)
+            whole = ["-Wl,--whole-archive", *map(str, archives), "-Wl,--no-whole-archive"]
+            run([compiler, "-shared", "-o", str(fresh), *whole], archives[0], "install a linker (Debian: gcc)")
+            fresh.replace(made)
+    return made
+
+
+FORTRAN = Language(
+    "fortran", (".f90", ".f95", ".f03", ".f08", ".f18", ".f", ".for"), _compile, lambda: flang().version, _PROGRAMS,
+    ("LLGRAD_FLANG",),
+)  # fmt: skip

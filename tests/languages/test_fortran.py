@@ -1,0 +1,153 @@
+"""Fortran: array intrinsics, descriptors of any strides, derived types, modules in files of their own, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compilers import require
+from core import differences
+
+import llgrad
+from llgrad.errors import ArgumentError, CompilerError, NoRuleError
+
+HERE = Path(__file__).parent
+X = np.array([0.7, 0.45, 1.3, 0.25, 0.9])
+A = np.asfortranarray(np.random.default_rng(1).uniform(0, 1, (5, 5)))
+
+
+@pytest.fixture(scope="module")
+def lib() -> llgrad.Library:
+    require("a.f90")
+    return llgrad.load(HERE / "features.f90")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("growing", [X]), ("reductions", [X, A]), ("shuffles", [X]), ("outer", [X]), ("layers", [X]),
+        ("scalars", [1.37, 3]), ("shared", [0.7]), ("cubes", [5, X]),
+    ],
+)  # fmt: skip
+def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None:
+    function = lib[name]
+    wrt = tuple(n for n, a in enumerate(arguments) if not isinstance(a, int))
+    found = llgrad.grad(function, wrt=wrt)(*arguments)
+    truth = differences(lambda v: function(*v), arguments)
+    for n, ours in zip(wrt, found, strict=True):
+        np.testing.assert_allclose(ours, truth[n], rtol=1e-7, atol=1e-8)
+
+
+SMALL = """
+module particles
+  implicit none
+  type :: particle
+    real(8) :: x(3)
+    real(8) :: mass
+  end type
+contains
+  function energy(p, n, k) result(e)
+    integer, intent(in) :: n
+    type(particle), intent(in) :: p(n)
+    real(8), intent(in) :: k
+    real(8) :: e
+    integer :: i
+    e = 0
+    do i = 1, n - 1
+      e = e + k*sum((p(i + 1)%x - p(i)%x)**2)*p(i)%mass
+    end do
+  end function
+  function quadratic(a, x) result(r)
+    real(8), intent(in) :: a(:, :), x(:)
+    real(8) :: r
+    r = dot_product(x, matmul(a, x))
+  end function
+end module
+subroutine saxpy(n, a, x, y)
+  integer :: n
+  real(8) :: a, x(n), y(n)
+  y = a*x**2 + y
+end subroutine
+"""
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
+    require("a.f90")
+    path = tmp_path_factory.mktemp("fortran") / "small.f90"
+    path.write_text(SMALL)
+    return llgrad.load(path)
+
+
+def test_arrays_of_any_strides(small: llgrad.Library) -> None:
+    """Assumed shapes take what NumPy has; shadows have the strides of their arrays."""
+    a, x = np.arange(9.0).reshape(3, 3) / 5 + np.eye(3), np.arange(1.0, 7.0)[::2]
+    df = llgrad.grad(small.quadratic, wrt=("a", "x"))
+    for view in (a, np.asfortranarray(a), a[:, ::-1], a.T, np.kron(a, np.ones((2, 2)))[::2, 1::2]):
+        da, dx = df(view, x)
+        np.testing.assert_allclose(da, np.outer(x, x), rtol=1e-14)
+        np.testing.assert_allclose(dx, (view + view.T) @ x, rtol=1e-14)
+
+
+def test_derived_types_and_numbers_by_reference(small: llgrad.Library) -> None:
+    p = np.zeros(4, small.energy.signature.parameters[0].type.dtype)
+    p["x"], p["mass"] = np.random.default_rng(2).uniform(size=(4, 3)), 2.0
+    dp, dk = llgrad.grad(small.energy, wrt=("p", "k"))(p, 4, 3.0)
+    apart = np.diff(p["x"], axis=0)
+    np.testing.assert_allclose(dk, 2 * (apart**2).sum(), rtol=1e-13)
+    np.testing.assert_allclose(dp["mass"][:-1], 3 * (apart**2).sum(axis=1), rtol=1e-13)
+    assert isinstance(dk, float)
+
+
+def test_outputs(small: llgrad.Library) -> None:
+    x, y = np.arange(1.0, 4.0), np.ones(3)
+    _, (da, dx) = llgrad.vjp(small.saxpy, wrt=("a", "x"), of="y")(3, 2.0, x, y, seed=np.ones(3))
+    assert da == 14.0
+    assert np.array_equal(dx, 4 * x)
+
+
+def test_signatures_are_fortrans(small: llgrad.Library) -> None:
+    assert str(small.quadratic.signature) == "real(kind=8) function quadratic(real(kind=8) :: a(:,:), real(kind=8) :: x(:))"
+    assert str(small.saxpy.signature).startswith("subroutine saxpy(integer :: n, real(kind=8) :: a, ")
+    with pytest.raises(ArgumentError, match="2 dimensions, not 1"):
+        small.quadratic(A, A)
+
+
+def test_files_are_ordered_by_their_modules(tmp_path: Path) -> None:
+    require("a.f90")
+    first, second = tmp_path / "a_main.f90", tmp_path / "z_maths.f90"
+    first.write_text("function f(x) result(r)\n  use maths\n  real(8) :: x, r\n  r = cube(x)*scale\nend function\n")
+    second.write_text(
+        "module maths\n  implicit none\n  include 'scale.inc'\ncontains\n  function cube(x) result(r)\n"
+        "    real(8), intent(in) :: x\n    real(8) :: r\n    r = x**3\n  end function\nend module\n"
+    )
+    (tmp_path / "scale.inc").write_text("real(8), parameter :: scale = 2\n")
+    lib = llgrad.load([first, second])
+    assert llgrad.grad(lib.f, wrt="x")(3.0) == 54.0
+
+
+def test_what_flangs_runtime_keeps_is_refused(tmp_path: Path) -> None:
+    require("a.f90")
+    path = tmp_path / "a.f90"
+    path.write_text(
+        "function f(x) result(r)\n  real(8) :: x(4), r, y(2, 2)\n  type :: box\n    real(8), allocatable :: v(:)\n"
+        "  end type\n  type(box) :: a, b\n  allocate (a%v(4))\n  a%v = x\n  b = a\n  r = sum(b%v**2)\nend function\n"
+    )
+    lib = llgrad.load(path)
+    assert lib.f(X[:4]) == pytest.approx((X[:4] ** 2).sum())
+    with pytest.raises(NoRuleError, match="_FortranA"):
+        llgrad.grad(lib.f, wrt="x")
+
+
+def test_the_compilers_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "bad.f90"
+    path.write_text("function f(x)\n  implicit none\n  real(8) :: f, x\n  f = y\nend function\n")
+    require("a.f90")
+    with pytest.raises(CompilerError, match="No explicit type declared for 'y'") as caught:
+        llgrad.load(path)
+    assert "BISECT" not in str(caught.value)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CompilerError, match="no Fortran compiler") as caught:
+        llgrad.load(path)
+    assert "flang-22" in caught.value.fix
