@@ -26,7 +26,7 @@ typedef struct {
 } Array;
 
 enum { ALLOCATABLE = 2, HAS_ADDENDUM = 1, RANKS = 4 };
-enum { TYPE_FLOAT = 27, TYPE_DOUBLE = 28, TYPE_EXTENDED = 29, TYPE_FLOAT_COMPLEX = 34, TYPE_DOUBLE_COMPLEX = 35 };
+enum { TYPE_FLOAT = 27, TYPE_DOUBLE = 28, TYPE_FLOAT_COMPLEX = 34, TYPE_DOUBLE_COMPLEX = 35 };
 
 #define API __attribute__((always_inline))
 #define INSIDE static inline __attribute__((always_inline))
@@ -78,32 +78,38 @@ INSIDE Array allocated(Array like)
         for (int64_t k = 0; k < (a).n2; k++)                                   \
             for (int64_t j = 0; j < (a).n1; j++)                               \
                 for (int64_t i = 0; i < (a).n0; i++)
-#define COPY(type) EACH(to) *(type *)AT(to, i, j, k, l) = *(const type *)AT(from, i, j, k, l)
-#define COPY_PAIRS(type)                                                       \
-    EACH(to)                                                                   \
-    {                                                                          \
+#define ROWS(to, ...)                                                          \
+    if ((to).rank < 2) {                                                       \
+        const int64_t l = 0, k = 0, j = 0;                                     \
+        for (int64_t i = 0; i < (to).n0; i++) __VA_ARGS__                      \
+    } else if ((to).rank == 2) {                                               \
+        const int64_t l = 0, k = 0;                                            \
+        for (int64_t j = 0; j < (to).n1; j++)                                  \
+            for (int64_t i = 0; i < (to).n0; i++) __VA_ARGS__                  \
+    } else {                                                                   \
+        EACH(to) __VA_ARGS__                                                   \
+    }
+#define COPY(type) ROWS(to, { *(type *)AT(to, i, j, k, l) = *(const type *)AT(from, i, j, k, l); })
+#define COPY_PARTS(type, parts)                                                \
+    ROWS(to, {                                                                 \
         type *a = (type *)AT(to, i, j, k, l);                                  \
         const type *b = (const type *)AT(from, i, j, k, l);                    \
-        a[0] = b[0], a[1] = b[1];                                              \
-    }
+        for (int64_t p = 0; p < parts; p++) a[p] = b[p];                       \
+    })
 
 /* Copy elements; the extents are those of `to`, a scalar `from` has strides 0. */
 INSIDE void copy(Array to, Array from)
 {
-    if (to.type == TYPE_DOUBLE) COPY(double);
-    else if (to.type == TYPE_FLOAT) COPY(float);
-    else if (to.type == TYPE_EXTENDED) COPY(long double);
-    else if (to.type == TYPE_FLOAT_COMPLEX) COPY_PAIRS(float)
-    else if (to.type == TYPE_DOUBLE_COMPLEX) COPY_PAIRS(double)
-    else if (to.bytes == 1) COPY(int8_t);
-    else if (to.bytes == 2) COPY(int16_t);
-    else if (to.bytes == 4) COPY(int32_t);
-    else COPY(int64_t);
+    if (to.type == TYPE_DOUBLE) { COPY(double) }
+    else if (to.type == TYPE_FLOAT) { COPY(float) }
+    else if (to.type == TYPE_DOUBLE_COMPLEX) { COPY_PARTS(double, 2) }
+    else if (to.type == TYPE_FLOAT_COMPLEX) { COPY_PARTS(float, 2) }
+    else { COPY_PARTS(int8_t, to.bytes) }
 }
 
 INSIDE int simple(const Descriptor *d)
 {
-    int real = d->type >= TYPE_FLOAT && d->type <= TYPE_EXTENDED;
+    int real = d->type == TYPE_FLOAT || d->type == TYPE_DOUBLE;
     int complex = d->type == TYPE_FLOAT_COMPLEX || d->type == TYPE_DOUBLE_COMPLEX;
     int word = d->bytes == 1 || d->bytes == 2 || d->bytes == 4 || d->bytes == 8;
     int integer = d->type >= 1 && d->type < TYPE_FLOAT && word;
@@ -171,7 +177,7 @@ INSIDE void describe(Descriptor *d, const Descriptor *like, int rank)
 
 INSIDE Array vector(Array like, int64_t count)
 {
-    like.n0 = count, like.n1 = like.n2 = like.n3 = 1;
+    like.n0 = count, like.n1 = like.n2 = like.n3 = 1, like.rank = 1;
     return packed(like);
 }
 
@@ -225,17 +231,16 @@ API void _FortranAPack(Descriptor *result, const Descriptor *from, const Descrip
 {
     Array a = array_of(from), m = array_of(mask);
     int64_t count = 0, least = filler ? filler->dim[0].extent : 0;
-    EACH(a) count += holds(m.bytes, AT(m, i, j, k, l));
+    ROWS(a, { count += holds(m.bytes, AT(m, i, j, k, l)); })
     Array r = allocated(vector(a, count > least ? count : least));
     Array to = vector(r, 1), one = vector(a, 1);
-    EACH(a)
-    {
+    ROWS(a, {
         one.base = AT(a, i, j, k, l);
         if (holds(m.bytes, AT(m, i, j, k, l))) {
             copy(to, one);
             to.base += a.bytes;
         }
-    }
+    })
     for (int64_t i = count; i < least; i++) {
         one.base = filler->base + i * filler->dim[0].stride;
         copy(to, one);
@@ -250,6 +255,7 @@ API void _FortranASpread(Descriptor *result, const Descriptor *from, int along, 
 {
     Array a = array_of(from), r = a, source = a;
     int64_t n = count > 0 ? count : 0;
+    r.rank = source.rank = a.rank + 1;
     r.n3 = along == 4 ? n : along < 4 ? a.n2 : 1, source.s3 = along == 4 ? 0 : a.s2;
     r.n2 = along == 3 ? n : along < 3 ? a.n1 : a.n2, source.s2 = along == 3 ? 0 : along < 3 ? a.s1 : a.s2;
     r.n1 = along == 2 ? n : along < 2 ? a.n0 : a.n1, source.s1 = along == 2 ? 0 : along < 2 ? a.s0 : a.s1;
@@ -265,11 +271,10 @@ API void _FortranASpread(Descriptor *result, const Descriptor *from, int along, 
     {                                                                          \
         Array a = array_of(x);                                                 \
         type sum = 0;                                                          \
-        EACH(a)                                                                \
-        {                                                                      \
+        ROWS(a, {                                                              \
             type v = *(const type *)AT(a, i, j, k, l);                         \
             sum += v * v;                                                      \
-        }                                                                      \
+        })                                                                     \
         return root(sum);                                                      \
     }
 NORM(_FortranANorm2_4, float, sqrtf)
