@@ -108,7 +108,8 @@ def test_outputs(small: llgrad.Library) -> None:
 
 
 def test_signatures_are_fortrans(small: llgrad.Library) -> None:
-    assert str(small.quadratic.signature) == "real(kind=8) function quadratic(real(kind=8) :: a(:,:), real(kind=8) :: x(:))"
+    told = str(small.quadratic.signature)
+    assert told == "real(kind=8) function quadratic(real(kind=8) :: a(:,:), real(kind=8) :: x(:))"
     assert str(small.saxpy.signature).startswith("subroutine saxpy(integer :: n, real(kind=8) :: a, ")
     with pytest.raises(ArgumentError, match="2 dimensions, not 1"):
         small.quadratic(A, A)
@@ -151,3 +152,13 @@ def test_the_compilers_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(CompilerError, match="no Fortran compiler") as caught:
         llgrad.load(path)
     assert "flang-22" in caught.value.fix
+
+
+def test_output_is_inactive(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    require("a.f90")
+    path = tmp_path / "a.f90"
+    path.write_text(
+        "function f(x, n) result(r)\n  integer, intent(in) :: n\n  real(8), intent(in) :: x(n)\n  real(8) :: r\n"
+        "  r = sum(x**2)\n  print *, 'sum', r\n  if (r > 1d6) error stop 'too large'\nend function\n"
+    )
+    assert np.array_equal(llgrad.grad(llgrad.load(path).f, wrt="x")(X, 5), 2 * X)
