@@ -102,6 +102,7 @@ class Kinds:
 
     def __init__(self, module: Module, builder: Builder) -> None:
         self.module, self.layout, self._builder = module, module.layout, builder
+        self._integers: frozenset[iv.AnyValue] = frozenset()
 
     @property
     def functions(self) -> tuple[iv.Function, ...]:
@@ -127,6 +128,20 @@ class Kinds:
         """(byte offset, kind, bytes) of what a value holds, over all of its bytes."""
         return self._leaves(v)
 
+    def is_undecided(self, v: iv.AnyValue) -> bool:
+        """May an integer be the bits of a float, or a number, but no address?"""
+        if not any(kind is CONFLICT for _, kind, _ in self._leaves(v)) or (r := self._builder.contents.get(v)) is None:
+            return False
+        return not any(s.all & bl.POINTER_BIT for s in self._builder.graph.find(r).slots.values())
+
+    def clashes(self, pointer: iv.AnyValue, value: iv.AnyValue) -> bool:
+        """Is the memory behind a pointer, where `value` is stored, of undecided kind?"""
+        return any(k is CONFLICT for _, k, _ in self.memory(pointer, self.layout.size(value.type)).leaves)
+
+    def settle(self, integers: frozenset[iv.AnyValue]) -> None:
+        """These values were proven to be integers (`punned`)."""
+        self._integers = integers
+
     def may_hold_float(self, v: iv.AnyValue) -> bool:
         """Could some byte of the value belong to a float? False only where it is proven that none does."""
         return any(kind.is_float or not kind.is_known for _, kind, _ in self._leaves(v))
@@ -137,6 +152,8 @@ class Kinds:
         typed = self._typed(v.type)
         if typed is not None:
             return typed
+        if v in self._integers:
+            return ((0, INTEGER, self.layout.size(v.type)),)
         if isinstance(v.type, IntType) and (v.type.bits < 8 or is_arithmetic(v)) and not self._seen_as_float(v):
             return ((0, INTEGER, self.layout.size(v.type)),)
         region = self._builder.contents.get(v)
@@ -234,10 +251,12 @@ class Kinds:
     def _scalar_access(self, value: iv.AnyValue, pointer: iv.AnyValue) -> Layout:
         if (typed := self._typed(value.type)) is not None:
             return Layout(None, typed)
-        through = self.memory(pointer, self.layout.size(value.type)).leaves
+        own, through = self._leaves(value), self.memory(pointer, self.layout.size(value.type)).leaves
         if isinstance(value, iv.Constant):
-            return Layout(None, through if any(k is not UNKNOWN for _, k, _ in through) else self._leaves(value))
-        return Layout(None, _either(self._leaves(value), through))
+            decided = any(k is not UNKNOWN and k is not CONFLICT for _, k, _ in through)
+            return Layout(None, through if decided else own)
+        clash = any(k is CONFLICT for _, k, _ in through)
+        return Layout(None, own if clash and all(k.is_known for _, k, _ in own) else _either(own, through))
 
     def _copy(self, call: iv.Call, to_local: bool = False, from_local: bool = False) -> Layout:
         f = call.called_function

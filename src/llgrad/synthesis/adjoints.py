@@ -299,6 +299,8 @@ class Adjoints(ForwardValues):
             leaves.append((offset, t, self.take_memory(address, t)))
         if leaves and self.facts.active(v):
             self.add(v, leaves)
+        if not leaves and self.facts.hides_float(i):  # floats made of these bits have no derivative
+            self.b.store(zero(v.type), self.get_shadow(p))
 
     def copy(self, i: Call, name: str) -> None:
         target, length = self.get_shadow(i.arguments[0]), self.get(i.arguments[2])

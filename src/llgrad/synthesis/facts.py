@@ -16,6 +16,7 @@ from llgrad.analysis.loops import Count, Induction, backedge_count, constant_cou
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import holds_pointer_type
+from llgrad.analysis.punned import integers
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.types import (
@@ -88,6 +89,7 @@ class Facts:
             active_arguments=set(range(len(arguments))) - constant,
         )  # fmt: skip
         self.kinds = kinds_analysis.analyse(module, root)
+        self.kinds.settle(integers(self.memory, self.kinds))
         way: activity_analysis.Mode = "forward" if mode is Mode.FORWARD else "reverse"
         acts = tuple(activity_analysis.Act(a.value) for a in arguments)
         self.activity = activity_analysis.analyse(
@@ -539,6 +541,10 @@ class Facts:
         if is_float(i.value.type):
             return [(0, i.value.type)]
         return [(o, k.format) for o, k, _ in self.kinds.require(i).leaves if k.format is not None]
+
+    def hides_float(self, i: Store) -> bool:
+        """Does `i` write an integer where a float is kept at other times?"""
+        return isinstance(scalar(i.value.type), IntType) and self.kinds.clashes(i.pointer, i.value)
 
     def pointer_leaves(self, i: Store) -> list[tuple[int, Type]]:
         """The pointers in what `i` stores: (byte offset, type)."""
