@@ -41,6 +41,12 @@ def mutable_globals(text: str) -> list[str]:
     return found
 
 
+def shared_globals(text: str) -> list[str]:
+    """Those of them that the program shares: not the shadows that an inner derivative has for itself."""
+    own = {plain(m[1]) for m in GLOBAL.finditer(text) if {"internal", "private"} & set(m[2].split())}
+    return [name for name in mutable_globals(text) if name not in own]
+
+
 def definitions(text: str) -> list[str]:
     """The functions and variables that the text defines."""
     return [plain(name) for _, name, _ in DEFINITION.findall(text)] + mutable_globals(text)

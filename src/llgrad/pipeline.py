@@ -30,6 +30,7 @@ from llgrad.assembly import (
     mutable_globals,
     plain,
     renamed,
+    shared_globals,
     with_bodies,
     without_bodies,
 )
@@ -261,7 +262,7 @@ def _refuse_thread_local(text: str) -> None:
 class Derived:
     """A derivative as LLVM assembly, not optimised yet: its symbol, and the IR types of what it takes and gives back.
 
-    `borrowed` are the program's mutable globals that the text refers to.
+    `borrowed` are the program's mutable globals that the text refers to; `made` what was written beside the program's.
     """
 
     text: str
@@ -270,6 +271,7 @@ class Derived:
     results: tuple[str, ...]
     aggregate: bool  # the results are members of one struct
     borrowed: tuple[str, ...]
+    made: tuple[str, ...]
     tape: bool  # whether it uses the arena that it is given
 
 
@@ -283,20 +285,23 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[
 
     Derivatives of derivatives: the innermost is written first, prepared as the program was, and derived again.
     """
-    shared = tuple(mutable_globals(text))
+    shared, there = tuple(shared_globals(text)), set(definitions(text))
     module, made = derived_module(text, requests, level)
     borrow_globals(module, shared)
     written = with_bodies(write(module))
-    return [_described(written, r, f, shared) for r, f in zip(requests, made, strict=True)]
+    new = tuple(name for name in definitions(written) if name not in there)
+    return [_described(written, r, f, shared, new) for r, f in zip(requests, made, strict=True)]
 
 
-def _described(text: str, request: Request, made: Function, shared: tuple[str, ...]) -> Derived:
+def _described(
+    text: str, request: Request, made: Function, shared: tuple[str, ...], new: tuple[str, ...]
+) -> Derived:
     result = made.function_type.result
     parts = result.fields if isinstance(result, StructType) else () if result == VOID else (result,)
     parameters = tuple(str(t) for t in made.function_type.params)
     results, aggregate = tuple(str(t) for t in parts or ()), isinstance(result, StructType)
     arena = request.mode is not Mode.FORWARD and bool(made.arguments[0].users)
-    return Derived(text, made.name, parameters, results, aggregate, shared, arena)
+    return Derived(text, made.name, parameters, results, aggregate, shared, new, arena)
 
 
 def derived_module(
@@ -313,7 +318,9 @@ def derived_module(
     if (inner := requests[0].inner) is not None:
         module, (before, *_) = derived_module(text, [inner], level, described=True)
         function = before.name
-        text = prepare_again(write(module), function, f"d{_depth(inner)}", text, level)
+        there, text = set(definitions(text)), write(module)
+        new = [name for name in definitions(text) if name not in there]
+        text = prepare_again(set_apart(text, [function], new, f"d{_depth(inner)}"), function, level)
     module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
     made = derive(module, *(replace(r, function=function, inner=None) for r in requests))
     for r, f in zip(requests, made, strict=True) if described else ():
@@ -335,17 +342,20 @@ def _depth(request: Request) -> int:
     return 0 if request.inner is None else 1 + _depth(request.inner)
 
 
-def prepare_again(text: str, symbol: str, mark: str, before: str, level: int) -> str:
-    """The derivative `symbol`, prepared to be differentiated itself; `before` is the text it was made from.
+def set_apart(text: str, symbols: Collection[str], made: Collection[str], mark: str) -> str:
+    """Names with `mark` in them for what was `made` beside the derivatives `symbols`.
 
-    What was written beside it gets names with `mark` in them, so that what is written next does not take it for its
-    own. Functions that have a rule lose the body they were given, until `with_bodies`.
+    So what is written next does not take it for its own. Functions that have a rule lose the body they were given,
+    until `with_bodies`.
     """
-    there = set(definitions(before))
-    made = [name for name in definitions(text) if name not in there and name != symbol]
     bodies = [name for name in made if library.lookup(name) is not None]
-    text = renamed(text, {name: f"llgrad.{mark}.{name}" for name in made if name not in bodies})
-    whole = LLVMModule.from_text(hide(pure_libm(without_bodies(text, bodies))))
+    others = [name for name in made if name not in bodies and name not in symbols]
+    return without_bodies(renamed(text, {name: f"llgrad.{mark}.{name}" for name in others}), bodies)
+
+
+def prepare_again(text: str, symbol: str, level: int) -> str:
+    """The derivative `symbol`, prepared to be differentiated itself."""
+    whole = LLVMModule.from_text(hide(pure_libm(text)))
     whole.run(["always_inliner", "sroa", "simplify_cfg", "dce"])
     return prepare(whole, [symbol], level)
 

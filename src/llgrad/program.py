@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 
 from llgrad.assembly import GLOBAL, joined, mutable_globals, plain, renamed
 from llgrad.backend import LLVMModule
 from llgrad.errors import UnsupportedError
+from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
+from llgrad.ir.values import Alias, ConstAggregate, ConstExpr, Function, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.pipeline import (
     Derived,
@@ -23,10 +26,12 @@ from llgrad.pipeline import (
     hide,
     prepare,
     pure_libm,
+    set_apart,
     share_globals,
     tape_runtime,
     verified,
 )
+from llgrad.synthesis.calls import CallSite
 from llgrad.synthesis.registrations import named
 from llgrad.synthesis.request import Mode, Request
 
@@ -46,16 +51,45 @@ def optimise_program(
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
     sites = calls.read(module)
-    made = _derive(work, [s.request for s in sites if s.request is not None], level if before is None else before)
-    texts = []
-    for n, site in enumerate(sites):
-        name = f"llgrad.call.{n}"
-        if site.request is None:
-            texts.append(wrappers.size_wrapper(site, name))
-        else:
-            texts.append(wrappers.wrapper_text(site, name, made[site.request], module.layout))
-        wrappers.replace(module, site, name)
-    return _linked_program(write(module), list(made.values()), texts, exported, level, cpu)
+    names = (f"llgrad.call.{n}" for n in count())
+    while True:
+        ready = innermost(module, sites)
+        requests = [s.request for s in ready if s.request is not None]
+        made = _derive(work, requests, level if before is None else before)
+        texts = []
+        for site in ready:
+            name = next(names)
+            if site.request is None:
+                texts.append(wrappers.size_wrapper(site, name))
+            else:
+                texts.append(wrappers.wrapper_text(site, name, made[site.request], module.layout))
+            wrappers.replace(module, site, name)
+        if len(ready) == len(sites):
+            return _linked_program(write(module), list(made.values()), texts, exported, level, cpu)
+        work = _with_derivatives(write(module), list(made.values()), texts, next(names))
+        module = parse(work.text())
+        sites = calls.read(module)
+
+
+def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[str], mark: str) -> LLVMModule:
+    """The program with its innermost derivatives in it, to be differentiated; the tape's functions stay opaque."""
+    whole = verified(text)
+    whole.link(LLVMModule.from_text(joined(wrappers)))
+    made = {d.text: d.made for d in derived}
+    for n, (text, symbols) in enumerate(_by_text(derived).items()):
+        part = verified(set_apart(text, symbols, made[text], f"{mark}.{n}"))
+        part.internalize(symbols)
+        whole.link(part)
+    whole.run(["always_inliner", "sroa", "simplify_cfg", "dce"])
+    return LLVMModule.from_text(pure_libm(whole.text()))
+
+
+def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
+    """The symbols in each text."""
+    found: dict[str, list[str]] = {}
+    for d in derived:
+        found.setdefault(d.text, []).append(d.symbol)
+    return found
 
 
 def _derive(program: LLVMModule, requests: Sequence[Request], level: int) -> dict[Request, Derived]:
@@ -77,6 +111,53 @@ def _derive(program: LLVMModule, requests: Sequence[Request], level: int) -> dic
     return made
 
 
+def innermost(module: Module, sites: Sequence[CallSite]) -> list[CallSite]:
+    """The sites whose functions ask for no derivative themselves, be it in a function that they call."""
+    asking: dict[Function, list[CallSite]] = {}
+    for s in sites:
+        asking.setdefault(s.call.block.function, []).append(s)  # type: ignore[arg-type]
+    within = {f: reached(f) for f in dict.fromkeys(s.function for s in sites)}
+    nested = {f: [s for g in asking if g in found for s in asking[g]] for f, found in within.items()}
+    for s in sites:
+        for inner in nested.get(s.function, ()):
+            if inner.request is None or inner.request.mode in (Mode.AUGMENTED, Mode.REVERSE):
+                raise UnsupportedError(
+                    f"{s.function.name} itself calls __enzyme_augmentfwd or __enzyme_reverse", span=s.span,
+                    cause="the tape of a split derivative has no shadow",
+                    fix="call __enzyme_autodiff in the function that is differentiated",
+                )  # fmt: skip
+    found = [s for s in sites if not nested.get(s.function)]
+    if sites and not found:
+        raise UnsupportedError(
+            f"{sites[0].function.name} asks for a derivative of a function that calls it", span=sites[0].span,
+            cause="the derivative would contain itself", fix="differentiate a function that does not ask for itself",
+        )  # fmt: skip
+    return found
+
+
+def reached(function: Function) -> set[Function]:
+    """A function and all whose address is found in it, in what they refer to, and so on."""
+    found: set[Function] = set()
+    work: list[object] = [function]
+    seen: set[int] = set()
+    while work:
+        v = work.pop()
+        if id(v) in seen:
+            continue
+        seen.add(id(v))
+        match v:
+            case Function():
+                found.add(v)
+                work += [o for i in v.instructions() for o in i.operands]
+            case GlobalVariable(initializer=value):
+                work.append(value)
+            case Alias():
+                work.append(v.aliasee)
+            case ConstExpr(operands=operands) | ConstAggregate(elements=operands):
+                work += operands
+    return found
+
+
 def _markers_as_globals(text: str) -> str:
     """Markers given as metadata strings become globals: LLVM's bitcode, and so a clone, loses such arguments."""
     found: dict[str, None] = {}
@@ -95,9 +176,9 @@ def _linked_program(
     whole = verified(text)
     if wrappers:
         whole.link(LLVMModule.from_text(joined(wrappers)))
-        for text in dict.fromkeys(d.text for d in derived):
+        for text, symbols in _by_text(derived).items():
             part = verified(text)
-            part.internalize([d.symbol for d in derived if d.text == text])
+            part.internalize(symbols)
             whole.link(part)
         whole.link(tape_runtime())
         whole.link(LLVMModule.from_text(fail_text()))
@@ -129,11 +210,4 @@ def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
     text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
     whole = LLVMModule.from_text(hide(text))
     whole.run(["global_opt"])
-    found = prepare(whole, [_root_name(name)], level, threads=True)
-    if re.search(r'@"?[^\s("]*__enzyme_[^\s(]*\(', found):
-        raise UnsupportedError(
-            f"{name} itself calls __enzyme_autodiff or __enzyme_fwddiff",
-            cause="derivatives of derivatives are not made yet",
-            fix="differentiate a function that does not ask for derivatives",
-        )
-    return found
+    return prepare(whole, [_root_name(name)], level, threads=True)
