@@ -25,7 +25,7 @@ def slices(case: Case, v: Sequence[Any]) -> list[Any]:
     return [*v, STEPS] if case.name == "integrate" else list(v)
 
 
-LAYOUTS: dict[str, Layout] = {"model.c": c_layout, "model.cpp": c_layout, "model.rs": slices, "model.f90": slices}
+LAYOUTS: dict[str, Layout] = {"model.c": c_layout, "model.cpp": c_layout, "model.rs": slices, "model.f90": slices, "model.zig": c_layout}
 
 
 def derivative(source: str, case: Case) -> tuple[Callable[[Sequence[Any]], float], list[Any]]:

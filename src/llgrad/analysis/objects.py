@@ -22,7 +22,7 @@ from llgrad.ir.values import (
 )
 
 NEVER_MAPPED = 4096
-"""Addresses below it belong to no memory: what Rust puts behind an empty `Vec` lies there."""
+"""No memory is that near to null, on either side: what Rust puts behind an empty `Vec` lies there."""
 
 ObjectKind = Literal["argument", "global", "stack", "heap", "contents", "unknown"]
 
@@ -215,7 +215,7 @@ def constant_targets(value: AnyValue, layout: DataLayout) -> frozenset[tuple[Glo
             return frozenset(
                 (g, None if at is None or by is None else at + by) for g, at in constant_targets(base, layout)
             )
-        case ConstExpr(_, "inttoptr", (ConstInt(value=address),)) if address < NEVER_MAPPED:
+        case ConstExpr(_, "inttoptr", (ConstInt(signed=address),)) if abs(address) <= NEVER_MAPPED:
             return frozenset()  # a dangling pointer: like null, it points to no memory
         case ConstExpr(_, "inttoptr", operands):
             inner = constant_targets(operands[0], layout)

@@ -86,7 +86,8 @@ class _Reader:
             why = f"{len(arguments)} IR arguments do not match {len(declared)} declared parameters"
             parameters = [Parameter(p.name, p.type, p.index, (), p.unsupported or why) for p in parameters]
         name = text(self.node.fields.get("name")) or self.function.name
-        to = ctype(result) if result is not None else Void()
+        nothing = result is None or self.function.function_type.result == SimpleType("void")
+        to = Void() if nothing and hidden is None or result is None else ctype(result)
         symbol = self.function.name
         return Signature(name, tuple(parameters), to, self._span(), symbol, hidden, self.language)
 

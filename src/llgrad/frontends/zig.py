@@ -1,0 +1,125 @@
+"""Zig: `export fn`s of a file, compiled by zig (the program on PATH, else the `ziglang` wheel's).
+
+Exported names, which are aliases in zig's IR, become the functions' own. Zig's standard library computes tanh, log1p, …
+by looking at bits: those functions become calls of libm's, which have derivative rules.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from llgrad.errors import CompilerError
+from llgrad.frontends.tools import NEWEST, UNOPTIMISED, Compiled, Language, Source, answer, run
+
+_FIX = "correct the source, or pass the flags it needs (-I…, --dep …, -M…)"
+_FLAGS = (
+    "-O", "ReleaseFast", "-mcpu=baseline", "-fllvm", "-lc", "-fno-emit-bin", "-fno-strip", "-fno-error-tracing",
+    "-fno-unwind-tables", "-fno-stack-check", "-fno-sanitize-c",
+)  # fmt: skip
+_RAW = (f"-f{UNOPTIMISED[1:]}",)
+
+
+def zig() -> tuple[str, ...]:
+    """The words that start zig; CompilerError that says how to get it."""
+    return _zig(os.environ.get("LLGRAD_ZIG", ""), os.environ.get("PATH", ""))
+
+
+@functools.cache
+def _zig(wanted: str, path: str) -> tuple[str, ...]:
+    program = shutil.which(wanted or "zig", path=path)
+    wheel = importlib.util.find_spec("ziglang") is not None and not wanted
+    tries = [(program,)] if program else []
+    tries += [(sys.executable, "-m", "ziglang")] if wheel else []
+    seen = []
+    for words in tries:
+        found = re.search(r"clang version (\d+)", answer((*words, "cc", "--version")))
+        if found and 17 <= int(found[1]) <= NEWEST:
+            return words
+        seen.append(f"{' '.join(words)} is built on LLVM {found[1] if found else 'of an unknown version'}")
+    raise CompilerError(
+        "there is no Zig compiler that llgrad can use",
+        cause="; ".join(seen) or "PATH has no zig, and the ziglang package is not installed",
+        fix="pip install ziglang, or set LLGRAD_ZIG to a zig",
+    )
+
+
+def _identity() -> str:
+    return f"zig {answer((*zig(), 'version')).strip()}"
+
+
+def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
+    return [_file(source, raw) for source in sources]
+
+
+def _file(source: Source, raw: bool) -> Compiled:
+    with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
+        made = Path(folder, "module.ll")
+        command = [*zig(), "build-obj", *_FLAGS, *(_RAW if raw else ()), f"-femit-llvm-ir={made}", *source.flags]
+        run([*command, str(source.path.absolute())], source.path, _FIX, cwd=Path(folder), noise="^BISECT:")
+        return Compiled(finished(made.read_text()), (source.path, *_imported(source.path)))
+
+
+_IMPORT = re.compile(r'@(?:import|embedFile|cInclude)\("([^"]+)"\)')
+
+
+def _imported(path: Path) -> list[Path]:
+    """Files that a source imports, and what those import."""
+    found, pending = [path], [path]
+    while pending:
+        place = pending.pop()
+        names = _IMPORT.findall(place.read_text(errors="replace")) if place.suffix == ".zig" else []
+        for other in (place.parent / name for name in names):
+            if other.is_file() and other not in found:
+                found.append(other)
+                pending.append(other)
+    return found[1:]
+
+
+# --- the module -------------------------------------------------------------------------------------------------------
+
+_ALIAS = re.compile(r"^@([-\w.$]+) = (?:[a-z_]+ )*alias [^\n]*, ptr @([-\w.$]+)\n", re.MULTILINE)
+_UNARY = ("tanh", "sinh", "cosh", "tan", "asin", "acos", "atan", "expm1", "log1p", "cbrt", "asinh", "acosh", "atanh")
+_LIBM = {**{name: (name, 1) for name in _UNARY}, "gamma": ("tgamma", 1), "lgamma": ("lgamma", 1)}
+_LIBM |= {name: (name, 2) for name in ("pow", "atan2", "hypot")}
+_MATHS = re.compile(
+    rf"^(define internal (?:fastcc )?)(float|double) (@math\.\w+\.({'|'.join(_LIBM)})"
+    r"(?:__func_\d+|_?32|_?64|Binary32|Binary64)?)\(([^\n()]*)\)[^\n]*\{\n.*?^\}\n",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def finished(text: str) -> bytes:
+    """The module with functions under their exported names, and libm in place of zig's own mathematics."""
+    needed: set[tuple[str, str, int]] = set()
+
+    def libm(m: re.Match[str]) -> str:
+        start, t, name, plain, parameters = m.groups()
+        function, arity = _LIBM[plain]
+        if [p.split()[0] for p in parameters.split(", ") if p] != [t] * arity:
+            return m[0]
+        symbol = function + ("f" if t == "float" else "")
+        needed.add((t, symbol, arity))
+        values = ", ".join(f"{t} %{n}" for n in range(arity))
+        return f"{start}{t} {name}({values}) {{\n  %r = call {t} @{symbol}({values})\n  ret {t} %r\n}}\n"
+
+    text = _MATHS.sub(libm, text)
+    for exported, inner in _ALIAS.findall(text):
+        if re.search(rf"^define internal [^\n]*@{re.escape(inner)}\(", text, re.MULTILINE):
+            text = re.sub(rf"^@{re.escape(exported)} = [^\n]*\n", "", text, flags=re.MULTILINE)
+            text = re.sub(rf"^define internal ([^\n]*@{re.escape(inner)}\()", r"define \1", text, flags=re.MULTILINE)
+            text = re.sub(rf"@{re.escape(inner)}(?![-\w.$])", f"@{exported}", text)
+    for t, symbol, arity in sorted(needed):
+        if not re.search(rf"^(?:declare|define) [^\n]*@{symbol}\(", text, re.MULTILINE):
+            text += f"\ndeclare {t} @{symbol}({', '.join([t] * arity)})\n"
+    return text.encode()
+
+
+ZIG = Language("zig", (".zig",), _compile, _identity, ("zig",), ("LLGRAD_ZIG",))
