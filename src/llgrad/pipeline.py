@@ -47,6 +47,8 @@ from llgrad.rules import library
 from llgrad.synthesis import tape
 from llgrad.synthesis.registrations import named, protected
 from llgrad.synthesis.request import Mode, Request
+from llgrad.synthesis.statements import lower as lower_statements
+from llgrad.synthesis.statements import says_something, settled
 from llgrad.unrolling import mark_short_loops
 
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
@@ -73,7 +75,7 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
     whole = LLVMModule.linked([LLVMModule.read(data, trusted=trusted) for data in modules])
     whole.unblock()
-    if (text := hide(pure_libm(named(whole.text())))) != whole.text():
+    if (text := hide(pure_libm(stated(named(whole.text()))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
     if (text := share_globals(whole.text())) != whole.text():
@@ -81,10 +83,21 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     return whole
 
 
+def stated(text: str) -> str:
+    """The program with calls of `__enzyme_…` that ask for no derivative in llgrad's terms (`synthesis.statements`)."""
+    if not says_something(text):
+        return text
+    module = parse(text)
+    functions = lower_statements(module)
+    return joined([write(module), functions])
+
+
 def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool = False) -> LLVMModule:
     """The program (and `others`) as the user runs it: O3 for this machine."""
     made = whole.clone()
     reveal(made)
+    if (text := settled(made.text())) != made.text():
+        made.replace_text(text)
     if others:
         made.link(LLVMModule.from_text(joined(others)))
     if vector_math:
@@ -386,6 +399,8 @@ def finish(
     whole.link(tape_runtime())
     if last:
         whole.link(LLVMModule.from_text(last))
+    if (settled_text := settled(whole.text())) != whole.text():
+        whole.replace_text(settled_text)
     whole.internalize(keep)
     if vector_math:
         whole.replace_text(with_vector_maths(whole.text(), cpu))

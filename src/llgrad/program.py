@@ -28,12 +28,14 @@ from llgrad.pipeline import (
     pure_libm,
     set_apart,
     share_globals,
+    stated,
     tape_runtime,
     verified,
 )
 from llgrad.synthesis.calls import CallSite
 from llgrad.synthesis.registrations import named
 from llgrad.synthesis.request import Mode, Request
+from llgrad.synthesis.statements import settled
 
 
 def optimise_program(
@@ -48,6 +50,8 @@ def optimise_program(
     work = LLVMModule.from_text(pure_libm(share_globals(named(_markers_as_globals(source.text())), threads=True)))
     work.unblock()
     work.run(["always_inliner", "sroa"])
+    if (text := stated(work.text())) != work.text():
+        work.replace_text(text)
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
     sites = calls.read(module)
@@ -182,6 +186,7 @@ def _linked_program(
             whole.link(part)
         whole.link(tape_runtime())
         whole.link(LLVMModule.from_text(fail_text()))
+    whole.replace_text(settled(whole.text()))
     text = whole.text()
     variables = mutable_globals(text)
     constants = [plain(m[1]) for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]

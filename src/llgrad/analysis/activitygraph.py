@@ -333,7 +333,7 @@ def followed(memory: Memory) -> tuple[Function, ...]:
     def callees(f: Function) -> list[Function]:
         if not follows(f):
             return []
-        calls = [i for i in f.instructions() if isinstance(i, Call)]
+        calls = [i for i in f.instructions() if isinstance(i, Call) and not declares_inactive(i.attributes)]
         return [g for c in calls for g in memory.functions_called(c).functions]
 
     def follows(f: Function) -> bool:

@@ -19,7 +19,7 @@ from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, LLVM_TYPE, OWN, WEAK, Graph, Region, Token
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
-from llgrad.analysis.known import is_column
+from llgrad.analysis.known import is_column, virtual_functions
 from llgrad.analysis.moves import read_bytes
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -59,6 +59,8 @@ class Builder:
         self._floats = {f: bl.Basic(f, bl.FLOAT_SIZES[f], "float", f) for f in bl.FLOAT_SIZES}
         self._pending = [root]
         self._locals: dict[str, iv.Value] = {}
+        for f in virtual_functions(module):
+            self.take_address(f)
         while self._pending:
             self._function(self._pending.pop())
         self.graph.solve()
@@ -454,6 +456,16 @@ class Builder:
             for a, d in zip(call.arguments, declared[1], strict=False):
                 if isinstance(a.type, PointerType) and isinstance(d.type, bl.Pointer):
                     self.graph.declare_pointer(*self.cell(a), d.type.to(), DECLARED, d.type.reference)
+
+    def stated(self, cell: Cell, kind: str, size: iv.AnyValue) -> None:
+        """The user says what the bytes at a pointer hold: floats, doubles, integers or pointers, all of them."""
+        region, at = cell
+        bit = {"pointer": bl.POINTER_BIT, "integer": bl.INT_BITS[1]}.get(kind) or bl.FLOAT_BIT[kind]
+        unit = {"pointer": 8, "integer": 1}.get(kind) or bl.FLOAT_SIZES[kind]
+        if kind in self._floats:
+            self.graph.declare_pointer(region, at, self._floats[kind], DECLARED)
+        for o in range(0, size.value if isinstance(size, iv.ConstInt) and size.value <= _LARGE else unit, unit):
+            self.graph.evidence(region, at + o, bit)
 
     def tagged(self, i: iv.Instruction, cell: Cell, size: int) -> None:
         """The TBAA tag of an access of `size` bytes."""

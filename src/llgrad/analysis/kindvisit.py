@@ -195,6 +195,8 @@ def _call(b: Builder, i: iv.Call) -> None:
             integer_use(b, value)
     elif f.name.startswith("llvm."):
         _intrinsic(b, i, f.name)
+    elif f.name.startswith("llgrad.kind."):
+        b.stated(b.cell(arguments[0]), f.name.rsplit(".", 1)[1], arguments[1])
     elif f.is_declaration:
         if f.name in _REALLOCATORS:
             b.copy_memory(b.cell(i), b.cell(arguments[0]), None)

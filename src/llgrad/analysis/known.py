@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from llgrad.ir.values import Alias, Attribute, Call, Function
+from llgrad.ir.module import Module
+from llgrad.ir.values import Alias, Attribute, Call, Function, GlobalVariable
 from llgrad.rules import Effects, effects, lookup
 
 Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "nothing"]
@@ -81,6 +82,18 @@ def behaviour(call: Call, callee: Function | None) -> Behaviour:
         if by_name is not None:
             return by_name
     return _attributed(call, callee)
+
+
+VIRTUAL = "llgrad.virtual."
+
+
+def virtual_functions(module: Module) -> dict[Function, GlobalVariable]:
+    """The functions that pointers from outside may point to, by the user's word, each with a variable that does."""
+    found = {}
+    for g in module.variables:
+        if g.name.startswith(VIRTUAL) and isinstance(g.initializer, Function):
+            found[g.initializer] = g
+    return found
 
 
 def called(call: Call) -> Function | None:

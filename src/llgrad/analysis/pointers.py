@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 
 from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, gep_spot, includes, joined, moved, words
-from llgrad.analysis.known import Behaviour, behaviour, called, writes_argument
+from llgrad.analysis.known import Behaviour, behaviour, called, virtual_functions, writes_argument
 from llgrad.analysis.objects import (
     UNKNOWN,
     WORD,
@@ -502,6 +502,11 @@ class PointerGraph:
     def _link_unknown(self, call: Call) -> None:
         """Code that is not known, or any function of that type whose address is taken."""
         if call in self.unknown_calls:
+            return
+        if declared := [f for f in virtual_functions(self.module) if f.function_type == call.function_type]:
+            for function in (*declared, *self._address_taken()):
+                if function.function_type == call.function_type:
+                    self._link(call, function)
             return
         known = behaviour(call, None)
         self.unknown_calls[call] = known

@@ -103,6 +103,20 @@ def hidden_type(f: Function) -> Type | None:
     return found.value if found is not None and isinstance(found.value, Type) else None
 
 
+def origin(v: AnyValue) -> AnyValue:
+    """What a pointer is: through casts, aliases, and loads of constants."""
+    while True:
+        match v:
+            case ConstExpr() | Cast():
+                v = v.operands[0]
+            case Alias():
+                v = v.aliasee
+            case Load(pointer=GlobalVariable(constant=True) as g) if g.initializer is not None:
+                v = g.initializer
+            case _:
+                return v
+
+
 def read(module: Module) -> list[CallSite]:
     """All calls that ask for a derivative, in order."""
     sites = []
@@ -208,17 +222,7 @@ class _Reader:
     # --- the function, and markers about the call
 
     def _function(self) -> Function:
-        v: AnyValue = self._next("the function")
-        while True:
-            match v:
-                case ConstExpr() | Cast():
-                    v = v.operands[0]
-                case Alias():
-                    v = v.aliasee
-                case Load(pointer=GlobalVariable(constant=True) as g) if g.initializer is not None:
-                    v = g.initializer
-                case _:
-                    break
+        v = origin(self._next("the function"))
         if not isinstance(v, Function):
             self.refuse(
                 f"the first argument of {self.name} is no function that is known when it is compiled",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llgrad.analysis.known import virtual_functions
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
@@ -244,7 +245,11 @@ class Derivation:
         for request, derivative in zip(requests, derivatives, strict=True):
             call, other = (Block(names.fresh(n), made) for n in ("call", "other"))
             made._blocks += [call, other]
-            b.branch_if(b.icmp("eq", made.arguments[0], self.module.function(request.function)), call, other)
+            source = self.module.function(request.function)
+            same = b.icmp("eq", made.arguments[0], source)
+            if (variable := virtual_functions(self.module).get(source)) is not None:  # the program's own copy
+                same = b.binary("or", same, b.icmp("eq", made.arguments[0], b.load(PTR, variable, "", 8)))
+            b.branch_if(same, call, other)
             b.at_end(call)
             result = b.call(derivative, made.arguments[1:])
             b.ret(None if given.result == VOID else result)

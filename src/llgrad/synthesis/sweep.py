@@ -60,6 +60,7 @@ from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.scopes import mark
 
 DROPPED_CALLS = (
+    "llgrad.kind.",
     "llvm.lifetime.",
     "llvm.dbg.",
     "llvm.invariant.",

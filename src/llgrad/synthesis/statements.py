@@ -1,0 +1,259 @@
+"""Calls of `__enzyme_…` that ask for no derivative but say something, put in llgrad's terms before anything else.
+
+    __enzyme_call_inactive(f, …)       a call of f that is marked inactive, and is not inlined
+    __enzyme_ignore_derivatives(x)     `llgrad.ignore.double(x)`: an inactive identity, opaque until synthesis is done
+    __enzyme_virtualreverse(f)         f: the shadow of code is the code, derivatives are chosen by its address
+    __enzyme_float(p, bytes), …        `llgrad.kind.float(p, bytes)`, which the analysis of kinds reads
+    __enzyme_batch(f, enzyme_width, N, enzyme_vector, a1 … aN, enzyme_scalar, b)    N calls of f, in a wrapper
+
+`settled` takes out again what is opaque.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from llgrad.analysis.known import VIRTUAL, virtual_functions
+from llgrad.errors import UnsupportedError
+from llgrad.ir.build import declare
+from llgrad.ir.module import Module
+from llgrad.ir.types import I64, PTR, VOID, FloatType, FunctionType, IntType, PointerType, Type
+from llgrad.ir.values import (
+    AnyValue,
+    Attribute,
+    Call,
+    Cast,
+    ConstInt,
+    Function,
+    GlobalVariable,
+    Instruction,
+    replace_uses,
+)
+from llgrad.synthesis.calls import origin
+from llgrad.synthesis.markers import marker_of, marker_text
+
+IGNORE, KIND = "llgrad.ignore.", "llgrad.kind."
+KINDS = ("float", "double", "integer", "pointer")
+_WORDS = ("call_inactive", "ignore_derivatives", "virtualreverse", "batch", *KINDS)
+_SAID = re.compile(rf"__enzyme_({'|'.join(_WORDS)})")
+_OPAQUE = re.compile(
+    rf"^declare [^@\n]*?(\S+|<[^>]*>) @((?:{re.escape(IGNORE)}|{re.escape(KIND)})[\w.]+)\([^\n]*$", re.MULTILINE
+)
+
+
+def says_something(text: str) -> bool:
+    """Does the program have such calls?"""
+    return _SAID.search(text) is not None
+
+
+def lower(module: Module) -> str:
+    """Replace them all; the text of the functions that this takes."""
+    texts: list[str] = []
+    for f in list(module.functions):
+        for i in list(f.instructions()):
+            called = i.called_function if isinstance(i, Call) else None
+            if isinstance(i, Call) and called is not None and (m := _SAID.search(called.name)):
+                _Statement(module, i, called.name, m[1], texts).lower()
+    return "\n".join(texts)
+
+
+class _Statement:
+    """Replaces one call."""
+
+    def __init__(self, module: Module, call: Call, name: str, word: str, texts: list[str]) -> None:
+        self.module, self.call, self.name, self.word, self.texts = module, call, name, word, texts
+        self.hidden = bool(call.arguments) and any(a.name == "sret" for a in call.argument_attributes[0])
+        self.arguments = call.arguments[1:] if self.hidden else call.arguments
+
+    def lower(self) -> None:
+        if not self.arguments:
+            self.refuse("it is called without arguments")
+        match self.word:
+            case "call_inactive":
+                self.call_inactive()
+            case "ignore_derivatives":
+                self.ignore()
+            case "virtualreverse":
+                self.virtual()
+            case "batch":
+                self.batch()
+            case _:
+                self.kind()
+
+    def call_inactive(self) -> None:
+        callee = origin(self.arguments[0])
+        given = self.arguments[1:]
+        if isinstance(callee, Function):
+            wanted = callee.function_type.params[1:] if self.hidden else callee.function_type.params
+            if len(wanted) != len(given) or callee.function_type.result != self.call.type:
+                self.refuse(f"{callee.name} has the type {callee.function_type}")
+            given = [self.fitted(v, t) for v, t in zip(given, wanted, strict=True)]
+        hidden = self.call.arguments[:1] if self.hidden else []
+        new = self.replace(callee if isinstance(callee, Function) else self.arguments[0], [*hidden, *given])
+        new.attributes = (Attribute("noinline"), Attribute("enzyme_inactive", string=True))
+
+    def virtual(self) -> None:
+        """What is the shadow of code is a function that derivatives may meet; a variable tells them where it is."""
+        f = origin(self.arguments[0])
+        if not isinstance(f, Function):
+            self.refuse("its argument is no function that is known when it is compiled")
+        if not f.is_declaration and f not in virtual_functions(self.module):
+            self.module.add(GlobalVariable(f"{VIRTUAL}{f.name}", PTR, f))
+        replace_uses(self.call, f)
+        self.remove()
+
+    def ignore(self) -> None:
+        if len(self.arguments) != 1 or self.hidden:
+            self.refuse("it takes one number")
+        t = self.call.type
+        v = self.fitted(self.arguments[0], t)
+        f = declare(self.module, f"{IGNORE}{re.sub(r'[^a-z0-9]+', '.', str(t)).strip('.')}", t, [t])
+        f.attributes = (
+            Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "none"),
+            Attribute("enzyme_inactive", string=True),
+        )  # fmt: skip
+        self.replace(f, [v])
+
+    def kind(self) -> None:
+        if len(self.arguments) < 2 or not isinstance(self.arguments[0].type, PointerType):
+            self.refuse("it takes a pointer and a number of bytes")
+        size = self.arguments[1]
+        if isinstance(size, ConstInt):
+            size = ConstInt(I64, size.value)
+        elif isinstance(size.type, IntType) and size.type != I64:
+            size = self.before(Cast("zext", I64, [size]))
+        f = declare(self.module, f"{KIND}{self.word}", VOID, [PTR, I64])
+        f.attributes = (
+            Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "inaccessiblemem: readwrite"),
+            Attribute("enzyme_inactive", string=True),
+        )  # fmt: skip
+        f.arguments[0].attributes = (Attribute("captures", "none"),)
+        self.replace(f, [self.arguments[0], size])
+
+    def batch(self) -> None:
+        """A function that calls `f` once for each column of arguments."""
+        callee = origin(self.arguments[0])
+        if not isinstance(callee, Function):
+            self.refuse("its first argument is no function that is known when it is compiled")
+        width, columns, values = self._columns(callee, list(self.arguments[1:]))
+        result, expected = callee.function_type.result, self.call.function_type.result
+        name = f"llgrad.batch.{len(self.texts)}"
+        given = [*(["ptr %to"] if self.hidden else []), *(f"{v.type} %v{n}" for n, v in enumerate(values))]
+        size = self.module.layout.alloc_size(result) if result != VOID else 0
+        lines = []
+        if size and not self.hidden:
+            if self.module.layout.alloc_size(expected) < size * width:
+                self.refuse(f"{expected} is too small for {width} results of type {result}")
+            lines += [f"%to = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %to"]
+        for n in range(width):
+            passed = ", ".join(f"{p} %v{c[n]}" for p, c in zip(callee.function_type.params, columns, strict=True))
+            spelt = f"@{callee.name}" if re.fullmatch(r"[-\w.$]+", callee.name) else f'@"{callee.name}"'
+            lines.append(f"{f'%r{n} = ' if size else ''}call {result} {spelt}({passed})")
+            if size:
+                lines.append(f"%at{n} = getelementptr i8, ptr %to, i64 {n * size}")
+                lines.append(f"store {result} %r{n}, ptr %at{n}, align 1")
+        ends = "ret void" if self.hidden or not size else f"%all = load {expected}, ptr %to\n  ret {expected} %all"
+        whole = "void" if self.hidden or not size else expected
+        body = "\n  ".join([*lines, ends])
+        self.texts.append(f"declare {result} {spelt}({', '.join(map(str, callee.function_type.params))})\n"
+                          f"define internal {whole} @{name}({', '.join(given)}) {{\n  {body}\n}}\n")
+        f = declare(self.module, name, self.call.type, [PTR] * self.hidden + [v.type for v in values])
+        self.replace(f, [*(self.call.arguments[:1] if self.hidden else []), *values])
+
+    def _columns(self, callee: Function, rest: list[AnyValue]) -> tuple[int, list[list[int]], list[AnyValue]]:
+        """The width, and for each parameter the numbers of its N values."""
+        width, columns, values = 1, list[list[int]](), list[AnyValue]()
+        for p in callee.arguments:
+            vector = True
+            while rest and (marker := self._marker(rest[0])) is not None:
+                del rest[0]
+                if marker == "enzyme_width":
+                    n = rest.pop(0) if rest else None
+                    if not isinstance(n, ConstInt) or not 0 < n.value < 4096:
+                        self.refuse("the number after enzyme_width is no constant")
+                    width = n.value
+                elif marker in ("enzyme_vector", "enzyme_scalar"):
+                    vector = marker == "enzyme_vector"
+                else:
+                    self.refuse(f"{marker} has no meaning here")
+            count = width if vector else 1
+            if len(rest) < count:
+                self.refuse(f"argument {p.name} of {callee.name} is missing")
+            first = len(values)
+            values += [self.fitted(v, p.type) for v in rest[:count]]
+            del rest[:count]
+            columns.append([first + (n if vector else 0) for n in range(width)])
+        if rest:
+            self.refuse(f"{len(rest)} arguments are too many")
+        return width, columns, values
+
+    def _marker(self, v: AnyValue) -> str | None:
+        text = marker_text(v)
+        found = marker_of(text)
+        if "enzyme_" in text and found is None:
+            self.refuse(f"{text} is no marker that llgrad knows")
+        return found
+
+    # --- editing
+
+    def fitted(self, v: AnyValue, wanted: Type) -> AnyValue:
+        """What C promoted in a call without a prototype, taken back."""
+        if v.type == wanted:
+            return v
+        match v.type, wanted:
+            case FloatType() as a, FloatType() as b:
+                return self.before(Cast("fptrunc" if a.bits > b.bits else "fpext", wanted, [v]))
+            case IntType(a), IntType(b) if a > b:
+                return self.before(Cast("trunc", wanted, [v]))
+        self.refuse(f"a {v.type} is given where a {wanted} is taken")
+
+    def before(self, i: Instruction) -> Instruction:
+        block = self.call.block
+        i.block = block
+        block.instructions.insert(block.instructions.index(self.call), i)
+        return i
+
+    def replace(self, callee: AnyValue, arguments: list[AnyValue]) -> Call:
+        """Call `callee` in place of the call."""
+        old = self.call
+        type = FunctionType(old.type, tuple(v.type for v in arguments))
+        new = Call(type, callee, arguments, old.name, old.opcode, old.targets)
+        if self.hidden:
+            new.argument_attributes[0] = old.argument_attributes[0]
+        new.metadata = {k: v for k, v in old.metadata.items() if k == "dbg"}
+        new.debug_records = old.debug_records
+        block = old.block
+        new.block = block
+        block.instructions[block.instructions.index(old)] = new
+        replace_uses(old, new)
+        old.block = None  # type: ignore[assignment]  # it left its block already
+        old.drop()
+        return new
+
+    def remove(self) -> None:
+        block = self.call.block
+        if self.call.opcode != "call":
+            self.refuse("it may throw")
+        block.instructions.remove(self.call)
+        self.call.block = None  # type: ignore[assignment]
+        self.call.drop()
+
+    def refuse(self, cause: str) -> NoReturn:
+        raise UnsupportedError(
+            f"a call of {self.name} that cannot be read", span=self.module.span(self.call), cause=cause,
+            fix="see the manual of the C interface",
+        )  # fmt: skip
+
+
+def settled(text: str) -> str:
+    """The text with bodies for what was opaque: identities, and functions that do nothing."""
+
+    def body(m: re.Match[str]) -> str:
+        t, name = m[1], m[2]
+        if name.startswith(KIND):
+            return f"define linkonce_odr hidden void @{name}(ptr %p, i64 %n) alwaysinline nounwind {{\n  ret void\n}}"
+        return f"define linkonce_odr hidden {t} @{name}({t} %x) alwaysinline nounwind {{\n  ret {t} %x\n}}"
+
+    return _OPAQUE.sub(body, text)
+
