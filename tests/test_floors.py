@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("worker",),
     ("library",),
     ("api",),
-    ("dense",),
+    ("dense", "second"),
     ("checking", "export", "report"),
     ("drivers", "foreign"),
     ("jax", "scipy", "tensorflow", "torch"),

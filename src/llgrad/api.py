@@ -54,7 +54,8 @@ class Derivative:
         if not isinstance(function, ForeignFunction):
             raise ArgumentError(
                 f"{kind} takes a function of a library, not {type(function).__name__} {function!r}"[:200],
-                fix="lib = llgrad.load(…), then lib.name",
+                fix="llgrad.hvp and llgrad.hessian make second derivatives"
+                if isinstance(function, Derivative) else "lib = llgrad.load(…), then lib.name",
             )
         function.require_supported()
         self.function, self.mode, self.kind, self.options = function, mode, kind, options
@@ -116,7 +117,7 @@ class Derivative:
         passed: list[Any] = [] if self.mode is Mode.FORWARD else [ARENA]
         passed += spread_shadows(self.signature, values, self.acts, lanes)
         if self.result is Act.OUT:
-            passed += [1.0 if seed is None else _number(seed, "seed") for seed in seeds]
+            passed += [1.0 if seed is None else number(seed, "seed") for seed in seeds]
         compiled = self._compiled(disjoint, len(lanes))
         results, self._peak = compiled.code.call(compiled.entry, passed)
         return results
@@ -231,7 +232,7 @@ class Derivative:
         if self.mode is Mode.FORWARD:
             given = self._tangents(tangents)
             for n, t in zip(self.wrt, given, strict=True):
-                shadows[n] = _like(values[n], t, "tangent", self._name(n)) if values[n] is not None else None
+                shadows[n] = fitted(values[n], t, "tangent", self._name(n)) if values[n] is not None else None
         elif self.of is not None:
             shadows[self.of] = self._seed(values[self.of], seed)
         return shadows
@@ -258,7 +259,7 @@ class Derivative:
         if output is None:
             raise ArgumentError(f"argument {name!r} is None, but its derivative is wanted")
         if seed is not None:
-            return _like(output, seed, "seed", name)
+            return fitted(output, seed, "seed", name)
         if output.size != 1:
             raise ArgumentError(
                 f"{name} has {output.size} elements: a gradient is of one number",
@@ -490,17 +491,17 @@ def _contents(array: np.ndarray[Any, Any]) -> Any:
     return array.reshape(-1)[0].item() if array.size == 1 else array.copy()
 
 
-def _number(given: Any, what: str) -> float:
+def number(given: Any, what: str) -> float:
     try:
         return float(given)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"{what} must be a number here, not {given!r}"[:200]) from error
 
 
-def _like(value: Any, given: Any, what: str, name: str) -> Any:
+def fitted(value: Any, given: Any, what: str, name: str) -> Any:
     """`given` as a new array (or number) that fits `value`."""
     if not isinstance(value, np.ndarray):
-        return _number(given, f"the {what} of {name}")
+        return number(given, f"the {what} of {name}")
     try:
         made = np.array(given, dtype=value.dtype)
     except (TypeError, ValueError) as error:

@@ -17,7 +17,7 @@ from llgrad.signature import CType, Parameter, Pointer, Signature, View
 from llgrad.synthesis.request import Act
 
 _PLAIN = ("data",)
-_ADDRESSES = ("data", "descriptor")  # the parts that have a shadow
+ADDRESSES = ("data", "descriptor")  # the parts that have a shadow
 
 
 def parts(t: CType) -> tuple[str, ...]:
@@ -28,13 +28,13 @@ def parts(t: CType) -> tuple[str, ...]:
 def spread(signature: Signature, values: Sequence[Any]) -> list[Any]:
     """One value for each IR argument."""
     pairs = zip(signature.parameters, values, strict=True)
-    return [v for p, value in pairs for v in _spread(p, value)]
+    return [v for p, value in pairs for v in pieces(p, value)]
 
 
 def spread_acts(signature: Signature, acts: Sequence[Act]) -> tuple[Act, ...]:
     """One act for each IR argument: only addresses have shadows."""
     pairs = zip(signature.parameters, acts, strict=True)
-    return tuple(act if part in _ADDRESSES else Act.CONST for p, act in pairs for part in parts(p.type))
+    return tuple(act if part in ADDRESSES else Act.CONST for p, act in pairs for part in parts(p.type))
 
 
 def spread_shadows(
@@ -43,13 +43,14 @@ def spread_shadows(
     """One value for each IR argument of a derivative, then its shadows; `lanes` hold one for each parameter."""
     passed: list[Any] = []
     for k, (p, value, act) in enumerate(zip(signature.parameters, values, acts, strict=True)):
-        beside = [_spread(p, shadows[k]) for shadows in lanes] if act is Act.DUP else []
-        for n, (part, v) in enumerate(zip(parts(p.type), _spread(p, value), strict=True)):
-            passed += [v, *(shadow[n] for shadow in beside)] if part in _ADDRESSES else [v]
+        beside = [pieces(p, shadows[k]) for shadows in lanes] if act is Act.DUP else []
+        for n, (part, v) in enumerate(zip(parts(p.type), pieces(p, value), strict=True)):
+            passed += [v, *(shadow[n] for shadow in beside)] if part in ADDRESSES else [v]
     return passed
 
 
-def _spread(p: Parameter, value: Any) -> list[Any]:
+def pieces(p: Parameter, value: Any) -> list[Any]:
+    """One value for each IR argument of one parameter."""
     names = parts(p.type)
     if names == _PLAIN:
         return [value]
