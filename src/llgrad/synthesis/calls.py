@@ -12,7 +12,7 @@ Any `__enzyme_…` call and any `enzyme_…` marker that is not listed is an err
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from llgrad.errors import Span, UnknownNameError, UnsupportedError
@@ -52,13 +52,14 @@ TAPE_BYTES = 8  # what a caller's memory for a tape holds: the tape's address
 class Slot:
     """What a parameter of the derivative is given.
 
-    value    the call's value number `value` (through memory, if `by_reference`), `lane` × the stride in value `stride`
-             further on;
+    value    the call's value number `value` (through memory at `offset`, if `by_reference`), `lane` × the stride in
+             value `stride` further on;
     primal, shadow  memory that the wrapper makes for a hidden result: its own, and that of shadow `lane`.
     """
 
     value: int = -1
     by_reference: bool = False
+    offset: int = 0
     stride: int = -1
     lane: int = 0
     made: str = ""  # "", "primal", "shadow"
@@ -307,16 +308,16 @@ class _Reader:
         for p, one in zip(group, acts, strict=True):
             self._check(one, p, strided)
         stride = self._value(f"the stride of argument {group[0].name}") if strided else -1
-        found = [(one, [self._slot(p, by_reference)]) for p, one in zip(group, acts, strict=True)]
+        found = [(one, [slot]) for one, slot in zip(acts, self._slots(group, by_reference), strict=True)]
         if "enzyme_interleave" in self.about:
             return found
         shadowed = any(one in (Act.DUP, Act.DUPNONEED) for one in acts)
         for lane in range(width if shadowed else 0):
-            for p, (one, slots) in zip(group, found, strict=True):
-                if strided and lane:
+            if strided and lane:
+                for _, slots in found:
                     slots.append(Slot(slots[1].value, stride=stride, lane=lane))
-                    continue
-                given = self._slot(p, by_reference, "the shadow of ")
+                continue
+            for (one, slots), given in zip(found, self._slots(group, by_reference, "the shadow of "), strict=True):
                 if one in (Act.DUP, Act.DUPNONEED):
                     slots.append(given)
         return found
@@ -328,6 +329,13 @@ class _Reader:
         for act, found, p in zip(acts, slots, self.f.arguments, strict=True):
             if act in (Act.DUP, Act.DUPNONEED) and len(found) == 1:
                 found += [self._slot(p, found[0].by_reference, "the shadow of ") for _ in range(width)]
+
+    def _slots(self, group: list[Argument], by_reference: bool, of: str = "") -> list[Slot]:
+        """What the parameters of one C argument are given; in registers a struct is cut into pieces of eight bytes."""
+        if not by_reference or len(group) == 1:
+            return [self._slot(p, by_reference, of) for p in group]
+        first = self._slot(group[0], True, of)
+        return [replace(first, offset=8 * k) for k in range(len(group))]
 
     def _slot(self, p: Argument, by_reference: bool, of: str = "") -> Slot:
         n = self._value(f"{of}argument {p.name}")

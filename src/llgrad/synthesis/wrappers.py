@@ -171,7 +171,8 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}) {{
             self.lines.append(f"%lane{unique} = getelementptr i8, ptr {name}, i64 %far{unique}")
             return f"%lane{unique}"
         if slot.by_reference:
-            self.lines.append(f"%in{unique} = load {wanted}, ptr {name}, align 1")
+            self.lines.append(f"%from{unique} = getelementptr i8, ptr {name}, i64 {slot.offset}")
+            self.lines.append(f"%in{unique} = load {wanted}, ptr %from{unique}, align 1")
             return f"%in{unique}"
         if n in self.site.byval:
             return self._copied(n, self.site.byval[n])

@@ -27,6 +27,10 @@ int main(void) {
     CHECK(__enzyme_fwddiff((void *)in_registers, enzyme_dup, t, dt, enzyme_const, 2.0), 32 + 480);
     CHECK(__enzyme_fwddiff((void *)in_registers, t, dt, 2.0, 1.0), 32 + 480 + 48);
 
+    g = __enzyme_autodiff_three((void *)in_registers, enzyme_out, enzyme_byref, 16, &t, enzyme_out, 2.0);
+    CHECK(g.b, 48);
+    CHECK(__enzyme_fwddiff((void *)in_registers, enzyme_dup, enzyme_byref, 16, &t, &dt, enzyme_const, 2.0), 32 + 480);
+
     twof p = {3, 4}, dp = __enzyme_autodiff_twof((void *)pair, p);
     CHECK(dp.a, 16);
     CHECK(dp.b, 24);
