@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full bench bench-quick remarks lint clean
+.PHONY: help demo test test-full bench bench-quick bench-paper remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -14,6 +14,7 @@ help:
 	@echo "make test         ruff, mypy and the tests"
 	@echo "make test-full    the same with the slow sets"
 	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
+	@echo "make bench-paper  the same for the programs of the Enzyme paper, at three sizes"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
 	@echo "make lint         ruff and mypy alone"
 	@echo "make clean        removes .venv and everything built"
@@ -45,6 +46,9 @@ bench: $(READY)
 
 bench-quick: $(READY)
 	@$(BIN)/python -m benchmarks.bench --quick
+
+bench-paper: $(READY)
+	@$(BIN)/python -m benchmarks.paper
 
 remarks: $(READY)
 	@$(BIN)/python -m benchmarks.remarks

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ EXAMPLES = ROOT / "examples" / "adbench"
 DRIVERS = ROOT / "benchmarks" / "drivers"
 BUILD = ROOT / "build" / "benchmarks"
 
-COMMON = ("-std=c11", "-march=native")
+COMMON = ("-std=gnu11", "-march=native")
 LIBMVEC = ("-fno-math-errno", "-fveclib=libmvec")
 
 
@@ -46,6 +47,7 @@ class Variant:
 PLAIN = Variant("-O3 -march=native")
 VECTOR_MATH = Variant("-O3 -march=native, libmvec", LIBMVEC)
 NO_RESTRICT = Variant("-O3 -march=native, without restrict", (), restrict=False)
+VECTOR_NO_RESTRICT = Variant("-O3 -march=native, libmvec, without restrict", LIBMVEC, restrict=False)
 
 
 def clang() -> tuple[str, ...]:
@@ -70,38 +72,65 @@ def _kept(name: str, sources: Sequence[Path], *facts: object) -> Path:
 
 def primal(name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
     """`examples/adbench/NAME.c` as it is, optimised and vectorised by clang."""
-    source = EXAMPLES / f"{name}.c"
-    made = _kept(f"{name}-primal", [source], variant).with_suffix(".so")
+    return built(EXAMPLES / f"{name}.c", variant)
+
+
+def built(source: Path, variant: Variant = PLAIN, *flags: str) -> ctypes.CDLL:
+    """A source file as it is, optimised and vectorised by clang."""
+    made = _kept(f"{source.stem}-primal", [source, *_headers(source)], variant, flags).with_suffix(".so")
     if not made.exists():
-        flags = (*COMMON, *variant.flags, *variant.defines)
-        _run([*clang(), *flags, "-O3", "-shared", "-fPIC", source, "-o", made, "-lm"])
+        command = (*clang(), *COMMON, *variant.flags, *variant.defines, *flags, "-O3", "-shared", "-fPIC")
+        _run([*command, source, "-o", made, "-lm"])
     return ctypes.CDLL(str(made))
+
+
+def _headers(source: Path) -> list[Path]:
+    return sorted(source.parent.glob("*.h"))
 
 
 TOOLS: dict[str, Callable[[Path, Path], tuple[str | Path, ...]]] = {
     "enzyme": lambda before, after: (sys.executable, ROOT / "benchmarks" / "enzyme_reference", before, after),
     "llgrad": lambda before, after: (sys.executable, "-m", "llgrad", "opt", before, "-o", after),
-}
+    "llgrad, before optimisation": lambda before, after: (
+        sys.executable, "-m", "llgrad", "opt", "--level", "0", before, "-o", after,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Differentiated:
+    """Machine code with derivatives, and the seconds the tool took to write them when it did."""
+
+    library: ctypes.CDLL
+    seconds: float
 
 
 def differentiated(tool: str, name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
-    """`benchmarks/drivers/NAME.c`, differentiated by a tool of `TOOLS`, then optimised and vectorised by clang.
+    """`benchmarks/drivers/NAME.c`, differentiated by a tool of `TOOLS`."""
+    return derived(tool, DRIVERS / f"{name}.c", variant, [EXAMPLES / f"{name}.c"], debug=True).library
+
+
+def derived(
+    tool: str, source: Path, variant: Variant = PLAIN, others: Sequence[Path] = (), *, debug: bool = False
+) -> Differentiated:
+    """A source file, differentiated by a tool of `TOOLS`, then optimised and vectorised by clang.
 
     clang writes unoptimised but optimisable assembly, the tool runs LLVM's O2 and differentiates, clang does the rest.
-    The first call of Enzyme ever downloads it (see `enzyme_reference`).
+    `others` are files that it includes. The first call of Enzyme ever downloads it (see `enzyme_reference`).
     """
-    source = DRIVERS / f"{name}.c"
-    code = sorted((ROOT / "src").rglob("*.py")) if tool == "llgrad" else []
-    base = _kept(f"{name}-{tool}", [source, EXAMPLES / f"{name}.c", *code], variant)
-    made, before, after = (base.with_suffix(end) for end in (".so", ".ll", ".after.ll"))
+    code = sorted((ROOT / "src").rglob("*.py")) if tool != "enzyme" else []
+    stem = f"{source.stem}-{tool.replace(', ', '-').replace(' ', '-')}"
+    base = _kept(stem, [source, *others, *_headers(source), *code], variant)
+    made, before, after, told = (base.with_suffix(end) for end in (".so", ".ll", ".after.ll", ".seconds"))
     if not made.exists():
-        flags = (*COMMON, *variant.flags)
-        raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC", "-g")
-        _run([*clang(), *flags, *variant.defines, *raw, source, "-o", before])
+        raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC", *(("-g",) if debug else ()))
+        _run([*clang(), *COMMON, *variant.flags, *variant.defines, *raw, source, "-o", before])
+        start = perf_counter()
         _run(TOOLS[tool](before, after))
+        told.write_text(repr(perf_counter() - start))
         final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
         _run([*clang(), *final, after, "-o", made, "-lm"])
-    return ctypes.CDLL(str(made))
+    return Differentiated(ctypes.CDLL(str(made)), float(told.read_text()))
 
 
 def _c_value(value: object) -> Any:
