@@ -237,7 +237,8 @@ class CustomRule:
     def constant_somewhere(self, a: Argument) -> bool:
         """Is the argument constant memory in one of the calls that this derivative serves?"""
         given = [c.arguments[a.index] for c in self.facts.memory.callers(self.source) if a.index < c.arity]
-        return any(not self.facts.shadowed(v) and not isinstance(v, ConstNull) for v in given)
+        inactive = any(not self.facts.shadowed(v) and not isinstance(v, ConstNull) for v in given)
+        return inactive or self.facts.may_be_constant(a)
 
     def check_constant(self, rule: Function, shadow: int, a: Argument) -> None:
         """A rule that is given a pointer as its own shadow must look."""

@@ -89,6 +89,10 @@ int main(void) {
     CHECK(dx[0], 30);
     CHECK(dx[1], 40);
     CHECK(c[0], 1);
+    dx[0] = dx[1] = 0;
+    __enzyme_autodiff_void((void *)norms, enzyme_runtime_activity, enzyme_dup, x, dx, enzyme_dup, c, c, 2);
+    CHECK(dx[0], 30);
+    CHECK(c[0], 1);
     dx[0] = 1, dx[1] = 0;
     CHECK(__enzyme_fwddiff((void *)norms, x, dx, enzyme_const, c, enzyme_const, 2), 30);
     CHECK(__enzyme_autodiff((void *)changed, 3.0), 2 * 9 + 3 * 2 * 3 * 3);
