@@ -25,6 +25,24 @@ struct S { int k; double v; short h; double z[2]; };
 struct T { float w; int k; double v; };
 struct N { double v; struct N *next; };
 struct V { double *d; int n; double s; };
+static int up(const void *a, const void *b) { double d = *(double *)a - *(double *)b; return (d > 0) - (d < 0); }
+static int by_v(const void *a, const void *b) { return up(&((struct S *)a)->v, &((struct S *)b)->v); }
+static __attribute__((noinline)) struct N *cons(double v, struct N *next) {
+    struct N *o = malloc(sizeof *o);
+    *o = (struct N){v, next};
+    return o;
+}
+static __attribute__((noinline)) void drop(struct N *o) { while (o) { struct N *t = o->next; free(o); o = t; } }
+static __attribute__((noinline)) struct N *turned(struct N *o) {
+    struct N *r = 0;
+    while (o) { struct N *t = o->next; o->next = r; r = o; o = t; }
+    return r;
+}
+static double square(double a, double *p) { return *p * a * a; }
+static double wave(double a, double *p) { *p += 0.1 * sin(a); return cos(a * *p); }
+static double plain(double a, double *p) { return a + 0 * *p; }
+struct F { double (*f)(double, double *); double w; };
+static double (*const FUNCTIONS[3])(double, double *) = {square, wave, plain};
 static const double TABLE[5] = {0.3, -0.7, 1.1, 0.2, -0.4};
 static const int ORDER[5] = {3, 0, 4, 1, 2};
 """
@@ -203,7 +221,8 @@ class Generator:
         if len(scope.arrays) > 1:
             choices += [(1, self._swap), (1, self._copy), (1, self._move), (1, self._clear)]
             choices += [(2, self._scoped)] if nested else []
-            choices += [(1, self._list)] if scope.runs <= 12 else []
+            choices += [(1, self._list), (1, self._chain), (1, self._grow), (1, self._sort)] if scope.runs <= 12 else []
+            choices += [(1, self._functions)] if scope.runs <= 24 else []
             choices += [(1, self._long)] if scope.runs <= 2 else []
         choices += [(1, self._struct_copy)] if scope.structs else []
         choices += [(2, self._pointer)] if scope.pointers else []
@@ -336,6 +355,46 @@ class Generator:
         walk = f"for (struct N *o = {h}; o; o = o->next) {self._target(scope)} += 0.2 * o->v * {self._leaf(scope)};"
         drop = f"while ({h}) {{ struct N *o = {h}->next; free({h}); {h} = o; }}"
         return simple(f"{{ {build} {walk} {drop} }}")
+
+    def _chain(self, scope: Scope) -> Node:
+        """The same by functions, turned around on the way."""
+        h = self._name("h")
+        value = self._bounded(scope.inside(ints="i"))
+        build = f"struct N *{h} = 0; for (int i = 0; i < {self.random.randint(1, 4)}; i++) {h} = cons({value}, {h});"
+        build += f" {h} = turned({h});" if self.random.random() < 0.6 else ""
+        walk = f"for (struct N *o = {h}; o; o = o->next) {{ o->v *= 0.5; {self._target(scope)} += o->v * 0.3;"
+        return simple(f"{{ {build} {walk} if (o->next) o->next->v += o->v; }} drop({h}); }}")
+
+    def _grow(self, scope: Scope) -> Node:
+        """A vector that grows by `realloc`, and shrinks."""
+        t, i = self._name("TR"), self._name("i")
+        room = f"int {t}n = 0, {t}m = {self.random.randint(1, 3)}; double *{t} = malloc({t}m * sizeof *{t});"
+        more = self.random.choice((f"{t}m *= 2", f"{t}m++", f"{t}m += 3"))
+        push = f"if ({t}n == {t}m) {{ {more}; {t} = realloc({t}, {t}m * sizeof *{t}); }}"
+        value = self._bounded(scope.inside(ints=i))
+        loop = f"for (int {i} = 0; {i} < {self.random.randint(5, 7)}; {i}++) {{ {push} {t}[{t}n++] = {value}; }}"
+        inner = scope.inside(arrays=t)
+        inner.loops, inner.leave = 0, ""
+        body = [*self._body(inner, self.random.randint(0, 2))]
+        if self.random.random() < 0.3:
+            body.append(simple(f"{t} = realloc({t}, 5 * sizeof *{t});"))
+        body.append(simple(f"{self._target(scope)} = WRAP({t}[{self._at(scope)}]);"))
+        return Node([(f"{{ {room} {loop}", body)], f"free({t}); }}")
+
+    def _sort(self, scope: Scope) -> Node:
+        if scope.structs and self.random.random() < 0.3:
+            return simple(f"qsort({self.random.choice(scope.structs)}, 3, sizeof(struct S), by_v);")
+        return simple(f"qsort({self.random.choice(scope.arrays)}, {SMALLEST}, sizeof(double), up);")
+
+    def _functions(self, scope: Scope) -> Node:
+        """Functions in a table, or in structs beside a number."""
+        element, target = f"&{self._element(scope)}", self._target(scope)
+        if self.random.random() < 0.5:
+            return simple(f"{target} = WRAP(FUNCTIONS[{self._at(scope)} % 3]({self._leaf(scope)}, {element}));")
+        t = self._name("f")
+        table = f"struct F {t}[2] = {{{{square, {self._leaf(scope)}}}, {{wave, {self._leaf(scope)}}}}};"
+        call = f"{t}[{self._at(scope)} % 2].f({t}[1].w, {self.random.choice((element, f'&{t}[0].w'))})"
+        return simple(f"{{ {table} {target} = WRAP({call} * {t}[0].w); }}")
 
     def _struct_copy(self, scope: Scope) -> Node:
         one, two = self.random.choice(scope.structs), self.random.choice(scope.structs)

@@ -554,3 +554,16 @@ def test_members_of_elements_are_told_apart_and_stay_so_when_copied() -> None:
     """, "0"), "f")
     found = [frozenset(short(memory.reads(i)[0].objects)) for i in loads(f, "double")]
     assert frozenset({"argument x"}) in found and frozenset({"argument y"}) in found
+
+
+def test_a_long_straight_function_takes_linear_time() -> None:
+    times = []
+    for count in (250, 1000):
+        lines = [f"y[{8200 + k}] = 0.5 * y[{8200 + k * 7 % count}] + y[{8200 + k * 3 % count}];" for k in range(count)]
+        memory, f = of(c(f"double f(double *y) {{ {' '.join(lines)} return y[8300]; }}", "1"), "f")
+        readers = [i for i in f.instructions() if memory.reads(i)]
+        start = time.process_time()
+        for i in readers:
+            memory.overwritten_after(i)
+        times.append(time.process_time() - start)
+    assert times[1] < 8 * times[0] + 0.2

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from llgrad.analysis.flow import Flow, flow
@@ -106,12 +107,14 @@ class Memory:
         self.root: Function = graph.root
         self.types: TypeTree = graph.types
         self.functions: tuple[Function, ...] = tuple(graph.functions)
+        self._pointed: dict[AnyValue, frozenset[MemoryObject]] = {}
         self._places: dict[frozenset[int], frozenset[Place]] = {}
         self._pointees: dict[frozenset[int], frozenset[MemoryObject]] = {}
         self._touches: dict[Instruction, Touches] = {}
         self._flows: dict[Function, Flow] = {}
         self._indices: dict[Function, dict[MemoryObject, dict[_Shape, None]]] = {}
-        self._writers: dict[Function, dict[_Shape, list[tuple[Instruction, Access, bool]]]] = {}
+        self._writers: dict[Function, dict[_Shape, list[_Write]]] = {}
+        self._by_base: dict[tuple[Function, _Shape], _ByBase] = {}
         self._relations: dict[tuple[Function, MemoryObject], tuple[MemoryObject, ...]] = {}
         self._matches: dict[tuple[Function, _Shape], list[_Shape]] = {}
         self._returning: dict[Function, tuple[Call, ...]] = {}
@@ -122,7 +125,10 @@ class Memory:
 
     def points_to(self, value: AnyValue) -> frozenset[MemoryObject]:
         """The objects that a value, or any pointer in it, may point into."""
-        return self._as_objects(self._graph.facts(value))
+        found = self._pointed.get(value)
+        if found is None:
+            found = self._pointed[value] = self._as_objects(self._graph.facts(value))
+        return found
 
     def places(self, value: AnyValue) -> frozenset[Place]:
         """The same, with offsets where they are known."""
@@ -475,9 +481,33 @@ class Memory:
             writers = self._writers[function]
             self._matches[key] = [w for w in shapes if self._may_write(writers[w][0][1], read)]
         for shape in self._matches[key]:
-            for i, access, is_free in self._writers[function][shape]:
+            for i, access, is_free in self._near(function, shape, read):
                 if frees or not is_free:
                     yield i, access
+
+    def _near(self, function: Function, shape: _Shape, read: Access) -> Iterable[_Write]:
+        """The writes of one shape, without those at other constant offsets from the base that is read from."""
+        writers = self._writers[function][shape]
+        base, at = self._decompose(read.pointer) if read.pointer is not None else (None, None)
+        if len(writers) < _FEW or base is None or at is None or read.size is None or not self._is_stable(base):
+            return writers
+        if (function, shape) not in self._by_base:
+            self._by_base[function, shape] = self._grouped(writers)
+        groups = self._by_base[function, shape]
+        own = groups.get(base, {})
+        blocks = (None, *range(at // _BLOCK - 1, (at + read.size) // _BLOCK + 1))
+        others = (w for other, group in groups.items() if other is not base for part in group.values() for w in part)
+        return chain((w for n in blocks for w in own.get(n, ())), others)
+
+    def _grouped(self, writers: Iterable[_Write]) -> _ByBase:
+        """Writes by base, and by the block in which they begin; None: anywhere, or of more than a block."""
+        groups: _ByBase = {}
+        for write in writers:
+            access = write[1]
+            base, at = self._decompose(access.pointer) if access.pointer is not None else (None, None)
+            small = at is not None and access.size is not None and access.size <= _BLOCK
+            groups.setdefault(base, {}).setdefault(at // _BLOCK if small and at is not None else None, []).append(write)
+        return groups
 
     def _related(self, function: Function, obj: MemoryObject) -> tuple[MemoryObject, ...]:
         """The objects written in a function that may be this one."""
@@ -490,7 +520,7 @@ class Memory:
     def _index(self, function: Function) -> dict[MemoryObject, dict[_Shape, None]]:
         """The shapes of the writes and frees in a function by object."""
         if function not in self._indices:
-            writers: dict[_Shape, list[tuple[Instruction, Access, bool]]] = {}
+            writers: dict[_Shape, list[_Write]] = {}
             for i in function.instructions():
                 touches = self._touched(i)
                 for is_free, accesses in ((False, touches.writes), (True, touches.frees)):
@@ -548,6 +578,10 @@ class Memory:
         return "\n".join(lines)
 
 
+_FEW, _BLOCK = 16, 64
+_Write = tuple[Instruction, Access, bool]
+"""Who writes, what, and whether that is a release."""
+_ByBase = dict[AnyValue | None, dict[int | None, list[_Write]]]
 _Key = tuple[str, int | None, Tag | None]
 _Shape = tuple[frozenset[Place], int | None, Tag | None]
 """What two accesses must have in common to be aliased alike, pointers aside."""
