@@ -26,7 +26,7 @@ from llgrad.arguments import integer_range
 from llgrad.entry import Code, Entry, offsets
 from llgrad.errors import ActivityError
 from llgrad.foreign.roles import ForeignTypeError, Input, Memory, Resolved, Roles, Shape, roles
-from llgrad.foreign.runtime import Op, Plan, Steps, int64s
+from llgrad.foreign.runtime import Failure, Op, Plan, Steps, cores, int64s
 from llgrad.library import ForeignFunction
 from llgrad.signature import Parameter, Scalar
 from llgrad.synthesis.request import Act, Mode, Request
@@ -392,17 +392,24 @@ class Call:
         self._sizes = int64s(self.sizes)
         self._integers = int64s(resolved.integers)
         self._where = ctypes.addressof(self._integers)
+        self._run, self._address, self._pack = plan.runtime.run, plan.address, plan.pack
 
     def run(self, taken: Sequence[int], made: Sequence[int]) -> None:
         """Run it on contiguous buffers at these addresses."""
-        self.plan.run((*taken, self._where, *made), self._sizes)
+        failure = Failure()
+        given = self._pack(*taken, self._where, *made)
+        if self._run(self._address, given, self._sizes, None, 1, 1, failure):
+            raise failure.error()
 
     def run_batch(
         self, count: int, taken: Sequence[int], made: Sequence[int], strides: Sequence[int], threads: int | None = None
     ) -> None:
         """Run it `count` times; `strides` says how far each buffer taken and made advances from item to item."""
         every = int64s([*strides[: len(taken)], 0, *strides[len(taken) :]])
-        self.plan.run((*taken, self._where, *made), self._sizes, every, count, threads)
+        failure = Failure()
+        given = self._pack(*taken, self._where, *made)
+        if self._run(self._address, given, self._sizes, every, count, threads or cores(), failure):
+            raise failure.error()
 
 
 def _bytes(shape: Shape, dtype: np.dtype[Any]) -> int:

@@ -103,8 +103,18 @@ class Roles:
         for p, arrays, axis in self.counts:
             integers[p.name] = self._count(p, arrays, axis, known)
         ordered = [integers[p.name] for p in self.signature.parameters if p.name in integers]
-        of = [self._shape(m, known, integers) for m in self.outputs]
-        return Resolved(tuple(ordered), tuple(of), tuple(self._shape(m, known, integers) for m in self.scratch))
+        made = [tuple(int(d) for d in self._shape(m, known, integers)) for m in (*self.outputs, *self.scratch)]
+        if negative := [s for s in made if min(s, default=0) < 0]:
+            raise ForeignShapeError(f"{self.signature.name}: the shape {negative[0]} has a negative size")
+        return Resolved(tuple(ordered), tuple(made[: len(self.outputs)]), tuple(made[len(self.outputs) :]))
+
+    def output_shapes(self, shapes: Sequence[Any], statics: Sequence[Any]) -> list[Any]:
+        """Shapes of the outputs alone; sizes may be symbols, about which nothing is asked."""
+        known = {i.name: tuple(shape) for i, shape in zip(self.tensors, shapes, strict=True)}
+        integers = {i.name: v for i, v in zip(self.statics, statics, strict=True)}
+        for p, arrays, axis in self.counts:
+            integers[p.name] = prod(known[arrays[0]]) if axis is None else known[arrays[0]][axis]
+        return [self._shape(m, known, integers) for m in self.outputs]
 
     def _count(self, p: Parameter, arrays: tuple[str, ...], axis: int | None, known: dict[str, Shape]) -> int:
         if axis is not None and not -len(known[arrays[0]]) <= axis < len(known[arrays[0]]):
@@ -122,19 +132,16 @@ class Roles:
             )
         return found.pop()
 
-    def _shape(self, m: Memory, known: dict[str, Shape], integers: Mapping[str, int]) -> Shape:
+    def _shape(self, m: Memory, known: Mapping[str, Any], integers: Mapping[str, Any]) -> Any:
         shape = m.shape
         if callable(shape):
             shape = shape(*(known[i.name] for i in self.tensors if i.array))
             shape = (shape,) if isinstance(shape, int) else shape
         if isinstance(shape, str):
             return known[shape.removeprefix("like ").strip()]
-        if not all(isinstance(d, int | np.integer | str) for d in shape):
+        if not isinstance(shape, Sequence) or any(isinstance(d, float) for d in shape):
             raise ForeignShapeError(f"out of {m.name} gave {shape!r}, which is no shape", fix="return a tuple of ints")
-        found = tuple(integers[d] if isinstance(d, str) else int(d) for d in shape)
-        if min(found, default=0) < 0:
-            raise ForeignShapeError(f"the shape of {m.name} is {found}", fix="sizes are not negative")
-        return found
+        return tuple(integers[d] if isinstance(d, str) else d for d in shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Plans: how the frame of an entry is filled from buffers at given addresses, run by `runtime.c`.
 
-A plan is made once for a derivative and run from any thread without the interpreter: `run` gives its addresses to
-`llgrad_run`, and the kernels that the frameworks call directly do the same. The caller's buffers come first; temporary
-ones are made where the plan runs. Buffers that the code reads and that share memory are moved apart there, so that one
-derivative, which was promised that no buffers overlap, serves all calls.
+A plan is made once for a derivative and run from any thread without the interpreter, by `llgrad_run`: through ctypes,
+or by kernels that the frameworks call directly. The caller's buffers come first; temporary ones are made where the plan
+runs. Buffers that the code reads and that share memory are moved apart there, so that one derivative, which was
+promised that no buffers overlap, serves all calls.
 """
 
 from __future__ import annotations
@@ -82,34 +82,23 @@ class Plan:
 
     def __init__(self, code: Code, entry: Entry, steps: Steps, *, serial: bool) -> None:
         """`serial`: the code changes variables of its own, so that it runs on one thread at a time."""
-        self._runtime = runtime()
+        self.runtime = runtime()
         self._code, self.temporary, self.callers = code, tuple(steps.temporary), steps.callers
         if HOOK in code.addresses:
-            ctypes.c_void_p.from_address(code.addresses[HOOK]).value = self._runtime.hook
+            ctypes.c_void_p.from_address(code.addresses[HOOK]).value = self.runtime.hook
         used = any(s.op == Op.ARENA for s in steps.steps)
         buffers = steps.callers + len(steps.temporary)
         packed = (_Step * len(steps.steps))(*steps.steps)
-        self.address: int = self._runtime.plan(
+        self.address: int = self.runtime.plan(
             code.addresses[entry.name], code.addresses[TAPE_FREE] if used else None, entries.offsets(entry)[2],
             steps.callers, buffers, packed, len(steps.steps), serial,
         )  # fmt: skip
-        weakref.finalize(self, _drop, self._runtime, self.address, code)
-        self._run = self._runtime.run
-        self._addresses = ctypes.c_void_p * steps.callers
+        weakref.finalize(self, _drop, self.runtime, self.address, code)
+        self.pack = ctypes.c_void_p * steps.callers  # makes the C array of the callers' addresses
 
     def sizes(self, callers: Sequence[int]) -> list[int]:
         """Bytes of all buffers, from those of the caller's, after which stand those of scratch memory."""
         return [*callers[: self.callers], *(callers[t] for t in self.temporary)]
-
-    def run(
-        self, addresses: Sequence[int], sizes: Any, strides: Any = None, count: int = 1, threads: int | None = None
-    ) -> None:
-        """Run it `count` times. `sizes`, `strides`: C arrays (`int64s`) of the bytes of all buffers, and of how far the
-        caller's advance from item to item. ForeignError if the code failed."""
-        failure = Failure()
-        given = self._addresses(*addresses)
-        if self._run(self.address, given, sizes, strides, count, 1 if count == 1 else threads or cores(), failure):
-            raise failure.error()
 
 
 def int64s(values: Sequence[int]) -> Any:

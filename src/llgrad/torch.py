@@ -1,0 +1,469 @@
+"""Foreign functions in PyTorch.
+
+    from llgrad.torch import foreign
+    f = foreign("test.c", "f")        # void f(float* inp, size_t n, float* out)
+    out = f(inp)
+    out.sum().backward()
+
+A function becomes three operators of `torch.library`: itself, its pullback (`…_vjp`) and its pushforward (`…_jvp`).
+Each takes, after its tensors and integers, `batched`: which tensors have a leading axis of a batch ([] if none has);
+that is how `vmap` reaches the batches of the runtime. The derivatives of each are written in terms of the others:
+
+    f      backward: vjp                                  forward: jvp
+    vjp    backward by adjoints: jvp; by inputs: second   forward: vjp of tangents + second
+    jvp    backward by tangents: vjp; by inputs: second   forward: jvp of tangents + second
+
+`foreign` takes the options of `llgrad.foreign.load_foreign`.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch._functorch.autograd_function import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
+
+from llgrad.errors import UnsupportedError
+from llgrad.foreign import Foreign, ForeignTypeError, Paths, load_foreign
+from llgrad.foreign.function import Wrt
+from llgrad.foreign.roles import Input
+from llgrad.library import ForeignFunction
+
+_DTYPES = {np.dtype(n): getattr(torch, n) for n in ("float32", "float64", "int8", "uint8", "int16", "int32", "int64")}
+_FLOATS = {np.dtype("float32"): torch.float32, np.dtype("float64"): torch.float64}
+_operators: dict[str, Operators] = {}
+_lock = threading.RLock()
+
+
+class ForeignOperation:
+    """A compiled function as an operation on tensors. Made by `foreign`; can be pickled and copied."""
+
+    def __init__(self, made: Foreign, origin: tuple[Any, ...]) -> None:
+        self._origin = origin
+        self._foreign = made
+        self._operator = operators(made).primal
+        self._tensors = len(made.tensors)
+        self._simple = not made.statics and all(i.array for i in made.tensors)
+        self.__name__ = made.name
+        self.__doc__ = made.function.__doc__
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The outputs: a tensor, or a tuple of them. Integers are Python integers; numbers become tensors."""
+        if self._simple and not named and len(args) == self._tensors:
+            for a in args:
+                if type(a) is not Tensor or not a.is_cpu:
+                    break
+            else:
+                return self._operator(*args, [])
+        tensors, statics = self._foreign.split(args, named)
+        given = [_tensor(self._foreign, i, t) for i, t in zip(self._foreign.tensors, tensors, strict=True)]
+        return self._operator(*given, *statics, [])
+
+    def apply(self, *args: Any, **named: Any) -> Any:
+        """The same."""
+        return self(*args, **named)
+
+    def __repr__(self) -> str:
+        return repr(self._foreign)
+
+    def __reduce__(self) -> Any:
+        return _again, self._origin
+
+
+def foreign(source: Paths | ForeignFunction, name: str | None = None, **options: Any) -> ForeignOperation:
+    """The function `name` of compiled sources as an operation on tensors; see `llgrad.foreign.load_foreign`."""
+    return ForeignOperation(load_foreign(source, name, **options), (source, name, options))
+
+
+def _again(source: Any, name: str | None, options: dict[str, Any]) -> ForeignOperation:
+    return foreign(source, name, **options)
+
+
+def _tensor(made: Foreign, i: Input, given: Any) -> Tensor:
+    if isinstance(given, Tensor):
+        if given.device.type != "cpu":
+            raise ForeignTypeError(
+                f"{i.name} of {made.name} is on device {given.device}", cause="compiled code runs on the CPU",
+                fix=f"move it: {i.name}.cpu()",
+            )  # fmt: skip
+        return given
+    if i.array or isinstance(given, complex | str | bool) or not hasattr(given, "__float__"):
+        raise ForeignTypeError(
+            f"{i.name} of {made.name} must be a tensor, not {type(given).__name__}",
+            cause=f"it is declared {i.parameter.type.declare(i.name)}",
+            fix=f"torch.tensor(…, dtype=torch.{i.dtype.name})",
+        )
+    return torch.tensor(given, dtype=_DTYPES[i.dtype])
+
+
+def _check(made: Foreign, i: Input, t: Tensor) -> None:
+    """ForeignTypeError for a tensor of another dtype."""
+    if t.dtype is not _DTYPES[i.dtype]:
+        raise made.wrong_dtype(i, str(t.dtype).removeprefix("torch."), f"convert it: {i.name}.to(torch.{i.dtype.name})")
+
+
+# --- operators -------------------------------------------------------------------------------------------------------
+
+
+def operators(made: Foreign) -> Operators:
+    """The operators of a function: one set for the process."""
+    with _lock:
+        if made.key not in _operators:
+            _operators[made.key] = Operators(made)
+        return _operators[made.key]
+
+
+class Operators:
+    """The three operators of a function, and what they share."""
+
+    def __init__(self, made: Foreign) -> None:
+        self.foreign, self.tensors, self.active = made, made.tensors, made.active
+        for i in made.tensors:
+            if i.dtype not in _DTYPES:
+                raise ForeignTypeError(f"{i.name} of {made.name} holds {i.dtype}, which is no dtype of PyTorch")
+        self.outputs = [_FLOATS[m.dtype] for m in made.outputs]
+        count, n = len(self.tensors), len(self.active)
+        self.jvp: Any = None
+        self.vjp: Any = None
+        if n:
+            self.vjp = self._operator("vjp", count + len(self.outputs), n)
+            self.jvp = self._operator("jvp", count + n, len(self.outputs))
+        self.primal = self._operator("primal", count, len(self.outputs))
+
+    def _operator(self, kind: str, tensors: int, results: int) -> Any:
+        statics = "".join(f", SymInt s{n}" for n in range(len(self.foreign.statics)))
+        wrt = "" if kind == "primal" else ", int[] wrt"
+        given = ", ".join(f"Tensor t{n}" for n in range(tensors))
+        returns = ", ".join(["Tensor"] * results)
+        schema = f"({given}{statics}, int[] batched{wrt}) -> {returns if results == 1 else f'({returns})'}"
+        name = f"llgrad::{self.foreign.name}_{self.foreign.key}" + ("" if kind == "primal" else f"_{kind}")
+        rule = {"primal": _Primal, "vjp": _Pullback, "jvp": _Pushforward}[kind](self, kind, tensors, results)
+        made = torch.library.custom_op(name, rule.kernel, mutates_args=(), device_types="cpu", schema=schema)
+        made.register_fake(rule.fake)
+        made.register_vmap(rule.vmap)
+        rule.differentiate(made)
+        floats = {i.dtype for i in self.tensors if i.active}
+        if kind == "primal" and len(floats) == 1 and all(i.active for i in self.tensors):
+            made.register_autocast("cpu", _FLOATS[floats.pop()])
+        return made
+
+
+class _Rule:
+    """How one operator runs, on what it is batched, and how it is differentiated. Its arguments: tensors, integers,
+    `batched`, and for derivatives `wrt`, positions among the inputs."""
+
+    def __init__(self, operators: Operators, kind: str, tensors: int, results: int) -> None:
+        self.of, self.kind, self.count, self.single = operators, kind, tensors, results == 1
+        self.foreign, self.inputs = operators.foreign, len(operators.tensors)
+        self.statics = len(self.foreign.statics)
+        self.operator: Any = None
+
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[int], Wrt]:
+        """Tensors, integers, `batched` (a flag for each tensor, or empty), `wrt`."""
+        end = self.count + self.statics
+        wrt = tuple(args[end + 1]) if self.kind != "primal" else ()
+        return list(args[: self.count]), tuple(args[self.count : end]), args[end], wrt
+
+    def packed(self, results: Sequence[Any]) -> Any:
+        return results[0] if self.single else tuple(results)
+
+    # --- running
+
+    def kernel(self, *args: Any) -> Any:
+        """On the CPU. Contiguous tensors are used where they are."""
+        tensors, statics, batched, wrt = self.split(args)
+        for i, t in zip(self.of.tensors, tensors, strict=False):
+            if t.dtype is not _DTYPES[i.dtype]:
+                _check(self.foreign, i, t)
+        return self.packed(self.batch(tensors, statics, batched, wrt) if batched else self.once(tensors, statics, wrt))
+
+    def once(self, tensors: list[Tensor], statics: tuple[int, ...], wrt: Wrt) -> list[Tensor]:
+        """One item."""
+        tensors = [t if t.is_contiguous() else t.contiguous() for t in tensors]
+        call = self.foreign.call(self.kind, wrt, tuple([t.shape for t in tensors[: self.inputs]]), statics)
+        taken = self.taken(tensors, wrt)
+        made = [torch.empty(shape, dtype=_FLOATS[dtype]) for shape, dtype in call.made]
+        call.run([t.data_ptr() for t in taken], [t.data_ptr() for t in made])
+        return self.spread(made, wrt)
+
+    def batch(self, tensors: list[Tensor], statics: tuple[int, ...], batched: list[int], wrt: Wrt) -> list[Tensor]:
+        """All items; what is not batched is shared. Items that are contiguous are used where they are."""
+        size = next(t.shape[0] for t, b in zip(tensors, batched, strict=True) if b)
+        if not size:
+            return [torch.empty(m.shape, dtype=m.dtype) for m in self.shapes(tensors, statics, batched, wrt)]
+        tensors = [_with_contiguous_items(t) if b else t.contiguous() for t, b in zip(tensors, batched, strict=True)]
+        shapes = tuple([t.shape[1:] if b else t.shape for t, b in zip(tensors, batched, strict=True)][: self.inputs])
+        call = self.foreign.call(self.kind, wrt, shapes, statics)
+        steps = [t.stride(0) * t.element_size() if b else 0 for t, b in zip(tensors, batched, strict=True)]
+        made = [torch.empty((size, *shape), dtype=_FLOATS[dtype]) for shape, dtype in call.made]
+        given = [t.data_ptr() for t in self.taken(tensors, wrt)]
+        strides = [*self.taken(steps, wrt), *(m.stride(0) * m.element_size() for m in made)]
+        call.run_batch(size, given, [m.data_ptr() for m in made], strides)
+        return self.spread(made, wrt)
+
+    def taken(self, given: list[Any], wrt: Wrt) -> list[Any]:
+        """Of what an operator is given, what the plan takes."""
+        return given
+
+    def spread(self, made: list[Tensor], wrt: Wrt) -> list[Tensor]:
+        """What an operator gives back, from what the plan makes."""
+        return made
+
+    # --- shapes
+
+    def fake(self, *args: Any) -> Any:
+        """Results without contents."""
+        tensors, statics, batched, wrt = self.split(args)
+        for i, t in zip(self.of.tensors, tensors, strict=False):
+            _check(self.foreign, i, t)
+        made = self.shapes(tensors, statics, batched, wrt)
+        return self.packed([torch.empty(m.shape, dtype=m.dtype, device=tensors[0].device) for m in made])
+
+    def shapes(self, tensors: list[Any], statics: tuple[Any, ...], batched: list[int], wrt: Wrt) -> list[_Like]:
+        """Shapes and dtypes of the results."""
+        flags = batched or [0] * len(tensors)
+        size = next(((t.shape[0],) for t, b in zip(tensors, flags, strict=True) if b), ())
+        items = [tuple(t.shape[1:]) if b else tuple(t.shape) for t, b in zip(tensors, flags, strict=True)]
+        return self.made(items[: self.inputs], size, statics, wrt)
+
+    def made(self, items: list[Any], size: Any, statics: tuple[Any, ...], wrt: Wrt) -> list[_Like]:
+        """Those of the outputs."""
+        of = self.foreign.roles.output_shapes(items, statics)
+        return [_Like((*size, *shape), dtype) for shape, dtype in zip(of, self.of.outputs, strict=True)]
+
+    # --- batches
+
+    def vmap(self, info: Any, in_dims: Any, *args: Any) -> Any:
+        """One more axis of a batch; a second one is merged with the first."""
+        tensors, statics, batched, wrt = self.split(args)
+        dims = in_dims[: self.count]
+        moved = [t if d is None else t.movedim(d, 0) for t, d in zip(tensors, dims, strict=True)]
+        outer = [int(d is not None) for d in dims]
+        tail = () if self.kind == "primal" else (list(wrt),)
+        if not batched:
+            results = self.operator(*moved, *statics, outer, *tail)
+            return results, 0 if self.single else (0,) * len(results)
+        inner = next(t.shape[1 if o else 0] for t, o, b in zip(moved, outer, batched, strict=True) if b)
+        both = []
+        for t, o, b in zip(moved, outer, batched, strict=True):
+            if o or b:
+                t = t if o else t.unsqueeze(0)
+                t = t if b else t.unsqueeze(1)
+                t = t.expand(info.batch_size, inner, *t.shape[2:]).reshape(info.batch_size * inner, *t.shape[2:])
+            both.append(t)
+        results = self.operator(*both, *statics, [int(o or b) for o, b in zip(outer, batched, strict=True)], *tail)
+        listed = [results] if self.single else results
+        found = [r if r.dim() == 1 and not r.numel() else r.unflatten(0, (info.batch_size, inner)) for r in listed]
+        places = tuple(None if r.dim() == 1 and not r.numel() else 0 for r in listed)
+        return self.packed(found), self.packed(places)
+
+    # --- derivatives
+
+    def differentiate(self, operator: Any) -> None:
+        """Register how the operator is differentiated, in both modes and under `torch.func`.
+
+        The kernel is that of `register_autograd`, which knows no forward mode and no `torch.func`, with both.
+        """
+        self.operator = operator
+        rule, below = self, operator._opoverload
+
+        class Node(_SingleLevelFunction):
+            @staticmethod
+            def forward(*args: Any) -> Any:
+                with torch._C._AutoDispatchBelowAutograd():
+                    return below(*args)
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                tensors = inputs[: rule.count]
+                ctx.save_for_backward(*tensors)
+                ctx.save_for_forward(*tensors)
+                ctx.rest = inputs[rule.count :]
+
+            @staticmethod
+            def backward(ctx: Any, *adjoints: Any) -> Any:
+                tensors, statics, batched, wrt = rule.split((*ctx.saved_tensors, *ctx.rest))
+                wanted = ctx.needs_input_grad[: rule.count]
+                found = rule.pullback(tensors, statics, batched, wrt, adjoints, wanted)
+                return (*found, *(None for _ in ctx.rest))
+
+            @staticmethod
+            def jvp(ctx: Any, *tangents: Any) -> Any:
+                tensors, statics, batched, wrt = rule.split((*ctx.saved_tensors, *ctx.rest))
+                return rule.pushforward(tensors, statics, batched, wrt, list(tangents[: rule.count]))
+
+        Node.__name__ = f"{operator._name}_node"
+
+        def kernel(keyset: Any, *args: Any) -> Any:
+            if torch._C._are_functorch_transforms_active():
+                with enable_single_level_autograd_function():
+                    return Node.apply(*args)
+            if forward_ad._current_level < 0 and not (torch.is_grad_enabled() and torch._C._any_requires_grad(*args)):
+                return below.redispatch(keyset & torch._C._after_autograd_keyset, *args)
+            return Node.apply(*args)
+
+        operator.register_autograd(_never)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # (that a kernel is replaced)
+            operator._lib.impl(operator._name, kernel, "Autograd", with_keyset=True, allow_override=True)
+
+    def pullback(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
+    ) -> list[Any]:
+        """Adjoints of all tensors, None where there is none."""
+        raise NotImplementedError
+
+    def pushforward(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
+    ) -> Any:
+        """Tangents of the results; those of tensors may be None."""
+        raise NotImplementedError
+
+    def pulled(
+        self, inputs: list[Tensor], adjoints: Sequence[Tensor], statics: Any, flags: list[int], wanted: Wrt
+    ) -> list[Any]:
+        """Adjoints of `wanted`, among all inputs; summed over the batch for those that it shares."""
+        of = self.of
+        found: list[Any] = [None] * self.inputs
+        if wanted:
+            results = of.vjp(*inputs, *adjoints, *statics, flags, list(wanted))
+            results = (results,) if len(of.active) == 1 else results
+            for n in wanted:
+                r = results[of.active.index(n)]
+                found[n] = r.sum(0) if flags and not flags[n] else r
+        return found
+
+    def pushed(
+        self, inputs: list[Tensor], tangents: Sequence[Any], statics: Any, flags: list[int], along: Wrt
+    ) -> Any:
+        """Tangents of the outputs; `tangents` and the flags after those of the inputs are of `along`."""
+        of = self.of
+        given = [tangents[along.index(n)] if n in along else inputs[n] for n in of.active]
+        if flags:
+            of_tangents = flags[self.inputs :]
+            flags = flags[: self.inputs] + [of_tangents[along.index(n)] if n in along else flags[n] for n in of.active]
+        return of.jvp(*inputs, *given, *statics, flags, list(along))
+
+
+class _Like:
+    """A shape and a dtype."""
+
+    def __init__(self, shape: Any, dtype: torch.dtype) -> None:
+        self.shape, self.dtype = shape, dtype
+
+
+class _Primal(_Rule):
+    def pullback(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
+    ) -> list[Any]:
+        flags = [*batched, *(1 for _ in adjoints)] if batched else []
+        return self.pulled(tensors, adjoints, statics, flags, tuple(n for n in self.of.active if wanted[n]))
+
+    def pushforward(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
+    ) -> Any:
+        along = tuple(n for n in self.of.active if tangents[n] is not None)
+        flags = [*batched, *(batched[n] for n in along)] if batched else []
+        return self.pushed(tensors, [tangents[n] for n in along], statics, flags, along)
+
+
+class _Pullback(_Rule):
+    """Adjoints of all active inputs; of those that are not in `wrt` an empty tensor."""
+
+    def spread(self, made: list[Tensor], wrt: Wrt) -> list[Tensor]:
+        by = dict(zip(wrt, made, strict=True))
+        return [by[n] if n in by else torch.empty(0, dtype=_DTYPES[self.of.tensors[n].dtype]) for n in self.of.active]
+
+    def made(self, items: list[Any], size: Any, statics: tuple[Any, ...], wrt: Wrt) -> list[_Like]:
+        return [
+            _Like((*size, *items[n]) if n in wrt else (0,), _DTYPES[self.of.tensors[n].dtype]) for n in self.of.active
+        ]
+
+    def pullback(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
+    ) -> list[Any]:
+        inputs = tensors[: self.inputs]
+        if any(wanted[: self.inputs]):
+            raise _second_order(self.foreign)
+        along = [adjoints[self.of.active.index(n)] for n in wrt]
+        flags = [*batched[: self.inputs], *(1 for _ in along)] if batched else []
+        found = self.pushed(inputs, along, statics, flags, wrt)
+        found = [found] if len(self.of.outputs) == 1 else list(found)
+        if batched:
+            own = batched[self.inputs :]
+            found = [r if b else r.sum(0) for r, b in zip(found, own, strict=True)]
+        return [*(None for _ in inputs), *found]
+
+    def pushforward(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
+    ) -> Any:
+        if any(tangents[n] is not None for n in self.of.active):
+            raise _second_order(self.foreign)
+        along = [
+            torch.zeros_like(g) if t is None else t
+            for g, t in zip(tensors[self.inputs :], tangents[self.inputs :], strict=True)
+        ]
+        return self.of.vjp(*tensors[: self.inputs], *along, *statics, batched, list(wrt))
+
+
+class _Pushforward(_Rule):
+    """Along tangents of `wrt`; what is given for other active inputs is not used."""
+
+    def taken(self, given: list[Any], wrt: Wrt) -> list[Any]:
+        return [*given[: self.inputs], *(given[self.inputs + self.of.active.index(n)] for n in wrt)]
+
+    def pullback(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
+    ) -> list[Any]:
+        inputs = tensors[: self.inputs]
+        if any(wanted[: self.inputs]):
+            raise _second_order(self.foreign)
+        by = tuple(n for n in wrt if wanted[self.inputs + self.of.active.index(n)])
+        flags = [*batched[: self.inputs], *(1 for _ in adjoints)] if batched else []
+        results = self.of.vjp(*inputs, *adjoints, *statics, flags, list(by))
+        results = (results,) if len(self.of.active) == 1 else results
+        found: list[Any] = [None] * len(tensors)
+        for n in by:
+            place = self.of.active.index(n)
+            shared = batched and not batched[self.inputs + place]
+            found[self.inputs + place] = results[place].sum(0) if shared else results[place]
+        return found
+
+    def pushforward(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
+    ) -> Any:
+        if any(tangents[n] is not None for n in self.of.active):
+            raise _second_order(self.foreign)
+        moved = [
+            torch.zeros_like(v) if t is None else t
+            for v, t in zip(tensors[self.inputs :], tangents[self.inputs :], strict=True)
+        ]
+        return self.of.jvp(*tensors[: self.inputs], *moved, *statics, batched, list(wrt))
+
+
+def _second_order(made: Foreign) -> UnsupportedError:
+    return UnsupportedError(
+        f"second derivatives of {made.name} are not available", span=made.function.signature.source,
+        cause="the derivative of its derivative was asked for (double backward, or nested torch.func transforms)",
+        fix="differentiate once, or write the gradient in C as a function of its own",
+    )  # fmt: skip
+
+
+def _with_contiguous_items(t: Tensor) -> Tensor:
+    if t.shape[0] and t[0].is_contiguous() and t.stride(0) >= 0:
+        return t
+    return t.contiguous()
+
+
+def _never(ctx: Any, *adjoints: Any) -> Any:
+    raise AssertionError("its place is taken by the kernel that `differentiate` registers")
+
+
+__all__ = ["ForeignOperation", "foreign"]
