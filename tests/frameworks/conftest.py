@@ -62,17 +62,10 @@ int status(const double *x, int n) { return x[0] > n; }
 void nothing(const double *x, int n) { (void)x; (void)n; }
 void accumulate(const double *x, int n, double *y) { for (int i = 0; i < n; i++) y[i] += x[i] * x[i]; }
 void resize(const double *x, int n, int m, double *y) { for (int i = 0; i < m; i++) y[i] = x[i % n] * i; }
-double tangle(const double *x, int n) { /* irreducible: the loop is entered at two places */
-    double s = x[0];
-    int i = 0;
-    if (s > n) goto middle;
-top:
-    s = s * x[i % n] + x[(3 * i + 1) % n] * x[(5 * i + 2) % n] - s * s * 0.1;
-middle:
-    s += 1 + x[(7 * i + 3) % n] * x[(11 * i + 4) % n] * 0.01 - s * 0.2;
-    i++;
-    if (s < 100) goto top;
-    return s;
+double tangle(const double *x, int n) {
+    double y = x[0];
+    __asm__("addsd %1, %0" : "+x"(y) : "x"(x[n - 1]));
+    return y;
 }
 """
 

@@ -6,6 +6,8 @@ takes and makes, in this order (`tensors` are the inputs that are arrays or floa
     primal   tensors                          → outputs
     vjp      tensors, adjoints of outputs     → adjoints of wrt
     jvp      tensors, tangents of wrt         → tangents of outputs
+    second   tensors, adjoints of outputs, tangents of wrt       → tangents of the adjoints of wrt
+    bend     tensors, tangents of wrt, other tangents of wrt     → the second derivative along both
 
 A derivative is of the function as mathematics sees it: outputs and scratch memory begin as zeros, inputs stay as they
 are, updated ones are copied.
@@ -32,7 +34,6 @@ from llgrad.signature import Parameter, Scalar
 from llgrad.synthesis.request import Act, Mode, Request
 
 Wrt = tuple[int, ...]
-KINDS = ("primal", "vjp", "jvp")
 
 
 class Foreign:
@@ -143,16 +144,20 @@ class Foreign:
 
     def _derived(self, kind: str, wrt: Wrt, differentiated: Wrt) -> Plan:
         """Derivative by `differentiated`, of which `wrt` are wanted."""
-        writer = (_Pullback if kind == "vjp" else _Pushforward)(self, wrt)
+        writer = {"vjp": _Pullback, "jvp": _Pushforward, "second": _Second, "bend": _Bend}[kind](self, wrt)
         acts = tuple(self._act(p, differentiated, writer.mode) for p in self.function.signature.parameters)
-        result = any(m.parameter is None for m in self.outputs)
-        act = (Act.DUP if kind == "jvp" else Act.OUT) if result else Act.CONST
+        request = self._request(writer.mode, acts)
+        if kind in ("second", "bend"):
+            request = _again(request)
         self.function.library.addresses()
-        compiled = self.function.library.derivative(
-            Request(self.function.signature.symbol, writer.mode, acts, act, disjoint=True)
-        )
+        compiled = self.function.library.derivative(request)
         assert isinstance(compiled.code, Code)
         return self._plan(compiled.code, compiled.entry, writer, acts)
+
+    def _request(self, mode: Mode, acts: tuple[Act, ...]) -> Request:
+        result = any(m.parameter is None for m in self.outputs)
+        act = (Act.DUP if mode is Mode.FORWARD else Act.OUT) if result else Act.CONST
+        return Request(self.function.signature.symbol, mode, acts, act, disjoint=True)
 
     def _plan(self, code: Any, entry: Entry, writer: _Writer, acts: tuple[Act, ...]) -> Plan:
         return Plan(code, entry, writer.write(entry, acts), serial=self.stateful)
@@ -168,6 +173,18 @@ class Foreign:
         if position not in wrt:
             return Act.CONST
         return Act.DUP if mode is Mode.FORWARD else Act.OUT
+
+
+def _again(inner: Request) -> Request:
+    """The forward derivative of a derivative, by all floats that it takes."""
+    reverse = inner.mode is not Mode.FORWARD
+    acts = [Act.CONST] * inner.arenas
+    for act in inner.arguments:
+        acts += {Act.CONST: [Act.CONST], Act.OUT: [Act.DUP]}.get(act, [Act.DUP, Act.DUP])
+    if reverse and inner.result is not Act.CONST:
+        acts.append(Act.DUP)
+    results = Act.OUT in inner.arguments if reverse else inner.result is not Act.CONST
+    return Request.again(inner, Mode.FORWARD, tuple(acts), Act.DUP if results else Act.CONST, disjoint=True)
 
 
 class _Writer:
@@ -224,10 +241,10 @@ class _Writer:
             self.steps.add(Op.APART, buffer, self.steps.temporary_like(buffer))
         self._pointer(buffer)
 
-    def _fresh(self, like: int, copied: int | None = None) -> None:
-        """A pointer to temporary memory: zeros, or a copy."""
-        buffer = self.steps.temporary_like(like)
-        self._start(buffer, copied)
+    def _fresh(self, like: int, copied: int | None = None, times: int = 1) -> None:
+        """A pointer to temporary memory (or several): zeros, or a copy."""
+        for _ in range(times):
+            self._start(self.steps.temporary_like(like), copied)
 
     def _start(self, buffer: int, copied: int | None) -> None:
         if copied is None:
@@ -304,7 +321,7 @@ class _Pushforward(_Writer):
         if not i.array:
             self._value(n, i.dtype.itemsize)
             if act is Act.DUP:
-                self._tangent_value(tangent, i.dtype.itemsize)
+                _zero_or_value(self, tangent, i.dtype.itemsize)
         elif i.updated:
             self._fresh(n, n)
             self._start(self.made + self._output_of(i), tangent)
@@ -312,12 +329,6 @@ class _Pushforward(_Writer):
             self._apart(n)
             if act is Act.DUP:
                 self._fresh(n) if tangent is None else self._apart(tangent)
-
-    def _tangent_value(self, tangent: int | None, size: int) -> None:
-        if tangent is None:
-            self.at.pop(0)  # frames begin as zeros
-        else:
-            self._value(tangent, size)
 
     def _output(self, n: int, m: Memory) -> None:
         self._fresh(self.made + n)
@@ -372,6 +383,95 @@ class _Pullback(_Writer):
                 self._value(self._seed(n), m.dtype.itemsize)
 
 
+class _Second(_Pullback):
+    """The pullback's arguments, each that holds floats followed by its tangent."""
+
+    def _given(self) -> int:
+        return len(self.foreign.outputs) + len(self.wrt)
+
+    def _tangent(self, place: int) -> int:
+        return len(self.foreign.tensors) + len(self.foreign.outputs) + place
+
+    def _tensor(self, n: int, i: Input, act: Act) -> None:
+        place = self._place(n)
+        tangent = None if place is None else self._tangent(place)
+        if not i.array:
+            self._value(n, i.dtype.itemsize)
+            if act is Act.OUT:
+                _zero_or_value(self, tangent, i.dtype.itemsize)
+                found = self.results.pop(0)
+                if place is not None:
+                    self.steps.add(Op.RESULT, self.made + place, size=i.dtype.itemsize, at=found)
+            return
+        if not i.updated:
+            self._apart(n)
+            if act is Act.CONST:
+                return
+            self._fresh(n) if tangent is None else self._apart(tangent)
+            self._fresh(n)
+        else:
+            self._fresh(n, n)
+            self._fresh(n, tangent)
+            self._fresh(n, self._seed(self._output_of(i)))
+        self._fresh(n) if place is None else self._start(self.made + place, None)
+
+    def _output(self, n: int, m: Memory) -> None:
+        self._fresh(self._seed(n), times=2)
+        self._fresh(self._seed(n), self._seed(n))
+        self._fresh(self._seed(n))
+
+    def _scratch(self, like: int, m: Memory) -> None:
+        self._fresh(like, times=4)
+
+    def _end(self) -> None:
+        for n, m in enumerate(self.foreign.outputs):
+            if m.parameter is None:
+                self._value(self._seed(n), m.dtype.itemsize)
+                _zero_or_value(self, None, m.dtype.itemsize)
+
+
+class _Bend(_Pushforward):
+    """The pushforward's arguments, each that holds floats followed by its tangent."""
+
+    def _given(self) -> int:
+        return 2 * len(self.wrt)
+
+    def _tensor(self, n: int, i: Input, act: Act) -> None:
+        place, size = self._place(n), i.dtype.itemsize
+        one = None if place is None else len(self.foreign.tensors) + place
+        other = None if one is None else one + len(self.wrt)
+        if not i.array:
+            self._value(n, size)
+            for tangent in (other, one, None) if act is Act.DUP else ():
+                _zero_or_value(self, tangent, size)
+        elif i.updated:
+            self._fresh(n, n)
+            self._fresh(n, other)
+            self._fresh(n, one)
+            self._start(self.made + self._output_of(i), None)
+        else:
+            self._apart(n)
+            if act is Act.DUP:
+                self._fresh(n) if other is None else self._apart(other)
+                self._fresh(n) if one is None else self._apart(one)
+                self._fresh(n)
+
+    def _output(self, n: int, m: Memory) -> None:
+        self._fresh(self.made + n, times=3)
+        self._start(self.made + n, None)
+
+    def _scratch(self, like: int, m: Memory) -> None:
+        self._fresh(like, times=4)
+
+
+def _zero_or_value(writer: _Writer, buffer: int | None, size: int) -> None:
+    """A float from a buffer, or zero: what frames begin as."""
+    if buffer is None:
+        writer.at.pop(0)
+    else:
+        writer._value(buffer, size)
+
+
 class Call:
     """A plan with the sizes of one set of shapes. `made` are the shapes and dtypes of what it makes."""
 
@@ -381,8 +481,9 @@ class Call:
         self.plan, self.integers = plan, resolved.integers
         tensors = [(tuple(s), i.dtype) for s, i in zip(shapes, foreign.tensors, strict=True)]
         outputs = [(s, m.dtype) for s, m in zip(resolved.outputs, foreign.outputs, strict=True)]
-        given = {"primal": [], "vjp": outputs, "jvp": [tensors[n] for n in wrt]}[kind]
-        self.made = [tensors[n] for n in wrt] if kind == "vjp" else outputs
+        by = [tensors[n] for n in wrt]
+        given = {"primal": [], "vjp": outputs, "jvp": by, "second": [*outputs, *by], "bend": [*by, *by]}[kind]
+        self.made = by if kind in ("vjp", "second") else outputs
         self.taken = [*tensors, *given]
         scratch = [_bytes(s, m.dtype) for s, m in zip(resolved.scratch, foreign.roles.scratch, strict=True)]
         callers = [
