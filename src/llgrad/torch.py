@@ -5,13 +5,15 @@
     out = f(inp)
     out.sum().backward()
 
-A function becomes three operators of `torch.library`: itself, its pullback (`…_vjp`) and its pushforward (`…_jvp`).
+A function becomes five operators of `torch.library`: itself and the four kinds of derivatives of `foreign.function`.
 Each takes, after its tensors and integers, `batched`: which tensors have a leading axis of a batch ([] if none has);
 that is how `vmap` reaches the batches of the runtime. The derivatives of each are written in terms of the others:
 
     f      backward: vjp                                  forward: jvp
     vjp    backward by adjoints: jvp; by inputs: second   forward: vjp of tangents + second
-    jvp    backward by tangents: vjp; by inputs: second   forward: jvp of tangents + second
+    jvp    backward by tangents: vjp; by inputs: second   forward: jvp of tangents + bend
+
+Those of `second` and `bend` would be third derivatives, and are refused.
 
 `foreign` takes the options of `llgrad.foreign.load_foreign`.
 """
@@ -121,7 +123,7 @@ def operators(made: Foreign) -> Operators:
 
 
 class Operators:
-    """The three operators of a function, and what they share."""
+    """The operators of a function, and what they share."""
 
     def __init__(self, made: Foreign) -> None:
         self.foreign, self.tensors, self.active = made, made.tensors, made.active
@@ -130,11 +132,11 @@ class Operators:
                 raise ForeignTypeError(f"{i.name} of {made.name} holds {i.dtype}, which is no dtype of PyTorch")
         self.outputs = [_FLOATS[m.dtype] for m in made.outputs]
         count, n = len(self.tensors), len(self.active)
-        self.jvp: Any = None
-        self.vjp: Any = None
         if n:
             self.vjp = self._operator("vjp", count + len(self.outputs), n)
             self.jvp = self._operator("jvp", count + n, len(self.outputs))
+            self.second = self._operator("second", count + len(self.outputs) + n, n)
+            self.bend = self._operator("bend", count + 2 * n, len(self.outputs))
         self.primal = self._operator("primal", count, len(self.outputs))
 
     def _operator(self, kind: str, tensors: int, results: int) -> Any:
@@ -144,7 +146,7 @@ class Operators:
         returns = ", ".join(["Tensor"] * results)
         schema = f"({given}{statics}, int[] batched{wrt}) -> {returns if results == 1 else f'({returns})'}"
         name = f"llgrad::{self.foreign.name}_{self.foreign.key}" + ("" if kind == "primal" else f"_{kind}")
-        rule = {"primal": _Primal, "vjp": _Pullback, "jvp": _Pushforward}[kind](self, kind, tensors, results)
+        rule = _RULES[kind](self, kind, tensors, results)
         made = torch.library.custom_op(name, rule.kernel, mutates_args=(), device_types="cpu", schema=schema)
         made.register_fake(rule.fake)
         made.register_vmap(rule.vmap)
@@ -173,6 +175,10 @@ class _Rule:
 
     def packed(self, results: Sequence[Any]) -> Any:
         return results[0] if self.single else tuple(results)
+
+    def listed(self, results: Any) -> list[Any]:
+        """The inverse of `packed`."""
+        return [results] if self.single else list(results)
 
     # --- running
 
@@ -277,7 +283,8 @@ class _Rule:
         class Node(_SingleLevelFunction):
             @staticmethod
             def forward(*args: Any) -> Any:
-                with torch._C._AutoDispatchBelowAutograd():
+                # (`apply` switches tracking off, for this level of `torch.func` and wrongly for those below)
+                with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
                     return below(*args)
 
             @staticmethod
@@ -296,8 +303,10 @@ class _Rule:
 
             @staticmethod
             def jvp(ctx: Any, *tangents: Any) -> Any:
-                tensors, statics, batched, wrt = rule.split((*ctx.saved_tensors, *ctx.rest))
-                return rule.pushforward(tensors, statics, batched, wrt, list(tangents[: rule.count]))
+                with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+                    saved = [forward_ad.unpack_dual(t).primal for t in ctx.saved_tensors]
+                    tensors, statics, batched, wrt = rule.split((*saved, *ctx.rest))
+                    return rule.pushforward(tensors, statics, batched, wrt, list(tangents[: rule.count]))
 
         Node.__name__ = f"{operator._name}_node"
 
@@ -352,6 +361,32 @@ class _Rule:
         return of.jvp(*inputs, *given, *statics, flags, list(along))
 
 
+    def curved(
+        self, inputs: list[Tensor], weights: Sequence[Tensor], along: dict[int, Any], statics: Any, flags: list[int],
+        by: Wrt, *, shared: bool = True,
+    ) -> list[Any]:  # fmt: skip
+        """Second derivatives of the weighted outputs: along tangents, by inputs `by`; None for others.
+
+        With `shared` those of inputs that a batch shares are summed.
+        """
+        of = self.of
+        found: list[Any] = [None] * self.inputs
+        if not (by and along):
+            return found
+        wrt = tuple(n for n in of.active if n in by or n in along)
+        tangents = [along[n] if n in along else torch.zeros_like(inputs[n]) for n in of.active]
+        if flags:
+            start = self.inputs + len(of.outputs)
+            own = dict(zip(along, flags[start:], strict=True))
+            flags = [*flags[:start], *(own.get(n, flags[n]) for n in of.active)]
+        results = of.second(*inputs, *weights, *tangents, *statics, flags, list(wrt))
+        results = (results,) if len(of.active) == 1 else results
+        for n in by:
+            r = results[of.active.index(n)]
+            found[n] = r.sum(0) if shared and flags and not flags[n] else r
+        return found
+
+
 class _Like:
     """A shape and a dtype."""
 
@@ -389,28 +424,31 @@ class _Pullback(_Rule):
     def pullback(
         self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
     ) -> list[Any]:
-        inputs = tensors[: self.inputs]
-        if any(wanted[: self.inputs]):
-            raise _second_order(self.foreign)
-        along = [adjoints[self.of.active.index(n)] for n in wrt]
+        inputs, weights = tensors[: self.inputs], tensors[self.inputs :]
+        along = {n: adjoints[self.of.active.index(n)] for n in wrt}
         flags = [*batched[: self.inputs], *(1 for _ in along)] if batched else []
-        found = self.pushed(inputs, along, statics, flags, wrt)
-        found = [found] if len(self.of.outputs) == 1 else list(found)
+        found: list[Any] = [None] * len(weights)
+        if any(wanted[self.inputs :]):
+            pushed = self.pushed(inputs, list(along.values()), statics, flags, wrt)
+            found = [pushed] if len(self.of.outputs) == 1 else list(pushed)
         if batched:
             own = batched[self.inputs :]
-            found = [r if b else r.sum(0) for r, b in zip(found, own, strict=True)]
-        return [*(None for _ in inputs), *found]
+            found = [r if b or r is None else r.sum(0) for r, b in zip(found, own, strict=True)]
+        flags = [*batched, *(1 for _ in along)] if batched else []
+        by = tuple(n for n in self.of.active if wanted[n])
+        return [*self.curved(inputs, weights, along, statics, flags, by), *found]
 
     def pushforward(
         self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
     ) -> Any:
-        if any(tangents[n] is not None for n in self.of.active):
-            raise _second_order(self.foreign)
-        along = [
-            torch.zeros_like(g) if t is None else t
-            for g, t in zip(tensors[self.inputs :], tangents[self.inputs :], strict=True)
-        ]
-        return self.of.vjp(*tensors[: self.inputs], *along, *statics, batched, list(wrt))
+        inputs, weights = tensors[: self.inputs], tensors[self.inputs :]
+        moved = [_zeros_or(t, g) for g, t in zip(weights, tangents[self.inputs :], strict=True)]
+        linear = self.listed(self.of.vjp(*inputs, *moved, *statics, batched, list(wrt)))
+        along = {n: tangents[n] for n in self.of.active if tangents[n] is not None}
+        flags = [*batched, *(batched[n] for n in along)] if batched else []
+        curved = self.curved(inputs, weights, along, statics, flags, wrt, shared=False)
+        pairs = zip(self.of.active, linear, strict=True)
+        return self.packed([r if curved[n] is None else r + curved[n] for n, r in pairs])
 
 
 class _Pushforward(_Rule):
@@ -423,13 +461,15 @@ class _Pushforward(_Rule):
         self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
     ) -> list[Any]:
         inputs = tensors[: self.inputs]
-        if any(wanted[: self.inputs]):
-            raise _second_order(self.foreign)
         by = tuple(n for n in wrt if wanted[self.inputs + self.of.active.index(n)])
         flags = [*batched[: self.inputs], *(1 for _ in adjoints)] if batched else []
-        results = self.of.vjp(*inputs, *adjoints, *statics, flags, list(by))
-        results = (results,) if len(self.of.active) == 1 else results
         found: list[Any] = [None] * len(tensors)
+        along = {n: tensors[self.inputs + self.of.active.index(n)] for n in wrt}
+        own = [batched[self.inputs + self.of.active.index(n)] for n in wrt] if batched else []
+        curved = tuple(n for n in self.of.active if wanted[n])
+        found[: self.inputs] = self.curved(inputs, adjoints, along, statics, [*flags, *own], curved)
+        results: Any = self.of.vjp(*inputs, *adjoints, *statics, flags, list(by)) if by else ()
+        results = (results,) if len(self.of.active) == 1 else results
         for n in by:
             place = self.of.active.index(n)
             shared = batched and not batched[self.inputs + place]
@@ -439,21 +479,63 @@ class _Pushforward(_Rule):
     def pushforward(
         self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
     ) -> Any:
-        if any(tangents[n] is not None for n in self.of.active):
-            raise _second_order(self.foreign)
-        moved = [
-            torch.zeros_like(v) if t is None else t
-            for v, t in zip(tensors[self.inputs :], tangents[self.inputs :], strict=True)
-        ]
-        return self.of.jvp(*tensors[: self.inputs], *moved, *statics, batched, list(wrt))
+        inputs, along = tensors[: self.inputs], tensors[self.inputs :]
+        moved = [_zeros_or(t, v) for v, t in zip(along, tangents[self.inputs :], strict=True)]
+        linear = self.listed(self.of.jvp(*inputs, *moved, *statics, batched, list(wrt)))
+        by = tuple(n for n in self.of.active if tangents[n] is not None)
+        if not by:
+            return self.packed(linear)
+        every = tuple(n for n in self.of.active if n in by or n in wrt)
+        one = [v if n in wrt else torch.zeros_like(inputs[n]) for n, v in zip(self.of.active, along, strict=True)]
+        other = [_zeros_or(tangents[n], inputs[n]) for n in self.of.active]
+        places = [batched[self.inputs + k] if n in wrt else batched[n] for k, n in enumerate(self.of.active) if batched]
+        flags = [*batched[: self.inputs], *places, *(batched[n] for n in self.of.active)] if batched else []
+        bent = self.listed(self.of.bend(*inputs, *one, *other, *statics, flags, list(every)))
+        return self.packed([r + b for r, b in zip(linear, bent, strict=True)])
 
 
-def _second_order(made: Foreign) -> UnsupportedError:
-    return UnsupportedError(
-        f"second derivatives of {made.name} are not available", span=made.function.signature.source,
-        cause="the derivative of its derivative was asked for (double backward, or nested torch.func transforms)",
-        fix="differentiate once, or write the gradient in C as a function of its own",
-    )  # fmt: skip
+class _Twice(_Rule):
+    """What the two second derivatives share: they are not differentiated."""
+
+    def pullback(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
+    ) -> list[Any]:
+        raise self._third()
+
+    def pushforward(
+        self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
+    ) -> Any:
+        raise self._third()
+
+    def _third(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"third derivatives of {self.foreign.name} are not available", span=self.foreign.function.signature.source,
+            cause="a second derivative of it was differentiated", fix="differentiate at most twice",
+        )  # fmt: skip
+
+
+class _Second(_Twice, _Pullback):
+    """Tangents of the adjoints of `wrt`, along tangents of `wrt`."""
+
+    def taken(self, given: list[Any], wrt: Wrt) -> list[Any]:
+        start = self.inputs + len(self.of.outputs)
+        return [*given[:start], *(given[start + self.of.active.index(n)] for n in wrt)]
+
+
+class _Bend(_Twice):
+    """The second derivative along two tangents of `wrt`."""
+
+    def taken(self, given: list[Any], wrt: Wrt) -> list[Any]:
+        at, count = [self.of.active.index(n) for n in wrt], len(self.of.active)
+        one, other = given[self.inputs : self.inputs + count], given[self.inputs + count :]
+        return [*given[: self.inputs], *(one[k] for k in at), *(other[k] for k in at)]
+
+
+_RULES = {"primal": _Primal, "vjp": _Pullback, "jvp": _Pushforward, "second": _Second, "bend": _Bend}
+
+
+def _zeros_or(t: Any, like: Tensor) -> Tensor:
+    return torch.zeros_like(like) if t is None else t
 
 
 def _with_contiguous_items(t: Tensor) -> Tensor:

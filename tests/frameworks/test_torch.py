@@ -266,13 +266,34 @@ def test_data_loader_workers(source_file: Path, way: str) -> None:
     torch.testing.assert_close(torch.cat(list(rows)), torch.stack([Rows(f)[n] for n in range(8)]))
 
 
-def test_second_order_is_refused_or_right(lib: llgrad.Library) -> None:
+@pytest.mark.parametrize("name", ["waves", "energy", "relax", "blend"])
+def test_second_derivatives(lib: llgrad.Library, name: str) -> None:
+    f, given = foreign(lib[name], **DECLARED[name]), inputs(name)
+    assert torch.autograd.gradgradcheck(f, given, check_fwd_over_rev=True, check_rev_over_rev=True)
+    assert torch.autograd.gradcheck(
+        f, given, check_forward_ad=True, check_backward_ad=False, check_batched_forward_grad=True
+    )
+
+
+def test_hessians(lib: llgrad.Library) -> None:
+    f, (x, a, k) = foreign(lib.energy), (t.detach() for t in inputs("energy"))
+    coupling = torch.roll(torch.eye(5, dtype=DOUBLE), 1, 0)
+    exact = torch.diag(6 * a * x) + k * k * (coupling + coupling.T)
+    func = torch.func
+    for way in (func.hessian(f), func.jacrev(func.jacrev(f)), func.jacfwd(func.jacfwd(f)), func.jacrev(func.jacfwd(f))):
+        torch.testing.assert_close(way(x, a, k), exact)
+    many = torch.rand(4, 5, dtype=DOUBLE)
+    found = func.vmap(func.hessian(f), in_dims=(0, None, None))(many, a, k)
+    torch.testing.assert_close(found[2], torch.diag(6 * a * many[2]) + k * k * (coupling + coupling.T))
+    torch.testing.assert_close(torch.autograd.functional.hessian(lambda x: f(x, a, k), x), exact)
+
+
+def test_third_derivatives_are_refused(lib: llgrad.Library) -> None:
     f, x = foreign(lib.waves), random(4)
     first = torch.autograd.grad(f(x).sum(), x, create_graph=True)[0]
-    with pytest.raises(UnsupportedError, match="second derivatives of waves"):
-        first.sum().backward()
-    with pytest.raises(UnsupportedError, match="second derivatives of waves"):
-        torch.func.hessian(lambda x: f(x).sum())(x.detach())
+    second = torch.autograd.grad(first.sum(), x, create_graph=True)[0]
+    with pytest.raises(UnsupportedError, match="third derivatives of waves"):
+        second.sum().backward()
 
 
 def test_failures_are_exceptions(tmp_path: Path) -> None:

@@ -1,0 +1,319 @@
+"""Foreign functions in JAX.
+
+    from llgrad.jax import foreign
+    f = foreign("test.c", "f")        # void f(float* inp, size_t n, float* out)
+    jax.grad(lambda x: f(x).sum())(x)
+
+One primitive, `llgrad`, stands for a function and for all its derivatives; its parameters say which (`kind`, `wrt`; see
+`llgrad.foreign.function`). XLA calls it through its foreign function interface (`foreign/xla.c`): no Python runs, and
+no buffer is copied. Its rules are written in terms of itself:
+
+    kind      tangent by inputs    tangent by the rest    transposed
+    primal    jvp                                         (jvp is)
+    vjp       second               vjp                    jvp, by the adjoints
+    jvp       bend                 jvp                    vjp, by the tangents
+    second    refused              second                 bend by the adjoints, second by the tangents
+    bend      refused              bend                   second
+
+`batched` has a flag for each operand: has it a leading axis of a batch? Batches run on the machine's cores.
+`foreign` takes the options of `llgrad.foreign.load_foreign`. Integers are static: Python integers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jax import numpy as jnp
+from jax._src import core
+from jax._src.dispatch import apply_primitive
+from jax.interpreters import ad, batching, mlir
+
+from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.foreign import Foreign, ForeignTypeError, Paths, load_foreign
+from llgrad.foreign.function import Call, Wrt
+from llgrad.foreign.roles import Input
+from llgrad.foreign.runtime import cores, runtime
+from llgrad.library import ForeignFunction, Library
+
+SOURCE = Path(__file__).parent / "foreign" / "xla.c"
+_TARGET = "llgrad_run"
+
+
+class ForeignOperation:
+    """A compiled function as a function of JAX arrays. Made by `foreign`; can be pickled and copied."""
+
+    def __init__(self, made: Foreign, origin: tuple[Any, ...]) -> None:
+        self._foreign, self._origin = made, origin
+        self.__name__ = made.name
+        self.__doc__ = made.function.__doc__
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The outputs: an array, or a tuple of them."""
+        tensors, statics = self._foreign.split(args, named)
+        given = [_array(self._foreign, i, t) for i, t in zip(self._foreign.tensors, tensors, strict=True)]
+        made = _bind(self._foreign, "primal", (), tuple(statics), (), given)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def __repr__(self) -> str:
+        return repr(self._foreign)
+
+    def __reduce__(self) -> Any:
+        return _again, self._origin
+
+
+def foreign(source: Paths | ForeignFunction, name: str | None = None, **options: Any) -> ForeignOperation:
+    """The function `name` of compiled sources as a function of arrays; see `llgrad.foreign.load_foreign`."""
+    return ForeignOperation(load_foreign(source, name, **options), (source, name, options))
+
+
+def _again(source: Any, name: str | None, options: dict[str, Any]) -> ForeignOperation:
+    return foreign(source, name, **options)
+
+
+def _array(made: Foreign, i: Input, given: Any) -> Any:
+    if isinstance(given, int | float) and not isinstance(given, bool) and not i.array:
+        given = np.asarray(given, i.dtype)
+    if not isinstance(given, jax.Array | np.ndarray | np.generic):
+        raise ForeignTypeError(
+            f"{i.name} of {made.name} must be an array, not {type(given).__name__}",
+            cause=f"it is declared {i.parameter.type.declare(i.name)}", fix=f"jnp.array(…, dtype=jnp.{i.dtype.name})",
+        )  # fmt: skip
+    if np.dtype(given.dtype) != i.dtype:
+        wide = i.dtype.itemsize == 8 and not jax.config.jax_enable_x64
+        first = 'jax.config.update("jax_enable_x64", True) first, then ' if wide else ""
+        raise made.wrong_dtype(i, str(given.dtype), f"{first}convert it: {i.name}.astype(jnp.{i.dtype.name})")
+    if i.dtype.itemsize == 8 and not jax.config.jax_enable_x64:
+        raise made.wrong_dtype(i, "float32 in JAX", 'jax.config.update("jax_enable_x64", True) first')
+    return given
+
+
+# --- the primitive ---------------------------------------------------------------------------------------------------
+
+_primitive = core.Primitive("llgrad")
+_primitive.multiple_results = True
+_primitive.def_impl(functools.partial(apply_primitive, _primitive))
+
+
+def _bind(made: Foreign, kind: str, wrt: Wrt, statics: Any, batched: tuple[bool, ...], operands: Sequence[Any]) -> Any:
+    flags = batched if any(batched) else ()
+    return _primitive.bind(*operands, made=made, kind=kind, wrt=wrt, statics=statics, batched=flags)
+
+
+def _item_shapes(made: Foreign, avals: Sequence[Any], batched: Sequence[bool]) -> tuple[tuple[int, ...], ...]:
+    count = len(made.tensors)
+    flags = list(batched[:count]) or [False] * count
+    return tuple(tuple(a.shape[1:] if b else a.shape) for a, b in zip(avals[:count], flags, strict=True))
+
+
+def _size(avals: Sequence[Any], batched: Sequence[bool]) -> tuple[int, ...]:
+    return next(((a.shape[0],) for a, b in zip(avals, batched, strict=True) if b), ()) if batched else ()
+
+
+@_primitive.def_abstract_eval
+def _abstract(*avals: Any, made: Foreign, kind: str, wrt: Wrt, statics: Any, batched: tuple[bool, ...]) -> Any:
+    core.standard_vma_rule("llgrad", *avals)
+    shapes = _item_shapes(made, avals, batched)
+    if kind in ("vjp", "second"):
+        found = [(shapes[n], made.tensors[n].dtype) for n in wrt]
+    else:
+        outputs = made.roles.resolve(shapes, statics).outputs
+        found = [(s, m.dtype) for s, m in zip(outputs, made.outputs, strict=True)]
+    size = _size(avals, batched)
+    return [_aval((*size, *shape), dtype, avals[0]) for shape, dtype in found]
+
+
+def _aval(shape: tuple[int, ...], dtype: Any, like: Any) -> Any:
+    """An array that varies over the same axes of a mesh (under `shard_map`) as `like`."""
+    sharding = core.get_cur_mesh_sharding(core.P(*(None for _ in shape)))
+    return core.ShapedArray(shape, dtype, sharding=sharding, manual_axis_type=like.mat)
+
+
+# --- running ---------------------------------------------------------------------------------------------------------
+
+
+def _lower(
+    ctx: Any, *operands: Any, made: Foreign, kind: str, wrt: Wrt, statics: Any, batched: tuple[bool, ...]
+) -> Any:
+    avals = ctx.avals_in
+    call = made.call(kind, wrt, _item_shapes(made, avals, batched), statics)
+    key, size = _registered(made, kind, wrt, call), _size(avals, batched)
+    items = [int(np.prod(s, dtype=np.int64)) * np.dtype(d).itemsize for s, d in (*call.taken, *call.made)]
+    flags = [*batched, *(True for _ in call.made)] if size else []
+    steps = [n if b else 0 for n, b in zip(items, flags, strict=False)]
+    strides = [*steps[: len(operands)], 0, *steps[len(operands) :]]
+    rule = jax.ffi.ffi_lowering(_TARGET)
+    return rule(
+        ctx, *operands, key=np.int64(key), sizes=np.array(call.sizes, np.int64), strides=np.array(strides, np.int64),
+        integers=np.array(call.integers or [0], np.int64), count=np.int64(size[0] if size else -1),
+    )  # fmt: skip
+
+
+mlir.register_lowering(_primitive, _lower, platform="cpu")
+
+
+class _Handler:
+    """`xla.c`, compiled and registered with XLA."""
+
+    def __init__(self) -> None:
+        self.library = Library([SOURCE], (f"-I{jax.ffi.include_dir()}",), 2, (), False, False)
+        addresses = self.library.addresses()
+        start = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(addresses["llgrad_xla_start"])
+        start(runtime().run_address, cores())
+        taken = (ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+        self.add = ctypes.CFUNCTYPE(ctypes.c_int32, *taken)(addresses["llgrad_xla_add"])
+        capsule = jax.ffi.pycapsule(ctypes.c_void_p(addresses["llgrad_xla"]))
+        jax.ffi.register_ffi_target(_TARGET, capsule, platform="cpu")
+        self.plans: dict[int, Any] = {}  # what XLA may call stays
+        self.lock = threading.Lock()
+
+
+@functools.cache
+def _handler() -> _Handler:
+    return _Handler()
+
+
+def _registered(made: Foreign, kind: str, wrt: Wrt, call: Call) -> int:
+    """The number by which the handler finds a plan: the same in every process."""
+    handler = _handler()
+    digest = hashlib.sha256(f"{made.key} {kind} {wrt}".encode()).digest()
+    key = int.from_bytes(digest[:8], "little", signed=True)
+    with handler.lock:
+        if key not in handler.plans:
+            if handler.add(key, len(call.taken), call.plan.address):
+                raise ForeignError("there is no memory for one more function")
+            handler.plans[key] = call.plan
+    return key
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def _parts(made: Foreign, kind: str, wrt: Wrt, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Inputs; adjoints of outputs, or the first tangents; (other) tangents."""
+    count = len(made.tensors)
+    second = {"vjp": len(made.outputs), "second": len(made.outputs)}.get(kind, len(wrt))
+    end = count + (0 if kind == "primal" else second)
+    return list(operands[:count]), list(operands[count:end]), list(operands[end:])
+
+
+def _zeros(like: Any) -> Any:
+    return jnp.zeros(like.shape, like.dtype)
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, made: Foreign, kind: str, wrt: Wrt, statics: Any,
+    batched: tuple[bool, ...],
+) -> Any:  # fmt: skip
+    every = {"made": made, "kind": kind, "wrt": wrt, "statics": statics, "batched": batched}
+    results = _primitive.bind(*primals, **every)
+    inputs, more, other = _parts(made, kind, wrt, primals)
+    moved, more_moved, other_moved = _parts(made, kind, wrt, tangents)
+    flags = _parts(made, kind, wrt, batched) if batched else ([], [], [])
+    along = tuple(n for n in made.active if not isinstance(moved[n], ad.Zero))
+    found: list[list[Any]] = []
+    if along:
+        found.append(_along_inputs(made, kind, wrt, statics, inputs, more, [moved[n] for n in along], along, flags))
+    if any(not isinstance(t, ad.Zero) for t in more_moved):
+        found.append(_primitive.bind(*inputs, *map(ad.instantiate_zeros, more_moved), *other, **every))
+    if any(not isinstance(t, ad.Zero) for t in other_moved):
+        found.append(_primitive.bind(*inputs, *more, *map(ad.instantiate_zeros, other_moved), **every))
+    if not found:
+        return results, [ad.Zero.from_primal_value(r) for r in results]
+    return results, [functools.reduce(ad.add_jaxvals, parts) for parts in zip(*found, strict=True)]
+
+
+def _along_inputs(
+    made: Foreign, kind: str, wrt: Wrt, statics: Any, inputs: list[Any], more: list[Any], moved: list[Any], along: Wrt,
+    flags: tuple[list[bool], list[bool], list[bool]],
+) -> list[Any]:  # fmt: skip
+    own, of_more, _ = flags
+    if kind == "primal":
+        given = tuple(own) + tuple(own[n] for n in along) if own else ()
+        return list(_bind(made, "jvp", along, statics, given, [*inputs, *moved]))
+    if kind not in ("vjp", "jvp"):
+        raise UnsupportedError(
+            f"third derivatives of {made.name} are not available", span=made.function.signature.source,
+            cause="a second derivative of it was differentiated", fix="differentiate at most twice",
+        )  # fmt: skip
+    every = tuple(n for n in made.active if n in wrt or n in along)
+    by = dict(zip(along, moved, strict=True))
+    other = [by[n] if n in by else _zeros(inputs[n]) for n in every]
+    places = [own[n] for n in every] if own else []
+    if kind == "vjp":
+        found = _bind(made, "second", every, statics, (*own, *of_more, *places), [*inputs, *more, *other])
+        return [found[every.index(n)] for n in wrt]
+    first = dict(zip(wrt, more, strict=True))
+    one = [first[n] if n in first else _zeros(inputs[n]) for n in every]
+    flagged = dict(zip(wrt, of_more, strict=False))
+    ones = [flagged.get(n, own[n]) for n in every] if own else []
+    return list(_bind(made, "bend", every, statics, (*own, *ones, *places), [*inputs, *one, *other]))
+
+
+def _transpose(
+    adjoints: Sequence[Any], *operands: Any, made: Foreign, kind: str, wrt: Wrt, statics: Any, batched: tuple[bool, ...]
+) -> Any:
+    inputs, more, other = _parts(made, kind, wrt, operands)
+    own, of_more, of_other = _parts(made, kind, wrt, batched) if batched else ([], [], [])
+    given = [ad.instantiate_zeros(c) for c in adjoints]
+    ones = [True] * len(given) if batched else []
+    unknown = [ad.is_undefined_primal(x) for x in more]
+    none: list[Any] = [None] * len(inputs)
+    if kind in ("vjp", "jvp"):
+        back = "jvp" if kind == "vjp" else "vjp"
+        found = _bind(made, back, wrt, statics, (*own, *ones), [*inputs, *given])
+        return [*none, *_summed(found, of_more, unknown)]
+    if any(unknown):  # linear in the adjoints, or in the first tangents
+        back, flags = ("bend", (*own, *of_other, *ones)) if kind == "second" else ("second", (*own, *ones, *of_other))
+        order = [*other, *given] if kind == "second" else [*given, *other]
+        found = _bind(made, back, wrt, statics, flags, [*inputs, *order])
+        return [*none, *_summed(found, of_more, unknown), *(None for _ in other)]
+    if kind == "second":
+        found = _bind(made, "second", wrt, statics, (*own, *of_more, *ones), [*inputs, *more, *given])
+    else:
+        found = _bind(made, "second", wrt, statics, (*own, *ones, *of_more), [*inputs, *given, *more])
+    return [*none, *(None for _ in more), *_summed(found, of_other, [ad.is_undefined_primal(x) for x in other])]
+
+
+def _summed(found: Sequence[Any], flags: Sequence[bool], wanted: Sequence[bool]) -> list[Any]:
+    """Adjoints of what a batch shares are summed; None for what is known."""
+    flags = flags or [True] * len(found)
+    return [(f if b else f.sum(0)) if w else None for f, b, w in zip(found, flags, wanted, strict=True)]
+
+
+def _batch(
+    operands: Sequence[Any], dims: Sequence[Any], *, made: Foreign, kind: str, wrt: Wrt, statics: Any,
+    batched: tuple[bool, ...],
+) -> Any:  # fmt: skip
+    moved = [x if d is None else jnp.moveaxis(x, d, 0) for x, d in zip(operands, dims, strict=True)]
+    outer = tuple(d is not None for d in dims)
+    every = {"made": made, "kind": kind, "wrt": wrt, "statics": statics}
+    if not batched:
+        results = _primitive.bind(*moved, **every, batched=outer)
+        return results, [0] * len(results)
+    size = next(x.shape[0] for x, o in zip(moved, outer, strict=True) if o)
+    inner = next(x.shape[1 if o else 0] for x, o, b in zip(moved, outer, batched, strict=True) if b)
+    both = []
+    for x, o, b in zip(moved, outer, batched, strict=True):
+        if o or b:
+            item = x.shape[int(o) + int(b) :]
+            x = x if o else jnp.broadcast_to(x[None], (size, *x.shape))
+            x = x if b else jnp.broadcast_to(x[:, None], (size, inner, *item))
+            x = x.reshape(size * inner, *item)
+        both.append(x)
+    results = _primitive.bind(*both, **every, batched=tuple(o or b for o, b in zip(outer, batched, strict=True)))
+    return [r.reshape(size, inner, *r.shape[1:]) for r in results], [0] * len(results)
+
+
+ad.primitive_jvps[_primitive] = _jvp
+ad.primitive_transposes[_primitive] = _transpose
+batching.primitive_batchers[_primitive] = _batch
+
+__all__ = ["ForeignOperation", "foreign"]
