@@ -180,3 +180,16 @@ double vectors(const double *a, const double *c, int k, int n) {
     for (int i = 0; i < 3; i++) { t += p[i] * q[i]; p = p == q ? (const pair *)c : q; }
     return t[0] * t[1];
 }
+// ==
+// own: c
+double bits(double *a, double *c, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) {
+        double *p = i % 2 ? a : c;
+        s += p[i] * a[i];
+        long word = 0x3ff0000000000000 + ((long)i << 50);
+        memcpy(p + i, &word, sizeof word);
+        s += p[i] * p[i] * a[0];
+    }
+    return s;
+}

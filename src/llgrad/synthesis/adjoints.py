@@ -300,7 +300,7 @@ class Adjoints(ForwardValues):
         if leaves and self.facts.active(v):
             self.add(v, leaves)
         if not leaves and self.facts.hides_float(i):  # floats made of these bits have no derivative
-            self.b.store(zero(v.type), self.get_shadow(p))
+            self.b.store(zero(v.type), self.where(p, v.type, self.nowhere))
 
     def copy(self, i: Call, name: str) -> None:
         target, length = self.get_shadow(i.arguments[0]), self.get(i.arguments[2])
