@@ -33,6 +33,7 @@ REFUSED: dict[str, Refused] = {
     "float_bit_tricks": refused("KindError", levels=(0,)),  # O1 makes llvm.fabs of it
     "inline_assembly": refused("NoRuleError"),
     "integer_hash_of_float": refused("KindError", REVERSE) | refused("KindError", levels=(0,)),
+    "library_long_double_complex": refused("UnsupportedError"),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),
     "variadic_call": refused("NoRuleError"),
@@ -48,6 +49,7 @@ REFUSED: dict[str, Refused] = {
 # assembly, functions of the C library that it does not have.
 NO_DUALS = {
     "integer_hash_of_float", "inline_assembly_integer", "random_library", "string_to_number", "variadic_inactive",
+    "vector_masked",  # clang makes poison of vectors of bits
 }  # fmt: skip
 
 

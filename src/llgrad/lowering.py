@@ -2,6 +2,7 @@
 
 * Library routines that move or call back get bodies (`rules.routines`).
 * So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
+* Reductions of vectors and masked accesses are written out (`rules.expansions`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
 * Small functions that return what they allocate are inlined: each place that calls one has memory of its own.
@@ -25,6 +26,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import Type
 from llgrad.ir.values import Argument
 from llgrad.rules import library, routines
+from llgrad.rules.expansions import expansion, name_of
 
 _NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _DEFINITION = re.compile(rf"^define [^@\n]*({_NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
@@ -41,10 +43,11 @@ _LARGEST_WRAPPER = 60  # lines
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
-    text = module.text()
+    text = expanded(module.text())
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text)}
     found = routines.needed(declared)
     if "byval(" in text or _THREAD_LOCAL in text:
+        module.replace_text(text)
         module.run(["instruction_namer"])
         text = plain_addresses(own_structs(module.text()))
     if found:
@@ -129,6 +132,24 @@ def pointed_rules(text: str) -> str:
 
 
 # --- structs by value ------------------------------------------------------------------------------------------------
+
+
+def expanded(text: str) -> str:
+    """Intrinsics that have one get the body of `rules.expansions`."""
+    bodies: dict[str, str] = {}
+    for line in re.findall(r"^declare [^\n]*@llvm\.(?:vector\.reduce\.f|masked\.|matrix\.)[^\n]*$", text, re.MULTILINE):
+        f = next(iter(parse(f"{line.split(' #')[0]}\n").functions))
+        types = [str(t) for t in f.function_type.params]
+        body = expansion(f.name, types, str(f.function_type.result))
+        if body is not None:
+            bodies[f.name] = body
+            text = text.replace(line, "").replace(f"@{f.name}(", f"@{name_of(f.name)}(")
+    if not bodies:
+        return text
+    lines = dict.fromkeys(line for body in bodies.values() for line in body.split("\n") if line.startswith("declare "))
+    known = [line for line in lines if f"{line.split('(')[0].split()[-1]}(" not in text]
+    defined = ["\n".join(line for line in b.split("\n") if not line.startswith("declare ")) for b in bodies.values()]
+    return "\n".join([text, *known, *defined, ""])
 
 
 def own_structs(text: str) -> str:

@@ -44,6 +44,7 @@ from llgrad.ir.write import write
 from llgrad.lowering import lower
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
+from llgrad.rules.expansions import unstrict
 from llgrad.synthesis import tape
 from llgrad.synthesis.registrations import named, protected
 from llgrad.synthesis.request import Mode, Request
@@ -113,7 +114,8 @@ def pure_libm(text: str) -> str:
 
     def pure(m: re.Match[str]) -> str:
         entry = library.lookup(plain(m[2]))
-        computes = entry is not None and "pointer" not in entry.rule.operands and not plain(m[2]).startswith("llvm.")
+        computes = entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
+        computes &= not plain(m[2]).startswith("llvm.")
         return f"{m[1]}{m[2]}({m[3]}) nounwind willreturn memory(none)" if computes else m[0]
 
     return _DECLARATION.sub(pure, text)
@@ -234,6 +236,8 @@ def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     work = whole.clone()
     text = protected(work.text())
+    if (ordinary := unstrict(text)) != text:
+        text = hide(ordinary)
     text = _own_names(re.sub(r"^@llvm\.global_[cd]tors = .*\n", "", text, flags=re.MULTILINE))
     if text != work.text():
         work.replace_text(text)

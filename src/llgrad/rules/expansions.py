@@ -1,0 +1,183 @@
+"""Intrinsics that are written out in simpler ones before differentiation, as LLVM assembly.
+
+Reductions of vectors, masked accesses and matrices need no derivative rules: `expansion(symbol, parameters, result)` is
+the body of a function that does the same lane by lane (LangRef). It is linked in under `name_of(symbol)`, and inlined.
+Only what can carry floats is expanded; without a mask bit a lane is read from and written to memory of its own.
+
+`unstrict` writes constrained floating-point operations (`-ffp-model=strict`) as ordinary ones, in the same order: what
+is lost is that LLVM may now compute constants assuming round-to-nearest, and move operations across changes of the
+floating-point environment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+PREFIX = "llgrad.expanded."
+_FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
+_REDUCED = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
+_VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
+_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16, "ptr": 8}
+
+
+def name_of(symbol: str) -> str:
+    """The function that stands for an intrinsic."""
+    return PREFIX + symbol.removeprefix("llvm.")
+
+
+def expansion(symbol: str, parameters: list[str], result: str) -> str | None:
+    """The definition that does what the intrinsic does, as text; None for those that are left alone."""
+    for prefix, make in _MAKERS.items():
+        if symbol.startswith(prefix):
+            lines = list(make(symbol, parameters, result))
+            names = ", ".join(f"{t} %a{n}" for n, t in enumerate(parameters))
+            head = f"define internal {result} @{name_of(symbol)}({names}) alwaysinline nounwind {{"
+            return "\n".join([*_declared(lines), head, *(f"  {line}" for line in lines), "}"]) if lines else None
+    return None
+
+
+def _declared(lines: list[str]) -> list[str]:
+    """Declarations of the intrinsics that a body calls."""
+    calls = {m[2]: f"declare {m[1]} @{m[2]}({m[1]}, {m[1]})" for m in map(_CALL.search, lines) if m}
+    return list(calls.values())
+
+
+_CALL = re.compile(r"call (\w+) @(llvm\.(?:max|min)\w+\.\w+)\(")
+
+
+def _lanes(vector: str) -> tuple[int, str]:
+    m = _VECTOR.fullmatch(vector)
+    return (int(m[1]), m[2]) if m else (0, "")
+
+
+def _reduce(symbol: str, parameters: list[str], result: str) -> Iterator[str]:
+    """`llvm.vector.reduce.fadd(start, v)`, `fmul`, `fmax(v)`, …: one lane after the other, as the LangRef says."""
+    operation = symbol.split(".")[3]
+    vector = len(parameters) - 1
+    count, element = _lanes(parameters[vector])
+    if element not in _FLOAT or operation not in {*_REDUCED, "fadd", "fmul"}:
+        return
+    for n in range(count):
+        yield f"%e{n} = extractelement {parameters[vector]} %a{vector}, i64 {n}"
+    last, rest = ("%a0", range(count)) if vector else ("%e0", range(1, count))
+    for n in rest:
+        if operation in ("fadd", "fmul"):
+            yield f"%r{n} = {operation} {element} {last}, %e{n}"
+        else:
+            call = f"@llvm.{_REDUCED[operation]}.{_FLOAT[element]}"
+            yield f"%r{n} = call {element} {call}({element} {last}, {element} %e{n})"
+        last = f"%r{n}"
+    yield f"ret {element} {last}"
+
+
+def _masked(symbol: str, parameters: list[str], result: str) -> Iterator[str]:
+    """Masked load, store, expandload, compressstore: a lane that is off uses a cell of its own."""
+    operation = symbol.split(".")[2]
+    stores = operation in ("store", "compressstore")
+    data = parameters[0] if stores else result
+    count, element = _lanes(data)
+    if element not in _BYTES:
+        return
+    alignment = 1 if "i32" in parameters else 0
+    where = int(stores)
+    mask = where + 1 + alignment
+    yield f"%cell = alloca {element}"
+    for n in range(count):
+        yield f"%m{n} = extractelement <{count} x i1> %a{mask}, i64 {n}"
+    place = "0"
+    for n in range(count):
+        if operation in ("expandload", "compressstore"):
+            yield f"%p{n} = getelementptr {element}, ptr %a{where}, i64 {place}"
+            yield f"%o{n} = zext i1 %m{n} to i64"
+            yield f"%n{n} = add i64 {place}, %o{n}"
+            place = f"%n{n}"
+        else:
+            yield f"%p{n} = getelementptr i8, ptr %a{where}, i64 {n * _BYTES[element]}"
+        yield f"%q{n} = select i1 %m{n}, ptr %p{n}, ptr %cell"
+    yield from (_stores if stores else _loads)(count, element, data, f"%a{len(parameters) - 1}")
+
+
+def _stores(count: int, element: str, data: str, _: str) -> Iterator[str]:
+    for n in range(count):
+        yield f"%e{n} = extractelement {data} %a0, i64 {n}"
+        yield f"store {element} %e{n}, ptr %q{n}, align 1"
+    yield "ret void"
+
+
+def _loads(count: int, element: str, data: str, otherwise: str) -> Iterator[str]:
+    yield f"store {element} {'null' if element == 'ptr' else 'zeroinitializer'}, ptr %cell"
+    last = otherwise
+    for n in range(count):
+        yield f"%v{n} = load {element}, ptr %q{n}, align 1"
+        yield f"%x{n} = extractelement {data} {otherwise}, i64 {n}"
+        yield f"%s{n} = select i1 %m{n}, {element} %v{n}, {element} %x{n}"
+        yield f"%r{n} = insertelement {data} {last}, {element} %s{n}, i64 {n}"
+        last = f"%r{n}"
+    yield f"ret {data} {last}"
+
+
+_MAKERS: dict[str, Callable[[str, list[str], str], Iterator[str]]] = {
+    "llvm.vector.reduce.f": _reduce,
+    **{f"llvm.masked.{o}.": _masked for o in ("load", "store", "expandload", "compressstore")},
+}
+
+# --- strict floating point -------------------------------------------------------------------------------------------
+
+_STRICT = re.compile(
+    r"(?P<head>(?:%[-\w.$]+|%\"[^\"]*\") = )(?:(?:tail|notail|musttail) )?call "
+    r"(?P<flags>(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*)(?P<type>[^@\n]+?) "
+    r"@llvm\.(?:experimental\.constrained\.(?P<op>\w+)|fptrunc\.round)\.(?P<suffix>[\w.]+)"
+    r"\((?P<arguments>[^\n]*?)(?:, )?(?P<meta>metadata [^\n]*?)\)(?: #\d+)?"
+)
+_CASTS = {"fptosi", "fptoui", "sitofp", "uitofp", "fptrunc", "fpext"}
+_BINARY = {"fadd", "fsub", "fmul", "fdiv", "frem"}
+
+
+def unstrict(text: str) -> str:
+    """The module without constrained operations, as far as `library` knows what they are without."""
+    if "@llvm.experimental.constrained." not in text and "@llvm.fptrunc.round." not in text:
+        return text
+    used: dict[str, str] = {}
+    text = _STRICT.sub(lambda m: _ordinary(m, used), text)
+    known = set(re.findall(r"^declare [^@\n]*@([\w.]+)\(", text, re.MULTILINE))
+    return text + "".join(line + "\n" for name, line in used.items() if name not in known)
+
+
+def _ordinary(m: re.Match[str], used: dict[str, str]) -> str:
+    operation = m["op"] or "fptrunc"
+    head, flags, result = m["head"], m["flags"], re.sub(r"^(?:noundef )+", "", m["type"])
+    arguments = _split(m["arguments"])
+    if operation in _BINARY:
+        return f"{head}{operation} {flags}{arguments[0]}, {_value(arguments[1])}"
+    if operation in _CASTS:
+        return f"{head}{operation} {flags if operation[:3] in ('fpt', 'fpe') else ''}{arguments[0]} to {result}"
+    if operation in ("fcmp", "fcmps"):
+        predicate = re.findall(r'metadata !"(\w+)"', m["meta"])[0]
+        return f"{head}fcmp {flags}{predicate} {arguments[0]}, {_value(arguments[1])}"
+    if operation == "fmuladd":
+        operation = "fma"
+    name = f"llvm.{operation}.{m['suffix']}"
+    used[name] = f"declare {result} @{name}({', '.join(a[: -len(_value(a)) - 1] for a in arguments)})"
+    return f"{head}call {flags}{result} @{name}({', '.join(arguments)})"
+
+
+def _split(arguments: str) -> list[str]:
+    """Arguments at the commas outside brackets, without attributes."""
+    parts, depth = [""], 0
+    for c in arguments:
+        depth += (c in "<([{") - (c in ">)]}")
+        if c == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [re.sub(r"\b(?:noundef|nofpclass\([^)]*\)) ", "", p.strip()) for p in parts]
+
+
+def _value(argument: str) -> str:
+    """An argument without its type."""
+    m = re.match(r"(?:<[^>]*>|\w+) (.*)", argument)
+    return m[1] if m else argument
+
+
+__all__ = ["PREFIX", "expansion", "name_of", "unstrict"]
