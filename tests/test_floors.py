@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("arguments", "cache", "entry", "passing"),
     ("worker",),
     ("library",),
-    ("api",),
+    ("api", "registering"),
     ("dense", "second"),
     ("checking", "export", "report"),
     ("drivers", "foreign"),

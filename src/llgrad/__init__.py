@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from llgrad.dense import jacobian
     from llgrad.errors import LlgradError
     from llgrad.library import ForeignFunction, Library, load
+    from llgrad.registering import function_like, functions, inactive, rule
     from llgrad.second import hessian, hvp
 
 __version__ = "0.1.0"
 __all__ = [
-    "Derivative", "ForeignFunction", "Library", "LlgradError", "__version__", "grad", "hessian", "hvp", "jacobian",
-    "jvp", "load", "value_and_grad", "vjp",
+    "Derivative", "ForeignFunction", "Library", "LlgradError", "__version__", "function_like", "functions", "grad",
+    "hessian", "hvp", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad", "vjp",
 ]  # fmt: skip
 _PLACES = {
     "Derivative": "api", "grad": "api", "jvp": "api", "value_and_grad": "api", "vjp": "api", "jacobian": "dense",
     "hessian": "second", "hvp": "second",
     "LlgradError": "errors",
+    "rule": "registering", "inactive": "registering", "function_like": "registering", "functions": "registering",
     "ForeignFunction": "library", "Library": "library", "load": "library",
 }  # fmt: skip
 

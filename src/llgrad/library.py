@@ -127,6 +127,7 @@ class Library:
         self._functions: dict[str, ForeignFunction] = {}
         self._derived: dict[Request, Compiled] = {}
         self._prepared: dict[str, str] = {}
+        self._said: dict[str, None] = {}
         self._code: AnyCode | None = None
         self._program_: LLVMModule | None = None
         self._key = ""
@@ -291,7 +292,8 @@ class Library:
 
     def _derive(self, request: Request) -> Compiled:
         started = time.perf_counter()
-        name = cache.key("derivative", self._key, repr(request), str(self._level), str(self._vector_math))
+        said = "".join(self._said)
+        name = cache.key("derivative", self._key, repr(request), str(self._level), str(self._vector_math), said)
         found = cache.get(name) if self._key else None
         if found is None:
             found = self._derivative_pieces(request)
@@ -336,8 +338,17 @@ class Library:
 
         with self._lock:
             if symbol not in self._prepared:
-                self._prepared[symbol] = pipeline.prepare(self._program(), [symbol], self._level)
+                said = tuple(self._said)
+                self._prepared[symbol] = pipeline.prepare(self._program(), [symbol], self._level, said=said)
             return self._prepared[symbol]
+
+    def say(self, registration: str) -> None:
+        """What holds for all derivatives that are made from now on (see `registering`)."""
+        with self._lock:
+            if registration not in self._said:
+                self._said[registration] = None
+                self._derived.clear()
+                self._prepared.clear()
 
 
 def _effects(program: LLVMModule, symbol: str) -> Effects:

@@ -227,15 +227,18 @@ def _mangled(t: str) -> str:
 # --- the function that is differentiated ------------------------------------------------------------------------------
 
 
-def prepare(whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False) -> str:
+def prepare(
+    whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = ()
+) -> str:
     """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is.
 
-    `threads`: derivatives may use its thread-local variables, because they are linked with it.
+    `threads`: derivatives may use its thread-local variables, because they are linked with it. `said`: registrations
+    (`synthesis.registrations`) besides those in the program, as definitions of globals.
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     work = whole.clone()
-    text = protected(work.text())
+    text = protected(work.text() + "\n".join(said), roots)
     if (ordinary := unstrict(text)) != text:
         text = hide(ordinary)
     text = _own_names(re.sub(r"^@llvm\.global_[cd]tors = .*\n", "", text, flags=re.MULTILINE))

@@ -130,6 +130,14 @@ def instruction(opcode: str) -> Rule | None:
     return INSTRUCTIONS.get(opcode)
 
 
+_OWN: dict[str, Entry] = {}
+
+
+def add(name: str, entry: Entry) -> None:
+    """Enter a rule of the user's under a name that no function has."""
+    _OWN[name] = entry
+
+
 LIKE = "llgrad.like."
 """`llgrad.like.exp.mine` is a function of the user's that has the rule of `exp`."""
 
@@ -141,6 +149,8 @@ def lookup(symbol: str) -> Entry | None:
         return _intrinsic(symbol)
     if symbol.startswith(LIKE):
         return lookup(symbol.removeprefix(LIKE).split(".")[0])
+    if symbol in _OWN:
+        return _OWN[symbol]
     return _table().get(symbol)
 
 

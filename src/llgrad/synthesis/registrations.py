@@ -122,10 +122,11 @@ def _registration(found: Registrations, g: GlobalVariable, kind: str, parts: lis
     match kind:
         case "register_gradient":
             f, augmented, reverse = _functions(g, kind, parts, 3)
-            found.gradients[f.name] = augmented.name, reverse.name
+            pair = augmented.name, reverse.name
+            _once(f.name, found.gradients.setdefault(f.name, pair) == pair)
         case "register_derivative":
             f, forward = _functions(g, kind, parts, 2)
-            found.tangents[f.name] = forward.name
+            _once(f.name, found.tangents.setdefault(f.name, forward.name) == forward.name)
         case "function_like":
             _word(found, _functions(g, kind, parts, 1)[0].name, "enzyme_function_like", _string(parts[1:]))
         case "inactivefn" | "nofree":
@@ -144,6 +145,11 @@ def _registration(found: Registrations, g: GlobalVariable, kind: str, parts: lis
             raise UnsupportedError(
                 f"__enzyme_{kind} is not supported yet", fix="allocate with malloc, or register a gradient"
             )
+
+
+def _once(name: str, same: bool) -> None:
+    if not same:
+        raise UnsupportedError(f"{name} has two rules for one mode", fix="give one")
 
 
 def _functions(g: GlobalVariable, kind: str, parts: list[AnyValue], least: int) -> list[Function]:
@@ -185,7 +191,7 @@ def _word(found: Registrations, name: str, word: str, value: str) -> None:
                 raise UnknownNameError(
                     f"{name} is declared to be like {value}, which has no rule", fix="name a function of libm"
                 )
-            found.like[name] = value
+            _once(name, found.like.setdefault(name, value) == value)
         case "enzyme_shouldrecompute" | "enzyme_no_escaping_allocation":
             pass  # advice, which the plan does without
         case _:
@@ -218,15 +224,33 @@ def _string(parts: Sequence[AnyValue]) -> str:
 # --- the text that is prepared, and the module that is differentiated -------------------------------------------------
 
 
-def protected(text: str) -> str:
-    """The program with the functions that registrations name out of LLVM's reach."""
+def protected(text: str, roots: Sequence[str] = ()) -> str:
+    """The program with the functions that registrations name out of LLVM's reach.
+
+    A root that is like a library function becomes a function that calls it.
+    """
     if PREFIX not in text and "enzyme_" not in text:
         return text
-    found = read(parse(text))
+    module = parse(text)
+    found = read(module)
     for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive]):
         text = _weak(text, name)
     names = {f"@{name}": f"@{LIKE}{like}.{name}" for name, like in found.like.items()}
-    return re.sub(_NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text) if names else text
+    if names:
+        text = re.sub(_NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
+    return text + "".join(_caller(module.function(r), names[f"@{r}"]) for r in roots if r in found.like)
+
+
+def _caller(f: Function, callee: str) -> str:
+    """A function that does nothing but call `callee`, which has the type of `f`."""
+    parameters = ", ".join(f"{a.type} %x{n}" for n, a in enumerate(f.arguments))
+    result = f.function_type.result
+    return f"""
+define {result} @{f.name}({parameters}) {{
+  %r = call {result} {callee}({parameters})
+  ret {result} %r
+}}
+"""
 
 
 def _weak(text: str, name: str) -> str:
