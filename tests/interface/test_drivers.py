@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -237,6 +238,38 @@ def test_c_plus_plus(here: Path) -> None:
     assert cc("-std=c++17", "-c", "part.cpp", cxx=True) == 0
     assert cc("-x", "c", "main.c", "-x", "none", "part.o", "-o", "prog", cxx=True) == 0
     assert said("prog") == "6\n"
+
+
+def test_refused_by_name(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cc("-c", "model.c", "--derivative", "model") == 1
+    assert "--derivative is not served" in capfd.readouterr().err
+
+
+def test_include_dir() -> None:
+    folder = Path(llgrad("--include-dir").stdout.strip())
+    assert (folder / "enzyme" / "enzyme").is_file()
+
+
+def test_headers_are_packaged() -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["llgrad"]
+    source = ROOT / "src" / "llgrad"
+    wanted = {p for p in (source / "include").rglob("*") if p.is_file()}
+    assert wanted and wanted <= {p for pattern in package for p in source.glob(pattern)}
+
+
+@pytest.mark.full
+def test_installed(here: Path) -> None:
+    """From a wheel, in a folder of its own: console scripts and headers are there."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", "site", str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (here / "h.cpp").write_text("""
+        #include <enzyme/enzyme>
+        static double f(double x) { return x * x; }
+        int main() { return enzyme::get<0>(enzyme::autodiff<enzyme::Forward>(f, enzyme::Duplicated{3.0, 1.0})) != 6; }
+    """)
+    environment = {**os.environ, "PYTHONPATH": str(here / "site")}
+    for words in ([here / "site/bin/llgrad-c++", "-std=c++17", "h.cpp", "-o", "h"], ["./h"]):
+        subprocess.run(words, check=True, env=environment)
 
 
 # --- the pieces -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,28 @@
+// The two sweeps apart: two alive at once, run back in the order in which they began.
+#include "selfcheck.h"
+#include <enzyme/enzyme>
+static void squares(const double *x, double *y, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = x[i] * x[i] * x[0];
+}
+int main()
+{
+    using namespace enzyme;
+    auto g = [](double a, double b) { return a * std::exp(a * b); };
+    auto one = split(g, Active{0.5}, Active{2.0});
+    auto two = split(g, Active{1.5}, Const{1.0});
+    expect("value", 0, one.value, g(0.5, 2));
+    auto d = one.reverse(3);
+    expect("a", 0, get<0>(d), 3 * (std::exp(1) + 0.5 * 2 * std::exp(1)));
+    expect("b", 0, get<1>(d), 3 * 0.25 * std::exp(1));
+    expect("a alone", 1, get<0>(two.reverse(1)), std::exp(1.5) + 1.5 * std::exp(1.5));
+    double x[2] = {2, 3}, dx[2] = {0}, y[2], dy[2] = {0};
+    function<squares> h;
+    auto memory = split(h, Duplicated{x, dx}, Duplicated{y, dy}, Const{2});
+    dy[1] = 1;
+    memory.reverse();
+    expect("x0", 0, dx[0], 9);
+    expect("x1", 1, dx[1], 12);
+    return failures();
+}
