@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("arguments", "cache", "entry", "passing"),
     ("worker",),
     ("library",),
+    ("numba",),
     ("api", "registering"),
     ("dense", "second"),
     ("checking", "export", "report"),

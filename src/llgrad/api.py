@@ -13,9 +13,11 @@ variant is compiled).
 
 from __future__ import annotations
 
+import functools
+import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -362,6 +364,25 @@ class Jvp(Derivative):
         return value, np.array(found)
 
 
+_Made = TypeVar("_Made", bound=Callable[..., Any])
+
+
+def _per_types(make: _Made) -> _Made:
+    """Numba functions, whose types are known when they are called, get a derivative for each combination of types."""
+
+    @functools.wraps(make)
+    def made(function: Any, *args: Any, **named: Any) -> Any:
+        if "numba.core.dispatcher" in sys.modules:
+            from llgrad.numba import PerTypes, is_numba
+
+            if is_numba(function):
+                return PerTypes(function, lambda f: make(f, *args, **named))
+        return make(function, *args, **named)
+
+    return made  # type: ignore[return-value]
+
+
+@_per_types
 def value_and_grad(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
     **options: Unpack[Options],
@@ -381,6 +402,7 @@ def value_and_grad(
     return made
 
 
+@_per_types
 def grad(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
     **options: Unpack[Options],
@@ -391,6 +413,7 @@ def grad(
     return made
 
 
+@_per_types
 def vjp(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
 ) -> Vjp:
@@ -398,6 +421,7 @@ def vjp(
     return Vjp(function, Mode.COMBINED, wrt, of, "vjp", **options)
 
 
+@_per_types
 def jvp(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
 ) -> Jvp:
@@ -410,7 +434,9 @@ def jvp(
 
 def _positions(function: ForeignFunction, wrt: Names, of: int | None) -> tuple[tuple[int, ...], bool]:
     if wrt is None:
-        found = tuple(p.index for p in function.signature.parameters if p.index != of and _only_read_floats(p))
+        anything = function.signature.language == "Python"  # which has no const to go by
+        chosen = _floats if anything else _only_read_floats
+        found = tuple(p.index for p in function.signature.parameters if p.index != of and chosen(p))
         if not found:
             raise ArgumentError(
                 f"{function.signature.name} has no float that it only reads", fix="say by what to differentiate: wrt=…"
@@ -466,6 +492,11 @@ def _holds_only_floats(t: Pointer) -> bool:
 
 def _writable_floats(p: Parameter) -> bool:
     return isinstance(p.type, Pointer) and not p.type.const and _holds_only_floats(p.type)
+
+
+def _floats(p: Parameter) -> bool:
+    t = p.type.to if isinstance(p.type, Pointer) else p.type
+    return isinstance(t, Scalar) and t.kind == "float"
 
 
 def _only_read_floats(p: Parameter) -> bool:

@@ -173,6 +173,11 @@ def _listed(flags: Flags) -> list[Any]:
     return sorted((k, list(v)) for k, v in flags.items()) if isinstance(flags, Mapping) else list(flags)
 
 
+def surroundings() -> tuple[str, ...]:
+    """llgrad itself, LLVM, the CPU, compilers and environment: what counts for any entry."""
+    return _surroundings()
+
+
 def _surroundings() -> tuple[str, ...]:
     environment = [f"{name}={os.environ.get(name, '')}" for name in ENVIRONMENT]
     return (own_stamp(), _target(), _compiler_stamp(os.environ.get("PATH", "")), *environment)

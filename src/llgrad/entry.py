@@ -146,6 +146,7 @@ _FAILURES = {
     1: ("the tape needs more memory than there is", "use a smaller input, or differentiate a part of the computation"),
     2: ("the tape was released out of order", "this is a bug in llgrad: report it with the source"),
     3: ("a function pointer led to a function that was not differentiated", "this is a bug in llgrad: report it"),
+    4: ("the Numba function raised an exception", "call the function itself to see which"),
 }
 _calls = threading.local()  # frame: address of the innermost frame; failure: (code, detail)
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from llgrad.backend import LLVMModule
     from llgrad.frontends import Flags
     from llgrad.ir.module import Module
+    from llgrad.worker import Worker
 
 
 class AnyCode(Protocol):
@@ -121,6 +122,17 @@ class Library:
         vector_math: bool,
     ) -> None:  # fmt: skip
         """Use `load`."""
+        self._worker: Worker | None
+        self._begin(paths, flags, level, libraries, vector_math)
+        self._table = self._recalled() or self._compiled()
+        if isolate:
+            from llgrad.worker import Worker
+
+            self._worker = Worker(self._libraries)
+
+    def _begin(
+        self, paths: Sequence[Path], flags: Flags, level: int, libraries: tuple[str, ...], vector_math: bool
+    ) -> None:
         self._paths, self._flags, self._level, self._libraries = list(paths), flags, level, libraries
         self._vector_math = vector_math
         self._lock = threading.RLock()
@@ -131,12 +143,26 @@ class Library:
         self._code: AnyCode | None = None
         self._program_: LLVMModule | None = None
         self._key = ""
-        self._table = self._recalled() or self._compiled()
         self._worker = None
-        if isolate:
-            from llgrad.worker import Worker
 
-            self._worker = Worker(self._libraries)
+    @classmethod
+    def of_modules(cls, name: str, modules: Sequence[bytes], table: dict[str, Facts]) -> Library:
+        """A library of IR that is there already, with functions that `table` describes."""
+        from llgrad import pipeline
+
+        made = cls.__new__(cls)
+        made._begin([Path(name)], (), 2, (), False)
+        made._program_ = pipeline.program(modules)
+        made._key = cache.key("modules", *modules, *cache.surroundings()) if cache.folder() else ""
+        made._table = table
+        return made
+
+    def read_only(self, symbol: str) -> set[int]:
+        """The IR arguments of a function through which it writes nothing, as far as LLVM knows."""
+        from llgrad.ir.parse import parse
+
+        arguments = parse(self.prepared(symbol)).function(symbol).arguments
+        return {a.index for a in arguments if a.attribute("readonly") or a.attribute("readnone")}
 
     @property
     def isolated(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,13 +26,23 @@ def slices(case: Case, v: Sequence[Any]) -> list[Any]:
     return [*v, STEPS] if case.name == "integrate" else list(v)
 
 
-LAYOUTS: dict[str, Layout] = {"model.c": c_layout, "model.cpp": c_layout, "model.rs": slices, "model.f90": slices, "model.zig": c_layout}
+LAYOUTS: dict[str, Layout] = {
+    "model.c": c_layout, "model.cpp": c_layout, "model.rs": slices, "model.f90": slices, "model.zig": c_layout,
+    "model.py": slices,
+}  # fmt: skip
+
+
+def named(source: str, name: str) -> Any:
+    """The function of that name: of a library, or Numba's."""
+    if source.endswith(".py"):
+        return runpy.run_path(str(EXAMPLES / source))[name]
+    return llgrad.load(EXAMPLES / source)[name]
 
 
 def derivative(source: str, case: Case) -> tuple[Callable[[Sequence[Any]], float], list[Any]]:
     """The function itself, and its gradient by all that is active."""
     layout = LAYOUTS[source]
-    function = llgrad.load(EXAMPLES / source)[case.name]
+    function = named(source, case.name)
     arguments = layout(case, case.active)
     wrt = tuple(n for n, a in enumerate(arguments) if any(a is v for v in case.active))
     assert len(wrt) == len(case.active)
@@ -43,7 +54,10 @@ def derivative(source: str, case: Case) -> tuple[Callable[[Sequence[Any]], float
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
 @pytest.mark.parametrize("source", LAYOUTS)
 def test_core(source: str, case: Case) -> None:
-    require(source)
+    if source.endswith(".py"):
+        pytest.importorskip("numba", reason="no Numba (pip install numba)")
+    else:
+        require(source)
     function, gradients = derivative(source, case)
     _, of_c = derivative("model.c", case)
     for ours, c, truth in zip(gradients, of_c, differences(function, case.active), strict=True):

@@ -36,7 +36,7 @@ def zig() -> tuple[str, ...]:
 def _zig(wanted: str, path: str) -> tuple[str, ...]:
     program = shutil.which(wanted or "zig", path=path)
     wheel = importlib.util.find_spec("ziglang") is not None and not wanted
-    tries = [(program,)] if program else []
+    tries: list[tuple[str, ...]] = [(program,)] if program else []
     tries += [(sys.executable, "-m", "ziglang")] if wheel else []
     seen = []
     for words in tries:

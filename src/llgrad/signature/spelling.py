@@ -20,6 +20,9 @@ def spelled(language: str, name: str, parameters: Parameters, result: CType) -> 
         case "Fortran":
             inside = ", ".join(_fortran(p, t) for p, t in parameters)
             return f"subroutine {name}({inside})" if isinstance(result, Void) else f"{result} function {name}({inside})"
+        case "Python":
+            returned = "None" if isinstance(result, Void) else str(result)
+            return f"{name}({', '.join(f'{p}: {t}' for p, t in parameters)}) -> {returned}"
     inside = ", ".join(t.declare(p) for p, t in parameters) or "void"
     return result.declare(f"{name}({inside})")
 

@@ -1,0 +1,130 @@
+/* Bodies of Numba's runtime: reference-counted memory, and the calls of BLAS behind np.dot, `@` and np.vdot.
+ * Memory is two blocks, header and data; the counts are not atomic, for what a derivative allocates is its thread's. */
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef struct {
+    int64_t count;
+    char *data;
+    int64_t bytes;
+} Memory;
+
+#define API __attribute__((always_inline))
+
+API Memory *NRT_MemInfo_alloc_aligned(int64_t bytes, int32_t alignment)
+{
+    Memory *m = malloc(sizeof *m);
+    m->count = 1;
+    m->data = malloc(bytes > 0 ? bytes : 1);
+    m->bytes = bytes;
+    return m;
+}
+
+API Memory *NRT_MemInfo_alloc_safe_aligned(int64_t bytes, int32_t alignment)
+{
+    return NRT_MemInfo_alloc_aligned(bytes, alignment);
+}
+
+API Memory *NRT_MemInfo_alloc_safe(int64_t bytes) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
+API Memory *NRT_MemInfo_alloc(int64_t bytes) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
+API char *NRT_MemInfo_data_fast(Memory *m) { return m->data; }
+API char *NRT_MemInfo_data(Memory *m) { return m->data; }
+
+API void NRT_incref(Memory *m)
+{
+    if (m)
+        m->count++;
+}
+
+API void NRT_decref(Memory *m)
+{
+    if (m && --m->count == 0) {
+        free(m->data);
+        free(m);
+    }
+}
+
+API void *NRT_Allocate(int64_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
+API void NRT_Free(void *p) { free(p); }
+API void numba_gil_ensure(int32_t *state) {}
+API void numba_gil_release(int32_t *state) {}
+
+/* Strides of a reshaped array, if it lies in one stretch in C's order; else it is said to need a copy. */
+API int32_t numba_attempt_nocopy_reshape(int64_t rank, const int64_t *shape, const int64_t *strides, int64_t new_rank,
+                                         const int64_t *new_shape, int64_t *new_strides, int64_t bytes, int32_t fortran)
+{
+    int64_t expected = bytes, next = bytes;
+    if (fortran)
+        return 0;
+    for (int64_t n = rank - 1; n >= 0; n--) {
+        if (shape[n] != 1 && strides[n] != expected)
+            return 0;
+        expected *= shape[n];
+    }
+    for (int64_t n = new_rank - 1; n >= 0; n--) {
+        new_strides[n] = next;
+        next *= new_shape[n];
+    }
+    return 1;
+}
+
+#define DOT(type)                                                              \
+    {                                                                          \
+        const type *a = x, *b = y;                                             \
+        type sum = 0;                                                          \
+        for (int64_t i = 0; i < n; i++)                                        \
+            sum += a[i] * b[i];                                                \
+        *(type *)out = sum;                                                    \
+    }
+API int32_t numba_xxdot(int8_t kind, int8_t conjugated, int64_t n, const void *x, const void *y, void *out)
+{
+    if (kind == 'd') DOT(double)
+    else if (kind == 's') DOT(float)
+    else return -1;
+    return 0;
+}
+
+/* y = alpha op(A) x + beta y; A is m by n, column by column */
+#define GEMV(type)                                                             \
+    {                                                                          \
+        const type *a = A, *v = x;                                             \
+        type *w = y, p = *(const type *)alpha, q = *(const type *)beta;        \
+        int64_t rows = transposed == 't' ? n : m, columns = transposed == 't' ? m : n; \
+        for (int64_t i = 0; i < rows; i++) {                                   \
+            type sum = 0;                                                      \
+            for (int64_t j = 0; j < columns; j++)                              \
+                sum += (transposed == 't' ? a[j + i * lda] : a[i + j * lda]) * v[j]; \
+            w[i] = q == 0 ? p * sum : p * sum + q * w[i];                      \
+        }                                                                      \
+    }
+API int32_t numba_xxgemv(int8_t kind, int8_t transposed, int64_t m, int64_t n, const void *alpha, const void *A,
+                         int64_t lda, const void *x, const void *beta, void *y)
+{
+    if (kind == 'd') GEMV(double)
+    else if (kind == 's') GEMV(float)
+    else return -1;
+    return 0;
+}
+
+/* C = alpha op(A) op(B) + beta C; C is m by n, column by column */
+#define GEMM(type)                                                             \
+    {                                                                          \
+        const type *a = A, *b = B;                                             \
+        type *c = C, p = *(const type *)alpha, q = *(const type *)beta;        \
+        for (int64_t j = 0; j < n; j++)                                        \
+            for (int64_t i = 0; i < m; i++) {                                  \
+                type sum = 0;                                                  \
+                for (int64_t l = 0; l < k; l++)                                \
+                    sum += (first == 't' ? a[l + i * lda] : a[i + l * lda]) *  \
+                           (second == 't' ? b[j + l * ldb] : b[l + j * ldb]);  \
+                c[i + j * ldc] = q == 0 ? p * sum : p * sum + q * c[i + j * ldc]; \
+            }                                                                  \
+    }
+API int32_t numba_xxgemm(int8_t kind, int8_t first, int8_t second, int64_t m, int64_t n, int64_t k, const void *alpha,
+                         const void *A, int64_t lda, const void *B, int64_t ldb, const void *beta, void *C, int64_t ldc)
+{
+    if (kind == 'd') GEMM(double)
+    else if (kind == 's') GEMM(float)
+    else return -1;
+    return 0;
+}

@@ -1,0 +1,162 @@
+"""Numba: derivatives of `@njit` functions as they are."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from core import differences
+
+import llgrad
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
+
+numba = pytest.importorskip("numba", reason="no Numba (pip install numba)")
+X = np.linspace(0.2, 1.1, 6)
+
+
+@numba.njit
+def square(v):
+    return v * v
+
+
+@numba.njit
+def loss(x, k):
+    y = np.empty(len(x))
+    for i in range(len(x)):
+        y[i] = np.sin(x[i]) * k + square(x[i])
+    return y.sum() / k + np.dot(x, y[::-1].copy())
+
+
+@numba.njit
+def slices(x):
+    table = np.outer(x, x)[1:, ::2]
+    return np.sum(table * table) + table.max() + x[-1]
+
+
+@numba.njit
+def products(a, x):
+    return np.sum((a @ a.T) @ x) + np.sum(a.T @ (a @ x)) + x.mean()
+
+
+@numba.njit
+def at_three(x):
+    if x == 3.0:
+        return x * x
+    return 0.0
+
+
+@numba.njit
+def uses_equality(x):
+    return at_three(x) + x
+
+
+@numba.njit
+def power(x, n):
+    return x * power(x, n - 1) if n > 0 else 1.0
+
+
+@numba.njit
+def fill(x, out):
+    out[:] = np.exp(x) * 2
+
+
+@numba.njit
+def checked(x):
+    if x < 0:
+        raise ValueError("negative")
+    return np.sqrt(x)
+
+
+@numba.njit
+def undefined(x):
+    return nonesuch(x)  # noqa: F821
+
+
+@numba.njit
+def pair(x):
+    return x, x
+
+
+def test_arrays_calls_and_scalars() -> None:
+    value, (dx, dk) = llgrad.value_and_grad(loss)(X, 2.0)
+    truth = differences(lambda v: loss(*v), [X, 2.0])
+    assert value == pytest.approx(loss(X, 2.0), rel=1e-14)
+    np.testing.assert_allclose(dx, truth[0], rtol=1e-8)
+    np.testing.assert_allclose(dk, truth[1], rtol=1e-8)
+
+
+def test_names_and_wrt() -> None:
+    df = llgrad.grad(loss, wrt="k")
+    assert df(x=X, k=2.0) == df(X, 2.0)
+    with pytest.raises(ArgumentError, match="missing"):
+        df(X)
+
+
+def test_layouts() -> None:
+    df = llgrad.grad(loss, wrt="x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # np.dot is slower on strided arrays
+        for view in (X[::-1], X[::2], np.stack([X, X]).T[:, 1]):
+            np.testing.assert_allclose(df(view, 2.0), df(view.copy(), 2.0), rtol=1e-14)
+
+
+@pytest.mark.full
+def test_slicing() -> None:
+    np.testing.assert_allclose(llgrad.grad(slices)(X), differences(lambda v: slices(*v), [X])[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("order", ["C", pytest.param("F", marks=pytest.mark.full)])
+def test_matrix_products(order: str) -> None:
+    a = np.asarray(np.random.default_rng(3).uniform(size=(4, 3)), order=order)
+    b = a[:, :3][:3]
+    found = llgrad.grad(products, wrt=("a", "x"))(np.asarray(b, order=order), X[:3])
+    truth = differences(lambda v: products(np.asarray(v[0], order=order), v[1]), [b, X[:3]])
+    for ours, difference in zip(found, truth, strict=True):
+        np.testing.assert_allclose(ours, difference, rtol=1e-7)
+
+
+def test_equality_in_a_callee_that_was_compiled_before() -> None:
+    """Numba's own optimiser would put the constant in; what is differentiated was not optimised."""
+    assert uses_equality(3.0) == 12.0
+    assert llgrad.grad(uses_equality)(3.0) == 7.0
+
+
+def test_recursion() -> None:
+    assert llgrad.grad(power, wrt="x")(3.0, 4) == pytest.approx(108.0)
+
+
+def test_outputs() -> None:
+    out = np.zeros(6)
+    value, dx = llgrad.vjp(fill, wrt="x", of="out")(X, out, seed=np.ones(6))
+    np.testing.assert_allclose(value, 2 * np.exp(X), rtol=1e-14)
+    np.testing.assert_allclose(dx, 2 * np.exp(X), rtol=1e-14)
+
+
+def test_forward_mode() -> None:
+    value, tangent = llgrad.jvp(loss, wrt="x")(X, 2.0, tangents=np.ones(6))
+    np.testing.assert_allclose(tangent, llgrad.grad(loss, wrt="x")(X, 2.0).sum(), rtol=1e-12)
+
+
+def test_exceptions() -> None:
+    df = llgrad.grad(checked)
+    assert df(4.0) == 0.25
+    with pytest.raises(ForeignError, match="raised an exception"):
+        df(-1.0)
+    assert df(4.0) == 0.25
+
+
+def test_the_users_functions_stay_as_they_are() -> None:
+    llgrad.grad(loss)(X, 2.0)
+    before = len(square.signatures)
+    assert llgrad.grad(square)(np.float32(3.0)) == 6.0
+    assert len(square.signatures) == before
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="returns"):
+        llgrad.grad(pair)(1.0)
+    with pytest.raises(UnsupportedError, match="cannot be passed"):
+        llgrad.grad(loss)((1.0, 2.0), 2.0)
+    with pytest.raises(CompilerError, match="Numba cannot compile undefined"):
+        llgrad.grad(undefined)(1.0)
