@@ -374,10 +374,9 @@ def set_apart(text: str, symbols: Collection[str], made: Collection[str], mark: 
 
 
 def prepare_again(text: str, symbol: str, level: int) -> str:
-    """The derivative `symbol`, prepared to be differentiated itself."""
+    """The derivative `symbol`, prepared to be differentiated itself; derivatives are written to be optimised."""
     whole = LLVMModule.from_text(hide(pure_libm(text)))
-    whole.run(["always_inliner", "sroa", "simplify_cfg", "dce"])
-    return prepare(whole, [symbol], level)
+    return prepare(whole, [symbol], max(level, 1))
 
 
 def borrow_globals(module: Module, names: Collection[str]) -> None:

@@ -55,11 +55,11 @@ def optimise_program(
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
     sites = calls.read(module)
-    names = (f"llgrad.call.{n}" for n in count())
+    names, least = (f"llgrad.call.{n}" for n in count()), 0
     while True:
         ready = innermost(module, sites)
         requests = [s.request for s in ready if s.request is not None]
-        made = _derive(work, requests, level if before is None else before)
+        made = _derive(work, requests, max(least, level if before is None else before))
         texts = []
         for site in ready:
             name = next(names)
@@ -71,7 +71,7 @@ def optimise_program(
         if len(ready) == len(sites):
             return _linked_program(write(module), list(made.values()), texts, exported, level, cpu)
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
-        module = parse(work.text())
+        module, least = parse(work.text()), 1  # derivatives are written to be optimised
         sites = calls.read(module)
 
 
@@ -84,7 +84,6 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
         part = verified(set_apart(text, symbols, made[text], f"{mark}.{n}"))
         part.internalize(symbols)
         whole.link(part)
-    whole.run(["always_inliner", "sroa", "simplify_cfg", "dce"])
     return LLVMModule.from_text(pure_libm(whole.text()))
 
 

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 
 from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, gep_spot, includes, joined, moved, words
-from llgrad.analysis.known import Behaviour, behaviour, called, virtual_functions, writes_argument
+from llgrad.analysis.known import Behaviour, behaviour, called, is_column, virtual_functions, writes_argument
 from llgrad.analysis.objects import (
     UNKNOWN,
     WORD,
@@ -533,6 +533,9 @@ class PointerGraph:
                 self._allocate(call, known, arguments)
                 if "any" in (known.reads, known.writes):
                     self._plain(call, known, callee, arguments)
+            case _ if is_column(call):
+                offset = call.arguments[1]
+                self._copy(arguments[0], self._nodes(call), offset.signed if isinstance(offset, ConstInt) else None)
             case _:
                 self._plain(call, known, callee, arguments)
                 self._results_of(call, known, arguments)

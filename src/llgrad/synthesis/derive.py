@@ -328,7 +328,7 @@ class Derivation:
         seeds = target.arguments[n : n + request.width] if request.result.seeded else []
         frame = Builder(cells, names)
         for key, offset in back.layout.frame.items():
-            back.slots[key] = frame.offset(target.arguments[-1], offset)
+            back.slots[key] = back.layout.in_frame(frame, target.arguments[-1], key, offset)
         if plan.last is None:
             Builder(start, names).unreachable()
         else:

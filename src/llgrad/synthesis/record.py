@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import tape_call
@@ -91,10 +91,19 @@ class Layout:
 
     def column(self, b: Builder, block: AnyValue, key: Key, offset: AnyValue, name: str = "") -> AnyValue:
         """The start of a column in its nest's block."""
-        number, slot = next((n, slot) for n, slot in enumerate(self.nests[key].slots) if slot.key == key)
-        if self._is_integer(slot):
-            number += tape.INTEGERS * self.size(slot)
-        return tape.column(b, self.facts.module, block, offset, number, name)
+        return tape.column(b, self.facts.module, block, offset, self._number(self.nests[key].slots, key), name)
+
+    def in_frame(self, b: Builder, frame: AnyValue, key: Key, offset: int, name: str = "") -> AnyValue:
+        """The place of a slot in the frame: a column of one, where it is an integer."""
+        number = self._number(self.plan.frame, key)
+        if number < tape.INTEGERS:
+            return b.offset(frame, offset, name)
+        return tape.column(b, self.facts.module, frame, i64(offset), number, name)
+
+    def _number(self, slots: Sequence[Slot], key: Key) -> int:
+        """The number of a column: see `tape`."""
+        number, slot = next((n, slot) for n, slot in enumerate(slots) if slot.key == key)
+        return number + (tape.INTEGERS * self.size(slot) if self._is_integer(slot) else 0)
 
     def _is_integer(self, slot: Slot) -> bool:
         kind, of = slot.key
@@ -167,7 +176,7 @@ class RecordingSweep(Sweep):
         elif self.layout.frame_bytes:
             self.frame = self.b.call(tape.reserve(self.module), [self.arena, i64(self.layout.frame_bytes)], "frame")
             for key, offset in self.layout.frame.items():
-                self.slots[key] = self.b.offset(self.frame, offset, f"{_of(key)}.tape")
+                self.slots[key] = self.layout.in_frame(self.b, self.frame, key, offset, f"{_of(key)}.tape")
 
     # --- loops and choices
 
