@@ -17,6 +17,7 @@ from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import holds_pointer_type
 from llgrad.analysis.punned import integers
+from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.types import (
@@ -101,6 +102,7 @@ class Facts:
         self._not_wanted = [a for a, act in zip(root.arguments, arguments, strict=True) if act is Act.DUPNONEED]
         self._flows: dict[Function, Flow] = {}
         self._loops: dict[Loop, LoopFacts] = {}
+        self._visible: dict[Function, frozenset[MemoryObject]] = {}
 
     def _refuse_undecidable(self) -> None:
         """What the analyses report as beyond them is an error here, never a guess."""
@@ -334,6 +336,28 @@ class Facts:
 
     def span(self, i: Instruction) -> Span | None:
         return self.module.span(i)
+
+    def is_caught(self, i: Instruction) -> bool:
+        """Is this a call under a handler from which the function goes on to return?"""
+        if not isinstance(i, Call) or i.opcode != "invoke" or i.block.function is None:
+            return False
+        return self.flow(i.block.function).reaches_return(i.targets[1])
+
+    def leaves_traces(self, call: Call) -> bool:
+        """May a call write memory that has a shadow, and that those who are under way when it throws can see?"""
+        function = call.block.function
+        assert function is not None
+        if function not in self._visible:
+            self._visible[function] = self._seen_from(function)
+        written = {o for a in self.memory.writes(call) for o in a.objects}
+        return not self.activity.shadowed_objects.isdisjoint(written & self._visible[function])
+
+    def _seen_from(self, function: Function) -> frozenset[MemoryObject]:
+        """Memory that a function, or one that it was called from, has a way to."""
+        under_way = reach([function], lambda f: [c.block.function for c in self.memory.callers(f) if c.block.function])
+        values = [v for f in under_way for v in (*f.arguments, *f.instructions())]
+        outside = [o for o in self.memory.objects if o.is_external]
+        return self.memory.reachable({*outside, *(o for v in values for o in self.memory.points_to(v))})
 
     # --- activity
 

@@ -280,7 +280,7 @@ class ForwardSweep(Sweep):
             if act is not Act.CONST:
                 pick = self.value if self.facts.shadow_is_primal(i, v) else self.shadow
                 arguments += [pick(v) for _ in self.each_lane()]
-        made = self.b.call(derivative, arguments, i.name)
+        made = self.call_derivative(i, derivative, arguments, i.name)
         if i.type != VOID:
             self.values[i] = self.b.extract(made, 0, name=i.name) if request.result is not Act.CONST else made
             if request.result is not Act.CONST:

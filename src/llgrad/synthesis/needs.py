@@ -230,6 +230,13 @@ def _call_body(facts: Facts, i: Call) -> Effect:
         raise _refuse(facts, i, "an active call that passes a struct by value in memory")
     if any(f.function_type != i.function_type for f in callees):
         raise _refuse(facts, i, "an active call through a pointer to functions of another type")
+    if facts.reverse and facts.is_caught(i) and facts.leaves_traces(i):
+        raise UnsupportedError(
+            "a handler catches what is thrown by a function that writes active memory",
+            span=facts.span(i),
+            cause="what was written before the throw would have to be undone by the reverse sweep",
+            fix="let the function return its results, or let the exception leave the differentiated function",
+        )
     return CallBody(callees)
 
 

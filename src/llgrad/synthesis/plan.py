@@ -212,6 +212,8 @@ class Planner:
         if any(self.facts.active(p) for p in block.phis()):
             return True
         dominator, seen, work = self.flow.idom[block], {block}, list(preds)
+        if dominator is not None and self.facts.is_caught(dominator.terminator):
+            return True
         while work:
             b = work.pop()
             if b is dominator or b in seen:

@@ -145,6 +145,7 @@ class RecordingSweep(Sweep):
         self.layout = Layout(facts, plan, request.width)
         self.arena = target.arguments[0]
         self.index: dict[Loop, Phi] = {}
+        self.index_next: dict[Loop, AnyValue] = {}
         self.chunk: dict[Loop, Phi] = {}
         self.chunk_now: dict[Loop, AnyValue] = {}
         self.column: dict[Key, AnyValue] = {}
@@ -239,9 +240,7 @@ class RecordingSweep(Sweep):
         loop_ = self.flow.loop_of(block)
         if loop_ is not None and loop_.latch is block and loop_ in self.index:
             index = self.index[loop_]
-            index.add(self.b.binary("add", index, i64(1), f"{index.name}.next"), self.blocks[block])
-            if loop_ in self.chunk:
-                self.chunk[loop_].add(self.chunk_now[loop_], self.blocks[block])
+            self.index_next[loop_] = self.b.binary("add", index, i64(1), f"{index.name}.next")
 
     def _trips_at(self, root: Loop, loop: Loop) -> AnyValue:
         """Iterations of `loop`, computed at the preheader of `root`."""
@@ -263,14 +262,18 @@ class RecordingSweep(Sweep):
         for loop, phi in self.index.items():
             assert loop.preheader is not None
             phi.add(i64(0), self.blocks[loop.preheader])
+            if loop in self.index_next and loop.latch is not None:
+                phi.add(self.index_next[loop], self.exit_of(loop.latch, loop.header))
         for loop, phi in self.chunk.items():
             assert loop.preheader is not None
             phi.add(_null(), self.blocks[loop.preheader])
+            if loop in self.index_next and loop.latch is not None:
+                phi.add(self.chunk_now[loop], self.exit_of(loop.latch, loop.header))
         for block, phi in self.choice.items():
             for n, p in enumerate(self.flow.predecessors[block]):
                 ways = 0 if (p, block) in self.dropped else p.terminator.targets.count(block)
                 for _ in range(ways):  # a switch may reach it in several cases
-                    phi.add(const_int(I8, n), self.blocks[p])
+                    phi.add(const_int(I8, n), self.exit_of(p, block))
             self.prune(phi)
 
     # --- keeping
@@ -294,7 +297,8 @@ class RecordingSweep(Sweep):
     def normal_only(self, i: Instruction) -> bool:
         """What is kept of a result is stored behind the call, which then is no terminator."""
         kept = ("primal", i) in self.plan.kept or ("shadow", i) in self.plan.kept
-        return super().normal_only(i) or (isinstance(i, Call) and i.opcode == "invoke" and kept)
+        invoked = isinstance(i, Call) and i.opcode == "invoke" and not self.facts.is_caught(i)
+        return super().normal_only(i) or (invoked and kept)
 
     def keep_value(self, i: Instruction) -> None:
         if i in self.values:
@@ -348,7 +352,7 @@ class RecordingSweep(Sweep):
             if act in (Act.DUP, Act.DUPNONEED):
                 pick = self.value if self.facts.shadow_is_primal(i, v) else self.shadow
                 arguments += [pick(v) for _ in self.each_lane()]
-        made = self.b.call(derivative, arguments, f"{i.name}.aug")
+        made = self.call_derivative(i, derivative, arguments, f"{i.name}.aug")
         self.keep(("frame", i), self.b.extract(made, 0, name=f"{i.name}.frame"))
         if i.type != VOID:
             self.values[i] = self.b.extract(made, 1, name=i.name)

@@ -52,6 +52,7 @@ class ReverseSweep(Adjoints):
         self.finish = finish
         self.adjoints, self.nowhere, self.zeros = {}, {}, {}
         self.strong_zeros = strong_zeros(self.facts, self.flow, self.plan.effects)
+        self.unwound: dict[Block, Block] = {}  # reverse blocks of calls that ended with a throw: what precedes these
         last = self.plan.last
         assert last is not None
         visited = self._visit_order(last)
@@ -72,6 +73,9 @@ class ReverseSweep(Adjoints):
             for i in reversed(block.instructions):
                 if not isinstance(i, Phi):
                     self.instruction(i)
+                if i.is_terminator and block in self.unwound:
+                    self.b.branch(self.unwound[block])
+                    self.at(self.unwound[block], self.flow.loop_of(block))
             self.leave(block)
 
     def _visit_order(self, last: Block) -> list[Block]:
@@ -82,6 +86,8 @@ class ReverseSweep(Adjoints):
             if block in self.blocks:
                 continue
             self.blocks[block] = self.new_block(f"{block.name}.rev")
+            if self.facts.is_caught(block.terminator):
+                self.unwound[block] = self.new_block(f"{block.name}.unwound.rev")
             order.append(block)
             work += self.plan.predecessors(block)
         return order
@@ -119,7 +125,8 @@ class ReverseSweep(Adjoints):
             if loop in self.chunk:
                 self.b.store(self.lookup(("block", loop)), self.chunk[loop], 8)
             self.place = Place(self.place.block, loop)
-        self.b.branch(self.blocks[target])
+        thrown = source is not None and target in self.unwound and source is target.terminator.targets[1]
+        self.b.branch(self.unwound[target] if thrown else self.blocks[target])
 
     def leave(self, block: Block) -> None:
         """The end of a reverse block: phis hand their adjoints to the predecessors' values, control goes back."""

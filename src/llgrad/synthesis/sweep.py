@@ -134,6 +134,7 @@ class Sweep(Lanes):
         self.nowhere: dict[Type, AnyValue] = {}
         self.blocks: dict[Block, Block] = {}
         self.dropped: set[tuple[Block, Block]] = set()  # edges of the source that the copy does not have
+        self.continued: dict[Block, Block] = {}  # where the copy of a block that ends with an `invoke` goes on
         self.stack = Builder(self.new_block("stack"), self.names)  # static allocas; left open until the end
         self.b: Builder = Builder(Block(""), self.names)
 
@@ -173,13 +174,15 @@ class Sweep(Lanes):
         """
         i = block.terminator
         self.instruction(i)
-        if self.normal_only(i):
+        if block in self.continued:
+            self.b.branch(self.blocks[i.targets[0]])
+        elif self.normal_only(i):
             self.b.branch(self.blocks[i.targets[0]])
             self.dropped.add((block, i.targets[1]))
 
     def normal_only(self, i: Instruction) -> bool:
-        """Is this an `invoke` that is copied as a call?"""
-        if not isinstance(i, Call) or i.opcode != "invoke":
+        """Is this an `invoke` that is copied as a call? (Where the handler returns to the function, it stays one.)"""
+        if not isinstance(i, Call) or i.opcode != "invoke" or self.facts.is_caught(i):
             return False
         return not isinstance(effect(self.facts, i), Nothing) or self.facts.shadowed(i) or self.facts.active(i)
 
@@ -210,7 +213,7 @@ class Sweep(Lanes):
         if isinstance(new, Phi) and not new.operands:
             for value, block in phi.incoming():
                 if block in self.blocks and (block, phi.block) not in self.dropped:
-                    new.add(get(value), self.exit_of(block))
+                    new.add(get(value), self.exit_of(block, phi.block))
             if self.prune(new):
                 table[phi] = Undef(phi.type, True)
 
@@ -222,9 +225,10 @@ class Sweep(Lanes):
         phi.drop()
         return True
 
-    def exit_of(self, block: Block) -> Block:
-        """The new block at whose end control leaves the copy of `block`."""
-        return self.blocks[block]
+    def exit_of(self, block: Block, into: Block) -> Block:
+        """The new block at whose end control leaves the copy of `block` for that of `into`."""
+        normal = block in self.continued and into is block.terminator.targets[0]
+        return self.continued[block] if normal else self.blocks[block]
 
     # --- primal values
 
@@ -258,7 +262,7 @@ class Sweep(Lanes):
             for v in i.operands:
                 new.operands.append(self.value(v))
                 self.value(v).users.append(new)
-        new.targets = [self.blocks[t] for t in i.targets] if not self.normal_only(i) else []
+        new.targets = self.new_targets(i) if not self.normal_only(i) else []
         for t in new.targets:
             t.users.append(new)
         if i.type != VOID:
@@ -267,7 +271,25 @@ class Sweep(Lanes):
             self.values[i] = self.block_size(i, new) if is_block_size(i) else new
         else:
             self.b.insert(new)
+        if i.block in self.continued:
+            self.b.at_end(self.continued[i.block])
         return new
+
+    def new_targets(self, i: Instruction) -> list[Block]:
+        """The targets of a copy. What follows a call whose handler returns goes into a block of its own."""
+        targets = [self.blocks[t] for t in i.targets]
+        if self.facts.is_caught(i):
+            self.continued[i.block] = targets[0] = self.new_block(f"{i.block.name}.called")
+        return targets
+
+    def call_derivative(self, i: Call, derivative: Function, arguments: list[AnyValue], name: str) -> AnyValue:
+        """Call a derivative in place of `i`, under the same handler if that returns to the function."""
+        if not self.facts.is_caught(i):
+            return self.b.call(derivative, arguments, name)
+        made = Call(derivative.function_type, derivative, arguments, "", "invoke", self.new_targets(i))
+        self.b.insert(made, name)
+        self.b.at_end(self.continued[i.block])
+        return made
 
     def block_size(self, i: Instruction, size: AnyValue) -> AnyValue:
         """How much of a block can be copied: the allocator may have made its shadows a little smaller."""
