@@ -14,6 +14,7 @@ from llgrad import errors
 CODE = """
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 double quadratic(const double *x, const double *a, int n) {
     double s = 0;
     for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) s += x[i] * a[i * n + j] * x[j];
@@ -44,7 +45,18 @@ double steps(const double *x, int n) {
     return s;
 }
 void pair(const double *x, double *y) { y[0] = x[0] * x[0] * x[1]; y[1] = x[1] * x[1] * x[1]; }
-double chosen(const double *x, const double *t, int which) { const double *p = which ? x : t; return p[0] * p[0]; }
+static double __attribute__((noinline)) part(const double *p, int i) { return p[i] * p[i] * p[0]; }
+double chosen(const double *x, const double *t, int n, int which) {
+    const double *p = which & 1 ? x : t;
+    double s = 0, *w = malloc(n * sizeof *w);
+    memcpy(w, which & 2 ? x : t, n * sizeof *w);
+    for (int i = 0; i < n; i++) {
+        s += p[i] * p[i] * x[i] * w[i] + part(p, i) * part(x, i);
+        p = p == x ? t : x;
+    }
+    free(w);
+    return s;
+}
 """
 
 
@@ -117,6 +129,19 @@ def test_weights_of_outputs(lib: llgrad.Library) -> None:
     np.testing.assert_allclose(h, [[6, 4], [4, 180]])
 
 
+def test_runtime_activity(lib: llgrad.Library) -> None:
+    """Arrays that are constant and arrays that are active meet in one pointer."""
+    rng = np.random.default_rng(4)
+    x, t = rng.normal(size=5), rng.normal(size=5)
+    with pytest.raises(errors.ActivityError):
+        llgrad.hvp(lib.chosen, wrt="x")(x, t, 5, 0, x)
+    second = llgrad.hessian(lib.chosen, wrt="x", runtime_activity=True)
+    first = llgrad.grad(lib.chosen, wrt="x", runtime_activity=True)
+    for which in range(4):
+        steps = [(first(x + e, t, 5, which) - first(x - e, t, 5, which)) / 2e-5 for e in np.eye(5) * 1e-5]
+        np.testing.assert_allclose(second(x, t, 5, which), steps, atol=1e-8)
+
+
 def test_refusals(lib: llgrad.Library) -> None:
     with pytest.raises(errors.ArgumentError, match="direction"):
         llgrad.hvp(lib.rosenbrock)()
@@ -124,7 +149,5 @@ def test_refusals(lib: llgrad.Library) -> None:
         llgrad.hvp(lib.rosenbrock)(np.ones(3), 3, np.ones(4))
     with pytest.raises(errors.ArgumentError, match="2 elements"):
         llgrad.hessian(lib.pair, wrt="x", of="y")(np.ones(2), np.zeros(2))
-    with pytest.raises(errors.UnsupportedError, match="runtime activity"):
-        llgrad.hvp(lib.chosen, runtime_activity=True)
     with pytest.raises(errors.ArgumentError, match="hessian"):
         llgrad.grad(llgrad.grad(lib.scalars))  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ import numpy as np
 
 from llgrad.api import LANES, Derivative, Names, Options, fitted, number
 from llgrad.entry import ARENA
-from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
 from llgrad.passing import ADDRESSES, parts, pieces
 from llgrad.signature import Parameter
@@ -29,11 +29,6 @@ class Second(Derivative):
         self, function: ForeignFunction, wrt: Names, of: str | int | None, kind: str, **options: Unpack[Options]
     ) -> None:
         """Checks names; compiles when it is first called, for as many directions as are wanted then."""
-        if options.get("runtime_activity"):
-            raise UnsupportedError(
-                f"{kind} with runtime activity is not made", cause="a shadow of a shadow never equals its primal",
-                fix="give every argument that may be active a shadow of its own",
-            )  # fmt: skip
         super().__init__(function, Mode.COMBINED, wrt, of, kind, compile=False, **options)
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:

@@ -30,6 +30,10 @@ static void update(double *a, double *c, double *y, int n) {
     }
 }
 
+static void gradient(const double *a, double *da, const double *c, int n) {
+    __enzyme_autodiff_void((void *)choose, enzyme_runtime_activity, enzyme_dup, a, da, enzyme_const, c, enzyme_const, n);
+}
+
 void *__enzyme_augmentfwd_update(void *, ...);
 void __enzyme_reverse_update(void *, ...);
 
@@ -61,6 +65,17 @@ int main(void) {
     CHECK(dc[2], 2 * 13 * 5);
     CHECK(dc[1], 0);
     CHECK(a[1], 3);
+
+    double ta[3] = {1, 10, 100}, tda[3] = {0}, adjoint[3] = {1, 10, 100};
+    __enzyme_fwddiff_void((void *)gradient, enzyme_runtime_activity, enzyme_dup, a, ta, enzyme_dup, da, tda, enzyme_const, c, enzyme_const, 3);
+    CHECK(tda[0], 0);
+    CHECK(tda[1], 6 * 3 * 10);
+    CHECK(tda[2], 0);
+    ta[0] = ta[1] = ta[2] = 0;
+    __enzyme_autodiff_void((void *)gradient, enzyme_runtime_activity, enzyme_dup, a, ta, enzyme_dup, da, adjoint, enzyme_const, c, enzyme_const, 3);
+    CHECK(ta[0], 0);
+    CHECK(ta[1], 6 * 3 * 10);
+    CHECK(ta[2], 0);
 
     double e0[3] = {0}, e1[3] = {0}, y[3] = {0}, y0[3] = {1, 1, 1}, y1[3] = {1, 1, 1};
     void *tape = __enzyme_augmentfwd_update((void *)update, enzyme_runtime_activity, enzyme_width, 2, enzyme_dup, a, e0, e1,
