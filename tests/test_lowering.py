@@ -85,3 +85,51 @@ attributes #0 = {{ noinline }}
 """)
     body = text[text.index("define ptr @f") :].partition("\n}")[0]
     assert ("@make(" in body) is not inlined
+
+
+def test_functions_that_something_is_said_of_are_not_inlined() -> None:
+    text = lowered("""
+declare noalias ptr @malloc(i64)
+define internal ptr @make(i64 %n) #0 {
+  %p = call ptr @malloc(i64 %n)
+  ret ptr %p
+}
+define ptr @f(i64 %n) {
+  %p = call ptr @make(i64 %n)
+  ret ptr %p
+}
+attributes #0 = { noinline "enzyme_inactive" }
+""")
+    assert "@make(i64 %n)" in text[text.index("define ptr @f") :]
+
+
+def test_library_functions_in_tables_have_bodies() -> None:
+    text = lowered("""
+@table = internal constant [2 x ptr] [ptr @sin, ptr @g]
+declare double @sin(double)
+define internal double @g(double %x) {
+  %y = call double @sin(double %x)
+  ret double %y
+}
+define double @f(i64 %n, double %x) {
+  %p = getelementptr ptr, ptr @table, i64 %n
+  %h = load ptr, ptr %p
+  %y = call double %h(double %x)
+  ret double %y
+}
+""")
+    assert "[ptr @llgrad.called.sin, ptr @g]" in text and "define internal double @llgrad.called.sin(double" in text
+
+
+def test_thread_local_variables_are_used_directly() -> None:
+    text = lowered("""
+@state = internal thread_local global double 0.0
+declare nonnull ptr @llvm.threadlocal.address.p0(ptr nonnull)
+define double @f(double %x) {
+  %1 = call align 8 ptr @llvm.threadlocal.address.p0(ptr align 8 @state)
+  %2 = load double, ptr %1
+  store double %x, ptr %1
+  ret double %2
+}
+""")
+    assert "load double, ptr @state" in text and "ptr @state, align" in text and "call" not in text

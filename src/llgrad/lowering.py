@@ -44,7 +44,7 @@ _LARGEST_WRAPPER = 60  # lines
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
     text = expanded(module.text())
-    declared = {_plain(m[1]) for m in _DECLARED.finditer(text)}
+    declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     if "byval(" in text or _THREAD_LOCAL in text:
         module.replace_text(text)
@@ -239,11 +239,14 @@ def inlined_wrappers(text: str, keep: Collection[str]) -> str:
 
 
 def _candidates(text: str, keep: Collection[str]) -> Iterator[tuple[str, str]]:
+    said = {m[1] for m in re.finditer(r"^attributes (#\d+) = \{[^\n]*enzyme", text, re.MULTILINE)}
     for m in _DEFINITION.finditer(text):
         head = m[0].partition("\n")[0]
+        if (group := _GROUP.search(head)) is None or group[0].strip() in said:
+            continue
         pointer = re.search(rf"\bptr {re.escape(m[1])}\(", head)
         small = m[0].count("\n") <= _LARGEST_WRAPPER
-        if pointer and small and _LOCAL.match(head) and _GROUP.search(head) and _plain(m[1]) not in keep:
+        if pointer and small and _LOCAL.match(head) and _plain(m[1]) not in keep:
             yield m[1], m[0]
 
 
