@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 from cases import FOLDER, read_program
+from harness import compiled
 from sandbox import isolated
-from towers import check
+from towers import Tower, check
 
 from llgrad.synthesis.request import Mode
 
 F, R = Mode.FORWARD, Mode.COMBINED
 
 SECOND = [
-    "straight_line", "libm_special", "long_double_accumulator", "noinline_in_loop", "recursion_tree_sum", "linked_list",
+    "straight_line", "libm_special", "noinline_in_loop", "recursion_tree_sum", "linked_list",
     "struct_with_pointers", "global_scratch_call", "chunks_in_recursion", "memmove_overlap", "function_pointer_table",
     "memcpy_array", "free_in_branch", "switch_in_loop", "variable_length_array", "cpp_virtual",
 ]  # fmt: skip
@@ -26,3 +27,24 @@ def program(name: str):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("inner", [F, R], ids=["over forward", "over reverse"])
 def test_second_order(name: str, inner: Mode) -> None:
     assert isolated(check, program(name), 2, [inner]) == []
+
+
+THIRD = ["noinline_in_loop", "linked_list"]
+
+
+@pytest.mark.parametrize("name", THIRD)
+@pytest.mark.parametrize("inner", [(R, R), (F, R), (R, F), (F, F)], ids=["RR", "FR", "RF", "FF"])
+def test_third_order(name: str, inner: tuple[Mode, ...]) -> None:
+    assert isolated(check, program(name), 2, inner) == []
+
+
+@pytest.mark.parametrize("level", [0, 1, 3])
+def test_levels(level: int) -> None:
+    assert isolated(check, program("memmove_overlap"), level, [R]) == []
+
+
+def test_generated_code_of_a_tower_is_plain() -> None:
+    """What is opaque while derivatives are derived is inlined in the end: the address of a column is an addition."""
+    made = Tower(program("noinline_in_loop"), compiled([program("noinline_in_loop").path]), [R, F], 2)
+    text = made.text
+    assert "@llgrad.tape.column" not in text and "@llgrad.tape.reserve" not in text

@@ -100,6 +100,7 @@ class Tower:
         text = with_bodies(write(module)) + self._entry(f)
         keep = ["test.entry", "llgrad_fail"]
         made = pipeline.finish(text, [_failure_hook()], keep, level=level, vectorize=level == 3)
+        self.text = made.text()
         self.engine = Engine([made], opt_level=min(level, 2))
         return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.engine.address("test.entry"))
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llgrad.analysis.known import virtual_functions
+from llgrad.analysis.known import tape_call, virtual_functions
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, FunctionType, PointerType, StructType, Type
-from llgrad.ir.values import Alloca, Argument, Attribute, Block, Function, GlobalVariable, Undef
+from llgrad.ir.values import Alloca, Argument, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
 from llgrad.synthesis import registrations, tape
 from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Facts
@@ -46,16 +46,17 @@ class Derivation:
         )  # fmt: skip
         if root.runtime_activity:
             shadow_may_be_primal(module)
-        if any(
-            on_tape(i, f is not self.facts.root)
-            for f in self.facts.memory.functions
-            for i in f.instructions()
-            if isinstance(i, Alloca)
-        ):
+        if any(self._lives_on_tape(i, f) for f in self.facts.memory.functions for i in f.instructions()):
             stack_on_tape(module)
         define_lanes(self.facts.memory.functions)
         self.plans: dict[tuple[str, bool], Plan] = {}
         self.made: dict[Request, Function] = {}
+
+    def _lives_on_tape(self, i: Instruction, f: Function) -> bool:
+        """Is memory of the source, made by `i`, in the arena beside the tape?"""
+        if isinstance(i, Alloca):
+            return on_tape(i, f is not self.facts.root)
+        return isinstance(i, Call) and tape_call(i) == "reserve"
 
     def derive(self) -> list[Function]:
         """The functions that the root requests ask for, written into the module with all they call."""
