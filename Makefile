@@ -1,18 +1,21 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full bench bench-quick bench-paper remarks lint clean
+.PHONY: help demo test test-full test-frameworks bench bench-quick bench-paper remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+FRAMEWORKS := .venv-frameworks
+FRAMEWORKS_READY := $(FRAMEWORKS)/.ready
 
 help:
 	@echo "make demo         three C programs of ADBench: derivatives, checked and timed"
 	@echo "make test         ruff, mypy and the tests"
 	@echo "make test-full    the same with the slow sets"
+	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
 	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
 	@echo "make bench-paper  the same for the programs of the Enzyme paper, at three sizes"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
@@ -24,6 +27,13 @@ $(READY): pyproject.toml
 	@echo "Making $(VENV) with $(PYTHON) and installing llgrad and what it depends on (once; a minute or two)"
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv)"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+$(FRAMEWORKS_READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "llgrad needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Making $(FRAMEWORKS) and installing PyTorch, JAX and TensorFlow there (once; a few minutes)"
+	@$(PYTHON) -m venv $(FRAMEWORKS) || { echo "$(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv)"; exit 1; }
+	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test,frameworks]'
 	@touch $@
 
 demo: $(READY)
@@ -41,6 +51,12 @@ test: lint
 test-full: lint
 	@$(BIN)/python -m pytest -n 2 tests
 
+# A process each: frameworks are not asked to bear each other's threads.
+test-frameworks: $(FRAMEWORKS_READY)
+	@for name in foreign scipy torch jax tensorflow; do \
+		$(FRAMEWORKS)/bin/python -m pytest -q -n 2 tests/frameworks/test_$$name.py || exit 1; \
+	done
+
 bench: $(READY)
 	@$(BIN)/python -m benchmarks.bench
 
@@ -54,5 +70,5 @@ remarks: $(READY)
 	@$(BIN)/python -m benchmarks.remarks
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
+	rm -rf $(VENV) $(FRAMEWORKS) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

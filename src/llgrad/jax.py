@@ -23,8 +23,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,11 +34,11 @@ from jax._src import core
 from jax._src.dispatch import apply_primitive
 from jax.interpreters import ad, batching, mlir
 
-from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.errors import UnsupportedError
 from llgrad.foreign import Foreign, ForeignTypeError, Paths, load_foreign
-from llgrad.foreign.function import Call, Wrt
+from llgrad.foreign.function import Wrt
 from llgrad.foreign.roles import Input
-from llgrad.foreign.runtime import cores, runtime
+from llgrad.foreign.runtime import runtime
 from llgrad.library import ForeignFunction, Library
 
 SOURCE = Path(__file__).parent / "foreign" / "xla.c"
@@ -104,7 +102,18 @@ _primitive.def_impl(functools.partial(apply_primitive, _primitive))
 
 def _bind(made: Foreign, kind: str, wrt: Wrt, statics: Any, batched: tuple[bool, ...], operands: Sequence[Any]) -> Any:
     flags = batched if any(batched) else ()
-    return _primitive.bind(*operands, made=made, kind=kind, wrt=wrt, statics=statics, batched=flags)
+    return _applied(*operands, made=made, kind=kind, wrt=wrt, statics=statics, batched=flags)
+
+
+def _applied(*operands: Any, **parameters: Any) -> Any:
+    """The primitive on operands that, under `shard_map`, are all made to vary over the same axes of the mesh."""
+    varying = [core.typeof(x).mat.varying for x in operands]
+    every = frozenset().union(*varying)
+    operands = tuple(
+        x if v == every else jax.lax.pcast(x, tuple(sorted(every - v)), to="varying")
+        for x, v in zip(operands, varying, strict=True)
+    )
+    return _primitive.bind(*operands, **parameters)
 
 
 def _item_shapes(made: Foreign, avals: Sequence[Any], batched: Sequence[bool]) -> tuple[tuple[int, ...], ...]:
@@ -144,7 +153,8 @@ def _lower(
 ) -> Any:
     avals = ctx.avals_in
     call = made.call(kind, wrt, _item_shapes(made, avals, batched), statics)
-    key, size = _registered(made, kind, wrt, call), _size(avals, batched)
+    _handler()
+    key, size = runtime().registered(f"{made.key} {kind} {wrt}", call.plan), _size(avals, batched)
     items = [int(np.prod(s, dtype=np.int64)) * np.dtype(d).itemsize for s, d in (*call.taken, *call.made)]
     flags = [*batched, *(True for _ in call.made)] if size else []
     steps = [n if b else 0 for n, b in zip(items, flags, strict=False)]
@@ -159,38 +169,15 @@ def _lower(
 mlir.register_lowering(_primitive, _lower, platform="cpu")
 
 
-class _Handler:
-    """`xla.c`, compiled and registered with XLA."""
-
-    def __init__(self) -> None:
-        self.library = Library([SOURCE], (f"-I{jax.ffi.include_dir()}",), 2, (), False, False)
-        addresses = self.library.addresses()
-        start = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(addresses["llgrad_xla_start"])
-        start(runtime().run_address, cores())
-        taken = (ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-        self.add = ctypes.CFUNCTYPE(ctypes.c_int32, *taken)(addresses["llgrad_xla_add"])
-        capsule = jax.ffi.pycapsule(ctypes.c_void_p(addresses["llgrad_xla"]))
-        jax.ffi.register_ffi_target(_TARGET, capsule, platform="cpu")
-        self.plans: dict[int, Any] = {}  # what XLA may call stays
-        self.lock = threading.Lock()
-
-
 @functools.cache
-def _handler() -> _Handler:
-    return _Handler()
-
-
-def _registered(made: Foreign, kind: str, wrt: Wrt, call: Call) -> int:
-    """The number by which the handler finds a plan: the same in every process."""
-    handler = _handler()
-    digest = hashlib.sha256(f"{made.key} {kind} {wrt}".encode()).digest()
-    key = int.from_bytes(digest[:8], "little", signed=True)
-    with handler.lock:
-        if key not in handler.plans:
-            if handler.add(key, len(call.taken), call.plan.address):
-                raise ForeignError("there is no memory for one more function")
-            handler.plans[key] = call.plan
-    return key
+def _handler() -> Library:
+    """`xla.c`, compiled and registered with XLA."""
+    library = Library([SOURCE], (f"-I{jax.ffi.include_dir()}",), 2, (), False, False)
+    addresses = library.addresses()
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["llgrad_xla_start"])(runtime().table)
+    capsule = jax.ffi.pycapsule(ctypes.c_void_p(addresses["llgrad_xla"]))
+    jax.ffi.register_ffi_target(_TARGET, capsule, platform="cpu")
+    return library
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
@@ -213,7 +200,7 @@ def _jvp(
     batched: tuple[bool, ...],
 ) -> Any:  # fmt: skip
     every = {"made": made, "kind": kind, "wrt": wrt, "statics": statics, "batched": batched}
-    results = _primitive.bind(*primals, **every)
+    results = _applied(*primals, **every)
     inputs, more, other = _parts(made, kind, wrt, primals)
     moved, more_moved, other_moved = _parts(made, kind, wrt, tangents)
     flags = _parts(made, kind, wrt, batched) if batched else ([], [], [])
@@ -222,9 +209,9 @@ def _jvp(
     if along:
         found.append(_along_inputs(made, kind, wrt, statics, inputs, more, [moved[n] for n in along], along, flags))
     if any(not isinstance(t, ad.Zero) for t in more_moved):
-        found.append(_primitive.bind(*inputs, *map(ad.instantiate_zeros, more_moved), *other, **every))
+        found.append(_applied(*inputs, *map(ad.instantiate_zeros, more_moved), *other, **every))
     if any(not isinstance(t, ad.Zero) for t in other_moved):
-        found.append(_primitive.bind(*inputs, *more, *map(ad.instantiate_zeros, other_moved), **every))
+        found.append(_applied(*inputs, *more, *map(ad.instantiate_zeros, other_moved), **every))
     if not found:
         return results, [ad.Zero.from_primal_value(r) for r in results]
     return results, [functools.reduce(ad.add_jaxvals, parts) for parts in zip(*found, strict=True)]
@@ -296,7 +283,7 @@ def _batch(
     outer = tuple(d is not None for d in dims)
     every = {"made": made, "kind": kind, "wrt": wrt, "statics": statics}
     if not batched:
-        results = _primitive.bind(*moved, **every, batched=outer)
+        results = _applied(*moved, **every, batched=outer)
         return results, [0] * len(results)
     size = next(x.shape[0] for x, o in zip(moved, outer, strict=True) if o)
     inner = next(x.shape[1 if o else 0] for x, o, b in zip(moved, outer, batched, strict=True) if b)
@@ -308,7 +295,7 @@ def _batch(
             x = x if b else jnp.broadcast_to(x[:, None], (size, inner, *item))
             x = x.reshape(size * inner, *item)
         both.append(x)
-    results = _primitive.bind(*both, **every, batched=tuple(o or b for o, b in zip(outer, batched, strict=True)))
+    results = _applied(*both, **every, batched=tuple(o or b for o, b in zip(outer, batched, strict=True)))
     return [r.reshape(size, inner, *r.shape[1:]) for r in results], [0] * len(results)
 
 

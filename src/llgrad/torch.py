@@ -241,7 +241,7 @@ class _Rule:
 
     def made(self, items: list[Any], size: Any, statics: tuple[Any, ...], wrt: Wrt) -> list[_Like]:
         """Those of the outputs."""
-        of = self.foreign.roles.output_shapes(items, statics)
+        of = self.foreign.roles.symbols(items, statics).outputs
         return [_Like((*size, *shape), dtype) for shape, dtype in zip(of, self.of.outputs, strict=True)]
 
     # --- batches

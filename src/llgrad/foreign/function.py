@@ -196,7 +196,7 @@ class _Writer:
         self.foreign, self.wrt = foreign, wrt
         self.integers = len(foreign.tensors) + self._given()
         self.made = self.integers + 1
-        self.steps = Steps(self.made + self._makes())
+        self.steps = Steps(self.made + self._makes(), self._makes())
         self.at: list[int] = []  # where in the frame the next arguments go
         self.results: list[int] = []
 
@@ -479,17 +479,7 @@ class Call:
         self, foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Shape], resolved: Resolved, plan: Plan
     ) -> None:
         self.plan, self.integers = plan, resolved.integers
-        tensors = [(tuple(s), i.dtype) for s, i in zip(shapes, foreign.tensors, strict=True)]
-        outputs = [(s, m.dtype) for s, m in zip(resolved.outputs, foreign.outputs, strict=True)]
-        by = [tensors[n] for n in wrt]
-        given = {"primal": [], "vjp": outputs, "jvp": by, "second": [*outputs, *by], "bend": [*by, *by]}[kind]
-        self.made = by if kind in ("vjp", "second") else outputs
-        self.taken = [*tensors, *given]
-        scratch = [_bytes(s, m.dtype) for s, m in zip(resolved.scratch, foreign.roles.scratch, strict=True)]
-        callers = [
-            *(_bytes(*t) for t in self.taken), 8 * len(resolved.integers), *(_bytes(*t) for t in self.made), *scratch
-        ]  # fmt: skip
-        self.sizes = plan.sizes(callers)
+        self.taken, self.made, self.sizes = buffers(foreign, kind, wrt, shapes, resolved, plan)
         self._sizes = int64s(self.sizes)
         self._integers = int64s(resolved.integers)
         self._where = ctypes.addressof(self._integers)
@@ -513,5 +503,19 @@ class Call:
             raise failure.error()
 
 
-def _bytes(shape: Shape, dtype: np.dtype[Any]) -> int:
-    return prod(shape) * dtype.itemsize
+Item = tuple[Any, np.dtype[Any]]  # shape and dtype of a buffer
+
+
+def buffers(
+    foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Any], resolved: Resolved, plan: Plan
+) -> tuple[list[Item], list[Item], list[Any]]:
+    """What a call takes, what it makes, and the bytes of all buffers; sizes may be symbols."""
+    tensors = [(tuple(s), i.dtype) for s, i in zip(shapes, foreign.tensors, strict=True)]
+    outputs = [(s, m.dtype) for s, m in zip(resolved.outputs, foreign.outputs, strict=True)]
+    by = [tensors[n] for n in wrt]
+    given = {"primal": [], "vjp": outputs, "jvp": by, "second": [*outputs, *by], "bend": [*by, *by]}[kind]
+    made = by if kind in ("vjp", "second") else outputs
+    taken = [*tensors, *given]
+    scratch = [(s, m.dtype) for s, m in zip(resolved.scratch, foreign.roles.scratch, strict=True)]
+    sizes = [[prod(shape) * dtype.itemsize for shape, dtype in part] for part in (taken, made, scratch)]
+    return taken, made, plan.sizes([*sizes[0], 8 * len(resolved.integers), *sizes[1], *sizes[2]])

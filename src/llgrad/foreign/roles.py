@@ -108,13 +108,15 @@ class Roles:
             raise ForeignShapeError(f"{self.signature.name}: the shape {negative[0]} has a negative size")
         return Resolved(tuple(ordered), tuple(made[: len(self.outputs)]), tuple(made[len(self.outputs) :]))
 
-    def output_shapes(self, shapes: Sequence[Any], statics: Sequence[Any]) -> list[Any]:
-        """Shapes of the outputs alone; sizes may be symbols, about which nothing is asked."""
+    def symbols(self, shapes: Sequence[Any], statics: Sequence[Any]) -> Resolved:
+        """`resolve` where sizes may be symbols, about which nothing is asked."""
         known = {i.name: tuple(shape) for i, shape in zip(self.tensors, shapes, strict=True)}
         integers = {i.name: v for i, v in zip(self.statics, statics, strict=True)}
         for p, arrays, axis in self.counts:
             integers[p.name] = prod(known[arrays[0]]) if axis is None else known[arrays[0]][axis]
-        return [self._shape(m, known, integers) for m in self.outputs]
+        ordered = tuple(integers[p.name] for p in self.signature.parameters if p.name in integers)
+        outputs = tuple(self._shape(m, known, integers) for m in self.outputs)
+        return Resolved(ordered, outputs, tuple(self._shape(m, known, integers) for m in self.scratch))
 
     def _count(self, p: Parameter, arrays: tuple[str, ...], axis: int | None, known: dict[str, Shape]) -> int:
         if axis is not None and not -len(known[arrays[0]]) <= axis < len(known[arrays[0]]):

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime.h"
+
 enum { POINTER, VALUE, CLEAR, COPY, APART, ARENA, RESULT };
 enum { ARENA_BYTES = 64, KEPT = 64, ROUND = 64, FAILED_MEMORY = 3 };
 
@@ -18,11 +20,6 @@ typedef struct {
     int32_t op, buffer, other, size; /* size: bytes of a value */
     int64_t at, offset;              /* at: in the frame; offset: in the buffer */
 } Step;
-
-typedef struct {
-    int32_t status, code; /* status: what the entry returned; code, detail: what llgrad_fail was given */
-    int64_t detail;
-} Failure;
 
 typedef struct {
     char arena[ARENA_BYTES]; /* first: its address is the arena's */
@@ -261,10 +258,11 @@ static void run_parts(Batch whole, int64_t parts, Failure *failure)
 
 /* Runs a plan `count` times; 0, or the status of the first failure found. A batch starts on this thread, and goes on
  * with others if what is left would take longer than starting them. */
-int32_t llgrad_run(Plan *plan, char **addresses, const int64_t *bytes, const int64_t *strides, int64_t count,
+int32_t llgrad_run(void *given, char **addresses, const int64_t *bytes, const int64_t *strides, int64_t count,
                    int64_t threads, Failure *failure)
 {
     enum { MOST_THREADS = 256 };
+    Plan *plan = given;
     Batch b = {plan, addresses, bytes, strides, 0, count, {0, 0, 0}};
     int spread = threads > 1 && count > 1 && !plan->serial;
     b.first = run_items(&b, spread ? 2e-4 : 0);
@@ -275,3 +273,58 @@ int32_t llgrad_run(Plan *plan, char **addresses, const int64_t *bytes, const int
     }
     return failure->status;
 }
+
+/* --- plans by their keys: for kernels, which find in their attributes which plan to run --------------------------- */
+
+typedef struct {
+    int64_t key, before;
+    void *plan;
+} Known;
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static Known *known;
+static int64_t knowns, room;
+
+/* 0, or 1 where there is no memory. Plans that are registered are never dropped. */
+int32_t llgrad_register(int64_t key, int64_t before, void *plan)
+{
+    int32_t failed = 0;
+    pthread_mutex_lock(&known_lock);
+    if (knowns == room) {
+        int64_t more = room ? 2 * room : 64;
+        Known *moved = realloc(known, (size_t)more * sizeof *known);
+        failed = !moved;
+        known = moved ? moved : known;
+        room = moved ? more : room;
+    }
+    if (!failed)
+        known[knowns++] = (Known){key, before, plan};
+    pthread_mutex_unlock(&known_lock);
+    return failed;
+}
+
+static void *found(int64_t key, int64_t *before)
+{
+    void *plan = NULL;
+    pthread_mutex_lock(&known_lock);
+    for (int64_t n = 0; n < knowns && !plan; n++)
+        if (known[n].key == key) {
+            plan = known[n].plan;
+            *before = known[n].before;
+        }
+    pthread_mutex_unlock(&known_lock);
+    return plan;
+}
+
+static const char *message(const Failure *failure, int *memory)
+{
+    enum { THREW = 2, NO_MEMORY = 1 };
+    *memory = failure->status == FAILED_MEMORY || (failure->status != THREW && failure->code == NO_MEMORY);
+    if (*memory)
+        return "llgrad: the tape or temporary buffers need more memory than there is; use a smaller input";
+    return failure->status == THREW
+               ? "llgrad: the compiled code threw a C++ exception; catch it in the code and return a status"
+               : "llgrad: the derivative failed while it ran";
+}
+
+Runtime llgrad_runtime = {found, llgrad_run, message, 1};

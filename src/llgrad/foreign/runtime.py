@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import os
+import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -60,10 +62,12 @@ class Failure(ctypes.Structure):
 
 @dataclass(slots=True)
 class Steps:
-    """A plan as it is written. Buffers are numbered; `temporary` says whose size each temporary buffer has: a caller's
-    buffer, or scratch memory, which is counted on after the caller's."""
+    """A plan as it is written. Of the caller's buffers the last, `made`, are written. Buffers are numbered;
+    `temporary` says whose size each temporary buffer has: a caller's buffer, or scratch memory, which is counted on
+    after the caller's."""
 
     callers: int
+    made: int
     temporary: list[int] = field(default_factory=list)
     steps: list[_Step] = field(default_factory=list)
 
@@ -83,7 +87,8 @@ class Plan:
     def __init__(self, code: Code, entry: Entry, steps: Steps, *, serial: bool) -> None:
         """`serial`: the code changes variables of its own, so that it runs on one thread at a time."""
         self.runtime = runtime()
-        self._code, self.temporary, self.callers = code, tuple(steps.temporary), steps.callers
+        self._code, self.temporary = code, tuple(steps.temporary)
+        self.callers, self.made = steps.callers, steps.made
         if HOOK in code.addresses:
             ctypes.c_void_p.from_address(code.addresses[HOOK]).value = self.runtime.hook
         used = any(s.op == Op.ARENA for s in steps.steps)
@@ -128,10 +133,25 @@ class Runtime:
         self.plan = ctypes.CFUNCTYPE(p, p, p, i64, i32, i32, p, i32, i32)(addresses["llgrad_plan"])
         self.drop = ctypes.CFUNCTYPE(None, p)(addresses["llgrad_drop"])
         self.run = ctypes.CFUNCTYPE(i32, p, p, p, p, i64, i64, ctypes.POINTER(Failure))(self.run_address)
+        self.table = addresses["llgrad_runtime"]
+        ctypes.c_int64.from_address(self.table + 24).value = cores()
+        self._register = ctypes.CFUNCTYPE(i32, i64, i64, p)(addresses["llgrad_register"])
+        self._registered: dict[int, Plan] = {}
+        self._lock = threading.Lock()
         ctypes.c_void_p.from_address(addresses["llgrad_python_hook"]).value = entries.PYTHON_HOOK
         if ctypes.CFUNCTYPE(i32)(addresses["llgrad_start"])():
             raise ForeignError("the process has no thread-specific keys left", fix="unload other libraries")
         os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(addresses["llgrad_forked"]))
+
+    def registered(self, name: str, plan: Plan) -> int:
+        """The key by which kernels find a plan, which is kept from now on: the same in every process."""
+        key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little", signed=True)
+        with self._lock:
+            if key not in self._registered:
+                if self._register(key, plan.callers - plan.made - 1, plan.address):
+                    raise ForeignError("there is no memory for one more function")
+                self._registered[key] = plan
+        return key
 
 
 @functools.cache

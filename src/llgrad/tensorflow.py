@@ -1,0 +1,301 @@
+"""Foreign functions in TensorFlow.
+
+    from llgrad.tensorflow import foreign
+    out = foreign(inp, filename="test.c", function="f")       # void f(float* inp, size_t n, float* out)
+
+    f = load("test.c", "f")                                   # the same as an object: f(inp), f.batched(rows)
+
+One operator with a kernel of its own, `LlgradCall` (`foreign/tensorflow.c`, compiled on first use by the compiler that
+llgrad uses, over TensorFlow's C API), stands for a function and for all its derivatives. It works in eager mode and in
+graphs, unknown dimensions included: sizes are a small tensor that is then computed in the graph. Gradients are
+registered for the operator in terms of itself, see `llgrad.foreign.function`.
+
+Limits: the CPU; the rank of every input must be known; XLA (`jit_compile=True`) has no such operator and says so; a
+SavedModel runs where the same function was made by `load` before. In graphs the gradient is by all float inputs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry
+
+from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Paths, load_foreign
+from llgrad.foreign.function import Wrt, buffers
+from llgrad.foreign.roles import Input
+from llgrad.foreign.runtime import runtime
+from llgrad.library import ForeignFunction, Library
+
+SOURCE = Path(__file__).parent / "foreign" / "tensorflow.c"
+_made: dict[Any, ForeignOperation] = {}
+_sites: dict[int, _Site] = {}
+_lock = threading.RLock()
+
+
+class ForeignOperation:
+    """A compiled function as a function of tensors. Made by `load`."""
+
+    def __init__(self, made: Foreign) -> None:
+        _start()
+        self._foreign = made
+        self.__name__ = made.name
+        self.__doc__ = made.function.__doc__
+        _Site(made, "primal", (), ()).key()
+
+    @tf.autograph.experimental.do_not_convert
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The outputs: a tensor, or a tuple of them. Integers are Python integers."""
+        tensors, statics = self._foreign.split(args, named)
+        return self._outputs(tensors, statics, ())
+
+    @tf.autograph.experimental.do_not_convert
+    def batched(self, *args: Any, shared: Sequence[str] = (), **named: Any) -> Any:
+        """The function of each item: all tensors but those named in `shared` have a leading axis of a batch."""
+        tensors, statics = self._foreign.split(args, named)
+        return self._outputs(tensors, statics, tuple(i.name not in shared for i in self._foreign.tensors))
+
+    def _outputs(self, tensors: list[Any], statics: list[int], batched: tuple[bool, ...]) -> Any:
+        pairs = zip(self._foreign.tensors, tensors, strict=True)
+        with tf.device("/CPU:0"):
+            given = [_tensor(self._foreign, i, t) for i, t in pairs]
+            made = _Site(self._foreign, "primal", (), tuple(statics), batched).apply(given)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def __repr__(self) -> str:
+        return repr(self._foreign)
+
+
+def load(source: Paths | ForeignFunction, function: str | None = None, **options: Any) -> ForeignOperation:
+    """The function of compiled sources as a function of tensors; see `llgrad.foreign.load_foreign`."""
+    return ForeignOperation(load_foreign(source, function, **options))
+
+
+@tf.autograph.experimental.do_not_convert
+def foreign(*inputs: Any, filename: Any, function: str, **options: Any) -> Any:
+    """The outputs of a function of compiled sources for these inputs; `options` are those of `load`."""
+    listed = [filename] if isinstance(filename, str | os.PathLike) else list(filename)
+    stamps = tuple(os.stat(p).st_mtime_ns if os.path.exists(p) else 0 for p in listed)
+    key = (tuple(str(p) for p in listed), stamps, function, repr(sorted(options.items())))
+    with _lock:
+        if key not in _made:
+            _made[key] = load(filename, function, **options)
+    return _made[key](*inputs)
+
+
+def _tensor(made: Foreign, i: Input, given: Any) -> Any:
+    if not tf.is_tensor(given) and not isinstance(given, tf.Variable):
+        number = isinstance(given, int | float) and not isinstance(given, bool) and not i.array
+        if not number and not isinstance(given, np.ndarray | np.generic):
+            raise ForeignTypeError(
+                f"{i.name} of {made.name} must be a tensor, not {type(given).__name__}",
+                cause=f"it is declared {i.parameter.type.declare(i.name)}",
+                fix=f"tf.constant(…, dtype=tf.{i.dtype.name})",
+            )
+        given = tf.constant(given, i.dtype if number else None)
+    given = tf.convert_to_tensor(given)
+    if given.dtype != i.dtype:
+        raise made.wrong_dtype(i, given.dtype.name, f"convert it: tf.cast({i.name}, tf.{i.dtype.name})")
+    return given
+
+
+# --- the operator ----------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _start() -> tuple[Any, Library]:
+    """The operator's Python function, and the library that has its kernel."""
+    found = Path(tf.__file__).with_name("libtensorflow_framework.so.2")
+    library = Library([SOURCE], (), 2, (str(found),), False, False)
+    begin = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(library.addresses()["llgrad_tensorflow_start"])
+    if failed := begin(runtime().table):
+        raise ForeignError("TensorFlow refuses the operator", cause=failed.decode(), fix="use tensorflow-cpu 2.21")
+    listed = op_def_pb2.OpList()
+    listed.op.add().CopyFrom(op_def_registry.get("LlgradCall"))
+    space: dict[str, Any] = {}
+    exec(_pywrap_python_op_gen.GetPythonWrappers(listed.SerializeToString()), space)
+    return space["llgrad_call"], library
+
+
+class _Site:
+    """A call of a function or of one of its derivatives: what the operator's attribute `site` stands for."""
+
+    def __init__(
+        self, made: Foreign, kind: str, wrt: Wrt, statics: tuple[int, ...], batched: tuple[bool, ...] = ()
+    ) -> None:
+        self.made, self.kind, self.wrt, self.statics = made, kind, wrt, statics
+        self.batched = batched if any(batched) else ()
+
+    def key(self) -> int:
+        """The plan's key."""
+        return runtime().registered(f"{self.made.key} {self.kind} {self.wrt}", self.made.plan(self.kind, self.wrt))
+
+    def number(self) -> int:
+        """The same in every process."""
+        said = f"{self.made.key} {self.kind} {self.wrt} {self.statics} {self.batched}"
+        number = int.from_bytes(hashlib.sha256(said.encode()).digest()[:7], "little")
+        _sites[number] = self
+        return number
+
+    def apply(self, operands: Sequence[Any]) -> list[Any]:
+        """The operator on these tensors."""
+        meta, made, layout, checks = self._meta(operands)
+        with tf.control_dependencies(checks):
+            found = _start()[0](
+                taken=list(operands), meta=meta, Made=[tf.as_dtype(d) for _, d in made], key=self.key(),
+                site=self.number(), layout=layout,
+            )  # fmt: skip
+        for tensor, (shape, _) in zip(found, made, strict=True):
+            if not tf.executing_eagerly():
+                tensor.set_shape([d if isinstance(d, int) else None for d in shape])
+        return list(found)
+
+    def _meta(self, operands: Sequence[Any]) -> tuple[Any, list[Any], list[int], list[Any]]:
+        """Sizes as a tensor, shapes and dtypes of the results, `layout`, checks to run before: see tensorflow.c."""
+        flags = self.batched or (False,) * len(operands)
+        dims = [_dims(self.made, x) for x in operands]
+        shapes = [tuple(d[1:] if b else d) for d, b in zip(dims, flags, strict=True)][: len(self.made.tensors)]
+        known = all(isinstance(d, int) for shape in dims for d in shape)
+        roles, plan = self.made.roles, self.made.plan(self.kind, self.wrt)
+        resolved = (roles.resolve if known else roles.symbols)(shapes, self.statics)
+        checks = [] if known else self._checks(dict(zip((i.name for i in roles.tensors), shapes, strict=True)))
+        taken, made, sizes = buffers(self.made, self.kind, self.wrt, shapes, resolved, plan)
+        count = next((d[0] for d, b in zip(dims, flags, strict=True) if b), None)
+        items = [prod(shape) * dtype.itemsize for shape, dtype in (*taken, *made)]
+        places = [*flags, *(count is not None for _ in made)]
+        strides = [n if b else 0 for n, b in zip(items, places, strict=True)]
+        strides.insert(len(taken), 0)
+        results = [((*(() if count is None else (count,)), *shape), dtype) for shape, dtype in made]
+        every = [
+            -1 if count is None else count, *sizes, *resolved.integers, *strides,
+            *(d for shape, _ in results for d in shape),
+        ]  # fmt: skip
+        meta = tf.constant(every, tf.int64) if known else tf.stack([tf.cast(n, tf.int64) for n in every])
+        return meta, results, [len(sizes), len(resolved.integers), *(len(shape) for shape, _ in results)], checks
+
+    def _checks(self, shapes: dict[str, Any]) -> list[Any]:
+        """What `resolve` would ask of sizes that are known only when the graph runs."""
+        found = []
+        for p, arrays, _ in self.made.roles.counts:
+            first, *rest = [prod(shapes[a]) for a in arrays]
+            for name, other in zip(arrays[1:], rest, strict=True):
+                message = f"which array of {self.made.name} does {p.name} count? {arrays[0]} and {name} differ in size"
+                one, two = (tf.cast(n, tf.int64) for n in (first, other))
+                found.append(tf.debugging.assert_equal(one, two, message=message))
+        return found
+
+
+def _dims(made: Foreign, x: Any) -> list[Any]:
+    if x.shape.rank is None:
+        raise ForeignShapeError(
+            f"a tensor for {made.name} has no known rank", fix="tf.ensure_shape, or an input_signature with a rank"
+        )
+    known = x.shape.as_list()
+    if None not in known:
+        return list(known)
+    actual = tf.shape(x, out_type=tf.int64)
+    return [actual[n] if d is None else d for n, d in enumerate(known)]
+
+
+# --- gradients -------------------------------------------------------------------------------------------------------
+
+
+@tf.RegisterGradient("LlgradCall")
+def _gradient(op: Any, *adjoints: Any) -> list[Any]:
+    site = _sites[op.get_attr("site")]
+    operands = list(op.inputs)[:-1]
+    given = [tf.zeros_like(o) if a is None else a for o, a in zip(op.outputs, adjoints, strict=True)]
+    skipped = getattr(op, "skip_input_indices", None) or ()
+    wanted = [n not in skipped for n in range(len(operands))]
+    with tf.device("/CPU:0"):
+        return [*_GRADIENTS[site.kind](site, operands, given, wanted), None]
+
+
+def _split(site: _Site, listed: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Inputs; adjoints of outputs, or first tangents; tangents."""
+    count = len(site.made.tensors)
+    end = count + (len(site.made.outputs) if site.kind in ("vjp", "second") else len(site.wrt))
+    return list(listed[:count]), list(listed[count:end]), list(listed[end:])
+
+
+def _of(site: _Site, kind: str, wrt: Wrt, batched: Sequence[bool], operands: Sequence[Any]) -> list[Any]:
+    return _Site(site.made, kind, wrt, site.statics, tuple(batched)).apply(operands)
+
+
+def _summed(found: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Adjoints of what a batch shares are summed."""
+    return [r if b else tf.reduce_sum(r, 0) for r, b in zip(found, flags or [True] * len(found), strict=True)]
+
+
+def _of_primal(site: _Site, operands: list[Any], adjoints: list[Any], wanted: list[bool]) -> list[Any]:
+    wrt = tuple(n for n in site.made.active if wanted[n])
+    result: list[Any] = [None] * len(operands)
+    if wrt:
+        flags = [*site.batched, *(True for _ in adjoints)] if site.batched else []
+        found = _of(site, "vjp", wrt, flags, [*operands, *adjoints])
+        for n, r in zip(wrt, _summed(found, [site.batched[n] for n in wrt] if flags else []), strict=True):
+            result[n] = r
+    return result
+
+
+def _of_pullback(site: _Site, operands: list[Any], adjoints: list[Any], wanted: list[bool]) -> list[Any]:
+    inputs, weights, _ = _split(site, operands)
+    own, of_weights, _ = _split(site, site.batched) if site.batched else ([], [], [])
+    ones = [True] * len(adjoints) if own else []
+    pushed = _of(site, "jvp", site.wrt, [*own, *ones], [*inputs, *adjoints])
+    along = dict(zip(site.wrt, adjoints, strict=True))
+    curved = _curved(site, inputs, weights, along, [*own, *of_weights, *ones], wanted)
+    return [*curved, *_summed(pushed, of_weights)]
+
+
+def _of_pushforward(site: _Site, operands: list[Any], adjoints: list[Any], wanted: list[bool]) -> list[Any]:
+    inputs, tangents, _ = _split(site, operands)
+    own, of_tangents, _ = _split(site, site.batched) if site.batched else ([], [], [])
+    ones = [True] * len(adjoints) if own else []
+    pulled = _of(site, "vjp", site.wrt, [*own, *ones], [*inputs, *adjoints])
+    along = dict(zip(site.wrt, tangents, strict=True))
+    curved = _curved(site, inputs, adjoints, along, [*own, *ones, *of_tangents], wanted)
+    return [*curved, *_summed(pulled, of_tangents)]
+
+
+def _curved(
+    site: _Site, inputs: list[Any], weights: list[Any], along: dict[int, Any], flags: list[bool], wanted: list[bool]
+) -> list[Any]:
+    """Second derivatives of the weighted outputs along tangents, by all inputs that want one."""
+    by = tuple(n for n in site.made.active if wanted[n])
+    result: list[Any] = [None] * len(inputs)
+    if not by:
+        return result
+    wrt = tuple(n for n in site.made.active if n in by or n in along)
+    tangents = [along[n] if n in along else tf.zeros_like(inputs[n]) for n in wrt]
+    if flags:
+        start = len(inputs) + len(weights)
+        own = dict(zip(along, flags[start:], strict=True))
+        flags = [*flags[:start], *(own.get(n, flags[n]) for n in wrt)]
+    found = _of(site, "second", wrt, flags, [*inputs, *weights, *tangents])
+    for n, r in zip(wrt, _summed(found, [flags[n] for n in wrt] if flags else []), strict=True):
+        result[n] = r if n in by else None
+    return result
+
+
+def _third(site: _Site, operands: list[Any], adjoints: list[Any], wanted: list[bool]) -> list[Any]:
+    raise UnsupportedError(
+        f"third derivatives of {site.made.name} are not available", span=site.made.function.signature.source,
+        cause="a second derivative of it was differentiated", fix="differentiate at most twice",
+    )  # fmt: skip
+
+
+_GRADIENTS = {"primal": _of_primal, "vjp": _of_pullback, "jvp": _of_pushforward, "second": _third, "bend": _third}
+
+__all__ = ["ForeignOperation", "foreign", "load"]
