@@ -44,7 +44,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     "header_hessian.cpp": ("unsupported", "derivatives of derivatives"),
     "hessian_vector.c": ("unsupported", "derivatives of derivatives"),
     "ignored_derivatives.c": ("unsupported", "__enzyme_ignore_derivatives"),
-    "interleaved.c": ("unsupported", "enzyme_interleave with markers"),
     "nested_gradient.c": ("unsupported", "derivatives of derivatives"),
     "nested_reverse.c": ("unsupported", "derivatives of derivatives"),
     "struct_by_value.c": ("kind", "a struct passed by value in memory, unoptimised, without debug info"),

@@ -3,7 +3,7 @@
 `read(module)` finds them, before anything was optimised. The first argument is the function; then come markers and
 arguments in the order of its parameters (`markers` has their names). Without a marker: reverse: float → out, pointer →
 dup, integer → const; forward: float and pointer → dup. With `enzyme_width, N` a value is followed by N shadows, or by
-one and a stride; after `enzyme_interleave` all shadows follow in order. A struct that the C ABI passes in registers is
+one and a stride; with `enzyme_interleave` all shadows follow in order. A struct that the C ABI passes in registers is
 several parameters, whose shadows follow all of its values (clang names them `%s.coerce0`, `%s.coerce1`). A result that
 goes through a hidden pointer (`sret`) is the result: the wrapper makes its memory and its shadow.
 
@@ -170,6 +170,7 @@ class _Reader:
             del self.rest[0]
         self.f = self._function()
         self._about_call()
+        self._find_interleave()
         width = self._width()
         if self.size:
             self.rest = [v for v in self.rest if marker_of(marker_text(v)) is None]
@@ -321,6 +322,14 @@ class _Reader:
                 if one in (Act.DUP, Act.DUPNONEED):
                     slots.append(given)
         return found
+
+    def _find_interleave(self) -> None:
+        """`enzyme_interleave` stands between arguments and shadows; before the arguments it means the same."""
+        for n, v in enumerate(self.rest):
+            if marker_of(marker_text(v)) == "enzyme_interleave":
+                del self.rest[n]
+                self.about.add("enzyme_interleave")
+                return
 
     def _interleaved(self, acts: list[Act], slots: list[list[Slot]], width: int) -> None:
         """After `enzyme_interleave`: the shadows of all arguments, in order."""
