@@ -38,6 +38,17 @@ static __attribute__((noinline)) struct N *turned(struct N *o) {
     while (o) { struct N *t = o->next; o->next = r; r = o; o = t; }
     return r;
 }
+struct D { double v; long k; };
+struct E { int k; double v; };
+struct Q { int k; float w; };
+struct R { float w; int k; double v; };
+union U { double d; long i; };
+typedef double v2 __attribute__((vector_size(16)));
+static __attribute__((noinline)) struct D more(struct D o) { o.v *= 0.5; o.k += 2; return o; }
+static __attribute__((noinline)) struct E other(struct D o) { return (struct E){(int)o.k % 5, o.v + 0.1}; }
+static __attribute__((noinline)) struct Q counted(struct Q o) { return (struct Q){o.k + 1, o.w * 0.7f}; }
+static __attribute__((noinline)) struct R wide(struct Q o) { return (struct R){o.w, o.k ^ 1, 0.3 * o.w}; }
+static __attribute__((noinline)) v2 crossed(v2 a) { return (v2){a[1], a[0] * 0.8}; }
 static double square(double a, double *p) { return *p * a * a; }
 static double wave(double a, double *p) { *p += 0.1 * sin(a); return cos(a * *p); }
 static double plain(double a, double *p) { return a + 0 * *p; }
@@ -223,6 +234,7 @@ class Generator:
             choices += [(2, self._scoped)] if nested else []
             choices += [(1, self._list), (1, self._chain), (1, self._grow), (1, self._sort)] if scope.runs <= 12 else []
             choices += [(1, self._functions)] if scope.runs <= 24 else []
+            choices += [(1, self._bits), (1, self._union), (1, self._register), (1, self._vector)]
             choices += [(1, self._long)] if scope.runs <= 2 else []
         choices += [(1, self._struct_copy)] if scope.structs else []
         choices += [(2, self._pointer)] if scope.pointers else []
@@ -395,6 +407,38 @@ class Generator:
         table = f"struct F {t}[2] = {{{{square, {self._leaf(scope)}}}, {{wave, {self._leaf(scope)}}}}};"
         call = f"{t}[{self._at(scope)} % 2].f({t}[1].w, {self.random.choice((element, f'&{t}[0].w'))})"
         return simple(f"{{ {table} {target} = WRAP({call} * {t}[0].w); }}")
+
+    def _bits(self, scope: Scope) -> Node:
+        """A double that is carried by an integer or by memory of characters."""
+        t, one, two = self._name("t"), self._element(scope), self._element(scope)
+        if self.random.random() < 0.5:
+            return simple(f"{{ long {t}; memcpy(&{t}, &{one}, 8); memcpy(&{two}, &{t}, 8); }}")
+        return simple(f"{{ char {t}[16]; memcpy({t} + 3, &{one}, 8); memcpy(&{two}, {t} + 3, 8); }}")
+
+    def _union(self, scope: Scope) -> Node:
+        """A union that holds an integer and a double, one after the other or one or the other."""
+        t, target, leaf = self._name("u"), self._target(scope), self._leaf(scope)
+        if self.random.random() < 0.5:
+            first = f"{t}.i = {self._at(scope)}; int j = (int){t}.i + 1; {t}.d = {leaf};"
+            return simple(f"{{ union U {t}; {first} {target} = WRAP({t}.d * j); }}")
+        one = f"{{ {t}.d = {leaf}; {target} = WRAP({t}.d); }}"
+        two = f"{{ {t}.i = {self._at(scope)}; {target} *= 0.1 * (double){t}.i; }}"
+        return simple(f"{{ union U {t}; if ({self._condition(scope)}) {one} else {two} }}")
+
+    def _register(self, scope: Scope) -> Node:
+        """Structs that are passed and returned in registers."""
+        t, target, at, leaf = self._name("o"), self._target(scope), self._at(scope), self._leaf(scope)
+        if self.floats and self.random.random() < 0.7:
+            first = f"struct Q {t} = counted((struct Q){{{at}, (float){leaf}}});"
+            return simple(f"{{ {first} struct R r = wide({t}); {target} = WRAP(r.v * r.k + r.w + {t}.w); }}")
+        first = f"struct D {t} = more((struct D){{{leaf}, {at}}});"
+        return simple(f"{{ {first} struct E e = other({t}); {target} = WRAP(e.v * e.k - {t}.v); }}")
+
+    def _vector(self, scope: Scope) -> Node:
+        t, target = self._name("v"), self._target(scope)
+        made = f"v2 {t} = {{{self._leaf(scope)}, {self._leaf(scope)}}};"
+        change = f"{t} = {t} * {t}[1] + crossed({t}); {t}[{self._at(scope)} & 1] -= 0.3;"
+        return simple(f"{{ {made} {change} {target} = WRAP({t}[0] - {t}[{self._at(scope)} & 1]); }}")
 
     def _struct_copy(self, scope: Scope) -> Node:
         one, two = self.random.choice(scope.structs), self.random.choice(scope.structs)

@@ -91,7 +91,7 @@ def _moved(b: Builder, i: iv.Value, found: Moves) -> None:
         for start, end in found.changed:
             b.integer(bits, end - start, start)
     for value, start, end in found.used:
-        if (bits := b.content(value)) is not None:
+        if not is_arithmetic(value) and (bits := b.content(value)) is not None:
             b.integer(bits, end - start, start)
 
 

@@ -14,7 +14,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from llgrad.ir import values as iv
-from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
+from llgrad.ir.types import (
+    I64,
+    ArrayType,
+    DataLayout,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    scalar,
+)
 
 Range = tuple[int, int]
 _LOW = 0xFFFFFFFF
@@ -71,6 +82,8 @@ def integer_moves(i: iv.AnyValue) -> Moves | None:
     if not isinstance(scalar(i.type), IntType) or not (size := _bytes(scalar(i.type))):
         return None
     found: Moves | None = None
+    if isinstance(i, iv.Binary) and i.opcode in ("add", "sub", "mul") and _only_low(i):
+        return Moves((), ((0, 4),), ((i.lhs, 0, 4), (i.rhs, 0, 4)))
     match i:
         case iv.Cast("trunc" | "zext", value) if (width := _bytes(scalar(value.type))):
             kept = min(width, size)
@@ -193,6 +206,22 @@ def read_bytes(i: iv.Binary) -> Range:
         case "and" if units := [n for n in range(0, size, 4) if c >> 8 * n & _LOW]:
             return units[0], units[-1] + 4
     return 0, size
+
+
+def _only_low(i: iv.Binary) -> bool:
+    """Is no more used of a sum or product of 64 bits than the lower half, which depends on the lower halves only?"""
+    return i.type == I64 and bool(i.users) and all(map(_takes_low, i.users))
+
+
+def _takes_low(user: iv.Value) -> bool:
+    match user:
+        case iv.Cast("trunc"):
+            return isinstance(user.type, IntType) and user.type.bits <= 32
+        case iv.Binary("and", lhs, rhs):
+            return any((c := _constant(x)) is not None and c <= _LOW for x in (lhs, rhs))
+        case iv.Binary("shl", _, by):
+            return (_constant(by) or 0) >= 32
+    return False
 
 
 def compared_bytes(i: iv.Compare) -> Range:
