@@ -492,3 +492,21 @@ def test_memory_walked_in_steps_that_floats_do_not_fill_is_unknown(flags: str) -
     kinds, f = kinds_of(DENSE, "structs", flags)
     with pytest.raises(KindError):
         kinds.require(copies(f)[0])
+
+
+INNER = """
+struct S { int k; double v; short h; double z[2]; };
+double f(struct S *s, int i, int j) {
+    s[i].z[j] *= 2;
+    s[i] = s[j];
+    return s[i].v * s[2].k * s[1].h;
+}
+"""
+
+
+@pytest.mark.parametrize("flags", DEBUG)
+def test_an_array_inside_a_struct_ends_before_the_next_struct(flags: str) -> None:
+    kinds, f = kinds_of(INNER, "f", flags)
+    assert copies(f)
+    for copy in copies(f):
+        assert kinds.require(copy).at == {0: INTEGER, 4: ANY, 8: F64, 16: INTEGER, 18: ANY, 24: F64, 32: F64}

@@ -94,7 +94,8 @@ def _overlap(a: int, a_mask: int, a_step: int, b: int, b_mask: int, b_step: int)
 
 def _reaches(r: Region, start: int, step: int, at: int) -> bool:
     end = array_limit(r, start, step)
-    return bool(r.period) or (at >= start and (end is None or at < end))
+    into = (at - start) % r.period if r.period else at - start
+    return into >= 0 and (end is None or into < end - start)
 
 
 def array_limit(region: Region, start: int, step: int) -> int | None:

@@ -91,7 +91,8 @@ def _viewed(region: Region, at: int, repeats: int) -> int:
         apart = at - start
         if step and slot.all and apart % step == 0 and (region.period or apart >= 0):
             end = array_limit(region, start, step)
-            reached = repeats == step or (apart == 0 and _exact(region, at)) if end is None else at < end
+            into = apart % region.period if region.period else apart
+            reached = repeats == step or (apart == 0 and _exact(region, at)) if end is None else into < end - start
             mask |= slot.all if reached else 0
     return mask
 
