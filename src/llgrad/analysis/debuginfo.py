@@ -67,6 +67,11 @@ class DebugTypes:
         parameters = tuple(Declared(names.get(i, ""), self.type(t), i) for i, t in enumerate(formal, 1))
         return self.type(types[0]) if types else None, parameters
 
+    def retained(self, function: Function) -> Iterator[Declared]:
+        """The parameters that a function's debug info keeps, with their numbers."""
+        node = self.subprogram(function)
+        yield from (v for v in self._variables(node) if v.arg) if node is not None else ()
+
     def variable(self, ref: MDRef) -> Declared | None:
         """What a `DILocalVariable` or `DIGlobalVariable` declares."""
         node = self._node(ref)

@@ -36,6 +36,8 @@ def terms(language: str, declared: bl.ByteType | None, t: CType) -> CType:
             return View(to.to, not mutable, False, name, ("data", "length"))
         case "Rust" | "Zig", bl.Pointer(name=name) if name and isinstance(t, Pointer):
             return View(t.to, _is_const(name), False, name, scalar=isinstance(t.to, Scalar) and name[0] == "&")
+        case "D", bl.Pointer(name=name) if name and isinstance(t, Pointer):
+            return View(t.to, name.startswith(("const(", "immutable(")), False, name)
     return t
 
 

@@ -76,7 +76,10 @@ class _Reader:
         hidden = next((a.index for a in arguments[:2] if a.attribute("sret")), None)
         if hidden == 0:
             self.next = 1
-        names = self._names()
+        variables = self._variables()
+        names = {n: v.name for n, v in variables.items()}
+        if self.language == "D" and not declared:  # ldc writes the types of parameters with the variables only
+            declared = tuple(v for _, v in sorted(variables.items()))
         parameters = []
         for n, d in enumerate(declared):
             if self.next == hidden:
@@ -91,14 +94,16 @@ class _Reader:
         symbol = self.function.name
         return Signature(name, tuple(parameters), to, self._span(), symbol, hidden, self.language)
 
-    def _names(self) -> dict[int, str]:
-        """Names of parameters by number, from the records in the body (at -O0 they are nowhere else)."""
-        names = {}
+    def _variables(self) -> dict[int, Declared]:
+        """Parameters by number, from the records in the body (at -O0 their names are nowhere else)."""
+        found = {}
         for i in self.function.instructions():
             for line in i.debug_records:
                 if (record := debug_record(line)) and (variable := self._own_variable(record.variable)):
-                    names[variable.arg] = variable.name
-        return names
+                    found[variable.arg] = variable
+        for variable in self.types.retained(self.function):
+            found.setdefault(variable.arg, variable)
+        return found
 
     def _own_variable(self, ref: MDRef) -> Declared | None:
         node = self.module.node(ref)
