@@ -6,6 +6,7 @@ strides.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +43,43 @@ def _file(source: Source) -> Compiled:
         passes = [f"--{name}" for name in PASSES]
         run([lower.path, *passes, *source.flags, "-o", str(lowered), str(source.path)], source.path, _FIX)
         run([translate.path, "--mlir-to-llvmir", "-o", str(made), str(lowered)], source.path, _FIX)
-        return Compiled(made.read_bytes(), (source.path,))
+        text = made.read_text() + signatures(source.path.read_text(errors="replace"))
+        return Compiled(text.encode(), (source.path,))
+
+
+_FUNCTION = re.compile(r"^\s*func\.func (?:public )?@([\w.$-]+)\(", re.MULTILINE)
+_FIRST = 1 << 20  # metadata numbers that mlir-translate does not reach
+
+
+def signatures(source: str) -> str:
+    """Metadata that says how the functions of a source are declared; `signature.mlir` reads it."""
+    nodes = []
+    for m in _FUNCTION.finditer(source):
+        words = [m[1]]
+        for parameter in _parameters(source, m.end()):
+            name, _, t = parameter.partition(":")
+            words += [name.strip().lstrip("%"), t.partition("{")[0].strip()]
+        nodes.append("!{" + ", ".join(f'!"{word}"' for word in words if '"' not in word) + "}")
+    if not nodes:
+        return ""
+    numbers = [f"!{_FIRST + n}" for n in range(len(nodes))]
+    lines = [f"{number} = {node}" for number, node in zip(numbers, nodes, strict=True)]
+    return "\n".join(["", f"!llgrad.signatures = !{{{', '.join(numbers)}}}", *lines, ""])
+
+
+def _parameters(source: str, start: int) -> list[str]:
+    """The parameters of a list that begins at `start`, up to its closing parenthesis."""
+    depth, at, found = 0, start, []
+    for n in range(start, len(source)):
+        c = source[n]
+        if c in ",)" and not depth:
+            found.append(source[at:n])
+            at = n + 1
+            if c == ")":
+                break
+        arrow = c == ">" and source[n - 1] == "-"
+        depth += (c in "(<[{") - (c in ")>]}" and not arrow)
+    return [parameter for parameter in found if parameter.strip()]
 
 
 MLIR = Language(

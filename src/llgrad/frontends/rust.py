@@ -83,7 +83,7 @@ def _standard_library(compiler: str) -> tuple[str, ...]:
 
 # --- allocation -------------------------------------------------------------------------------------------------------
 
-_DECLARED = re.compile(r'^declare [^@\n]*@(\w*7___rustc\d+_*(__rust_\w+|rust_eh_personality))\([^\n]*$', re.MULTILINE)
+_DECLARED = re.compile(r'^declare [^@\n]*@((?:\w*7___rustc\d+_)?(__rust_\w+))\([^\n]*$', re.MULTILINE)
 _BODIES = {
     "__rust_alloc": """define internal noalias ptr @{0}(i64 %size, i64 %align) alwaysinline {{
   %large = icmp ugt i64 %align, 16

@@ -22,6 +22,9 @@ def spelled(language: str, name: str, parameters: Parameters, result: CType) -> 
             return f"subroutine {name}({inside})" if isinstance(result, Void) else f"{result} function {name}({inside})"
         case "D":
             return f"{result} {name}({', '.join(f'{t} {p}' for p, t in parameters)})"
+        case "MLIR":
+            inside = ", ".join(f"%{p}: {t}" for p, t in parameters)
+            return f"func.func @{name}({inside})" + ("" if isinstance(result, Void) else f" -> {result}")
         case "Python":
             returned = "None" if isinstance(result, Void) else str(result)
             return f"{name}({', '.join(f'{p}: {t}' for p, t in parameters)}) -> {returned}"

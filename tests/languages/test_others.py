@@ -1,0 +1,108 @@
+"""D, Nim and MLIR: signatures and errors; several languages in one program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compilers import require
+
+import llgrad
+from llgrad.errors import ArgumentError, CompilerError
+from llgrad.frontends import LANGUAGES
+from llgrad.frontends.mlir import signatures
+
+X = np.array([0.7, -0.4, 1.3])
+BROKEN = {
+    ".d": ("extern(C) double f(double x) { return y; }\n", "undefined identifier `y`", "ldc"),
+    ".nim": ("proc f(x: float): float {.exportc.} = y\n", "undeclared identifier: 'y'", "nim"),
+    ".mlir": ("func.func @f(%x: f64) -> f64 { return %y : f64 }\n", "undeclared SSA value name", "mlir-22-tools"),
+}
+
+
+@pytest.mark.parametrize("suffix", BROKEN)
+def test_the_compilers_words(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require(f"a{suffix}")
+    text, words, package = BROKEN[suffix]
+    path = tmp_path / f"bad{suffix}"
+    path.write_text(text)
+    with pytest.raises(CompilerError, match=words):
+        llgrad.load(path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CompilerError, match="there is no") as caught:
+        llgrad.load(path)
+    assert package in caught.value.fix
+
+
+def test_d(tmp_path: Path) -> None:
+    require("a.d")
+    path = tmp_path / "a.d"
+    path.write_text(
+        "struct P { double x; double y; }\n"
+        "private T twice(T)(T v) { return 2 * v; }\n"
+        "double f(ref P p, const(double)* v, double k) { return p.x * v[0] * k + twice(p.y) * v[1]; }\n"
+    )
+    lib = llgrad.load(path)
+    assert str(lib.f.signature) == "double f(P * p, const(double)* v, double k)"
+    p = np.zeros(1, lib.f.signature.parameters[0].type.dtype)
+    p["x"], p["y"] = 3.0, 5.0
+    dp, dv, dk = llgrad.grad(lib.f, wrt=("p", "v", "k"))(p, X, 0.5)
+    np.testing.assert_allclose([dp["x"][0], dp["y"][0]], [X[0] / 2, 2 * X[1]], rtol=1e-14)
+    np.testing.assert_allclose(dv, [1.5, 10.0, 0.0], rtol=1e-14)
+    assert dk == pytest.approx(2.1)
+
+
+def test_memrefs(tmp_path: Path) -> None:
+    require("a.mlir")
+    path = tmp_path / "a.mlir"
+    path.write_text(
+        "func.func @f(%x: memref<?xf64, strided<[?], offset: ?>>, %out: memref<1xf64>) {\n"
+        "  %c1 = arith.constant 1 : index\n  %c0 = arith.constant 0 : index\n"
+        "  %a = memref.load %x[%c1] : memref<?xf64, strided<[?], offset: ?>>\n  %b = arith.mulf %a, %a : f64\n"
+        "  memref.store %b, %out[%c0] : memref<1xf64>\n  return\n}\n"
+    )
+    df = llgrad.value_and_grad(llgrad.load(path).f, wrt="x", of="out")
+    for view in (X, X[::-1], X[::2]):
+        value, dx = df(view, np.zeros(1))
+        assert value == view[1] ** 2
+        assert np.array_equal(dx, [0, 2 * view[1], 0][: len(view)])
+    with pytest.raises(ArgumentError, match="dimensions"):
+        df(np.eye(2), np.zeros(1))
+
+
+def test_signatures_of_mlir() -> None:
+    text = "func.func @f(%x: memref<?xf64> {llvm.noalias}, %g: (f64) -> f64, %k: f64) -> f64 {\n}\n"
+    assert '!{!"f", !"x", !"memref<?xf64>", !"g", !"(f64) -> f64", !"k", !"f64"}' in signatures(text)
+    assert signatures("llvm.func @g()\n") == ""
+
+
+def test_one_program_of_several_languages(tmp_path: Path) -> None:
+    """Fortran calls C++ calls Rust: linked first, differentiated as one program."""
+    require("a.f90", "b.cpp", "c.rs")
+    (tmp_path / "a.f90").write_text(
+        "module outer\n  use iso_c_binding\n  interface\n    function middle(n, x) bind(c) result(r)\n"
+        "      import\n      integer(c_int), value :: n\n      real(c_double), intent(in) :: x(n)\n"
+        "      real(c_double) :: r\n    end function\n  end interface\ncontains\n"
+        "  function total(x) result(r)\n    real(c_double), intent(in) :: x(:)\n    real(c_double) :: r\n"
+        "    r = 2*middle(size(x), x**2)\n  end function\nend module\n"
+    )
+    (tmp_path / "b.cpp").write_text(
+        "#include <vector>\nextern \"C\" double inner(const double *x, std::size_t n);\n"
+        "extern \"C\" double middle(int n, const double *x) {\n  std::vector<double> v(x, x + n);\n"
+        "  for (double &e : v) e = 3 * e;\n  return inner(v.data(), v.size());\n}\n"
+    )
+    (tmp_path / "c.rs").write_text(
+        "#[no_mangle]\npub extern \"C\" fn inner(x: *const f64, n: usize) -> f64 {\n"
+        "    unsafe { std::slice::from_raw_parts(x, n) }.iter().map(|v| v.sin()).sum()\n}\n"
+    )
+    lib = llgrad.load([tmp_path / n for n in ("a.f90", "b.cpp", "c.rs")], flags={"c++": ["-std=c++17"]})
+    np.testing.assert_allclose(llgrad.grad(lib.total, wrt="x")(X), 12 * X * np.cos(3 * X**2), rtol=1e-13)
+    with pytest.raises(ArgumentError, match="several languages"):
+        llgrad.load([tmp_path / n for n in ("a.f90", "b.cpp", "c.rs")], flags=["-O1"])
+
+
+def test_every_language_has_a_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text()
+    for language in LANGUAGES:
+        assert all(f"`{suffix}`" in page.lower() for suffix in language.suffixes), language.name
