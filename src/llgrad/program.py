@@ -33,7 +33,7 @@ from llgrad.pipeline import (
     verified,
 )
 from llgrad.synthesis.calls import CallSite
-from llgrad.synthesis.registrations import named
+from llgrad.synthesis.registrations import named, not_inlined
 from llgrad.synthesis.request import Mode, Request
 from llgrad.synthesis.statements import settled
 
@@ -47,7 +47,8 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    work = LLVMModule.from_text(pure_libm(share_globals(named(_markers_as_globals(source.text())), threads=True)))
+    text = not_inlined(named(_markers_as_globals(source.text())))
+    work = LLVMModule.from_text(pure_libm(share_globals(text, threads=True)))
     work.unblock()
     work.run(["always_inliner", "sroa"])
     if (text := stated(work.text())) != work.text():

@@ -1,4 +1,4 @@
-"""The corpus by split derivatives: all primal memory is overwritten between the sweeps, and a tape is read three times."""
+"""The corpus by split derivatives: primal memory is overwritten between the sweeps, a tape is read three times."""
 
 from __future__ import annotations
 

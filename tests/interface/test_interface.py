@@ -39,6 +39,36 @@ def test_program(path: Path, level: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_rules_of_functions_that_are_always_inlined(tmp_path: Path) -> None:
+    path = tmp_path / "inlined.c"
+    path.write_text("""
+        double __enzyme_autodiff(void *, ...);
+        __attribute__((always_inline)) static inline double seven(double x) { return 7; }
+        static void *seven_augmented(double x) { return 0; }
+        static double seven_reverse(double x, double seed, void *tape) { return 100 * x * seed; }
+        void *__enzyme_register_gradient_seven[] = {(void *)seven, (void *)seven_augmented, (void *)seven_reverse};
+        static double f(double x) { return seven(x) * x; }
+        int main(void) { return __enzyme_autodiff((void *)f, 0.5) == 7 + 25 ? 0 : 1; }
+    """)
+    assert subprocess.run([built(path, tmp_path, *FLAGS[2])], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_rules_without_a_value_are_refused_at_second_order(level: int, tmp_path: Path) -> None:
+    path = tmp_path / "second.c"
+    path.write_text("""
+        double __enzyme_autodiff(void *, ...), __enzyme_fwddiff(void *, ...);
+        static double seven(double x) { return 7; }
+        static double seven_forward(double x, double dx) { return 100 * x * dx; }
+        void *__enzyme_register_derivative_seven[] = {(void *)seven, (void *)seven_forward};
+        static double f(double x) { return seven(x) * x; }
+        static double tangent(double x) { return __enzyme_fwddiff((void *)f, x, 1.0); }
+        int main(void) { return __enzyme_autodiff((void *)tangent, 0.5) > 0; }
+    """)
+    with pytest.raises(LlgradError, match="a rule of the user's"):
+        built(path, tmp_path, *FLAGS[level], level=level)
+
+
 REFUSED = [
     ("void *__enzyme_registre_gradient_f[] = {(void *)f};", "no registration that llgrad knows"),
     ("void *__enzyme_register_gradient_f[] = {(void *)f, (void *)f};", "augmented, reverse"),

@@ -104,6 +104,12 @@ class Derivation:
             source = self.module.function(request.function)
             target = self._declare(request, source)
             self.made[request] = target
+            if request.function in self.registered.lost:
+                raise UnsupportedError(
+                    f"a derivative of a derivative passes through {source.name}, which has a rule of the user's",
+                    cause="the inner derivative called it for its value, which the rule did not return",
+                    fix="let the rule return {tape, value}, or in forward mode {value, tangent}",
+                )
             if request.function in self.registered.ruled:
                 CustomRule(self.facts, self.module, self.registered, request, source, target).write()
                 return target

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
@@ -28,6 +29,7 @@ from llgrad.ir.values import (
     GlobalValue,
     GlobalVariable,
 )
+from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.rules.library import LIKE
 
@@ -55,7 +57,8 @@ class Registrations:
     like        function -> name of the library function whose rule it has;
     inactive    functions that no derivative passes through;
     no_free     functions that free nothing;
-    inactive_globals, shadow_globals {global: shadow}.
+    inactive_globals, shadow_globals {global: shadow};
+    lost        functions that had a rule in an inner derivative, which called them for their value alone.
     """
 
     gradients: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -65,6 +68,7 @@ class Registrations:
     no_free: dict[str, None] = field(default_factory=dict)
     inactive_globals: dict[str, None] = field(default_factory=dict)
     shadow_globals: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, None] = field(default_factory=dict)
 
     @property
     def ruled(self) -> dict[str, None]:
@@ -115,6 +119,8 @@ def read(module: Module) -> Registrations:
         for a in f.attributes:
             if a.name.startswith("enzyme_") and not f.name.startswith("__enzyme"):
                 _word(found, f.name, a.name, str(a.value or ""))
+            elif a.name == RULE and f.name not in found.ruled:
+                found.lost[f.name] = None
     return found
 
 
@@ -229,16 +235,42 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
 
     A root that is like a library function becomes a function that calls it.
     """
-    if PREFIX not in text and "enzyme_" not in text:
+    if not any(word in text for word in (PREFIX, "enzyme_", RULE)):
         return text
+    text = not_inlined(text)
     module = parse(text)
     found = read(module)
-    for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive]):
+    for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost]):
         text = _weak(text, name)
-    names = {f"@{name}": f"@{LIKE}{like}.{name}" for name, like in found.like.items()}
+    names = {f"@{name}": f"@{_fresh(module, f'{LIKE}{like}.{name}')}" for name, like in found.like.items()}
     if names:
         text = re.sub(_NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
     return text + "".join(_caller(module.function(r), names[f"@{r}"]) for r in roots if r in found.like)
+
+
+def _fresh(module: Module, name: str) -> str:
+    """A name that is new: derivatives of derivatives meet those that inner derivatives were given."""
+    found = name
+    for n in count():
+        if found not in module.globals:
+            break
+        found = f"{name}.{n}"
+    return found
+
+
+def not_inlined(text: str) -> str:
+    """The program without `alwaysinline` on functions that registrations name."""
+    if "alwaysinline" not in text or (PREFIX not in text and "enzyme_" not in text):
+        return text
+    module = parse(text)
+    found = read(module)
+    changed = False
+    for name in (*found.ruled, *found.like, *found.inactive):
+        f = module.globals.get(name)
+        if isinstance(f, Function) and f.blocks and f.attribute("alwaysinline") is not None:
+            f.attributes = tuple(a for a in f.attributes if a.name != "alwaysinline")
+            changed = True
+    return write(module) if changed else text
 
 
 def _caller(f: Function, callee: str) -> str:
