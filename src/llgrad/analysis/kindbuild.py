@@ -28,7 +28,6 @@ from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructTy
 Cell = tuple[Region, int]
 _LARGE = 512  # bytes from which a copy is treated like one of unknown size
 _MANY = 256  # leaves up to which constants are looked into
-_COLUMNS = 1 << 40  # a column of a tape block is as if pointed to by a pointer there, so that columns never meet
 _POINTEES: dict[str, dict[int, str]] = {
     f"{name}{suffix}": {i: {"F": format, "i": "i32"}[c] for i, c in spec.items()}
     for name, spec in {
@@ -49,6 +48,7 @@ class Builder:
         self.pointees = {**_POINTEES, **(pointees or {})}
         self.cells: dict[iv.AnyValue, Cell] = {}
         self.contents: dict[iv.AnyValue, Region] = {}
+        self._columns: dict[tuple[int, int, int], Region] = {}
         self.functions: dict[iv.Function, None] = {}
         self._returns: dict[iv.Function, list[iv.AnyValue]] = {}
         self._call_sites: dict[iv.Function, list[iv.Call]] = {}
@@ -214,8 +214,10 @@ class Builder:
         return self.graph.region(), 0
 
     def _column(self, block: iv.AnyValue, number: iv.AnyValue) -> Cell:
+        """A column of a tape block is memory of its own: what is kept there is read as what it was written as."""
         assert isinstance(number, iv.ConstInt)
-        region = self.graph.pointee(self.cell(block)[0], _COLUMNS + 8 * number.value)
+        block_region, at = self.cell(block)
+        region = self._columns.setdefault((block_region.id, at, number.value), self.graph.region())
         if size := number.value >> 20:  # a column of integers: see `synthesis.tape`
             self.graph.set_period(region, size)
             self.integer(region, size)
