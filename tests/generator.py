@@ -419,8 +419,8 @@ class Generator:
         """A union that holds an integer and a double, one after the other or one or the other."""
         t, target, leaf = self._name("u"), self._target(scope), self._leaf(scope)
         if self.random.random() < 0.5:
-            first = f"{t}.i = {self._at(scope)}; int j = (int){t}.i + 1; {t}.d = {leaf};"
-            return simple(f"{{ union U {t}; {first} {target} = WRAP({t}.d * j); }}")
+            first = f"{t}.i = {self._at(scope)}; int {t}j = (int){t}.i + 1; {t}.d = {leaf};"
+            return simple(f"{{ union U {t}; {first} {target} = WRAP({t}.d * {t}j); }}")
         one = f"{{ {t}.d = {leaf}; {target} = WRAP({t}.d); }}"
         two = f"{{ {t}.i = {self._at(scope)}; {target} *= 0.1 * (double){t}.i; }}"
         return simple(f"{{ union U {t}; if ({self._condition(scope)}) {one} else {two} }}")
@@ -430,9 +430,9 @@ class Generator:
         t, target, at, leaf = self._name("o"), self._target(scope), self._at(scope), self._leaf(scope)
         if self.floats and self.random.random() < 0.7:
             first = f"struct Q {t} = counted((struct Q){{{at}, (float){leaf}}});"
-            return simple(f"{{ {first} struct R r = wide({t}); {target} = WRAP(r.v * r.k + r.w + {t}.w); }}")
+            return simple(f"{{ {first} struct R {t}r = wide({t}); {target} = WRAP({t}r.v * {t}r.k + {t}r.w + {t}.w); }}")
         first = f"struct D {t} = more((struct D){{{leaf}, {at}}});"
-        return simple(f"{{ {first} struct E e = other({t}); {target} = WRAP(e.v * e.k - {t}.v); }}")
+        return simple(f"{{ {first} struct E {t}e = other({t}); {target} = WRAP({t}e.v * {t}e.k - {t}.v); }}")
 
     def _vector(self, scope: Scope) -> Node:
         t, target = self._name("v"), self._target(scope)
