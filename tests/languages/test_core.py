@@ -57,10 +57,15 @@ def derivative(source: str, case: Case) -> tuple[Callable[[Sequence[Any]], float
     return lambda v: float(function(*layout(case, v))), list(gradients)
 
 
+def is_quick(source: str, case: Case) -> bool:
+    """One function of every language each time; the others where the IR is the most different from C's."""
+    return case.name == "network" or source in ("model.c", "model.rs", "model.f90")
+
+
 @pytest.mark.parametrize(
     ("source", "case"),
     [
-        pytest.param(source, case, id=f"{source}-{case.name}")
+        pytest.param(source, case, id=f"{source}-{case.name}", marks=() if is_quick(source, case) else pytest.mark.full)
         for source in LAYOUTS for case in CASES
         if (source, case.name) != ("model.mlir", "solve")  # which that example does not have
     ],

@@ -26,7 +26,8 @@ def lib() -> llgrad.Library:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        pytest.param("growing", [X], marks=pytest.mark.full), ("reductions", [X, A]),
+        pytest.param("growing", [X], marks=pytest.mark.full),
+        pytest.param("reductions", [X, A], marks=pytest.mark.full),
         ("shuffles", [X]), ("outer", [X]), ("layers", [X]),
         ("scalars", [1.37, 3]), ("shared", [0.7]), ("cubes", [5, X]),
     ],

@@ -26,7 +26,8 @@ def lib() -> llgrad.Library:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("operators", [X]), ("enums", [X]), ("sorted", [X]), ("options", [X, 0.5]), ("queue", [X]),
+        ("operators", [X]), ("enums", [X]), pytest.param("sorted", [X], marks=pytest.mark.full),
+        ("options", [X, 0.5]), ("queue", [X]),
         ("nested", [X]), ("fixed", [MATRIX, X[:3]]), ("list", [X]),
     ],
 )  # fmt: skip
