@@ -77,9 +77,9 @@ def without_bodies(text: str, names: Collection[str]) -> str:
 
 def with_bodies(text: str) -> str:
     """Functions of llgrad's own that are called and have no body yet get it."""
-    for base, format in product(bodies.NAMES, bodies.FORMATS_WITH_BODY):
-        declaration = rf"^declare [^@\n]*@{re.escape(bodies.symbol(base, format))}\(.*\n"
-        without, count = re.subn(declaration, "", text, flags=re.MULTILINE)
-        if count:
-            text = joined([without, bodies.body(base, format)])
+    own = {bodies.symbol(base, f): (base, f) for base, f in product(bodies.NAMES, bodies.FORMATS_WITH_BODY)}
+    declaration = re.compile(r"^declare [^@\n]*@([-\w.$]+)\(.*\n", re.MULTILINE)
+    while missing := [m for m in declaration.finditer(text) if m[1] in own]:
+        text = declaration.sub(lambda m: "" if m[1] in own else m[0], text)
+        text = joined([text, *(bodies.body(*own[m[1]]) for m in missing)])
     return text
