@@ -96,10 +96,23 @@ def zeros(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Zeros of the same shape and strides, in memory of their own."""
     if array.flags.c_contiguous:
         return np.zeros(array.shape, array.dtype)
+    _require_apart(array)
     low = sum(min(0, s * (n - 1)) for s, n in zip(array.strides, array.shape, strict=True) if n)
     high = sum(max(0, s * (n - 1)) for s, n in zip(array.strides, array.shape, strict=True) if n)
     raw = np.zeros(high - low + array.itemsize, np.uint8)
     return np.ndarray(array.shape, array.dtype, raw, -low, array.strides)
+
+
+def _require_apart(array: np.ndarray[Any, Any]) -> None:
+    """ArgumentError where elements share memory (`np.broadcast_to`, windows): their derivatives would, too."""
+    reach = array.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True)):
+        if n > 1 and stride < reach and array.size:
+            raise ArgumentError(
+                f"elements of an array of shape {array.shape} and strides {array.strides} share memory",
+                cause="each element has a derivative of its own", fix="pass a copy: np.array(…)",
+            )  # fmt: skip
+        reach += stride * (n - 1) if n > 1 else 0
 
 
 def shaped(array: np.ndarray[Any, Any], contents: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -10,6 +10,7 @@ from core import differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
+from llgrad.passing import zeros
 
 numba = pytest.importorskip("numba", reason="no Numba (pip install numba)")
 X = np.linspace(0.2, 1.1, 6)
@@ -99,6 +100,14 @@ def test_layouts() -> None:
         warnings.simplefilter("ignore")  # np.dot is slower on strided arrays
         for view in (X[::-1], X[::2], np.stack([X, X]).T[:, 1]):
             np.testing.assert_allclose(df(view, 2.0), df(view.copy(), 2.0), rtol=1e-14)
+
+
+def test_elements_that_share_memory_are_refused() -> None:
+    for view in (np.broadcast_to(X[:1], 3), np.lib.stride_tricks.sliding_window_view(X, 2)):
+        with pytest.raises(ArgumentError, match="share memory"):
+            zeros(view)
+    for view in (X[::-2], np.ones((4, 6)).T[::2, ::-1], np.ones((2, 1, 3))[:, :, ::2], np.ones((0, 3))[:, ::2]):
+        assert zeros(view).strides == view.strides
 
 
 @pytest.mark.full
