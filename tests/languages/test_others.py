@@ -106,3 +106,22 @@ def test_every_language_has_a_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "languages.md").read_text()
     for language in LANGUAGES:
         assert all(f"`{suffix}`" in page.lower() for suffix in language.suffixes), language.name
+
+
+EQUALITY = {
+    "a.rs": "pub fn f(x: f64) -> f64 { if x == 3.0 { x * x } else { 0.0 } }\n",
+    "a.f90": "function f(x) result(r)\n  real(8), intent(in) :: x\n  real(8) :: r\n  r = 0\n"
+    "  if (x == 3.0d0) r = x*x\nend function\n",
+    "a.zig": "export fn f(x: f64) f64 { return if (x == 3.0) x * x else 0; }\n",
+    "a.d": "extern(C) double f(double x) { return x == 3.0 ? x * x : 0; }\n",
+    "a.nim": "proc f(x: float): float {.exportc.} = (if x == 3.0: x * x else: 0.0)\n",
+}
+
+
+@pytest.mark.parametrize("name", EQUALITY)
+def test_no_optimiser_puts_constants_in(name: str, tmp_path: Path) -> None:
+    """What is differentiated has not been optimised by the language's compiler: the derivative at 3 is that of x * x."""
+    require(name)
+    path = tmp_path / name
+    path.write_text(EQUALITY[name])
+    assert llgrad.grad(llgrad.load(path).f, wrt="x")(3.0) == 6.0
