@@ -120,7 +120,7 @@ EQUALITY = {
 
 @pytest.mark.parametrize("name", EQUALITY)
 def test_no_optimiser_puts_constants_in(name: str, tmp_path: Path) -> None:
-    """What is differentiated has not been optimised by the language's compiler: the derivative at 3 is that of x * x."""
+    """What is differentiated was not optimised by the compiler: the derivative at 3 is that of x * x."""
     require(name)
     path = tmp_path / name
     path.write_text(EQUALITY[name])
