@@ -430,7 +430,8 @@ class Generator:
         t, target, at, leaf = self._name("o"), self._target(scope), self._at(scope), self._leaf(scope)
         if self.floats and self.random.random() < 0.7:
             first = f"struct Q {t} = counted((struct Q){{{at}, (float){leaf}}});"
-            return simple(f"{{ {first} struct R {t}r = wide({t}); {target} = WRAP({t}r.v * {t}r.k + {t}r.w + {t}.w); }}")
+            mixed = f"{target} = WRAP({t}r.v * {t}r.k + {t}r.w + {t}.w);"
+            return simple(f"{{ {first} struct R {t}r = wide({t}); {mixed} }}")
         first = f"struct D {t} = more((struct D){{{leaf}, {at}}});"
         return simple(f"{{ {first} struct E {t}e = other({t}); {target} = WRAP({t}e.v * {t}e.k - {t}.v); }}")
 
