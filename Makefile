@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-frameworks bench bench-quick bench-paper remarks lint clean
+.PHONY: help demo test test-full test-frameworks bench-frameworks bench bench-quick bench-paper remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -17,6 +17,7 @@ help:
 	@echo "make test-full    the same with the slow sets"
 	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
 	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
+	@echo "make bench-frameworks  what a call of a foreign function costs in each framework"
 	@echo "make bench-paper  the same for the programs of the Enzyme paper, at three sizes"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
 	@echo "make lint         ruff and mypy alone"
@@ -59,6 +60,10 @@ test-frameworks: $(FRAMEWORKS_READY)
 
 bench: $(READY)
 	@$(BIN)/python -m benchmarks.bench
+	@$(BIN)/python -m benchmarks.overhead
+
+bench-frameworks: $(FRAMEWORKS_READY)
+	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.overhead
 
 bench-quick: $(READY)
 	@$(BIN)/python -m benchmarks.bench --quick

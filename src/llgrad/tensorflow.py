@@ -52,7 +52,7 @@ class ForeignOperation:
         self._foreign = made
         self.__name__ = made.name
         self.__doc__ = made.function.__doc__
-        _Site(made, "primal", (), ()).key()
+        assert _site(made, "primal", (), ()).key  # a SavedModel may ask for it
 
     @tf.autograph.experimental.do_not_convert
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -70,7 +70,7 @@ class ForeignOperation:
         pairs = zip(self._foreign.tensors, tensors, strict=True)
         with tf.device("/CPU:0"):
             given = [_tensor(self._foreign, i, t) for i, t in pairs]
-            made = _Site(self._foreign, "primal", (), tuple(statics), batched).apply(given)
+            made = _site(self._foreign, "primal", (), tuple(statics), batched).apply(given)
         return made[0] if len(made) == 1 else tuple(made)
 
     def __repr__(self) -> str:
@@ -136,11 +136,14 @@ class _Site:
     ) -> None:
         self.made, self.kind, self.wrt, self.statics = made, kind, wrt, statics
         self.batched = batched if any(batched) else ()
+        self.calls: dict[Any, Any] = {}  # by shapes: what `call` finds, in eager mode
 
+    @functools.cached_property
     def key(self) -> int:
         """The plan's key."""
         return runtime().registered(f"{self.made.key} {self.kind} {self.wrt}", self.made.plan(self.kind, self.wrt))
 
+    @functools.cached_property
     def number(self) -> int:
         """The same in every process."""
         said = f"{self.made.key} {self.kind} {self.wrt} {self.statics} {self.batched}"
@@ -150,16 +153,24 @@ class _Site:
 
     def apply(self, operands: Sequence[Any]) -> list[Any]:
         """The operator on these tensors."""
+        if tf.executing_eagerly():
+            shapes = tuple(tuple(x.shape) for x in operands)
+            if shapes not in self.calls:
+                meta, made, layout, _ = self._meta(operands)
+                self.calls[shapes] = meta, [tf.as_dtype(d) for _, d in made], layout
+            meta, dtypes, layout = self.calls[shapes]
+            return list(self._operator(operands, meta, dtypes, layout))
         meta, made, layout, checks = self._meta(operands)
         with tf.control_dependencies(checks):
-            found = _start()[0](
-                taken=list(operands), meta=meta, Made=[tf.as_dtype(d) for _, d in made], key=self.key(),
-                site=self.number(), layout=layout,
-            )  # fmt: skip
+            found = self._operator(operands, meta, [tf.as_dtype(d) for _, d in made], layout)
         for tensor, (shape, _) in zip(found, made, strict=True):
-            if not tf.executing_eagerly():
-                tensor.set_shape([d if isinstance(d, int) else None for d in shape])
+            tensor.set_shape([d if isinstance(d, int) else None for d in shape])
         return list(found)
+
+    def _operator(self, operands: Sequence[Any], meta: Any, dtypes: list[Any], layout: list[int]) -> Any:
+        return _start()[0](
+            taken=list(operands), meta=meta, Made=dtypes, key=self.key, site=self.number, layout=layout
+        )
 
     def _meta(self, operands: Sequence[Any]) -> tuple[Any, list[Any], list[int], list[Any]]:
         """Sizes as a tensor, shapes and dtypes of the results, `layout`, checks to run before: see tensorflow.c."""
@@ -196,6 +207,9 @@ class _Site:
         return found
 
 
+_site = functools.lru_cache(1024)(_Site)
+
+
 def _dims(made: Foreign, x: Any) -> list[Any]:
     if x.shape.rank is None:
         raise ForeignShapeError(
@@ -230,7 +244,7 @@ def _split(site: _Site, listed: Sequence[Any]) -> tuple[list[Any], list[Any], li
 
 
 def _of(site: _Site, kind: str, wrt: Wrt, batched: Sequence[bool], operands: Sequence[Any]) -> list[Any]:
-    return _Site(site.made, kind, wrt, site.statics, tuple(batched)).apply(operands)
+    return _site(site.made, kind, wrt, site.statics, tuple(batched)).apply(operands)
 
 
 def _summed(found: Sequence[Any], flags: Sequence[bool]) -> list[Any]:

@@ -283,6 +283,9 @@ class _Rule:
         class Node(_SingleLevelFunction):
             @staticmethod
             def forward(*args: Any) -> Any:
+                if not torch._C._are_functorch_transforms_active():
+                    with torch._C._AutoDispatchBelowAutograd():
+                        return below(*args)
                 # (`apply` switches tracking off, for this level of `torch.func` and wrongly for those below)
                 with torch._C._AutoDispatchBelowAutograd(), torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
                     return below(*args)
@@ -291,7 +294,8 @@ class _Rule:
             def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
                 tensors = inputs[: rule.count]
                 ctx.save_for_backward(*tensors)
-                ctx.save_for_forward(*tensors)
+                if forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active():
+                    ctx.save_for_forward(*tensors)
                 ctx.rest = inputs[rule.count :]
 
             @staticmethod
