@@ -42,7 +42,6 @@ struct D { double v; long k; };
 struct E { int k; double v; };
 struct Q { int k; float w; };
 struct R { float w; int k; double v; };
-union U { double d; long i; };
 typedef double v2 __attribute__((vector_size(16)));
 static __attribute__((noinline)) struct D more(struct D o) { o.v *= 0.5; o.k += 2; return o; }
 static __attribute__((noinline)) struct E other(struct D o) { return (struct E){(int)o.k % 5, o.v + 0.1}; }
@@ -234,7 +233,7 @@ class Generator:
             choices += [(2, self._scoped)] if nested else []
             choices += [(1, self._list), (1, self._chain), (1, self._grow), (1, self._sort)] if scope.runs <= 12 else []
             choices += [(1, self._functions)] if scope.runs <= 24 else []
-            choices += [(1, self._bits), (1, self._union), (1, self._register), (1, self._vector)]
+            choices += [(1, self._register), (1, self._vector)]
             choices += [(1, self._long)] if scope.runs <= 2 else []
         choices += [(1, self._struct_copy)] if scope.structs else []
         choices += [(2, self._pointer)] if scope.pointers else []
@@ -407,23 +406,6 @@ class Generator:
         table = f"struct F {t}[2] = {{{{square, {self._leaf(scope)}}}, {{wave, {self._leaf(scope)}}}}};"
         call = f"{t}[{self._at(scope)} % 2].f({t}[1].w, {self.random.choice((element, f'&{t}[0].w'))})"
         return simple(f"{{ {table} {target} = WRAP({call} * {t}[0].w); }}")
-
-    def _bits(self, scope: Scope) -> Node:
-        """A double that is carried by an integer or by memory of characters."""
-        t, one, two = self._name("t"), self._element(scope), self._element(scope)
-        if self.random.random() < 0.5:
-            return simple(f"{{ long {t}; memcpy(&{t}, &{one}, 8); memcpy(&{two}, &{t}, 8); }}")
-        return simple(f"{{ char {t}[16]; memcpy({t} + 3, &{one}, 8); memcpy(&{two}, {t} + 3, 8); }}")
-
-    def _union(self, scope: Scope) -> Node:
-        """A union that holds an integer and a double, one after the other or one or the other."""
-        t, target, leaf = self._name("u"), self._target(scope), self._leaf(scope)
-        if self.random.random() < 0.5:
-            first = f"{t}.i = {self._at(scope)}; int {t}j = (int){t}.i + 1; {t}.d = {leaf};"
-            return simple(f"{{ union U {t}; {first} {target} = WRAP({t}.d * {t}j); }}")
-        one = f"{{ {t}.d = {leaf}; {target} = WRAP({t}.d); }}"
-        two = f"{{ {t}.i = {self._at(scope)}; {target} *= 0.1 * (double){t}.i; }}"
-        return simple(f"{{ union U {t}; if ({self._condition(scope)}) {one} else {two} }}")
 
     def _register(self, scope: Scope) -> Node:
         """Structs that are passed and returned in registers."""
