@@ -49,6 +49,19 @@ double f(double *x) {
     return x[0];
 }
 """, "do", "NoRuleError", "elsewhere"),
+    Case("text_and_back", """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+double f(double x) {
+    char text[64], copy[64];
+    sprintf(text, "%.17g", x);
+    memcpy(copy, text, 64);
+    char *end;
+    double y = strtod(copy, &end);  //!
+    return y * y;
+}
+""", "oo", "UnsupportedError", "text"),
     Case("bits_changed", """
 double f(double x) {
     union { double d; unsigned long u; } v = {x};

@@ -39,6 +39,16 @@ typedef struct { double value; int count; } Shared;
 double f(Shared *s) { __atomic_fetch_add(&s->count, 1, __ATOMIC_SEQ_CST); return s->value * s->value; }
 """),
     "printed": ("oo", '#include <stdio.h>\ndouble f(double x) { printf("%g", x); return x * x; }'),
+    "printed, and another number read": ("oo", """
+#include <stdio.h>
+#include <stdlib.h>
+double f(double x) {
+    char text[64], *end;
+    snprintf(text, sizeof text, "%g", x);
+    puts(text);
+    return x * x * strtod("0.5", &end);
+}
+"""),
     "barrier": ("oo", 'double f(double x) { __asm__ volatile("" : : : "memory"); return x * x; }'),
     "inactive pointer call": ("coco", """
 typedef int (*choose)(int);

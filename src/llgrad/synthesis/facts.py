@@ -57,6 +57,7 @@ from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
+from llgrad.synthesis.texts import read_back
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 
@@ -124,6 +125,13 @@ class Facts:
             )
         if self.activity.shadowless:
             self._refuse_shadowless()
+        if (parser := read_back(self.memory, self.memory.functions, self.activity.varied)) is not None:
+            raise UnsupportedError(
+                "a number is read from text that an active float was formatted into",
+                span=self.span(parser),
+                cause="formatting and parsing have no derivative; together they would hand the float on without one",
+                fix="pass the number itself, or mark the call inactive",
+            )
         for f in self.activity.functions:
             for i in f.instructions():
                 self._refuse_hidden(i)
