@@ -251,6 +251,8 @@ class Facts:
 
     def _touches_floats(self, i: Instruction, o: MemoryObject) -> bool:
         """Is this a load or store of active floats in `o`?"""
+        if isinstance(i, (Load, Store)) and not self.memory.points_to(i.pointer):
+            return False  # of a null that is found in memory: never executed
         match i:
             case Store(value, _):
                 active, accesses = self.activity.varied(value), self.memory.writes(i)
