@@ -55,6 +55,7 @@ from llgrad.ir.values import (
     Store,
     Unary,
     Unreachable,
+    replace_uses,
 )
 
 # exponent bits, explicit mantissa bits (the integer bit of x86_fp80 is stored too)
@@ -284,3 +285,20 @@ __all__ = [
     "DOUBLE", "FALSE", "I1", "I64", "PTR", "TRUE", "Builder", "Names", "const_float", "const_int", "declare",
     "float_bits", "i64", "zero",
 ]  # fmt: skip
+
+
+def call_instead(old: Call, callee: AnyValue, arguments: Sequence[AnyValue], hidden_result: bool = False) -> Call:
+    """Call `callee` in place of `old`, which leaves its block; with a `hidden_result` both have the same `sret`."""
+    type = FunctionType(old.function_type.result, tuple(v.type for v in arguments))
+    new = Call(type, callee, list(arguments), old.name, old.opcode, old.targets)
+    if hidden_result:
+        new.argument_attributes[0] = old.argument_attributes[0]
+    new.metadata = {k: v for k, v in old.metadata.items() if k == "dbg"}
+    new.debug_records = old.debug_records
+    block = old.block
+    new.block = block
+    block.instructions[block.instructions.index(old)] = new
+    replace_uses(old, new)
+    old.block = None  # type: ignore[assignment]  # it left its block already
+    old.drop()
+    return new

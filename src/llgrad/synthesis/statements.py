@@ -16,9 +16,9 @@ from typing import NoReturn
 
 from llgrad.analysis.known import VIRTUAL, virtual_functions
 from llgrad.errors import UnsupportedError
-from llgrad.ir.build import declare
+from llgrad.ir.build import call_instead, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import I64, PTR, VOID, FloatType, FunctionType, IntType, PointerType, Type
+from llgrad.ir.types import I64, PTR, VOID, FloatType, IntType, PointerType, Type
 from llgrad.ir.values import (
     AnyValue,
     Attribute,
@@ -216,20 +216,7 @@ class _Statement:
 
     def replace(self, callee: AnyValue, arguments: list[AnyValue]) -> Call:
         """Call `callee` in place of the call."""
-        old = self.call
-        type = FunctionType(old.type, tuple(v.type for v in arguments))
-        new = Call(type, callee, arguments, old.name, old.opcode, old.targets)
-        if self.hidden:
-            new.argument_attributes[0] = old.argument_attributes[0]
-        new.metadata = {k: v for k, v in old.metadata.items() if k == "dbg"}
-        new.debug_records = old.debug_records
-        block = old.block
-        new.block = block
-        block.instructions[block.instructions.index(old)] = new
-        replace_uses(old, new)
-        old.block = None  # type: ignore[assignment]  # it left its block already
-        old.drop()
-        return new
+        return call_instead(self.call, callee, arguments, self.hidden)
 
     def remove(self) -> None:
         block = self.call.block

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from llgrad.errors import LlgradError, UnsupportedError
+from llgrad.ir.build import call_instead
 from llgrad.ir.module import Module
 from llgrad.ir.parse_types import TypeReader
 from llgrad.ir.types import (
@@ -31,7 +32,7 @@ from llgrad.ir.types import (
     Type,
     VectorType,
 )
-from llgrad.ir.values import Call, Function, replace_uses
+from llgrad.ir.values import Function
 from llgrad.synthesis.calls import TAPE_BYTES, CallSite, Slot
 from llgrad.synthesis.request import Act, Mode
 
@@ -56,17 +57,7 @@ def replace(module: Module, site: CallSite, wrapper: str) -> None:
     type = FunctionType(old.function_type.result, tuple(v.type for v in values))
     callee = Function(wrapper, type)
     module.add(callee)
-    new = Call(type, callee, values, old.name, old.opcode, old.targets)
-    if site.hidden_result:
-        new.argument_attributes[0] = old.argument_attributes[0]
-    new.metadata = {k: v for k, v in old.metadata.items() if k == "dbg"}
-    new.debug_records = old.debug_records
-    block = old.block
-    new.block = block
-    block.instructions[block.instructions.index(old)] = new
-    replace_uses(old, new)
-    old.block = None  # type: ignore[assignment]  # it left its block already
-    old.drop()
+    call_instead(old, callee, values, site.hidden_result)
 
 
 class Target(Protocol):
