@@ -211,7 +211,7 @@ BAD_REQUESTS: list[tuple[str, Callable[[Any], Any], type, str]] = [
     ("void", lambda lib: llgrad.grad(lib.scaled, wrt="x"), errors.ArgumentError, "of='out'"),
     ("const of", lambda lib: llgrad.grad(lib.waves, wrt="x", of="x"), errors.ArgumentError, "no output"),
     ("scalar of", lambda lib: llgrad.grad(lib.waves, wrt="x", of="n"), errors.ArgumentError, "no output"),
-    ("pointers", lambda lib: llgrad.grad(lib.list, wrt="rows"), errors.ArgumentError, "holds no floats"),
+    ("option", lambda lib: llgrad.grad(lib.quad, isolate=True), TypeError, "grad takes no option 'isolate'"),
     ("struct", lambda lib: llgrad.grad(lib.takes_pair), errors.UnsupportedError, "by value"),
 ]
 
@@ -241,6 +241,63 @@ def test_bad_arguments_of_derivatives(lib: llgrad.Library) -> None:
         push(x, 4, np.zeros(4))
     with pytest.raises(errors.ArgumentError, match="tangents must be 1 values"):
         push(x, 4, np.zeros(4), tangents=x)
+
+
+POINTERS = """
+double swapped(double **rows, const double *x, int n) {
+    for (int k = 0; k < 3; k++) {
+        double *from = rows[0], *to = rows[1];
+        for (int i = 0; i < n; i++) to[i] = from[i] * x[i];
+        rows[0] = to, rows[1] = from;
+    }
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += rows[0][i];
+    return sum;
+}
+double into(double *const *rows, const double *x, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) rows[i % 2][i] = x[i] * x[i];
+    for (int i = 0; i < n; i++) sum += rows[i % 2][i] * x[i];
+    return sum;
+}
+double deep(const double *const *const *p) { return p[0][0][0] * p[1][0][1]; }
+"""
+
+
+def test_pointers_to_pointers(source: Source) -> None:
+    lib = llgrad.load(source(POINTERS))
+    x, rows = np.arange(1.0, 4), np.array([[1.0, 2, 3], [0, 0, 0]])
+    assert "rows: list of C-contiguous arrays of float64, read and written" in lib.swapped.__doc__
+    value, (by_rows, by_x) = llgrad.value_and_grad(lib.swapped, wrt=("rows", "x"))(rows.copy(), x, 3)
+    assert value == 98 and by_rows.tolist() == [[1, 8, 27], [0, 0, 0]] and by_x.tolist() == [3, 24, 81]
+    assert llgrad.jvp(lib.swapped, wrt="x")(list(rows.copy()), x, 3, tangents=np.ones(3)) == (98, 108)
+    assert llgrad.grad(lib.into, wrt="x")([np.zeros(3), np.zeros(3)], x, 3).tolist() == [3, 12, 27]
+    a, b = np.array([2.0, 0]), np.array([0, 3.0])
+    (first,), (second,) = llgrad.grad(lib.deep, wrt="p")([[a], [b]])
+    assert first.tolist() == [3, 0] and second.tolist() == [0, 2]
+    assert [g.tolist() for g, in llgrad.hvp(lib.deep, wrt="p")([[a], [b]], [[a], [b]])] == [[3, 0], [0, 2]]
+
+
+@pytest.mark.parametrize(("rows", "words"), [
+    (np.ones(3), "must be a list of arrays"),
+    ([1.0, 2.0], r"'rows\[0\]' of into must be a NumPy array"),
+    ([np.ones(3, "f4")] * 2, "dtype float32"),
+    ([np.ones(3)] * 2, "share memory"),
+])  # fmt: skip
+def test_bad_pointers_to_pointers(source: Source, rows: Any, words: str) -> None:
+    lib = llgrad.load(source(POINTERS))
+    with pytest.raises(errors.ArgumentError, match=words):
+        llgrad.grad(lib.into, wrt="x")(rows, np.ones(3), 3)
+
+
+def test_one_direction_where_pointers_are_in_memory(source: Source) -> None:
+    lib = llgrad.load(source(POINTERS))
+    with pytest.raises(errors.ArgumentError, match="is a list of arrays"):
+        llgrad.jacobian(lib.deep, wrt="p")([[np.ones(2)], [np.ones(2)]])
+    with pytest.raises(errors.UnsupportedError, match="a direction a call"):
+        llgrad.jacobian(lib.into, wrt="x")([np.zeros(3), np.zeros(3)], np.ones(3), 3)
+    with pytest.raises(errors.UnsupportedError, match="addresses of this process"):
+        _ = llgrad.load(source(POINTERS), isolate=True).deep([[np.ones(2)], [np.ones(2)]])
 
 
 def test_bad_sources(source: Source) -> None:

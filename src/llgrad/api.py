@@ -25,7 +25,7 @@ from llgrad.arguments import holds_addresses, refuse_overlap
 from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.library import Compiled, ForeignFunction
-from llgrad.passing import is_scalar, shaped, spread_acts, spread_shadows, zeros
+from llgrad.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct
 from llgrad.synthesis.request import Act, Mode, Request
 
@@ -59,6 +59,8 @@ class Derivative:
                 fix="llgrad.hvp and llgrad.hessian make second derivatives"
                 if isinstance(function, Derivative) else "lib = llgrad.load(…), then lib.name",
             )
+        if unknown := sorted(set(options) - set(Options.__annotations__)):
+            raise TypeError(f"{kind} takes no option {unknown[0]!r}, but {', '.join(Options.__annotations__)}")
         function.require_supported()
         self.function, self.mode, self.kind, self.options = function, mode, kind, options
         self.signature = function.signature
@@ -89,6 +91,10 @@ class Derivative:
     ) -> tuple[Any, list[Any]]:
         """Value, and the derivatives along `count` directions (seeds or tangents), several in one sweep."""
         values = self.function.checker.values(args, named)
+        if any(isinstance(v, Table) for v in values):
+            raise UnsupportedError(
+                f"{self.signature.name} takes pointers to pointers: a direction a call", fix="call vjp or jvp for each"
+            )
         disjoint = self._disjoint(values)
         width = min(LANES, 1 << (max(count, 1) - 1).bit_length())
         before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
@@ -200,11 +206,11 @@ class Derivative:
     def _act(self, p: Parameter) -> Act:
         if p.index in self.wrt:
             return Act.DUP if isinstance(p.type, Pointer) or self.mode is Mode.FORWARD else Act.OUT
-        if not isinstance(p.type, Pointer) or p.type.const:
+        if not isinstance(p.type, Pointer) or (t := p.type.innermost).const:
             return Act.CONST
-        if isinstance(p.type.to, Scalar) and p.type.to.kind != "float":
+        if isinstance(t.to, Scalar) and t.to.kind != "float":
             return Act.CONST
-        if holds_addresses(p.type.to) and not isinstance(p.type.to, Opaque):
+        if holds_addresses(t.to) and not isinstance(t.to, Opaque):
             raise UnsupportedError(
                 f"parameter {p.name} of {self.signature.name} reaches memory through pointers in memory",
                 span=self.signature.source,
@@ -242,6 +248,8 @@ class Derivative:
     def _cleared(self, n: int, value: Any) -> Any:
         if value is None:
             return None
+        if isinstance(value, Table):
+            return value.each(zeros)
         if not isinstance(value, np.ndarray):
             if isinstance(self.signature.parameters[n].type, Pointer):
                 raise ArgumentError(
@@ -305,6 +313,8 @@ class Derivative:
 
     def _adjoint(self, n: int, shadow: Any) -> Any:
         """A shadow as the user gets it: a number for a number that is passed by reference."""
+        if isinstance(shadow, Table):
+            return shadow.contents()
         return shadow.item() if is_scalar(self.signature.parameters[n].type) and np.ndim(shadow) == 0 else shadow
 
     def _document(self) -> str:
@@ -467,7 +477,7 @@ def _position(function: ForeignFunction, name: str | int, what: str) -> int:
 
 
 def _require_active(function: ForeignFunction, p: Parameter) -> None:
-    t = p.type.to if isinstance(p.type, Pointer) else p.type
+    t = p.type.innermost.to if isinstance(p.type, Pointer) else p.type
     while isinstance(t, Array):
         t = t.element
     if isinstance(t, Scalar) and t.kind == "float" or isinstance(t, Opaque) and isinstance(p.type, Pointer):
@@ -530,7 +540,12 @@ def number(given: Any, what: str) -> float:
 
 
 def fitted(value: Any, given: Any, what: str, name: str) -> Any:
-    """`given` as a new array (or number) that fits `value`."""
+    """`given` as a new array (or number, or table) that fits `value`."""
+    if isinstance(value, Table):
+        if not isinstance(given, list | tuple | np.ndarray) or len(given) != len(value.rows):
+            raise ArgumentError(f"the {what} of {name} must be a list of {len(value.rows)} arrays")
+        rows = [r if r is None else fitted(r, g, what, name) for r, g in zip(value.rows, given, strict=True)]
+        return Table(rows, value.stacked)
     if not isinstance(value, np.ndarray):
         return number(given, f"the {what} of {name}")
     try:

@@ -1,15 +1,15 @@
 """Python values for C parameters: what a signature states is checked here, before foreign code runs.
 
 A `Checker` is made once a function. `values(args)` gives what `entry.Code.call` takes: numbers, arrays, addresses.
-Errors are ArgumentError with cause and fix: wrong count, dtype, byte order, layout, alignment, read-only memory behind
-a pointer that is not const, integers out of range, sizes that the signature states (`double (*x)[3]`). NaN and empty
-arrays pass.
+A pointer to pointers takes a list of arrays. Errors are ArgumentError with cause and fix: wrong count, dtype, byte
+order, layout, alignment, read-only memory behind a pointer that is not const, integers out of range, sizes that the
+signature states (`double (*x)[3]`). NaN and empty arrays pass.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.passing import Table
 from llgrad.signature import Array, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct, View
 
 
@@ -109,6 +110,8 @@ class Checker:
             return np.frombuffer(given + b"\0", np.uint8)
         if isinstance(given, ctypes.c_void_p | int) and not isinstance(given, bool) and holds_addresses(pointer.to):
             return (given.value or 0) if isinstance(given, ctypes.c_void_p) else given
+        if isinstance(pointer.to, Pointer):
+            return self._table(parameter, pointer.to, given)
         if not isinstance(given, np.ndarray):
             raise ArgumentError(
                 f"{self._where(parameter)} must be a NumPy array, not {_described(given)}",
@@ -119,6 +122,20 @@ class Checker:
         self._layout(parameter, pointer, given)
         self._size(parameter, pointer.to, given)
         return given
+
+    def _table(self, parameter: Parameter, to: Pointer, given: Any) -> Table:
+        """The addresses of arrays, one for each that is given; what is a table has been checked."""
+        if isinstance(given, Table):
+            return given
+        if not isinstance(given, list | tuple) and not (isinstance(given, np.ndarray) and given.ndim > 1):
+            raise ArgumentError(
+                f"{self._where(parameter)} must be a list of arrays, not {_described(given)}",
+                cause=f"it is declared {parameter.type.declare(parameter.name)}",
+                fix="pass a list of arrays, one for each pointer, or an array of two dimensions for its rows",
+            )
+        named = (replace(parameter, name=f"{parameter.name}[{k}]", type=to) for k in range(len(given)))
+        rows = [self._pointer(p, to, row) for p, row in zip(named, given, strict=True)]
+        return Table(rows, isinstance(given, np.ndarray))
 
     def _by_reference(self, parameter: Parameter, view: View, given: Any) -> Any:
         """A number in memory of its own."""
@@ -221,10 +238,18 @@ def _dtype_name(pointer: Pointer) -> str:
 
 def overlapping(values: Sequence[Any]) -> list[tuple[int, int]]:
     """Pairs of arrays that share memory, by position."""
-    spans = [(*_span(a), n) for n, a in enumerate(values) if isinstance(a, np.ndarray) and a.nbytes]
+    spans = [(*_span(a), n) for n, v in enumerate(values) for a in _arrays(v) if a.nbytes]
     return [
         (m, n) for (p, size, m), (q, other, n) in combinations(spans, 2) if p < q + other and q < p + size
     ]
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, Table):
+        for row in value.rows:
+            yield from _arrays(row)
 
 
 def _span(a: np.ndarray[Any, Any]) -> tuple[int, int]:
@@ -244,15 +269,15 @@ def refuse_overlap(signature: Signature, values: Sequence[Any], *, only_restrict
     for pair in pairs:
         parameters = [signature.parameters[n] for n in pair]
         pointers = [p.type for p in parameters if isinstance(p.type, Pointer)]
-        written = [t for t in pointers if not t.const]
+        written = [t for t in pointers if not t.innermost.const]
         if written and (not only_restrict or any(t.restrict for t in pointers)):
             raise ArgumentError(
                 f"arguments {parameters[0].name!r} and {parameters[1].name!r} of {signature.name} share memory",
-                cause=f"the code may write to {' and '.join(p.name for p in parameters if not _const(p))}",
+                cause=f"the code may write to {' and '.join({p.name: p for p in parameters if not _const(p)})}",
                 fix="pass a copy of one of them, or declare pointers const through which nothing is written",
             )
     return bool(pairs)
 
 
 def _const(parameter: Parameter) -> bool:
-    return isinstance(parameter.type, Pointer) and parameter.type.const
+    return isinstance(parameter.type, Pointer) and parameter.type.innermost.const

@@ -14,6 +14,7 @@ import numpy as np
 from llgrad.api import Derivative, Names, Options
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
+from llgrad.passing import Table
 from llgrad.synthesis.request import Mode
 
 REVERSE_COST = 1.5  # a reverse sweep costs about so many forward sweeps (measured: 1.3 to 1.8)
@@ -93,8 +94,9 @@ def jacobian(
 def _shape(value: Any, name: str) -> tuple[int, ...]:
     if value is None:
         raise ArgumentError(f"argument {name!r} is None, but its derivative is wanted")
-    if isinstance(value, np.ndarray) and value.dtype.names is not None:
-        raise ArgumentError(f"argument {name!r} holds structs: its Jacobian is no matrix", fix="use vjp or jvp")
+    if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
+        what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
+        raise ArgumentError(f"argument {name!r} {what}: its Jacobian is no matrix", fix="use vjp or jvp")
     return np.shape(value)
 
 

@@ -479,8 +479,8 @@ class ForeignFunction:
             )
         if self.library.isolated and addresses_of_other_memory(self.signature):
             raise UnsupportedError(
-                f"{self.signature.name} takes descriptors, which hold addresses of this process",
-                fix="load without isolate=True, or declare the arrays with explicit shapes",
+                f"{self.signature.name} takes addresses of this process, in descriptors or behind pointers to pointers",
+                fix="load without isolate=True, or pass the arrays themselves, with their sizes",
             )
 
     @property
@@ -504,8 +504,10 @@ def _document(facts: Facts) -> str:
     lines += [f"cannot be called from Python: {facts.unsupported}"] if facts.unsupported else []
     for p in s.parameters:
         if isinstance(p.type, Pointer):
-            dtype, access = p.type.dtype, "read" if p.type.const else "read and written"
-            lines.append(f"  {p.name}: C-contiguous array of {dtype if dtype is not None else 'anything'}, {access}")
+            to = p.type.innermost
+            access = "read" if to.const else "read and written"
+            what = "C-contiguous array" if to is p.type else "list of C-contiguous arrays"
+            lines.append(f"  {p.name}: {what} of {'anything' if to.dtype is None else to.dtype}, {access}")
         else:
             lines.append(f"  {p.name}: {p.type}")
     return "\n".join(lines)

@@ -7,7 +7,7 @@ once and hold for both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,36 @@ def shaped(array: np.ndarray[Any, Any], contents: np.ndarray[Any, Any]) -> np.nd
     return made
 
 
+# --- pointers to pointers ---------------------------------------------------------------------------------------------
+
+
+class Table:
+    """Addresses of arrays, as a pointer to pointers finds them in memory; the arrays live as long.
+
+    A row is what a pointer of one level less gets: an array, None, or another table. With `stacked`, the rows are those
+    of one array, and so is what the user gets back.
+    """
+
+    def __init__(self, rows: Sequence[Any], stacked: bool) -> None:
+        self.rows, self.stacked = tuple(rows), stacked
+        self.words = np.array([0 if r is None else r.__array_interface__["data"][0] for r in rows], np.uint64)
+
+    def each(self, make: Callable[[Any], Any]) -> Table:
+        """A table of what `make` makes of each array."""
+        rows = [r.each(make) if isinstance(r, Table) else r if r is None else make(r) for r in self.rows]
+        return Table(rows, self.stacked)
+
+    def contents(self) -> Any:
+        """The rows as the user gets them."""
+        rows = [r.contents() if isinstance(r, Table) else r for r in self.rows]
+        return np.array(rows) if self.stacked else rows
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.words.__array_interface__
+        return found
+
+
 # --- Fortran ---------------------------------------------------------------------------------------------------------
 
 _VERSION = 20240719
@@ -157,4 +187,5 @@ def is_scalar(t: CType) -> bool:
 
 def addresses_of_other_memory(signature: Signature) -> bool:
     """Does any parameter pass memory that itself holds addresses made here (which mean nothing elsewhere)?"""
-    return any(isinstance(p.type, Pointer) and "descriptor" in parts(p.type) for p in signature.parameters)
+    pointers = [p.type for p in signature.parameters if isinstance(p.type, Pointer)]
+    return any(t.innermost is not t or "descriptor" in parts(t) for t in pointers)

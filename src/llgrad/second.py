@@ -17,7 +17,7 @@ from llgrad.api import LANES, Derivative, Names, Options, fitted, number
 from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
-from llgrad.passing import ADDRESSES, parts, pieces
+from llgrad.passing import ADDRESSES, Table, parts, pieces
 from llgrad.signature import Parameter
 from llgrad.synthesis.request import Act, Mode, Request
 
@@ -154,8 +154,9 @@ class Hessian(Second):
     def _shape(self, n: int, value: Any) -> tuple[int, ...]:
         if value is None:
             raise ArgumentError(f"argument {self._name(n)!r} is None, but its derivative is wanted")
-        if isinstance(value, np.ndarray) and value.dtype.names is not None:
-            raise ArgumentError(f"argument {self._name(n)!r} holds structs: its Hessian is no matrix", fix="use hvp")
+        if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
+            what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
+            raise ArgumentError(f"argument {self._name(n)!r} {what}: its Hessian is no matrix", fix="use hvp")
         return np.shape(value)
 
 

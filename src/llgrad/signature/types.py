@@ -122,7 +122,12 @@ class Pointer(CType):
 
     @property
     def dtype(self) -> np.dtype[np.generic] | None:
-        return self.to.dtype
+        return None if isinstance(self.to, Pointer) else self.to.dtype
+
+    @property
+    def innermost(self) -> Pointer:
+        """The pointer that is met at the end of pointers to pointers: the one to data."""
+        return self.to.innermost if isinstance(self.to, Pointer) else self
 
 
 @dataclass(frozen=True, slots=True)
