@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 
 import numpy as np
@@ -50,6 +51,36 @@ def at_three(x):
 @numba.njit
 def uses_equality(x):
     return at_three(x) + x
+
+
+module = types.ModuleType("module")
+module.at_three = at_three
+TABLE = (square, at_three)
+
+
+@numba.njit
+def of_a_module(x):
+    return module.at_three(x) + x
+
+
+@numba.njit
+def of_a_tuple(x):
+    return TABLE[1](x) + x
+
+
+def implemented(x):
+    """What the user teaches Numba, and Numba compiles as its own."""
+    return at_three.py_func(x)
+
+
+@numba.extending.overload(implemented)
+def _implemented(x):
+    return at_three.py_func
+
+
+@numba.njit
+def of_an_extension(x):
+    return implemented(x) + x
 
 
 @numba.njit
@@ -125,10 +156,14 @@ def test_matrix_products(order: str) -> None:
         np.testing.assert_allclose(ours, difference, rtol=1e-7)
 
 
-def test_equality_in_a_callee_that_was_compiled_before() -> None:
+@pytest.mark.parametrize("function", [uses_equality, of_a_module, of_a_tuple, of_an_extension])
+def test_equality_in_a_callee_that_was_compiled_before(function) -> None:
     """Numba's own optimiser would put the constant in; what is differentiated was not optimised."""
-    assert uses_equality(3.0) == 12.0
-    assert llgrad.grad(uses_equality)(3.0) == 7.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # functions in a tuple are "experimental"
+        assert function(3.0) == 12.0
+        assert llgrad.grad(function)(3.0) == 7.0
+        assert function(3.0) == 12.0
 
 
 def test_recursion() -> None:

@@ -1,15 +1,19 @@
 """Numba: the IR of an `@njit` function for given types, before Numba optimises it.
 
-The function is compiled anew, and so are the dispatchers that it calls by name: those of the user stay as they are.
-Numba's own functions keep the IR that they had before optimisation from when this module is first used; one that was
-compiled earlier is taken as optimised. Numba's runtime has bodies in `runtime/numba.c`.
+Everything the function calls is compiled anew, in a typing and a target context that are llgrad's own: other `@njit`
+functions, however they are reached (names, closures, attributes of modules, tuples), and Numba's own library. What the
+user or Numba compiled before has gone through Numba's optimiser, which puts constants in where a test of equality holds
+and so loses derivatives; none of it is used, and the user's functions stay as they are. Numba's runtime has bodies in
+`runtime/numba.c`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 import threading
-import types
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,9 +55,8 @@ def compile_function(dispatcher: Any, arguments: Sequence[Any]) -> Compiled:
     function = dispatcher.py_func
     source = Span(function.__code__.co_filename, function.__code__.co_firstlineno)
     parameters = tuple(_described(name, t, source) for name, t in zip(_names(function), arguments, strict=False))
-    with _lock:
-        _record()
-        private = _private(dispatcher, {})
+    with _apart():
+        private = _private(dispatcher)
         try:
             private.compile(tuple(arguments))
         except NumbaError as error:
@@ -67,7 +70,7 @@ def compile_function(dispatcher: Any, arguments: Sequence[Any]) -> Compiled:
             f"{function.__name__} returns {returned}", span=source,
             fix="return a number, or write the result into an array argument",
         )  # fmt: skip
-    texts = [re.sub(r"= common global ", "= internal constant ", t) for t in _texts(result.library, [])]
+    texts = [re.sub(r"= common global ", "= internal constant ", t) for t in _texts(result.library, [], source)]
     bodies = clang.compile_file(Source(_BODIES), raw=True, cxx=False).module
     modules = (*(t.encode() for t in texts), bodies)
     return Compiled(modules, result.fndesc.llvm_func_name, parameters, returned, source)
@@ -95,64 +98,101 @@ def _described(name: str, t: Any, source: Span) -> tuple[str, Array | str]:
     )  # fmt: skip
 
 
-def _private(dispatcher: Any, done: dict[int, Any]) -> Any:
-    """A dispatcher of the same function that nobody else has, and that calls only such ones."""
-    import numba
+# --- compiled apart from what the user compiled -----------------------------------------------------------------------
 
-    if id(dispatcher) in done:
-        return done[id(dispatcher)]
-    function = dispatcher.py_func
-    options = {k: v for k, v in dispatcher.targetoptions.items() if k not in ("nopython", "parallel", "cache")}
-    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    names = dict(function.__globals__)
-    cells = tuple(types.CellType(c.cell_contents) for c in function.__closure__ or ())
-    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
-    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-    made = done[id(dispatcher)] = numba.njit(**options)(copy)
-    done[id(made)] = made
-    for name in (*function.__code__.co_names, function.__name__):
-        if _is_dispatcher(names.get(name)):
-            names[name] = _private(names[name], done)
-    for cell in cells:
-        if _is_dispatcher(cell.cell_contents):
-            cell.cell_contents = _private(cell.cell_contents, done)
-    return made
+_copies: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # of the user's dispatchers, and of Numba's
+_state = threading.local()
 
 
-def _is_dispatcher(value: Any) -> bool:
-    from numba.core.dispatcher import Dispatcher
+@contextlib.contextmanager
+def _apart() -> Iterator[None]:
+    """Within this, this thread compiles in contexts of llgrad's, and dispatchers stand for their private copies."""
+    from numba.core.compiler_lock import global_compiler_lock
 
-    return isinstance(value, Dispatcher)
+    with _lock, global_compiler_lock:
+        contexts = _patched()
+        _state.contexts = contexts
+        try:
+            yield
+        finally:
+            _state.contexts = None
+
+
+@functools.cache
+def _patched() -> tuple[Any, Any]:
+    """Teach Numba, once, to ask which contexts a thread compiles in and to remember IR; the contexts of `_apart`."""
+    from numba.core import codegen, cpu, dispatcher, registry, typing
+
+    target = type(registry.cpu_target)
+    usual = target.typing_context, target.target_context
+    typing_context = typing.Context()
+    mine = typing_context, cpu.CPUContext(typing_context, "cpu")
+    for n, name in enumerate(("typing_context", "target_context")):
+        setattr(target, name, property(lambda self, n=n: (_contexts() or [p.fget(self) for p in usual])[n]))
+    for name in ("get_call_template", "get_overload", "get_compile_result"):
+        setattr(dispatcher.Dispatcher, name, _redirected(getattr(dispatcher.Dispatcher, name)))
+    compiling = _redirected(dispatcher.Dispatcher.is_compiling.fget)
+    dispatcher.Dispatcher.is_compiling = property(compiling)
+    codegen.CPUCodeLibrary.add_ir_module = _recording(codegen.CPUCodeLibrary.add_ir_module)
+    return mine
+
+
+def _contexts() -> tuple[Any, Any] | None:
+    return getattr(_state, "contexts", None)
+
+
+def _redirected(method: Any) -> Any:
+    """A method of dispatchers: within `_apart`, that of the private copy."""
+
+    @functools.wraps(method)
+    def asked(self: Any, *args: Any) -> Any:
+        return method(_private(self) if _contexts() else self, *args)
+
+    return asked
+
+
+def _private(dispatcher: Any) -> Any:
+    """A dispatcher of the same function that only derivatives use; loops that Numba lifted have none."""
+    from numba.core.dispatcher import LiftedCode
+
+    if isinstance(dispatcher, LiftedCode) or getattr(dispatcher, "of_llgrad", False):
+        return dispatcher
+    if dispatcher not in _copies:
+        options = {k: v for k, v in dispatcher.targetoptions.items() if k not in ("parallel", "cache")}
+        options |= {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        pipeline = dispatcher._compiler.pipeline_class
+        made = _copies[dispatcher] = type(dispatcher)(dispatcher.py_func, dispatcher.locals, options, pipeline)
+        made.of_llgrad = True
+    return _copies[dispatcher]
 
 
 # --- IR before optimisation -------------------------------------------------------------------------------------------
 
 
-def _record() -> None:
-    """From now on, every library of Numba's remembers the modules that are added to it."""
-    from numba.core.codegen import CPUCodeLibrary
+def _recording(original: Any) -> Any:
+    """Libraries of Numba's remember the modules that are added to them."""
 
-    original = CPUCodeLibrary.add_ir_module
-    if getattr(original, "of_llgrad", False):
-        return
-
+    @functools.wraps(original)
     def add_ir_module(self: Any, module: Any) -> Any:
-        self.__dict__.setdefault("_llgrad_texts", []).append(str(module))
+        if _contexts():
+            self.__dict__.setdefault("_llgrad_texts", []).append(str(module))
         return original(self, module)
 
-    add_ir_module.of_llgrad = True  # type: ignore[attr-defined]
-    CPUCodeLibrary.add_ir_module = add_ir_module
+    return add_ir_module
 
 
-def _texts(library: Any, seen: list[Any]) -> Iterator[str]:
+def _texts(library: Any, seen: list[Any], source: Span) -> Iterator[str]:
     """The modules of a library and of all that it links, without Numba's runtime and wrappers for Python."""
     if library in seen or library.name == "nrt":
         return
     seen.append(library)
     known = getattr(library, "_llgrad_texts", None)
     if known is None:
-        yield str(library._final_module)
-        return
+        raise UnsupportedError(
+            f"{library.name}, which the function calls, is there only as Numba has optimised it", span=source,
+            cause="where Numba put constants in, derivatives are lost",
+            fix="call it as a plain @njit function, without cache=True and ahead-of-time compilation",
+        )  # fmt: skip
     yield from (t for t in known if not _WRAPPER.search(t))
     for other in library._linking_libraries:
-        yield from _texts(other, seen)
+        yield from _texts(other, seen, source)
