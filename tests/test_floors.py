@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("numba",),
     ("api", "registering"),
     ("dense", "second"),
+    ("batches",),
     ("checking", "export", "report"),
     ("drivers", "foreign"),
     ("jax", "scipy", "tensorflow", "torch"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llgrad.api import Derivative, grad, jvp, value_and_grad, vjp
+    from llgrad.batches import vmap
     from llgrad.dense import jacobian
     from llgrad.errors import LlgradError
     from llgrad.library import ForeignFunction, Library, load
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Derivative", "ForeignFunction", "Library", "LlgradError", "__version__", "function_like", "functions", "grad",
-    "hessian", "hvp", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad", "vjp",
+    "hessian", "hvp", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 _PLACES = {
     "Derivative": "api", "grad": "api", "jvp": "api", "value_and_grad": "api", "vjp": "api", "jacobian": "dense",
-    "hessian": "second", "hvp": "second",
+    "hessian": "second", "hvp": "second", "vmap": "batches",
     "LlgradError": "errors",
     "rule": "registering", "inactive": "registering", "function_like": "registering", "functions": "registering",
     "ForeignFunction": "library", "Library": "library", "load": "library",
