@@ -37,6 +37,18 @@ def slices(x):
 
 
 @numba.njit
+def library(x):
+    """What Numba's own library makes lists and views for."""
+    return np.sum(np.where(x > 0.7, x * x, np.exp(x))) + np.sum(x.reshape(2, 3).T[1] ** 3)
+
+
+@numba.njit
+def list_of_arrays(x):
+    parts = [x * 2, x * 3]
+    return parts[0].sum() + parts[1].sum()
+
+
+@numba.njit
 def products(a, x):
     return np.sum((a @ a.T) @ x) + np.sum(a.T @ (a @ x)) + x.mean()
 
@@ -142,8 +154,9 @@ def test_elements_that_share_memory_are_refused() -> None:
 
 
 @pytest.mark.full
-def test_slicing() -> None:
-    np.testing.assert_allclose(llgrad.grad(slices)(X), differences(lambda v: slices(*v), [X])[0], rtol=1e-7)
+@pytest.mark.parametrize("function", [slices, library])
+def test_slicing(function) -> None:
+    np.testing.assert_allclose(llgrad.grad(function)(X), differences(lambda v: function(*v), [X])[0], rtol=1e-7)
 
 
 @pytest.mark.parametrize("order", ["C", pytest.param("F", marks=pytest.mark.full)])
@@ -200,6 +213,8 @@ def test_the_users_functions_stay_as_they_are() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="returns"):
         llgrad.grad(pair)(1.0)
+    with pytest.raises(UnsupportedError, match="its elements own memory"):
+        llgrad.grad(list_of_arrays)(X)
     with pytest.raises(UnsupportedError, match="cannot be passed"):
         llgrad.grad(loss)((1.0, 2.0), 2.0)
     with pytest.raises(CompilerError, match="Numba cannot compile undefined"):

@@ -70,10 +70,24 @@ def compile_function(dispatcher: Any, arguments: Sequence[Any]) -> Compiled:
             f"{function.__name__} returns {returned}", span=source,
             fix="return a number, or write the result into an array argument",
         )  # fmt: skip
-    texts = [re.sub(r"= common global ", "= internal constant ", t) for t in _texts(result.library, [], source)]
+    texts = [_finished(t, source) for t in _texts(result.library, [], source)]
     bodies = clang.compile_file(Source(_BODIES), raw=True, cxx=False).module
     modules = (*(t.encode() for t in texts), bodies)
     return Compiled(modules, result.fndesc.llvm_func_name, parameters, returned, source)
+
+
+_DESTRUCTOR = re.compile(r'^define [^@\n]*@"\.dtor\.list\.([^"]*)"\(.*?^\}$', re.MULTILINE | re.DOTALL)
+
+
+def _finished(text: str, source: Span) -> str:
+    """The module with constants that are constant; UnsupportedError for lists whose elements own memory."""
+    for m in _DESTRUCTOR.finditer(text):
+        if " call " in m[0]:
+            raise UnsupportedError(
+                f"the function makes a list of {m[1]}", span=source, cause="its elements own memory",
+                fix="use an array, or a list of numbers",
+            )  # fmt: skip
+    return text.replace("= common global ", "= internal constant ")
 
 
 _SCALARS = ("float64", "float32", "int64", "int32", "uint64", "uint32", "bool", "boolean")
@@ -124,11 +138,10 @@ def _patched() -> tuple[Any, Any]:
     from numba.core import codegen, cpu, dispatcher, registry, typing
 
     target = type(registry.cpu_target)
-    usual = target.typing_context, target.target_context
     typing_context = typing.Context()
     mine = typing_context, cpu.CPUContext(typing_context, "cpu")
     for n, name in enumerate(("typing_context", "target_context")):
-        setattr(target, name, property(lambda self, n=n: (_contexts() or [p.fget(self) for p in usual])[n]))
+        setattr(target, name, property(_of_thread(getattr(target, name).fget, n)))
     for name in ("get_call_template", "get_overload", "get_compile_result"):
         setattr(dispatcher.Dispatcher, name, _redirected(getattr(dispatcher.Dispatcher, name)))
     compiling = _redirected(dispatcher.Dispatcher.is_compiling.fget)
@@ -139,6 +152,11 @@ def _patched() -> tuple[Any, Any]:
 
 def _contexts() -> tuple[Any, Any] | None:
     return getattr(_state, "contexts", None)
+
+
+def _of_thread(usual: Any, n: int) -> Any:
+    """The target's getter of its n-th context: within `_apart`, ours."""
+    return lambda self: (_contexts() or (None, None))[n] or usual(self)
 
 
 def _redirected(method: Any) -> Any:

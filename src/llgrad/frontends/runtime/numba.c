@@ -2,6 +2,7 @@
  * Memory is two blocks, header and data; the counts are not atomic, for what a derivative allocates is its thread's. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
     int64_t count;
@@ -42,6 +43,40 @@ API void NRT_decref(Memory *m)
         free(m->data);
         free(m);
     }
+}
+
+/* Memory that grows: lists, and buffers behind them. */
+API Memory *NRT_MemInfo_new_varsize(int64_t bytes) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
+
+/* The destructor is of what the elements of a list own: nothing here. */
+API Memory *NRT_MemInfo_new_varsize_dtor(int64_t bytes, void *destructor)
+{
+    return NRT_MemInfo_alloc_aligned(bytes, 16);
+}
+
+API void *NRT_MemInfo_varsize_alloc(Memory *m, int64_t bytes)
+{
+    m->data = malloc(bytes > 0 ? bytes : 1);
+    m->bytes = bytes;
+    return m->data;
+}
+
+API void *NRT_MemInfo_varsize_realloc(Memory *m, int64_t bytes)
+{
+    char *old = m->data, *made = malloc(bytes > 0 ? bytes : 1);
+    if (old)
+        memcpy(made, old, bytes < m->bytes ? bytes : m->bytes);
+    free(old);
+    m->data = made;
+    m->bytes = bytes;
+    return made;
+}
+
+API void NRT_MemInfo_varsize_free(Memory *m, void *p)
+{
+    free(p);
+    if (p == m->data)
+        m->data = 0;
 }
 
 API void *NRT_Allocate(int64_t bytes) { return malloc(bytes > 0 ? bytes : 1); }
