@@ -54,7 +54,7 @@ test-full: lint
 
 # A process each: frameworks are not asked to bear each other's threads.
 test-frameworks: $(FRAMEWORKS_READY)
-	@for name in foreign scipy torch jax tensorflow; do \
+	@for name in foreign scipy torch torch_use jax tensorflow; do \
 		$(FRAMEWORKS)/bin/python -m pytest -q -n 2 tests/frameworks/test_$$name.py || exit 1; \
 	done
 

@@ -35,8 +35,8 @@ from jax._src.dispatch import apply_primitive
 from jax.interpreters import ad, batching, mlir
 
 from llgrad.errors import UnsupportedError
-from llgrad.foreign import Foreign, ForeignTypeError, Paths, load_foreign
-from llgrad.foreign.function import Wrt
+from llgrad.foreign import Foreign, ForeignTypeError, Operation, Paths
+from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
 from llgrad.foreign.runtime import runtime
 from llgrad.library import ForeignFunction, Library
@@ -45,13 +45,8 @@ SOURCE = Path(__file__).parent / "foreign" / "xla.c"
 _TARGET = "llgrad_run"
 
 
-class ForeignOperation:
+class ForeignOperation(Operation):
     """A compiled function as a function of JAX arrays. Made by `foreign`; can be pickled and copied."""
-
-    def __init__(self, made: Foreign, origin: tuple[Any, ...]) -> None:
-        self._foreign, self._origin = made, origin
-        self.__name__ = made.name
-        self.__doc__ = made.function.__doc__
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The outputs: an array, or a tuple of them."""
@@ -60,20 +55,10 @@ class ForeignOperation:
         made = _bind(self._foreign, "primal", (), tuple(statics), (), given)
         return made[0] if len(made) == 1 else tuple(made)
 
-    def __repr__(self) -> str:
-        return repr(self._foreign)
-
-    def __reduce__(self) -> Any:
-        return _again, self._origin
-
 
 def foreign(source: Paths | ForeignFunction, name: str | None = None, **options: Any) -> ForeignOperation:
     """The function `name` of compiled sources as a function of arrays; see `llgrad.foreign.load_foreign`."""
-    return ForeignOperation(load_foreign(source, name, **options), (source, name, options))
-
-
-def _again(source: Any, name: str | None, options: dict[str, Any]) -> ForeignOperation:
-    return foreign(source, name, **options)
+    return ForeignOperation(source, name, options)
 
 
 def _array(made: Foreign, i: Input, given: Any) -> Any:

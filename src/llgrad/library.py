@@ -137,7 +137,7 @@ class Library:
         self._vector_math = vector_math
         self._lock = threading.RLock()
         self._functions: dict[str, ForeignFunction] = {}
-        self._derived: dict[Request, Compiled] = {}
+        self._derived: dict[tuple[Request, ...], tuple[Compiled, ...]] = {}
         self._prepared: dict[str, str] = {}
         self._said: dict[str, None] = {}
         self._code: AnyCode | None = None
@@ -163,6 +163,19 @@ class Library:
 
         arguments = parse(self.prepared(symbol)).function(symbol).arguments
         return {a.index for a in arguments if a.attribute("readonly") or a.attribute("readnone")}
+
+    @property
+    def paths(self) -> list[Path]:
+        """The sources."""
+        return self._paths
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How they were loaded: options of `load`."""
+        return {
+            "flags": self._flags, "optimize": self._level, "libraries": self._libraries,
+            "vector_math": self._vector_math,
+        }  # fmt: skip
 
     @property
     def isolated(self) -> bool:
@@ -311,43 +324,49 @@ class Library:
 
     def derivative(self, request: Request) -> Compiled:
         """The compiled derivative that `request` asks for (its function is a symbol); made once."""
-        with self._lock:
-            if request not in self._derived:
-                self._derived[request] = self._derive(request)
-            return self._derived[request]
+        return self.derivatives(request)[0]
 
-    def _derive(self, request: Request) -> Compiled:
+    def derivatives(self, *requests: Request) -> tuple[Compiled, ...]:
+        """The same for the sweeps of a split derivative, which share a plan and its tape."""
+        with self._lock:
+            if requests not in self._derived:
+                self._derived[requests] = self._derive(requests)
+            return self._derived[requests]
+
+    def _derive(self, requests: tuple[Request, ...]) -> tuple[Compiled, ...]:
         started = time.perf_counter()
         said = "".join(self._said)
-        name = cache.key("derivative", self._key, repr(request), str(self._level), str(self._vector_math), said)
+        name = cache.key("derivative", self._key, repr(requests), str(self._level), str(self._vector_math), said)
         found = cache.get(name) if self._key else None
         if found is None:
-            found = self._derivative_pieces(request)
+            found = self._derivative_pieces(requests)
             if self._key:
                 cache.put(name, found)
-        entry, borrowed = cache.loaded(found["entry"])
+        entries, borrowed = cache.loaded(found["entries"])
         code = self._loaded(found["object"], borrowed)
-        return Compiled(code, entry, time.perf_counter() - started, found["ir"])
+        seconds = time.perf_counter() - started
+        return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
 
-    def _derivative_pieces(self, request: Request) -> dict[str, bytes]:
+    def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
         from llgrad import pipeline
         from llgrad.backend.codegen import emit_jit_object
         from llgrad.backend.elf import read_object
 
-        derived = pipeline.derivative(self.prepared(request.root), request, self._level)
-        entry = Entry(f"llgrad.entry.{derived.symbol}", derived.parameters, derived.results, guarded=True)
-        cxx = self._may_throw(derived.text)
-        made = pipeline.finish(
-            derived.text,
-            [entry_text(entry, derived.symbol, aggregate=derived.aggregate, cxx=cxx), support_text()],
-            [entry.name, TAPE_FREE, HOOK],
+        made = pipeline.derivatives(self.prepared(requests[0].root), requests, self._level)
+        entries = [Entry(f"llgrad.entry.{d.symbol}", d.parameters, d.results, guarded=True) for d in made]
+        cxx = self._may_throw(made[0].text)
+        written = [
+            entry_text(e, d.symbol, aggregate=d.aggregate, cxx=cxx) for e, d in zip(entries, made, strict=True)
+        ]
+        whole = pipeline.finish(
+            made[0].text, [*written, support_text()], [*(e.name for e in entries), TAPE_FREE, HOOK],
             vector_math=self._vector_math,
-        )
-        data = emit_jit_object(made)
+        )  # fmt: skip
+        data = emit_jit_object(whole)
         wanted = {s.name for s in read_object(data).symbols if not s.defined}
-        borrowed = tuple(n for n in derived.borrowed if n in wanted)
-        ir = zlib.compress(made.text().encode(), 1)
-        return {"object": data, "entry": cache.dumped((entry, borrowed)), "ir": ir}
+        borrowed = tuple(n for n in made[0].borrowed if n in wanted)
+        ir = zlib.compress(whole.text().encode(), 1)
+        return {"object": data, "entries": cache.dumped((entries, borrowed)), "ir": ir}
 
     def _may_throw(self, text: str) -> bool:
         """Must entries catch C++ exceptions? Yes for C++ wherever there is the library that this takes."""

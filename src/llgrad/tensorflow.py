@@ -32,8 +32,9 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry
 
 from llgrad.errors import ForeignError, UnsupportedError
-from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Paths, load_foreign
-from llgrad.foreign.function import Wrt, buffers
+from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Operation, Paths
+from llgrad.foreign.function import buffers
+from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
 from llgrad.foreign.runtime import runtime
 from llgrad.library import ForeignFunction, Library
@@ -44,15 +45,13 @@ _sites: dict[int, _Site] = {}
 _lock = threading.RLock()
 
 
-class ForeignOperation:
-    """A compiled function as a function of tensors. Made by `load`."""
+class ForeignOperation(Operation):
+    """A compiled function as a function of tensors. Made by `load`; can be pickled and copied."""
 
-    def __init__(self, made: Foreign) -> None:
+    def __init__(self, source: Paths | ForeignFunction, name: str | None, options: dict[str, Any]) -> None:
+        super().__init__(source, name, options)
         _start()
-        self._foreign = made
-        self.__name__ = made.name
-        self.__doc__ = made.function.__doc__
-        assert _site(made, "primal", (), ()).key  # a SavedModel may ask for it
+        assert _site(self._foreign, "primal", (), ()).key  # a SavedModel may ask for it
 
     @tf.autograph.experimental.do_not_convert
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -73,13 +72,10 @@ class ForeignOperation:
             made = _site(self._foreign, "primal", (), tuple(statics), batched).apply(given)
         return made[0] if len(made) == 1 else tuple(made)
 
-    def __repr__(self) -> str:
-        return repr(self._foreign)
-
 
 def load(source: Paths | ForeignFunction, function: str | None = None, **options: Any) -> ForeignOperation:
     """The function of compiled sources as a function of tensors; see `llgrad.foreign.load_foreign`."""
-    return ForeignOperation(load_foreign(source, function, **options))
+    return ForeignOperation(source, function, options)
 
 
 @tf.autograph.experimental.do_not_convert

@@ -13,7 +13,7 @@ import pytest
 
 import llgrad
 from llgrad.errors import ArgumentError, UnknownNameError
-from llgrad.foreign import ForeignShapeError, ForeignSignatureError, ForeignTypeError, load_foreign
+from llgrad.foreign import ForeignShapeError, ForeignSignatureError, ForeignTypeError, Tape, load_foreign
 from llgrad.foreign.numpy import jacobian, run, run_batch
 
 DECLARED: dict[str, dict[str, Any]] = {
@@ -183,6 +183,30 @@ def test_second_derivatives(lib: llgrad.Library, function: str) -> None:
         by_bend = sum(float(np.sum(w * b)) for w, b in zip(weights, bent, strict=True))
         by_second = sum(float(np.sum(g * v)) for g, v in zip(found, other, strict=True))
         assert by_bend == pytest.approx(by_second, rel=1e-4 if function == "f" else 1e-11, abs=1e-10)
+
+
+@pytest.mark.parametrize("function", DECLARED)
+def test_tapes(lib: llgrad.Library, function: str) -> None:
+    """Adjoints from tapes, repeatedly and interleaved, are those of the combined derivative."""
+    f = load_foreign(lib[function], **DECLARED[function])
+    for wrt in {f.active, f.active[-1:]}:
+        kept = []
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            tensors, statics = inputs(function, rng)
+            shapes = tuple(a.shape for a in tensors)
+            pull = f.call("vjp", wrt, shapes, statics)
+            seeds = [np.asarray(rng.normal(size=s), d) for s, d in pull.taken[len(tensors) :]]
+            made = [np.full(s, np.nan, d) for s, d in f.call("primal", (), shapes, statics).made]
+            tape = Tape(f, wrt, shapes, statics, [a.ctypes.data for a in tensors], [a.ctypes.data for a in made])
+            wanted = run(f.call("primal", (), shapes, statics), tensors)
+            assert all(np.array_equal(a, b) for a, b in zip(made, wanted, strict=True))
+            kept.append((tape, tensors, seeds, run(pull, [*tensors, *seeds])))
+        for tape, _, seeds, expected in [*kept, *reversed(kept)]:
+            found = [np.full(s, np.nan, d) for s, d in tape.made]
+            tape.pull([a.ctypes.data for a in seeds], [a.ctypes.data for a in found])
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-6 if function == "f" else 1e-13)
 
 
 def test_one_array_given_twice(lib: llgrad.Library) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from llgrad.errors import ArgumentError
-from llgrad.foreign.function import Call, Foreign
+from llgrad.foreign.function import Call, Foreign, Tape
 from llgrad.foreign.roles import ForeignShapeError, ForeignSignatureError, ForeignTypeError
 from llgrad.library import ForeignFunction, Library, load
 
@@ -57,6 +57,35 @@ def library(source: Paths, **loading: Any) -> Library:
         return _libraries.setdefault(key, found)
 
 
+class Operation:
+    """A function of arrays as an operation of a framework, which makes it again where it is unpickled. The bindings
+    derive from it."""
+
+    def __init__(
+        self, source: Paths | ForeignFunction, name: str | None, options: dict[str, Any],
+        pickled: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """`options` of `load_foreign`; `pickled`: those that the binding itself takes, if they are more."""
+        self._foreign = load_foreign(source, name, **options)
+        self._origin: tuple[Any, str | None, dict[str, Any]] = (source, name, options if pickled is None else pickled)
+        self.__name__ = self._foreign.name
+        self.__doc__ = self._foreign.function.__doc__
+
+    def __reduce__(self) -> Any:
+        source, name, options = self._origin
+        if isinstance(source, ForeignFunction):
+            library = source.library
+            return type(self), (library.paths, source.signature.symbol, {**library.options, **options})
+        return type(self), self._origin
+
+    def __deepcopy__(self, memo: Any) -> Operation:
+        return self
+
+    def __repr__(self) -> str:
+        return repr(self._foreign)
+
+
 __all__ = [
-    "Call", "Foreign", "ForeignShapeError", "ForeignSignatureError", "ForeignTypeError", "library", "load_foreign",
+    "Call", "Foreign", "ForeignShapeError", "ForeignSignatureError", "ForeignTypeError", "Operation", "Tape",
+    "library", "load_foreign",
 ]  # fmt: skip

@@ -8,6 +8,8 @@ takes and makes, in this order (`tensors` are the inputs that are arrays or floa
     jvp      tensors, tangents of wrt         → tangents of outputs
     second   tensors, adjoints of outputs, tangents of wrt       → tangents of the adjoints of wrt
     bend     tensors, tangents of wrt, other tangents of wrt     → the second derivative along both
+    record   tensors                          → outputs, and a tape that is kept (see `Tape`)
+    replay   tensors, adjoints of outputs     → adjoints of wrt, from the tape
 
 A derivative is of the function as mathematics sees it: outputs and scratch memory begin as zeros, inputs stay as they
 are, updated ones are copied.
@@ -18,22 +20,23 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from llgrad.arguments import integer_range
-from llgrad.entry import Code, Entry, offsets
+from llgrad.entry import Code, Entry
 from llgrad.errors import ActivityError
-from llgrad.foreign.roles import ForeignTypeError, Input, Memory, Resolved, Roles, Shape, roles
-from llgrad.foreign.runtime import Failure, Op, Plan, Steps, cores, int64s
+from llgrad.foreign.plans import WRITERS, Primal, Writer, Wrt
+from llgrad.foreign.roles import ForeignTypeError, Input, Resolved, Roles, Shape, roles
+from llgrad.foreign.runtime import Failure, Plan, cores, int64s
 from llgrad.library import ForeignFunction
 from llgrad.signature import Parameter, Scalar
 from llgrad.synthesis.request import Act, Mode, Request
-
-Wrt = tuple[int, ...]
 
 
 class Foreign:
@@ -134,7 +137,7 @@ class Foreign:
         if kind == "primal":
             self.function.library.addresses()
             code = self.function.library._primal()
-            return self._plan(code, self.function.facts.entry, _Primal(self, ()), ())
+            return self._plan(code, self.function.facts.entry, Primal(self, ()), ())
         try:
             return self._derived(kind, wrt, wrt)
         except ActivityError:
@@ -144,13 +147,17 @@ class Foreign:
 
     def _derived(self, kind: str, wrt: Wrt, differentiated: Wrt) -> Plan:
         """Derivative by `differentiated`, of which `wrt` are wanted."""
-        writer = {"vjp": _Pullback, "jvp": _Pushforward, "second": _Second, "bend": _Bend}[kind](self, wrt)
+        writer = WRITERS[kind](self, wrt)
         acts = tuple(self._act(p, differentiated, writer.mode) for p in self.function.signature.parameters)
         request = self._request(writer.mode, acts)
         if kind in ("second", "bend"):
             request = _again(request)
         self.function.library.addresses()
-        compiled = self.function.library.derivative(request)
+        if kind in ("record", "replay"):
+            sweeps = replace(request, mode=Mode.AUGMENTED), replace(request, mode=Mode.REVERSE, repeatable=True)
+            compiled = self.function.library.derivatives(*sweeps)[kind == "replay"]
+        else:
+            compiled = self.function.library.derivative(request)
         assert isinstance(compiled.code, Code)
         return self._plan(compiled.code, compiled.entry, writer, acts)
 
@@ -159,7 +166,7 @@ class Foreign:
         act = (Act.DUP if mode is Mode.FORWARD else Act.OUT) if result else Act.CONST
         return Request(self.function.signature.symbol, mode, acts, act, disjoint=True)
 
-    def _plan(self, code: Any, entry: Entry, writer: _Writer, acts: tuple[Act, ...]) -> Plan:
+    def _plan(self, code: Any, entry: Entry, writer: Writer, acts: tuple[Act, ...]) -> Plan:
         return Plan(code, entry, writer.write(entry, acts), serial=self.stateful)
 
     def _act(self, p: Parameter, wrt: Wrt, mode: Mode) -> Act:
@@ -187,291 +194,6 @@ def _again(inner: Request) -> Request:
     return Request.again(inner, Mode.FORWARD, tuple(acts), Act.DUP if results else Act.CONST, disjoint=True)
 
 
-class _Writer:
-    """Writes the steps of one plan. The caller's buffers: tensors, then what goes with them, integers, what is made."""
-
-    mode = Mode.FORWARD
-
-    def __init__(self, foreign: Foreign, wrt: Wrt) -> None:
-        self.foreign, self.wrt = foreign, wrt
-        self.integers = len(foreign.tensors) + self._given()
-        self.made = self.integers + 1
-        self.steps = Steps(self.made + self._makes(), self._makes())
-        self.at: list[int] = []  # where in the frame the next arguments go
-        self.results: list[int] = []
-
-    def write(self, entry: Entry, acts: tuple[Act, ...]) -> Steps:
-        arguments, self.results, _ = offsets(entry)
-        self.at = list(arguments)
-        self._arena()
-        count = 0
-        for p in self.foreign.function.signature.parameters:
-            count = self._parameter(p, count, acts[p.index] if acts else Act.CONST)
-        self._end()
-        return self.steps
-
-    def _parameter(self, p: Parameter, count: int, act: Act) -> int:
-        f = self.foreign
-        for n, i in enumerate(f.tensors):
-            if i.parameter is p:
-                self._tensor(n, i, act)
-                return count
-        for n, m in enumerate(f.outputs):
-            if m.parameter is p:
-                self._output(n, m)
-                return count
-        for n, m in enumerate(f.roles.scratch):
-            if m.parameter is p:
-                self._scratch(self.steps.callers + n, m)
-                return count
-        self._value(self.integers, p.type.size, 8 * count)
-        return count + 1
-
-    # --- pieces
-
-    def _value(self, buffer: int, size: int, offset: int = 0) -> None:
-        self.steps.add(Op.VALUE, buffer, size=size, at=self.at.pop(0), offset=offset)
-
-    def _pointer(self, buffer: int) -> None:
-        self.steps.add(Op.POINTER, buffer, at=self.at.pop(0))
-
-    def _apart(self, buffer: int) -> None:
-        """A pointer to memory that the code reads, and that may be given twice."""
-        if buffer:
-            self.steps.add(Op.APART, buffer, self.steps.temporary_like(buffer))
-        self._pointer(buffer)
-
-    def _fresh(self, like: int, copied: int | None = None, times: int = 1) -> None:
-        """A pointer to temporary memory (or several): zeros, or a copy."""
-        for _ in range(times):
-            self._start(self.steps.temporary_like(like), copied)
-
-    def _start(self, buffer: int, copied: int | None) -> None:
-        if copied is None:
-            self.steps.add(Op.CLEAR, buffer)
-        else:
-            self.steps.add(Op.COPY, buffer, copied)
-        self._pointer(buffer)
-
-    def _result(self, buffer: int, size: int) -> None:
-        self.steps.add(Op.RESULT, buffer, size=size, at=self.results.pop(0))
-
-    def _place(self, n: int) -> int | None:
-        """Where tensor `n` stands in `wrt`."""
-        return self.wrt.index(n) if n in self.wrt else None
-
-    def _output_of(self, i: Input) -> int:
-        """Which output an updated input is."""
-        return next(n for n, m in enumerate(self.foreign.outputs) if m.parameter is i.parameter)
-
-    # --- what the kinds differ in
-
-    def _given(self) -> int:
-        return 0
-
-    def _makes(self) -> int:
-        return len(self.foreign.outputs)
-
-    def _arena(self) -> None:
-        return
-
-    def _tensor(self, n: int, i: Input, act: Act) -> None:
-        raise NotImplementedError
-
-    def _output(self, n: int, m: Memory) -> None:
-        raise NotImplementedError
-
-    def _scratch(self, like: int, m: Memory) -> None:
-        self._fresh(like)
-        if m.dtype.kind == "f":
-            self._fresh(like)
-
-    def _end(self) -> None:
-        return
-
-
-class _Primal(_Writer):
-    def _tensor(self, n: int, i: Input, act: Act) -> None:
-        if not i.array:
-            self._value(n, i.dtype.itemsize)
-        elif i.updated:
-            self._start(self.made + self._output_of(i), n)
-        else:
-            self._apart(n)
-
-    def _output(self, n: int, m: Memory) -> None:
-        self._start(self.made + n, None)
-
-    def _scratch(self, like: int, m: Memory) -> None:
-        self._fresh(like)
-
-    def _end(self) -> None:
-        for n, m in enumerate(self.foreign.outputs):
-            if m.parameter is None:
-                self._result(self.made + n, m.dtype.itemsize)
-
-
-class _Pushforward(_Writer):
-    def _given(self) -> int:
-        return len(self.wrt)
-
-    def _tensor(self, n: int, i: Input, act: Act) -> None:
-        place = self._place(n)
-        tangent = None if place is None else len(self.foreign.tensors) + place
-        if not i.array:
-            self._value(n, i.dtype.itemsize)
-            if act is Act.DUP:
-                _zero_or_value(self, tangent, i.dtype.itemsize)
-        elif i.updated:
-            self._fresh(n, n)
-            self._start(self.made + self._output_of(i), tangent)
-        else:
-            self._apart(n)
-            if act is Act.DUP:
-                self._fresh(n) if tangent is None else self._apart(tangent)
-
-    def _output(self, n: int, m: Memory) -> None:
-        self._fresh(self.made + n)
-        self._start(self.made + n, None)
-
-    def _end(self) -> None:
-        for n, m in enumerate(self.foreign.outputs):
-            if m.parameter is None:
-                self._result(self.made + n, m.dtype.itemsize)
-
-
-class _Pullback(_Writer):
-    mode = Mode.COMBINED
-
-    def _given(self) -> int:
-        return len(self.foreign.outputs)
-
-    def _makes(self) -> int:
-        return len(self.wrt)
-
-    def _arena(self) -> None:
-        self.steps.add(Op.ARENA, at=self.at.pop(0))
-
-    def _seed(self, n: int) -> int:
-        return len(self.foreign.tensors) + n
-
-    def _tensor(self, n: int, i: Input, act: Act) -> None:
-        place = self._place(n)
-        adjoint = None if place is None else self.made + place
-        if not i.array:
-            self._value(n, i.dtype.itemsize)
-            if act is Act.OUT:
-                found = self.results.pop(0)
-                if adjoint is not None:
-                    self.steps.add(Op.RESULT, adjoint, size=i.dtype.itemsize, at=found)
-        elif i.updated:
-            self._fresh(n, n)
-            seed = self._seed(self._output_of(i))
-            self._fresh(n, seed) if adjoint is None else self._start(adjoint, seed)
-        else:
-            self._apart(n)
-            if act is Act.DUP:
-                self._fresh(n) if adjoint is None else self._start(adjoint, None)
-
-    def _output(self, n: int, m: Memory) -> None:
-        self._fresh(self._seed(n))
-        self._fresh(self._seed(n), self._seed(n))
-
-    def _end(self) -> None:
-        for n, m in enumerate(self.foreign.outputs):
-            if m.parameter is None:
-                self._value(self._seed(n), m.dtype.itemsize)
-
-
-class _Second(_Pullback):
-    """The pullback's arguments, each that holds floats followed by its tangent."""
-
-    def _given(self) -> int:
-        return len(self.foreign.outputs) + len(self.wrt)
-
-    def _tangent(self, place: int) -> int:
-        return len(self.foreign.tensors) + len(self.foreign.outputs) + place
-
-    def _tensor(self, n: int, i: Input, act: Act) -> None:
-        place = self._place(n)
-        tangent = None if place is None else self._tangent(place)
-        if not i.array:
-            self._value(n, i.dtype.itemsize)
-            if act is Act.OUT:
-                _zero_or_value(self, tangent, i.dtype.itemsize)
-                found = self.results.pop(0)
-                if place is not None:
-                    self.steps.add(Op.RESULT, self.made + place, size=i.dtype.itemsize, at=found)
-            return
-        if not i.updated:
-            self._apart(n)
-            if act is Act.CONST:
-                return
-            self._fresh(n) if tangent is None else self._apart(tangent)
-            self._fresh(n)
-        else:
-            self._fresh(n, n)
-            self._fresh(n, tangent)
-            self._fresh(n, self._seed(self._output_of(i)))
-        self._fresh(n) if place is None else self._start(self.made + place, None)
-
-    def _output(self, n: int, m: Memory) -> None:
-        self._fresh(self._seed(n), times=2)
-        self._fresh(self._seed(n), self._seed(n))
-        self._fresh(self._seed(n))
-
-    def _scratch(self, like: int, m: Memory) -> None:
-        self._fresh(like, times=4)
-
-    def _end(self) -> None:
-        for n, m in enumerate(self.foreign.outputs):
-            if m.parameter is None:
-                self._value(self._seed(n), m.dtype.itemsize)
-                _zero_or_value(self, None, m.dtype.itemsize)
-
-
-class _Bend(_Pushforward):
-    """The pushforward's arguments, each that holds floats followed by its tangent."""
-
-    def _given(self) -> int:
-        return 2 * len(self.wrt)
-
-    def _tensor(self, n: int, i: Input, act: Act) -> None:
-        place, size = self._place(n), i.dtype.itemsize
-        one = None if place is None else len(self.foreign.tensors) + place
-        other = None if one is None else one + len(self.wrt)
-        if not i.array:
-            self._value(n, size)
-            for tangent in (other, one, None) if act is Act.DUP else ():
-                _zero_or_value(self, tangent, size)
-        elif i.updated:
-            self._fresh(n, n)
-            self._fresh(n, other)
-            self._fresh(n, one)
-            self._start(self.made + self._output_of(i), None)
-        else:
-            self._apart(n)
-            if act is Act.DUP:
-                self._fresh(n) if other is None else self._apart(other)
-                self._fresh(n) if one is None else self._apart(one)
-                self._fresh(n)
-
-    def _output(self, n: int, m: Memory) -> None:
-        self._fresh(self.made + n, times=3)
-        self._start(self.made + n, None)
-
-    def _scratch(self, like: int, m: Memory) -> None:
-        self._fresh(like, times=4)
-
-
-def _zero_or_value(writer: _Writer, buffer: int | None, size: int) -> None:
-    """A float from a buffer, or zero: what frames begin as."""
-    if buffer is None:
-        writer.at.pop(0)
-    else:
-        writer._value(buffer, size)
-
-
 class Call:
     """A plan with the sizes of one set of shapes. `made` are the shapes and dtypes of what it makes."""
 
@@ -484,6 +206,10 @@ class Call:
         self._integers = int64s(resolved.integers)
         self._where = ctypes.addressof(self._integers)
         self._run, self._address, self._pack = plan.runtime.run, plan.address, plan.pack
+
+    def given(self, taken: Sequence[int], made: Sequence[int]) -> Any:
+        """The C array of the callers' addresses."""
+        return self._pack(*taken, self._where, *made)
 
     def run(self, taken: Sequence[int], made: Sequence[int]) -> None:
         """Run it on contiguous buffers at these addresses."""
@@ -498,9 +224,46 @@ class Call:
         """Run it `count` times; `strides` says how far each buffer taken and made advances from item to item."""
         every = int64s([*strides[: len(taken)], 0, *strides[len(taken) :]])
         failure = Failure()
-        given = self._pack(*taken, self._where, *made)
+        given = self.given(taken, made)
         if self._run(self._address, given, self._sizes, every, count, threads or cores(), failure):
             raise failure.error()
+
+
+class Tape:
+    """What the forward sweep of a split derivative kept. Reverse sweeps of it run as often as wanted, one at a time;
+    the inputs must stay where they are."""
+
+    def __init__(
+        self, foreign: Foreign, wrt: Wrt, shapes: tuple[Shape, ...], statics: tuple[int, ...], taken: Sequence[int],
+        made: Sequence[int],
+    ) -> None:  # fmt: skip
+        """Runs the function on buffers at these addresses, as `Call.run` does."""
+        self._forward, self._back = (foreign.call(kind, wrt, shapes, statics) for kind in ("record", "replay"))
+        self._taken, self._lock = taken, threading.Lock()
+        held, failure, runtime = ctypes.c_void_p(), Failure(), self._forward.plan.runtime
+        given = self._forward.given(taken, made)
+        if runtime.record(self._forward.plan.address, given, self._forward._sizes, held, failure):
+            raise failure.error()
+        self._held = held.value or 0
+        weakref.finalize(self, _forget, self._forward.plan, self._held)
+
+    def pull(self, adjoints: Sequence[int], made: Sequence[int]) -> None:
+        """Adjoints of outputs at these addresses → adjoints of inputs."""
+        failure, back = Failure(), self._back
+        given = back.given([*self._taken, *adjoints], made)
+        with self._lock:
+            back.plan.runtime.replay(back.plan.address, given, back._sizes, self._held, failure)
+        if failure.status:
+            raise failure.error()
+
+    @property
+    def made(self) -> list[Item]:
+        """Shapes and dtypes of the adjoints."""
+        return self._back.made
+
+
+def _forget(plan: Plan, held: int) -> None:
+    plan.runtime.forget(plan.address, held)
 
 
 Item = tuple[Any, np.dtype[Any]]  # shape and dtype of a buffer
@@ -513,8 +276,8 @@ def buffers(
     tensors = [(tuple(s), i.dtype) for s, i in zip(shapes, foreign.tensors, strict=True)]
     outputs = [(s, m.dtype) for s, m in zip(resolved.outputs, foreign.outputs, strict=True)]
     by = [tensors[n] for n in wrt]
-    given = {"primal": [], "vjp": outputs, "jvp": by, "second": [*outputs, *by], "bend": [*by, *by]}[kind]
-    made = by if kind in ("vjp", "second") else outputs
+    given = {"vjp": outputs, "jvp": by, "second": [*outputs, *by], "bend": [*by, *by], "replay": outputs}.get(kind, [])
+    made = by if kind in ("vjp", "second", "replay") else outputs
     taken = [*tensors, *given]
     scratch = [(s, m.dtype) for s, m in zip(resolved.scratch, foreign.roles.scratch, strict=True)]
     sizes = [[prod(shape) * dtype.itemsize for shape, dtype in part] for part in (taken, made, scratch)]

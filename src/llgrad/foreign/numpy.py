@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from llgrad.foreign.function import Call, Foreign, Wrt
+from llgrad.foreign.function import Call, Foreign
+from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
 
 Array = np.ndarray[Any, Any]

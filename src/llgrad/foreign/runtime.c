@@ -4,6 +4,8 @@
  * Buffers are numbered: first the caller's, then temporary ones, which are made here. A batch runs a plan once an item;
  * the caller's buffers advance by their strides (0: shared), the temporary ones are reused, and long batches are spread
  * over threads. Arenas (the tapes) and temporary memory belong to a plan, are kept, and serve whichever thread comes.
+ * A plan that records leaves its space, with the tape in it, to its caller; another plan replays it, as often as wanted,
+ * with the same temporary memory and with an arena of its own.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -13,7 +15,7 @@
 
 #include "runtime.h"
 
-enum { POINTER, VALUE, CLEAR, COPY, APART, ARENA, RESULT };
+enum { POINTER, VALUE, CLEAR, COPY, APART, ARENA, RESULT, AFTER, KEEP, FRAME };
 enum { ARENA_BYTES = 64, KEPT = 64, ROUND = 64, FAILED_MEMORY = 3 };
 
 typedef struct {
@@ -24,7 +26,7 @@ typedef struct {
 typedef struct {
     char arena[ARENA_BYTES]; /* first: its address is the arena's */
     char *memory;            /* temporary buffers */
-    int64_t bytes;
+    int64_t bytes, frame;    /* frame: of a tape that was recorded */
 } Space;
 
 typedef struct {
@@ -48,6 +50,8 @@ typedef struct {
     char **addresses;
     const int64_t *bytes, *strides;
     int64_t first, end;
+    Space *held; /* what was recorded, if this is a replay */
+    int keep;    /* leave the space in `held`: this records */
     Failure failure;
 } Batch;
 
@@ -154,7 +158,7 @@ static char *apart(const Step *s, char **at, const int64_t *bytes)
     return p;
 }
 
-static void fill(const Plan *plan, char *frame, char **at, const int64_t *bytes, void *arena)
+static void fill(const Plan *plan, char *frame, char **at, const int64_t *bytes, void *arena, const Space *space)
 {
     for (int32_t n = 0; n < plan->steps; n++) {
         const Step *s = &plan->step[n];
@@ -165,24 +169,35 @@ static void fill(const Plan *plan, char *frame, char **at, const int64_t *bytes,
         case COPY: memcpy(at[s->buffer], at[s->other], (size_t)bytes[s->buffer]); break;
         case APART: at[s->buffer] = apart(s, at, bytes); break;
         case ARENA: memcpy(frame + s->at, &arena, sizeof arena); break;
+        case FRAME: memcpy(frame + s->at, &space->frame, sizeof space->frame); break;
         default: break;
         }
     }
 }
 
-static int32_t run_item(Plan *plan, char *frame, char **at, const int64_t *bytes, void *arena)
+static void read(const Plan *plan, const char *frame, char **at, const int64_t *bytes, Space *space)
 {
-    fill(plan, frame, at, bytes, arena);
+    for (int32_t n = 0; n < plan->steps; n++) {
+        const Step *s = &plan->step[n];
+        switch (s->op) {
+        case RESULT: memcpy(at[s->buffer] + s->offset, frame + s->at, (size_t)s->size); break;
+        case AFTER: memcpy(at[s->buffer], at[s->other], (size_t)bytes[s->buffer]); break;
+        case KEEP: memcpy(&space->frame, frame + s->at, sizeof space->frame); break;
+        default: break;
+        }
+    }
+}
+
+static int32_t run_item(Plan *plan, char *frame, char **at, const int64_t *bytes, void *arena, Space *space)
+{
+    fill(plan, frame, at, bytes, arena, space);
     if (plan->serial)
         pthread_mutex_lock(&serial);
     int32_t status = plan->entry(frame);
     if (plan->serial)
         pthread_mutex_unlock(&serial);
-    for (int32_t n = 0; !status && n < plan->steps; n++) {
-        const Step *s = &plan->step[n];
-        if (s->op == RESULT)
-            memcpy(at[s->buffer] + s->offset, frame + s->at, (size_t)s->size);
-    }
+    if (!status)
+        read(plan, frame, at, bytes, space);
     return status;
 }
 
@@ -200,7 +215,7 @@ static int64_t run_items(Batch *b, double seconds)
     int64_t total = 0;
     for (int32_t n = plan->callers; n < plan->buffers; n++)
         total += rounded(b->bytes[n]);
-    Space *space = taken(plan, total);
+    Space *space = taken(plan, b->held ? 0 : total), *held = b->held ? b->held : space;
     if (!space) {
         b->failure.status = FAILED_MEMORY;
         return b->first;
@@ -215,15 +230,18 @@ static int64_t run_items(Batch *b, double seconds)
     for (; i < b->end && !b->failure.status; i++) {
         if (seconds > 0 && i > b->first && now() - started > seconds)
             break;
-        char *next = space->memory;
+        char *next = held->memory;
         for (int32_t n = 0; n < plan->buffers; n++) {
             at[n] = n < plan->callers ? b->addresses[n] + (b->strides ? i * b->strides[n] : 0) : next;
             next += n < plan->callers ? 0 : rounded(b->bytes[n]);
         }
-        b->failure.status = run_item(plan, frame, at, b->bytes, space->arena);
+        b->failure.status = run_item(plan, frame, at, b->bytes, space->arena, held);
     }
     pthread_setspecific(innermost, outer);
-    given(plan, space, b->failure.status != 0);
+    if (b->keep && !b->failure.status)
+        b->held = space;
+    else
+        given(plan, space, b->failure.status != 0);
     return i;
 }
 
@@ -263,7 +281,7 @@ int32_t llgrad_run(void *given, char **addresses, const int64_t *bytes, const in
 {
     enum { MOST_THREADS = 256 };
     Plan *plan = given;
-    Batch b = {plan, addresses, bytes, strides, 0, count, {0, 0, 0}};
+    Batch b = {plan, addresses, bytes, strides, 0, count, NULL, 0, {0, 0, 0}};
     int spread = threads > 1 && count > 1 && !plan->serial;
     b.first = run_items(&b, spread ? 2e-4 : 0);
     *failure = b.failure;
@@ -273,6 +291,28 @@ int32_t llgrad_run(void *given, char **addresses, const int64_t *bytes, const in
     }
     return failure->status;
 }
+
+/* Runs a plan once and leaves its tape and temporary memory in `held`. */
+int32_t llgrad_record(void *plan, char **addresses, const int64_t *bytes, void **held, Failure *failure)
+{
+    Batch b = {plan, addresses, bytes, NULL, 0, 1, NULL, 1, {0, 0, 0}};
+    run_items(&b, 0);
+    *held = b.held;
+    *failure = b.failure;
+    return failure->status;
+}
+
+/* Runs a plan on what another one recorded; one thread at a time for each record. */
+int32_t llgrad_replay(void *plan, char **addresses, const int64_t *bytes, void *held, Failure *failure)
+{
+    Batch b = {plan, addresses, bytes, NULL, 0, 1, held, 0, {0, 0, 0}};
+    run_items(&b, 0);
+    *failure = b.failure;
+    return failure->status;
+}
+
+/* Frees what a plan recorded. */
+void llgrad_forget(void *plan, void *held) { given(plan, held, 1); }
 
 /* --- plans by their keys: for kernels, which find in their attributes which plan to run --------------------------- */
 

@@ -39,6 +39,9 @@ class Op(IntEnum):
     APART = 4
     ARENA = 5
     RESULT = 6
+    AFTER = 7
+    KEEP = 8
+    FRAME = 9
 
 
 class _Step(ctypes.Structure):
@@ -133,6 +136,10 @@ class Runtime:
         self.plan = ctypes.CFUNCTYPE(p, p, p, i64, i32, i32, p, i32, i32)(addresses["llgrad_plan"])
         self.drop = ctypes.CFUNCTYPE(None, p)(addresses["llgrad_drop"])
         self.run = ctypes.CFUNCTYPE(i32, p, p, p, p, i64, i64, ctypes.POINTER(Failure))(self.run_address)
+        kept = ctypes.POINTER(ctypes.c_void_p)
+        self.record = ctypes.CFUNCTYPE(i32, p, p, p, kept, ctypes.POINTER(Failure))(addresses["llgrad_record"])
+        self.replay = ctypes.CFUNCTYPE(i32, p, p, p, p, ctypes.POINTER(Failure))(addresses["llgrad_replay"])
+        self.forget = ctypes.CFUNCTYPE(None, p, p)(addresses["llgrad_forget"])
         self.table = addresses["llgrad_runtime"]
         ctypes.c_int64.from_address(self.table + 24).value = cores()
         self._register = ctypes.CFUNCTYPE(i32, i64, i64, p)(addresses["llgrad_register"])

@@ -1,29 +1,14 @@
-"""Foreign functions in PyTorch.
+"""How the operators of a foreign function run in PyTorch, on what they are batched, and how they are differentiated.
 
-    from llgrad.torch import foreign
-    f = foreign("test.c", "f")        # void f(float* inp, size_t n, float* out)
-    out = f(inp)
-    out.sum().backward()
-
-A function becomes five operators of `torch.library`: itself and the four kinds of derivatives of `foreign.function`.
-Each takes, after its tensors and integers, `batched`: which tensors have a leading axis of a batch ([] if none has);
-that is how `vmap` reaches the batches of the runtime. The derivatives of each are written in terms of the others:
-
-    f      backward: vjp                                  forward: jvp
-    vjp    backward by adjoints: jvp; by inputs: second   forward: vjp of tangents + second
-    jvp    backward by tangents: vjp; by inputs: second   forward: jvp of tangents + bend
-
-Those of `second` and `bend` would be third derivatives, and are refused.
-
-`foreign` takes the options of `llgrad.foreign.load_foreign`.
+The derivatives of each are written in terms of the others; see `llgrad.torch.operators`.
 """
 
 from __future__ import annotations
 
-import threading
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -33,131 +18,35 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
 from llgrad.errors import UnsupportedError
-from llgrad.foreign import Foreign, ForeignTypeError, Paths, load_foreign
-from llgrad.foreign.function import Wrt
+from llgrad.foreign import Foreign, Tape
+from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
-from llgrad.library import ForeignFunction
 
-_DTYPES = {np.dtype(n): getattr(torch, n) for n in ("float32", "float64", "int8", "uint8", "int16", "int32", "int64")}
-_FLOATS = {np.dtype("float32"): torch.float32, np.dtype("float64"): torch.float64}
-_operators: dict[str, Operators] = {}
-_lock = threading.RLock()
+if TYPE_CHECKING:
+    from llgrad.torch.operators import Operators
 
-
-class ForeignOperation:
-    """A compiled function as an operation on tensors. Made by `foreign`; can be pickled and copied."""
-
-    def __init__(self, made: Foreign, origin: tuple[Any, ...]) -> None:
-        self._origin = origin
-        self._foreign = made
-        self._operator = operators(made).primal
-        self._tensors = len(made.tensors)
-        self._simple = not made.statics and all(i.array for i in made.tensors)
-        self.__name__ = made.name
-        self.__doc__ = made.function.__doc__
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """The outputs: a tensor, or a tuple of them. Integers are Python integers; numbers become tensors."""
-        if self._simple and not named and len(args) == self._tensors:
-            for a in args:
-                if type(a) is not Tensor or not a.is_cpu:
-                    break
-            else:
-                return self._operator(*args, [])
-        tensors, statics = self._foreign.split(args, named)
-        given = [_tensor(self._foreign, i, t) for i, t in zip(self._foreign.tensors, tensors, strict=True)]
-        return self._operator(*given, *statics, [])
-
-    def apply(self, *args: Any, **named: Any) -> Any:
-        """The same."""
-        return self(*args, **named)
-
-    def __repr__(self) -> str:
-        return repr(self._foreign)
-
-    def __reduce__(self) -> Any:
-        return _again, self._origin
+DTYPES = {np.dtype(n): getattr(torch, n) for n in ("float32", "float64", "int8", "uint8", "int16", "int32", "int64")}
+FLOATS = {np.dtype("float32"): torch.float32, np.dtype("float64"): torch.float64}
+_PLAIN = (Tensor, torch.nn.Parameter)
+_KEYS = torch._C._dispatch_keys(torch.empty(0)).raw_repr()  # of a dense tensor on the CPU: no view of negated memory, …
 
 
-def foreign(source: Paths | ForeignFunction, name: str | None = None, **options: Any) -> ForeignOperation:
-    """The function `name` of compiled sources as an operation on tensors; see `llgrad.foreign.load_foreign`."""
-    return ForeignOperation(load_foreign(source, name, **options), (source, name, options))
+def nothing_watches(tensors: Sequence[Any]) -> bool:
+    """Are these plain tensors, of which nothing is recorded, traced or transformed?"""
+    if torch.is_grad_enabled() or torch._C._are_functorch_transforms_active():
+        return False
+    keys = torch._C._dispatch_keys
+    plain = all([type(t) in _PLAIN and keys(t).raw_repr() == _KEYS for t in tensors])
+    return plain and not torch._C._len_torch_dispatch_stack()
 
 
-def _again(source: Any, name: str | None, options: dict[str, Any]) -> ForeignOperation:
-    return foreign(source, name, **options)
-
-
-def _tensor(made: Foreign, i: Input, given: Any) -> Tensor:
-    if isinstance(given, Tensor):
-        if given.device.type != "cpu":
-            raise ForeignTypeError(
-                f"{i.name} of {made.name} is on device {given.device}", cause="compiled code runs on the CPU",
-                fix=f"move it: {i.name}.cpu()",
-            )  # fmt: skip
-        return given
-    if i.array or isinstance(given, complex | str | bool) or not hasattr(given, "__float__"):
-        raise ForeignTypeError(
-            f"{i.name} of {made.name} must be a tensor, not {type(given).__name__}",
-            cause=f"it is declared {i.parameter.type.declare(i.name)}",
-            fix=f"torch.tensor(…, dtype=torch.{i.dtype.name})",
-        )
-    return torch.tensor(given, dtype=_DTYPES[i.dtype])
-
-
-def _check(made: Foreign, i: Input, t: Tensor) -> None:
+def check_dtype(made: Foreign, i: Input, t: Tensor) -> None:
     """ForeignTypeError for a tensor of another dtype."""
-    if t.dtype is not _DTYPES[i.dtype]:
+    if t.dtype is not DTYPES[i.dtype]:
         raise made.wrong_dtype(i, str(t.dtype).removeprefix("torch."), f"convert it: {i.name}.to(torch.{i.dtype.name})")
 
 
-# --- operators -------------------------------------------------------------------------------------------------------
-
-
-def operators(made: Foreign) -> Operators:
-    """The operators of a function: one set for the process."""
-    with _lock:
-        if made.key not in _operators:
-            _operators[made.key] = Operators(made)
-        return _operators[made.key]
-
-
-class Operators:
-    """The operators of a function, and what they share."""
-
-    def __init__(self, made: Foreign) -> None:
-        self.foreign, self.tensors, self.active = made, made.tensors, made.active
-        for i in made.tensors:
-            if i.dtype not in _DTYPES:
-                raise ForeignTypeError(f"{i.name} of {made.name} holds {i.dtype}, which is no dtype of PyTorch")
-        self.outputs = [_FLOATS[m.dtype] for m in made.outputs]
-        count, n = len(self.tensors), len(self.active)
-        if n:
-            self.vjp = self._operator("vjp", count + len(self.outputs), n)
-            self.jvp = self._operator("jvp", count + n, len(self.outputs))
-            self.second = self._operator("second", count + len(self.outputs) + n, n)
-            self.bend = self._operator("bend", count + 2 * n, len(self.outputs))
-        self.primal = self._operator("primal", count, len(self.outputs))
-
-    def _operator(self, kind: str, tensors: int, results: int) -> Any:
-        statics = "".join(f", SymInt s{n}" for n in range(len(self.foreign.statics)))
-        wrt = "" if kind == "primal" else ", int[] wrt"
-        given = ", ".join(f"Tensor t{n}" for n in range(tensors))
-        returns = ", ".join(["Tensor"] * results)
-        schema = f"({given}{statics}, int[] batched{wrt}) -> {returns if results == 1 else f'({returns})'}"
-        name = f"llgrad::{self.foreign.name}_{self.foreign.key}" + ("" if kind == "primal" else f"_{kind}")
-        rule = _RULES[kind](self, kind, tensors, results)
-        made = torch.library.custom_op(name, rule.kernel, mutates_args=(), device_types="cpu", schema=schema)
-        made.register_fake(rule.fake)
-        made.register_vmap(rule.vmap)
-        rule.differentiate(made)
-        floats = {i.dtype for i in self.tensors if i.active}
-        if kind == "primal" and len(floats) == 1 and all(i.active for i in self.tensors):
-            made.register_autocast("cpu", _FLOATS[floats.pop()])
-        return made
-
-
-class _Rule:
+class Rule(ABC):
     """How one operator runs, on what it is batched, and how it is differentiated. Its arguments: tensors, integers,
     `batched`, and for derivatives `wrt`, positions among the inputs."""
 
@@ -186,8 +75,8 @@ class _Rule:
         """On the CPU. Contiguous tensors are used where they are."""
         tensors, statics, batched, wrt = self.split(args)
         for i, t in zip(self.of.tensors, tensors, strict=False):
-            if t.dtype is not _DTYPES[i.dtype]:
-                _check(self.foreign, i, t)
+            if t.dtype is not DTYPES[i.dtype]:
+                check_dtype(self.foreign, i, t)
         return self.packed(self.batch(tensors, statics, batched, wrt) if batched else self.once(tensors, statics, wrt))
 
     def once(self, tensors: list[Tensor], statics: tuple[int, ...], wrt: Wrt) -> list[Tensor]:
@@ -195,7 +84,7 @@ class _Rule:
         tensors = [t if t.is_contiguous() else t.contiguous() for t in tensors]
         call = self.foreign.call(self.kind, wrt, tuple([t.shape for t in tensors[: self.inputs]]), statics)
         taken = self.taken(tensors, wrt)
-        made = [torch.empty(shape, dtype=_FLOATS[dtype]) for shape, dtype in call.made]
+        made = [torch.empty(shape, dtype=FLOATS[dtype]) for shape, dtype in call.made]
         call.run([t.data_ptr() for t in taken], [t.data_ptr() for t in made])
         return self.spread(made, wrt)
 
@@ -208,7 +97,7 @@ class _Rule:
         shapes = tuple([t.shape[1:] if b else t.shape for t, b in zip(tensors, batched, strict=True)][: self.inputs])
         call = self.foreign.call(self.kind, wrt, shapes, statics)
         steps = [t.stride(0) * t.element_size() if b else 0 for t, b in zip(tensors, batched, strict=True)]
-        made = [torch.empty((size, *shape), dtype=_FLOATS[dtype]) for shape, dtype in call.made]
+        made = [torch.empty((size, *shape), dtype=FLOATS[dtype]) for shape, dtype in call.made]
         given = [t.data_ptr() for t in self.taken(tensors, wrt)]
         strides = [*self.taken(steps, wrt), *(m.stride(0) * m.element_size() for m in made)]
         call.run_batch(size, given, [m.data_ptr() for m in made], strides)
@@ -228,21 +117,21 @@ class _Rule:
         """Results without contents."""
         tensors, statics, batched, wrt = self.split(args)
         for i, t in zip(self.of.tensors, tensors, strict=False):
-            _check(self.foreign, i, t)
+            check_dtype(self.foreign, i, t)
         made = self.shapes(tensors, statics, batched, wrt)
         return self.packed([torch.empty(m.shape, dtype=m.dtype, device=tensors[0].device) for m in made])
 
-    def shapes(self, tensors: list[Any], statics: tuple[Any, ...], batched: list[int], wrt: Wrt) -> list[_Like]:
+    def shapes(self, tensors: list[Any], statics: tuple[Any, ...], batched: list[int], wrt: Wrt) -> list[Like]:
         """Shapes and dtypes of the results."""
         flags = batched or [0] * len(tensors)
         size = next(((t.shape[0],) for t, b in zip(tensors, flags, strict=True) if b), ())
         items = [tuple(t.shape[1:]) if b else tuple(t.shape) for t, b in zip(tensors, flags, strict=True)]
         return self.made(items[: self.inputs], size, statics, wrt)
 
-    def made(self, items: list[Any], size: Any, statics: tuple[Any, ...], wrt: Wrt) -> list[_Like]:
+    def made(self, items: list[Any], size: Any, statics: tuple[Any, ...], wrt: Wrt) -> list[Like]:
         """Those of the outputs."""
         of = self.foreign.roles.symbols(items, statics).outputs
-        return [_Like((*size, *shape), dtype) for shape, dtype in zip(of, self.of.outputs, strict=True)]
+        return [Like((*size, *shape), dtype) for shape, dtype in zip(of, self.of.outputs, strict=True)]
 
     # --- batches
 
@@ -279,10 +168,14 @@ class _Rule:
         """
         self.operator = operator
         rule, below = self, operator._opoverload
+        keep_tape, place = self.of.keep_tape and self.kind == "primal", self.count + self.statics
 
         class Node(_SingleLevelFunction):
             @staticmethod
-            def forward(*args: Any) -> Any:
+            def forward(*given: Any) -> Any:
+                *args, tapes = given
+                if nothing_watches(args[: rule.count]):
+                    return rule.kernel(*args) if tapes is None else rule.recorded(args, tapes)
                 if not torch._C._are_functorch_transforms_active():
                     with torch._C._AutoDispatchBelowAutograd():
                         return below(*args)
@@ -296,14 +189,18 @@ class _Rule:
                 ctx.save_for_backward(*tensors)
                 if forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active():
                     ctx.save_for_forward(*tensors)
-                ctx.rest = inputs[rule.count :]
+                *ctx.rest, tapes = inputs[rule.count :]
+                ctx.tape = tapes[0] if tapes else None
 
             @staticmethod
             def backward(ctx: Any, *adjoints: Any) -> Any:
                 tensors, statics, batched, wrt = rule.split((*ctx.saved_tensors, *ctx.rest))
-                wanted = ctx.needs_input_grad[: rule.count]
-                found = rule.pullback(tensors, statics, batched, wrt, adjoints, wanted)
-                return (*found, *(None for _ in ctx.rest))
+                if ctx.tape is not None and nothing_watches(adjoints):
+                    found = rule.replayed(ctx.tape, adjoints)
+                else:
+                    wanted = ctx.needs_input_grad[: rule.count]
+                    found = rule.pullback(tensors, statics, batched, wrt, adjoints, wanted)
+                return (*found, *[None] * (len(ctx.rest) + 1))
 
             @staticmethod
             def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -317,27 +214,53 @@ class _Rule:
         def kernel(keyset: Any, *args: Any) -> Any:
             if torch._C._are_functorch_transforms_active():
                 with enable_single_level_autograd_function():
-                    return Node.apply(*args)
+                    return Node.apply(*args, None)
             if forward_ad._current_level < 0 and not (torch.is_grad_enabled() and torch._C._any_requires_grad(*args)):
                 return below.redispatch(keyset & torch._C._after_autograd_keyset, *args)
-            return Node.apply(*args)
+            return Node.apply(*args, [] if keep_tape and not args[place] else None)
 
         operator.register_autograd(_never)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # (that a kernel is replaced)
             operator._lib.impl(operator._name, kernel, "Autograd", with_keyset=True, allow_override=True)
 
+    def recorded(self, args: Sequence[Any], tapes: list[Any]) -> Any:
+        """The function itself, which leaves its tape."""
+        tensors, statics, _, _ = self.split(args)
+        for i, t in zip(self.of.tensors, tensors, strict=True):
+            check_dtype(self.foreign, i, t)
+        wrt = tuple(n for n in self.of.active if tensors[n].requires_grad)
+        tensors = [t.contiguous() for t in tensors]
+        shapes = tuple([tuple(t.shape) for t in tensors])
+        call = self.foreign.call("primal", (), shapes, statics)
+        made = [torch.empty(shape, dtype=FLOATS[dtype]) for shape, dtype in call.made]
+        places = [t.data_ptr() for t in tensors]
+        tape = Tape(self.foreign, wrt, shapes, statics, places, [m.data_ptr() for m in made])
+        tapes.append((tape, wrt, tensors))
+        return self.packed(made)
+
+    def replayed(self, kept: tuple[Tape, Wrt, list[Tensor]], adjoints: Sequence[Tensor]) -> list[Any]:
+        """Adjoints of all tensors, from a tape."""
+        tape, wrt, _ = kept
+        adjoints = [a.contiguous() for a in adjoints]
+        made = [torch.empty(shape, dtype=FLOATS[dtype]) for shape, dtype in tape.made]
+        tape.pull([a.data_ptr() for a in adjoints], [m.data_ptr() for m in made])
+        found: list[Any] = [None] * self.inputs
+        for n, m in zip(wrt, made, strict=True):
+            found[n] = m
+        return found
+
+    @abstractmethod
     def pullback(
         self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
     ) -> list[Any]:
         """Adjoints of all tensors, None where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pushforward(
         self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, tangents: list[Any]
     ) -> Any:
         """Tangents of the results; those of tensors may be None."""
-        raise NotImplementedError
 
     def pulled(
         self, inputs: list[Tensor], adjoints: Sequence[Tensor], statics: Any, flags: list[int], wanted: Wrt
@@ -363,7 +286,6 @@ class _Rule:
             of_tangents = flags[self.inputs :]
             flags = flags[: self.inputs] + [of_tangents[along.index(n)] if n in along else flags[n] for n in of.active]
         return of.jvp(*inputs, *given, *statics, flags, list(along))
-
 
     def curved(
         self, inputs: list[Tensor], weights: Sequence[Tensor], along: dict[int, Any], statics: Any, flags: list[int],
@@ -391,14 +313,14 @@ class _Rule:
         return found
 
 
-class _Like:
+class Like:
     """A shape and a dtype."""
 
     def __init__(self, shape: Any, dtype: torch.dtype) -> None:
         self.shape, self.dtype = shape, dtype
 
 
-class _Primal(_Rule):
+class _Primal(Rule):
     def pullback(
         self, tensors: list[Tensor], statics: Any, batched: list[int], wrt: Wrt, adjoints: Any, wanted: Sequence[bool]
     ) -> list[Any]:
@@ -413,16 +335,16 @@ class _Primal(_Rule):
         return self.pushed(tensors, [tangents[n] for n in along], statics, flags, along)
 
 
-class _Pullback(_Rule):
+class _Pullback(Rule):
     """Adjoints of all active inputs; of those that are not in `wrt` an empty tensor."""
 
     def spread(self, made: list[Tensor], wrt: Wrt) -> list[Tensor]:
         by = dict(zip(wrt, made, strict=True))
-        return [by[n] if n in by else torch.empty(0, dtype=_DTYPES[self.of.tensors[n].dtype]) for n in self.of.active]
+        return [by[n] if n in by else torch.empty(0, dtype=DTYPES[self.of.tensors[n].dtype]) for n in self.of.active]
 
-    def made(self, items: list[Any], size: Any, statics: tuple[Any, ...], wrt: Wrt) -> list[_Like]:
+    def made(self, items: list[Any], size: Any, statics: tuple[Any, ...], wrt: Wrt) -> list[Like]:
         return [
-            _Like((*size, *items[n]) if n in wrt else (0,), _DTYPES[self.of.tensors[n].dtype]) for n in self.of.active
+            Like((*size, *items[n]) if n in wrt else (0,), DTYPES[self.of.tensors[n].dtype]) for n in self.of.active
         ]
 
     def pullback(
@@ -455,7 +377,7 @@ class _Pullback(_Rule):
         return self.packed([r if curved[n] is None else r + curved[n] for n, r in pairs])
 
 
-class _Pushforward(_Rule):
+class _Pushforward(Rule):
     """Along tangents of `wrt`; what is given for other active inputs is not used."""
 
     def taken(self, given: list[Any], wrt: Wrt) -> list[Any]:
@@ -498,7 +420,7 @@ class _Pushforward(_Rule):
         return self.packed([r + b for r, b in zip(linear, bent, strict=True)])
 
 
-class _Twice(_Rule):
+class _Twice(Rule):
     """What the two second derivatives share: they are not differentiated."""
 
     def pullback(
@@ -535,7 +457,9 @@ class _Bend(_Twice):
         return [*given[: self.inputs], *(one[k] for k in at), *(other[k] for k in at)]
 
 
-_RULES = {"primal": _Primal, "vjp": _Pullback, "jvp": _Pushforward, "second": _Second, "bend": _Bend}
+RULES: dict[str, Callable[[Operators, str, int, int], Rule]] = {
+    "primal": _Primal, "vjp": _Pullback, "jvp": _Pushforward, "second": _Second, "bend": _Bend,
+}  # fmt: skip
 
 
 def _zeros_or(t: Any, like: Tensor) -> Tensor:
@@ -552,4 +476,4 @@ def _never(ctx: Any, *adjoints: Any) -> Any:
     raise AssertionError("its place is taken by the kernel that `differentiate` registers")
 
 
-__all__ = ["ForeignOperation", "foreign"]
+__all__ = ["DTYPES", "FLOATS", "RULES", "Rule", "nothing_watches"]
