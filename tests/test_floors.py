@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("analysis", "interpret"),
     ("signature",),
     ("synthesis", "lowering", "unrolling", "assembly", "reducing"),
-    ("pipeline",),
+    ("asking", "pipeline"),
     ("program",),
     ("cache", "entry", "passing"),
     ("arguments",),

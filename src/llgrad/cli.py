@@ -180,12 +180,12 @@ def opt(sources: tuple[Path, ...], output: Path, assembly: bool, level: int, bef
     """
     from llgrad.backend import LLVMModule
     from llgrad.errors import SourceError
-    from llgrad.program import optimise_program
+    from llgrad.program import optimise_program, read_ir
 
     for source in sources:
         if not source.is_file():
             raise SourceError(f"there is no file {source}", fix="check the path")
-    whole = LLVMModule.linked([LLVMModule.read(source.read_bytes(), trusted=False) for source in sources])
+    whole = LLVMModule.linked([read_ir(source.read_bytes()) for source in sources])
     made = optimise_program(whole, level, cpu, before=before)
     text = assembly or output.suffix == ".ll"
     data = made.text().encode() if text else made.bitcode()

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
+from llgrad.asking import inline_askers
 from llgrad.assembly import GLOBAL, joined, mutable_globals, plain, renamed
 from llgrad.backend import LLVMModule
+from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.errors import UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -47,10 +49,11 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    text = not_inlined(named(_markers_as_globals(source.text())))
+    text = not_inlined(named(markers_as_globals(source.text())))
     work = LLVMModule.from_text(pure_libm(share_globals(text, threads=True)))
     work.unblock()
     work.run(["always_inliner", "sroa"])
+    unknown = inline_askers(work)
     if (text := stated(work.text())) != work.text():
         work.replace_text(text)
     module = parse(work.text())
@@ -70,6 +73,7 @@ def optimise_program(
                 texts.append(wrappers.wrapper_text(site, name, made[site.request], module.layout))
             wrappers.replace(module, site, name)
         if len(ready) == len(sites):
+            texts += [unknown] if unknown else []
             return _linked_program(write(module), list(made.values()), texts, exported, level, cpu)
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised
@@ -162,8 +166,15 @@ def reached(function: Function) -> set[Function]:
     return found
 
 
-def _markers_as_globals(text: str) -> str:
-    """Markers given as metadata strings become globals: LLVM's bitcode, and so a clone, loses such arguments."""
+def read_ir(data: bytes) -> LLVMModule:
+    """A program from a file of unknown origin, bitcode or LLVM assembly."""
+    if data.startswith(BITCODE_MAGIC):
+        return LLVMModule.read(data, trusted=False)
+    return LLVMModule.read(markers_as_globals(data.decode(errors="surrogateescape")).encode(errors="surrogateescape"))
+
+
+def markers_as_globals(text: str) -> str:
+    """The text of a program with globals for markers that are metadata strings: LLVM's bitcode loses such arguments."""
     found: dict[str, None] = {}
 
     def edit(m: re.Match[str]) -> str:
@@ -171,7 +182,7 @@ def _markers_as_globals(text: str) -> str:
         return f"ptr @llgrad.marker.{m[1]}"
 
     text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
-    return text + "".join(f"@llgrad.marker.{name} = external global i8\n" for name in found)
+    return text + "".join(f"\n@llgrad.marker.{name} = external global i8\n" for name in found)
 
 
 def _linked_program(

@@ -12,7 +12,7 @@ from llgrad.backend import LLVMModule
 from llgrad.errors import LlgradError
 from llgrad.frontends import compile_sources
 from llgrad.frontends.clang import find_compiler
-from llgrad.program import optimise_program
+from llgrad.program import optimise_program, read_ir
 
 PROGRAMS = Path(__file__).parent / "calls"
 
@@ -99,3 +99,20 @@ def test_registrations_that_are_refused(registration: str, words: str, tmp_path:
     """)
     with pytest.raises(LlgradError, match=words):
         optimise_program(LLVMModule.read(compile_sources([path]).modules[0]))
+
+
+def test_markers_that_are_metadata() -> None:
+    text = """
+        define double @f(double %x, double %y) {
+          %r = fmul double %x, %y
+          ret double %r
+        }
+        declare double @__enzyme_autodiff(ptr, ...)
+        define double @slope(double %x) {
+          %r = call double (ptr, ...) @__enzyme_autodiff(ptr @f, metadata !"enzyme_out", double %x,
+                                                         metadata !"enzyme_const", double 3.0)
+          ret double %r
+        }
+    """.replace(",\n", ",").encode()
+    made = optimise_program(LLVMModule.linked([read_ir(text)])).text()
+    assert re.search(r"define \w*\s?double @slope\([^{]*\{\s*ret double 3\.0", made)

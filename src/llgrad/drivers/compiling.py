@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llgrad.backend import LLVMModule
+from llgrad import program
 from llgrad.drivers.objects import Options, Unit
 from llgrad.drivers.words import CommandLine, Item, Role
 from llgrad.errors import CompilerError, SourceError
@@ -109,7 +109,7 @@ def read_ir(name: str, stdin: bytes | None = None) -> bytes:
         data = Path(name).read_bytes() if stdin is None else stdin
     except OSError as error:
         raise SourceError(f"{name} cannot be read", cause=error.strerror or str(error)) from error
-    return LLVMModule.read(data, trusted=False).bitcode()
+    return program.read_ir(data).bitcode()
 
 
 def options(line: CommandLine) -> Options:

@@ -118,6 +118,15 @@ def origin(v: AnyValue) -> AnyValue:
                 return v
 
 
+def function_asked(call: Call) -> AnyValue | None:
+    """What a call that asks for a derivative differentiates, as far as it is known; None for other calls."""
+    called = call.called_function
+    if called is None or PREFIX not in called.name or not any(m in called.name for m in (*MODES, SIZE)):
+        return None
+    hidden = bool(call.arguments) and any(a.name == "sret" for a in call.argument_attributes[0])
+    return origin(call.arguments[hidden]) if len(call.arguments) > hidden else None
+
+
 def read(module: Module) -> list[CallSite]:
     """All calls that ask for a derivative, in order."""
     sites = []

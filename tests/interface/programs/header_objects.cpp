@@ -15,6 +15,7 @@ int main()
     expect("generic", 0, get<1>(get<0>(autodiff<Reverse>(generic, Active{2.0}, Active{3.0}))), 12);
     expect("object", 0, get<0>(get<0>(autodiff<Reverse>(s, Active{2.0}))), 20);
     expect("temporary", 0, get<0>(autodiff<Forward>(scale{2}, Duplicated{2.0, 1.0})), 8);
+    expect("constant", 0, get<0>(get<0>(autodiff<Reverse>(Const<const scale &>(s), Active{2.0}))), 20);
     expect("overload", 1, get<0>(get<0>(autodiff<Reverse>((double (*)(double))over, Active{2.0}))), 4);
     expect("overload", 2, get<0>(get<0>(autodiff<Reverse>((double (*)(double, double))over, Active{2.0}, Const{7.0}))), 7);
     expect("function<>", 0, get<0>(get<0>(autodiff<Reverse>(function<static_cast<double (*)(double)>(over)>{}, Active{4.0}))), 8);

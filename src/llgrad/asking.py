@@ -1,0 +1,78 @@
+"""Functions that ask for a derivative of what they are given: `grad(f, x)` in the user's own words, inlined.
+
+The function that `__enzyme_autodiff` differentiates has to be known. Where it is a parameter, or comes from one (a
+lambda that became a pointer, a member of an object), the function that asks is inlined into its callers, and so on
+until it is known. What is left of such a function, for callers that nobody sees, ends the program when it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from llgrad.backend import LLVMModule
+from llgrad.ir.build import call_instead
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import FunctionType
+from llgrad.ir.values import Attribute, Call, Function
+from llgrad.ir.write import write
+from llgrad.synthesis import tape
+from llgrad.synthesis.calls import function_asked, origin
+
+_DEEPEST = 20  # how many functions may hand the function on
+
+
+def inline_askers(work: LLVMModule) -> str:
+    """Edit the program so that what each call differentiates is known where it can be; functions that are left over.
+
+    The text defines what the edited program calls besides.
+    """
+    marked: set[str] = set()
+    for _ in range(_DEEPEST):
+        module = parse(work.text())
+        found = {f.name: f for f in list(_in_the_way(module)) if f.name not in marked and _calls_of(f)}
+        if not found:
+            break
+        for f in found.values():
+            kept = [a for a in f.attributes if a.name not in ("noinline", "optnone", "alwaysinline")]
+            f.attributes = (*kept, Attribute("alwaysinline"))
+        marked |= found.keys()
+        work.replace_text(write(module))
+        work.run(["always_inliner", "sroa"])
+    return _left_over(work, parse(work.text()), marked) if marked else ""
+
+
+def _unknown(module: Module) -> Iterator[Call]:
+    """Calls whose function is not known."""
+    for f in module.functions:
+        for i in f.instructions():
+            if isinstance(i, Call) and (v := function_asked(i)) is not None and not isinstance(v, Function):
+                yield i
+
+
+def _in_the_way(module: Module) -> Iterator[Function]:
+    """What to inline, so that the function of a call becomes known: what computes it, or what is given it."""
+    for i in _unknown(module):
+        v = function_asked(i)
+        callee = v.called_function if isinstance(v, Call) else i.block.function
+        if isinstance(callee, Function) and not callee.is_declaration:
+            yield callee
+
+
+def _calls_of(f: Function) -> list[Call]:
+    return [u for u in f.users if isinstance(u, Call) and origin(u.callee) is f]
+
+
+def _left_over(work: LLVMModule, module: Module, marked: set[str]) -> str:
+    """Calls that stay unknown in functions that were inlined elsewhere end the program."""
+    texts = []
+    for n, i in enumerate([i for i in _unknown(module) if i.block.function.name in marked]):
+        name, result = f"llgrad.unknown.{n}", i.function_type.result
+        callee = Function(name, FunctionType(result, ()))
+        module.add(callee)
+        call_instead(i, callee, [])
+        end = f"  call void @{tape.FAIL}(i32 {tape.FAIL_TARGET}, ptr null)\n  unreachable\n"
+        texts.append(f"declare void @{tape.FAIL}(i32, ptr)\ndefine {result} @{name}() {{\n{end}}}\n")
+    if texts:
+        work.replace_text(write(module))
+    return "\n".join(texts)
