@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour, called, reads_argument, writes_argument
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
@@ -133,6 +134,10 @@ class Memory:
     def places(self, value: AnyValue) -> frozenset[Place]:
         """The same, with offsets where they are known."""
         return self._as_places(self._graph.facts(value))
+
+    def spots(self, value: AnyValue) -> frozenset[tuple[MemoryObject, Spot]]:
+        """The same, with offsets known modulo a stride too."""
+        return frozenset(self._graph.spot(f) for f in self._graph.facts(value))
 
     def returned(self, function: Function) -> frozenset[MemoryObject]:
         """What the result of a function may point to."""

@@ -652,8 +652,11 @@ class PointerGraph:
         return self._flow.facts[self._cells.all(index)] | shared | before
 
     def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
-        spot = _spot(fact)
-        return self.objects[fact >> _BITS], spot if isinstance(spot, int) else None
+        o, spot = self.spot(fact)
+        return o, spot if isinstance(spot, int) else None
+
+    def spot(self, fact: int) -> tuple[MemoryObject, Spot]:
+        return self.objects[fact >> _BITS], _spot(fact)
 
     def exposed(self) -> set[MemoryObject]:
         """What code that is not known may have got hold of."""

@@ -301,6 +301,10 @@ class Adjoints(ForwardValues):
             self.add(v, leaves)
         if not leaves and self.facts.hides_float(i):  # floats made of these bits have no derivative
             self.b.store(zero(v.type), self.where(p, v.type, self.nowhere))
+        if self.facts.over_floats(i):
+            for offset, t in self.facts.pointer_leaves(i):
+                address = self.b.offset(self.where(p, v.type, self.nowhere), offset)
+                mark(self.module, self.b.store(zero(t), address), "shadow")
 
     def copy(self, i: Call, name: str) -> None:
         target, length = self.get_shadow(i.arguments[0]), self.get(i.arguments[2])
@@ -320,6 +324,8 @@ class Adjoints(ForwardValues):
         if move is not None:
             given = [target, self.get_shadow(i.arguments[1]), self._if(constant, i64(0), length)]
             self.b.call(move, [self.arena, *given] if name == "memmove" else given)
+        if self.facts.over_floats(i) and (clear := support.pointer_clear(self.module, layout)) is not None:
+            self.b.call(clear, [target, length])
 
     def _if(self, condition: AnyValue, a: AnyValue, b: AnyValue) -> AnyValue:
         return a if condition is TRUE else b if condition is FALSE else self.b.select(condition, a, b)

@@ -17,6 +17,7 @@ from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import holds_pointer_type
 from llgrad.analysis.punned import integers
+from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
@@ -43,6 +44,7 @@ from llgrad.ir.values import (
     Constant,
     ConstExpr,
     Function,
+    GlobalVariable,
     InlineAsm,
     Instruction,
     Load,
@@ -575,6 +577,41 @@ class Facts:
         if is_float(i.value.type):
             return [(0, i.value.type)]
         return [(o, k.format) for o, k, _ in self.kinds.require(i).leaves if k.format is not None]
+
+    @cached_property
+    def _reused(self) -> Reused:
+        return Reused(self.memory, self.kinds, self.activity.functions, self.activity.shadowed_objects)
+
+    def over_pointers(self, i: Instruction) -> bool:
+        """Does the write `i` put floats, in whose shadow there are adjoints yet to come, where shadow pointers were?"""
+        return self.reverse and self._is_own(i) and self._reused.over_pointers(i)
+
+    def over_floats(self, i: Instruction) -> bool:
+        """Does the write `i` put pointers where the shadow holds adjoints of what is there at other times?
+
+        Raises KindError where those are the caller's: they would be lost.
+        """
+        if not self.reverse or not self._reused.over_floats(i):
+            return False
+        if not self._is_own(i):
+            bad = next((leaf for leaf in self._target(i).leaves if leaf[1] is kinds_analysis.CONFLICT), None)
+            if bad is not None:
+                raise self.kinds.error(i, *bad)
+        return True
+
+    def _target(self, i: Instruction) -> kinds_analysis.Layout:
+        pointer = i.operands[1] if isinstance(i, Store) else i.operands[0]
+        size = next((a.size for a in self.memory.writes(i)), None)
+        return self.kinds.memory(pointer, size)
+
+    def _is_own(self, i: Instruction) -> bool:
+        """Is all memory that `i` may write made by the program, so that its shadow holds nothing to begin with?"""
+        objects = {o for a in self.memory.writes(i) for o in a.objects}
+        return all(o.kind in ("stack", "heap") or self._is_internal(o) for o in objects)
+
+    def _is_internal(self, o: MemoryObject) -> bool:
+        of_user = isinstance(o.site, GlobalVariable) and any(a.name == "enzyme_shadow" for a in o.site.attributes)
+        return o.kind == "global" and not of_user
 
     def hides_float(self, i: Store) -> bool:
         """Does `i` write an integer where a float is kept at other times?"""

@@ -115,7 +115,7 @@ def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
                 return NOTHING
             facts.refuse_mixed(i, p)
             facts.refuse_conflict(i)
-            return Memory("store") if may_hold_float(v) else NOTHING
+            return Memory("store") if may_hold_float(v) or facts.over_floats(i) else NOTHING
         case Call():
             found = _call(facts, i)
             if i.opcode == "callbr" and found is not NOTHING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import tape_call
-from llgrad.ir.build import Builder, const_int, declare, i64
+from llgrad.ir.build import Builder, const_int, declare, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import I8, I64, PTR, VOID, ArrayType, PointerType, StructType, Type
 from llgrad.ir.values import (
@@ -392,8 +392,12 @@ class RecordingSweep(Sweep):
         """What is a pointer in the stored value is a shadow pointer in shadow memory."""
         if not self.facts.shadowed(i.pointer):
             return
+        clears = self.facts.over_pointers(i)
         for _ in self.each_lane():
             self._store_shadow_pointers(i)
+            for offset, t in self.facts.float_leaves(i) if clears else ():
+                address = self.b.offset(self.where(i.pointer, i.value.type), offset)
+                mark(self.module, self.b.store(zero(t), address), "shadow")
 
     def _store_shadow_pointers(self, i: Store) -> None:
         for offset, type in self.facts.pointer_leaves(i):
@@ -418,12 +422,17 @@ class RecordingSweep(Sweep):
         assert isinstance(i, Call)
         if not self.facts.shadowed(i.arguments[0]):
             return
-        copy = support.pointer_copy(self.module, self.facts.copied(i))
-        if copy is None or not (self.facts.shadowed(i.arguments[1]) or self.facts.runtime_activity):
-            return
-        for _ in self.each_lane():
+        layout = self.facts.copied(i)
+        copy = support.pointer_copy(self.module, layout)
+        if not (self.facts.shadowed(i.arguments[1]) or self.facts.runtime_activity):
+            copy = None
+        clear = support.float_clear(self.module, layout) if self.facts.over_pointers(i) else None
+        for _ in self.each_lane() if copy is not None or clear is not None else ():
             length = self.unless_constant(i.arguments[0], self.to64(self.value(i.arguments[2])), lambda: i64(0))
-            self.b.call(copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), length])
+            if copy is not None:
+                self.b.call(copy, [self.shadow(i.arguments[0]), self.shadow(i.arguments[1]), length])
+            if clear is not None:
+                self.b.call(clear, [self.shadow(i.arguments[0]), length])
 
     def leave(self, i: Return) -> None:
         """The end of the forward sweep: on to the reverse sweep, or back to the caller."""
@@ -455,6 +464,4 @@ def _is(i: Call, prefix: str) -> bool:
 
 
 def _null() -> AnyValue:
-    from llgrad.ir.build import zero
-
     return zero(PTR)

@@ -122,6 +122,11 @@ def float_clear(module: Module, layout: Copied) -> Function | None:
     return _looped(module, f"llgrad.clear.floats.{layout.name}", "ptr %target, i64 %bytes", layout.stride, body)
 
 
+def pointer_clear(module: Module, layout: Copied) -> Function | None:
+    """`(target, bytes)`: clear the pointers only. None where there are none."""
+    return float_clear(module, Copied(layout.stride, tuple((o, FloatType("double")) for o in layout.pointers)))
+
+
 def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Function | None:
     """Adjoint of a copy, `(target, source, bytes)`: source += target; target = 0. None where nothing is a float.
 
