@@ -110,6 +110,10 @@ def load(
     return Library([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math)
 
 
+EVERYWHERE: dict[str, str] = {}
+"""What is said of functions by name, whatever library has them: registrations, and the name each speaks of."""
+
+
 class UnknownFunctionError(UnknownNameError, AttributeError):
     """A library has no function of this name: `hasattr(lib, name)` is false."""
 
@@ -137,9 +141,10 @@ class Library:
         self._vector_math = vector_math
         self._lock = threading.RLock()
         self._functions: dict[str, ForeignFunction] = {}
-        self._derived: dict[tuple[Request, ...], tuple[Compiled, ...]] = {}
-        self._prepared: dict[str, str] = {}
+        self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
+        self._prepared: dict[tuple[str, tuple[str, ...]], str] = {}
         self._said: dict[str, None] = {}
+        self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
         self._code: AnyCode | None = None
         self._program_: LLVMModule | None = None
         self._key = ""
@@ -329,14 +334,15 @@ class Library:
     def derivatives(self, *requests: Request) -> tuple[Compiled, ...]:
         """The same for the sweeps of a split derivative, which share a plan and its tape."""
         with self._lock:
-            if requests not in self._derived:
-                self._derived[requests] = self._derive(requests)
-            return self._derived[requests]
+            said = self._registrations()
+            if (requests, said) not in self._derived:
+                self._derived[requests, said] = self._derive(requests, said)
+            return self._derived[requests, said]
 
-    def _derive(self, requests: tuple[Request, ...]) -> tuple[Compiled, ...]:
+    def _derive(self, requests: tuple[Request, ...], said: tuple[str, ...]) -> tuple[Compiled, ...]:
         started = time.perf_counter()
-        said = "".join(self._said)
-        name = cache.key("derivative", self._key, repr(requests), str(self._level), str(self._vector_math), said)
+        settings = (repr(requests), str(self._level), str(self._vector_math))
+        name = cache.key("derivative", self._key, *settings, "".join(said))
         found = cache.get(name) if self._key else None
         if found is None:
             found = self._derivative_pieces(requests)
@@ -382,18 +388,22 @@ class Library:
         from llgrad import pipeline
 
         with self._lock:
-            if symbol not in self._prepared:
-                said = tuple(self._said)
-                self._prepared[symbol] = pipeline.prepare(self._program(), [symbol], self._level, said=said)
-            return self._prepared[symbol]
+            said = self._registrations()
+            if (symbol, said) not in self._prepared:
+                self._prepared[symbol, said] = pipeline.prepare(self._program(), [symbol], self._level, said=said)
+            return self._prepared[symbol, said]
 
     def say(self, registration: str) -> None:
         """What holds for all derivatives that are made from now on (see `registering`)."""
-        with self._lock:
-            if registration not in self._said:
-                self._said[registration] = None
-                self._derived.clear()
-                self._prepared.clear()
+        self._said[registration] = None
+
+    def _registrations(self) -> tuple[str, ...]:
+        """What has been said of this library's functions, and of functions of the names that it has."""
+        if not EVERYWHERE:
+            return tuple(self._said)
+        if self._names is None:
+            self._names = frozenset(f.name for f in self._program().functions())
+        return (*self._said, *(text for text, name in EVERYWHERE.items() if name in self._names))
 
 
 def _effects(program: LLVMModule, symbol: str) -> Effects:

@@ -46,7 +46,7 @@ from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.synthesis import tape
-from llgrad.synthesis.registrations import named, protected
+from llgrad.synthesis.registrations import named, own_names_again, protected
 from llgrad.synthesis.request import Mode, Request
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
@@ -405,8 +405,8 @@ def finish(
     whole.link(tape_runtime())
     if last:
         whole.link(LLVMModule.from_text(last))
-    if (settled_text := settled(whole.text())) != whole.text():
-        whole.replace_text(settled_text)
+    if (finished := own_names_again(settled(whole.text()))) != whole.text():
+        whole.replace_text(finished)
     whole.internalize(keep)
     if vector_math:
         whole.replace_text(with_vector_maths(whole.text(), cpu))

@@ -35,7 +35,7 @@ from llgrad.pipeline import (
     verified,
 )
 from llgrad.synthesis.calls import CallSite
-from llgrad.synthesis.registrations import named, not_inlined
+from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.request import Mode, Request
 from llgrad.synthesis.statements import settled
 
@@ -197,7 +197,7 @@ def _linked_program(
             whole.link(part)
         whole.link(tape_runtime())
         whole.link(LLVMModule.from_text(fail_text()))
-    whole.replace_text(settled(whole.text()))
+    whole.replace_text(own_names_again(settled(whole.text())))
     text = whole.text()
     variables = mutable_globals(text)
     constants = [plain(m[1]) for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]

@@ -93,6 +93,28 @@ def test_an_object_is_an_ordinary_one(here: Path) -> None:
     assert said("prog") == "6\n"
 
 
+LIKE = """
+#include <stdio.h>
+double outside(double), called_outside(double);
+double inside(double x) { return x; }
+void *__enzyme_function_like_a[] = {(void *)outside, "exp"}, *__enzyme_function_like_b[] = {(void *)inside, "sin"};
+double __enzyme_autodiff(void *, ...);
+double f(double x) { return outside(x) + inside(x); }
+int main(void) { printf("%.4f %g\\n", __enzyme_autodiff((void *)f, 0.0), called_outside(7)); }
+"""
+
+
+def test_likeness_of_functions_that_other_objects_define_and_call(here: Path) -> None:
+    (here / "like.c").write_text(LIKE)
+    (here / "plain.c").write_text(
+        "double inside(double); double outside(double x) { return 1; }\n"
+        "double called_outside(double x) { return inside(x); }\n"
+    )
+    subprocess.run([*find_compiler().c, "-c", "plain.c", "-o", "plain.o"], check=True)
+    assert cc("like.c", "plain.o", "-lm", "-o", "prog") == 0
+    assert said("prog") == "2.0000 7\n"
+
+
 def test_bitcode_is_linked(here: Path) -> None:
     """Objects and archive members that are bitcode, files of IR, and a library's source."""
     compiler = find_compiler().c

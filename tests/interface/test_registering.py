@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import llgrad
+from llgrad.frontends import find_compiler
 
 CODE = """
 double unknown(double x, double y) { return 7; }
@@ -65,6 +67,54 @@ def test_likeness_and_inactivity(lib: llgrad.Library) -> None:
         llgrad.function_like(lib.my_exp, "expp")
 
 
+OUTSIDE = """
+#include <math.h>
+double dawson_like(double x, double scale);
+double mine(double x) { return 3 * x; }
+double traced(double x);
+double f(double x, double s) { return dawson_like(x, s) * mine(x) + traced(x); }
+"""
+
+
+def shared(source: Callable[..., Path]) -> Path:
+    path = source("""
+        #include <math.h>
+        double dawson_like(double x, double scale) { return x * scale; }
+        double traced(double x) { return x > 0 ? 100 : 0; }
+    """, "outside.c")  # fmt: skip
+    made = path.with_name("liboutside.so")
+    subprocess.run([*find_compiler().c, "-shared", "-fPIC", str(path), "-o", str(made)], check=True)
+    return made
+
+
+def test_names_stand_for_functions_of_any_library(source: Callable[..., Path]) -> None:
+    @llgrad.rule("dawson_like")
+    def partials(x, s, y):  # type: ignore[no-untyped-def]
+        return s - 2 * x * y, x
+
+    llgrad.rule("mine", lambda x: 5)
+    llgrad.inactive("traced")
+    lib = llgrad.load(source(OUTSIDE), libraries=[shared(source)])
+    value, (dx, ds) = llgrad.value_and_grad(lib.f, wrt=("x", "s"))(2.0, 3.0)
+    assert (value, dx, ds) == (136, (3 - 2 * 2 * 6) * 6 + 6 * 5, 2 * 6)
+    assert llgrad.grad(llgrad.load(source("double g(double x) { return x * x; }", "g.c")).g)(3.0) == 6
+    with pytest.raises(llgrad.LlgradError, match="3 of 5 parameters"):
+        llgrad.rule("other", lambda a, b, c, d, e: (a, b, c))
+    with pytest.raises(llgrad.LlgradError, match="for a function of a library"):
+        llgrad.rule("norm", tangent=llgrad.load(source(OUTSIDE)).f)
+
+
+def test_what_is_said_by_name_holds_for_libraries_that_are_loaded(source: Callable[..., Path]) -> None:
+    lib = llgrad.load(source("""
+        double late_rule(double x) { return x; }
+        double f(double x) { return late_rule(x) * x; }
+    """))  # fmt: skip
+    assert llgrad.grad(lib.f)(3.0) == 6
+    llgrad.rule("late_rule", lambda x: 10 * x)
+    assert llgrad.grad(lib.f)(3.0) == 3 + 3 * 30
+    assert llgrad.jvp(lib.f, wrt="x")(3.0, tangents=2.0) == (9, 2 * 93)
+
+
 def test_compiled_rules(lib: llgrad.Library) -> None:
     x = np.array([1.0, 2.0])
     assert llgrad.grad(lib.h)(x, 2).tolist() == [6, 12]
@@ -76,7 +126,7 @@ def test_compiled_rules(lib: llgrad.Library) -> None:
 @pytest.mark.parametrize(
     ("say", "words"),
     [
-        (lambda lib: llgrad.inactive(3), "takes a function of a library"),  # type: ignore[arg-type]
+        (lambda lib: llgrad.inactive(3), "a function of a library or a name"),  # type: ignore[arg-type]
         (lambda lib: llgrad.rule(lib.f, lambda x: x), "take 1 parameters"),
         (lambda lib: llgrad.rule(lib.f, lambda x, y: x), "2 float operands"),
         (lambda lib: llgrad.rule(lib.norm, lambda x, n: x), "other things than numbers"),

@@ -139,7 +139,7 @@ def add(name: str, entry: Entry) -> None:
 
 
 LIKE = "llgrad.like."
-"""`llgrad.like.exp.mine` is a function of the user's that has the rule of `exp`."""
+"""`llgrad.like.exp.mine` (`llgrad.like.exp$1.mine`, …) is a function of the user's that has the rule of `exp`."""
 
 
 @cache
@@ -148,7 +148,7 @@ def lookup(symbol: str) -> Entry | None:
     if symbol.startswith("llvm."):
         return _intrinsic(symbol)
     if symbol.startswith(LIKE):
-        return lookup(symbol.removeprefix(LIKE).split(".")[0])
+        return lookup(re.split(r"[.$]", symbol.removeprefix(LIKE))[0])
     if symbol in _OWN:
         return _OWN[symbol]
     return _table().get(symbol)

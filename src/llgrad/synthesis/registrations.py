@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from llgrad.assembly import GLOBAL, NAME, plain, renamed
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -36,8 +37,7 @@ from llgrad.rules.library import LIKE
 PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
 SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
-_NAME = r'@(?:[-\w.$]+|"[^"]*")'
-_VARIABLE = re.compile(rf"^({_NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
+_LIKENED = re.compile(rf'@"?{re.escape(LIKE)}[-\w.$]+"?')
 _LINKAGE = (
     r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
 )
@@ -93,10 +93,10 @@ def named(text: str) -> str:
         renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}"
         return f"{renamed[m[1]]} = {m[2]}global "
 
-    text = _VARIABLE.sub(edit, text)
+    text = GLOBAL.sub(edit, text)
     if not renamed:
         return text
-    return re.sub(_NAME, lambda m: renamed.get(m[0], m[0]), text)
+    return re.sub(NAME, lambda m: renamed.get(m[0], m[0]), text)
 
 
 def read(module: Module) -> Registrations:
@@ -112,7 +112,7 @@ def read(module: Module) -> Registrations:
         if INACTIVE in g.metadata:
             found.inactive_globals[g.name] = None
         if (shadow := g.metadata.get(SHADOW)) is not None:
-            m = re.search(rf"({_NAME})", module.raw_metadata.get(shadow.id, ""))
+            m = re.search(rf"({NAME})", module.raw_metadata.get(shadow.id, ""))
             if m:
                 found.shadow_globals[g.name] = m[1][1:].strip('"')
     for f in module.functions:
@@ -170,7 +170,7 @@ def _malformed(g: GlobalVariable, kind: str, shape: str) -> UnsupportedError:
     return UnsupportedError(
         f"the initial value of __enzyme_{kind} ({g.name}) is not {shape}",
         cause="it must be constant: functions, globals and strings by name",
-        fix=f"write void *__enzyme_{kind}_NAME[] = {shape}",
+        fix=f"write void *__enzyme_{kind}NAME[] = {shape}",
     )  # fmt: skip
 
 
@@ -242,20 +242,32 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
     found = read(module)
     for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost]):
         text = _weak(text, name)
-    names = {f"@{name}": f"@{_fresh(module, f'{LIKE}{like}.{name}')}" for name, like in found.like.items()}
+    names = {f"@{name}": f"@{_likened(module, like, name)}" for name, like in found.like.items()}
     if names:
-        text = re.sub(_NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
+        text = re.sub(NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
     return text + "".join(_caller(module.function(r), names[f"@{r}"]) for r in roots if r in found.like)
 
 
-def _fresh(module: Module, name: str) -> str:
+def _likened(module: Module, like: str, name: str) -> str:
     """A name that is new: derivatives of derivatives meet those that inner derivatives were given."""
-    found = name
-    for n in count():
-        if found not in module.globals:
-            break
-        found = f"{name}.{n}"
-    return found
+    return next(new for n in count() if (new := f"{LIKE}{like}{f'${n}' if n else ''}.{name}") not in module.globals)
+
+
+def own_names_again(text: str) -> str:
+    """The finished text with the functions that are like others under the names that other objects know."""
+    names = dict.fromkeys(plain(m[0]) for m in _LIKENED.finditer(text))
+    if not names:
+        return text
+    module = parse(text)
+    again: dict[str, str] = {}
+    for name in names:
+        own = name.removeprefix(LIKE).partition(".")[2]
+        if own not in module.globals and own not in again.values():
+            again[name] = own
+        elif module.function(name).is_declaration:
+            text = re.sub(rf'^declare [^\n]*@"?{re.escape(name)}"?\([^\n]*\n', "", text, flags=re.MULTILINE)
+            again[name] = own
+    return renamed(text, again)
 
 
 def not_inlined(text: str) -> str:
