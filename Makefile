@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full test-frameworks bench-frameworks bench bench-quick bench-paper remarks lint clean
+.PHONY: help demo test test-full frameworks test-frameworks bench-frameworks bench bench-quick bench-paper remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -34,7 +34,8 @@ $(FRAMEWORKS_READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "llgrad needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Making $(FRAMEWORKS) and installing PyTorch, JAX and TensorFlow there (once; a few minutes)"
 	@$(PYTHON) -m venv $(FRAMEWORKS) || { echo "$(PYTHON) cannot make a virtual environment (Debian: apt install python3-venv)"; exit 1; }
-	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test,frameworks]'
+	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --retries 2 --timeout 20 \
+		--editable '.[test,frameworks]' || { echo "PyTorch, JAX and TensorFlow could not be installed: is a package index within reach?"; exit 1; }
 	@touch $@
 
 demo: $(READY)
@@ -51,6 +52,8 @@ test: lint
 
 test-full: lint
 	@$(BIN)/python -m pytest -n 2 tests
+
+frameworks: $(FRAMEWORKS_READY)
 
 # A process each: frameworks are not asked to bear each other's threads.
 test-frameworks: $(FRAMEWORKS_READY)

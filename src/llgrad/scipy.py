@@ -1,7 +1,7 @@
 """Foreign functions for SciPy: values, gradients, Jacobians and products with them.
 
     problem = llgrad.scipy.objective(lib.rosenbrock)
-    scipy.optimize.minimize(problem.fun, x0, jac=problem.jac, method="BFGS")
+    scipy.optimize.minimize(problem.fun, x0, jac=problem.jac, hess=problem.hess, method="trust-exact")   # or hessp=
 
     residuals = llgrad.scipy.objective(lib.residuals, wrt=("cams", "points"), given={"feats": feats, …}, out=…)
     scipy.optimize.least_squares(residuals.fun, x0, jac=residuals.jac)          # or jac=residuals.operator: no matrix
@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from llgrad.errors import UnknownNameError
-from llgrad.foreign import ForeignShapeError, ForeignTypeError, load_foreign
-from llgrad.foreign.numpy import Array, array, jacobian, run
+from llgrad.foreign import Call, ForeignShapeError, ForeignTypeError, load_foreign
+from llgrad.foreign.numpy import Array, array, jacobian, run, run_batch, unit_vectors
 from llgrad.library import ForeignFunction
 
 
@@ -132,18 +132,38 @@ class Objective:
             (rows, x.size), lambda v: np.atleast_1d(self.jvp(x, v)), lambda w: self.vjp(x, w), dtype=np.float64
         )
 
+    def hess(self, x: Any, weights: Any = None) -> Array:
+        """The matrix of second derivatives of the outputs, weighted (as `NonlinearConstraint` wants it); of a number
+        without weights."""
+        tensors = self.tensors(x)
+        call, seeds = self._second(tensors, weights)
+        taken, count = [*tensors, *seeds], sum(tensors[n].size for n in self.wrt)
+        basis = unit_vectors(call.taken[len(taken) :], count)
+        made = run_batch(call, count, [*taken, *basis], [True] * len(taken) + [False] * len(basis))
+        whole = np.concatenate([a.reshape(count, -1) for a in made], axis=1).astype(np.float64, copy=False)
+        return (whole + whole.T) / 2
+
+    def hessp(self, x: Any, direction: Any, weights: Any = None) -> Array:
+        """The product of that matrix and a vector, without the matrix."""
+        tensors = self.tensors(x)
+        call, seeds = self._second(tensors, weights)
+        return self.pack(*run(call, [*tensors, *seeds, *self._directions(direction)]))
+
     # --- pieces
+
+    def _second(self, tensors: list[Array], weights: Any) -> tuple[Call, list[Array]]:
+        if weights is None and not self._scalar(tensors):
+            raise ForeignTypeError(
+                f"{self.foreign.name} has several outputs: the second derivatives of which?",
+                fix="hess(x, weights): one weight for each",
+            )
+        call = self.foreign.call("second", self.wrt, _shapes(tensors), self._statics)
+        outputs = call.taken[len(tensors) : len(tensors) + len(self.foreign.outputs)]
+        return call, _seeds(outputs, [1.0] if weights is None else weights)
 
     def _pulled(self, tensors: list[Array], weights: Any) -> Array:
         call = self.foreign.call("vjp", self.wrt, _shapes(tensors), self._statics)
-        seeds, flat, at = [], np.ravel(np.asarray(weights)), 0
-        for shape, dtype in call.taken[len(tensors) :]:
-            size = int(np.prod(shape, dtype=np.int64))
-            seeds.append(flat[at : at + size].astype(dtype).reshape(shape))
-            at += size
-        if at != flat.size:
-            raise ForeignShapeError(f"{flat.size} weights for {at} outputs")
-        return self.pack(*run(call, [*tensors, *seeds]))
+        return self.pack(*run(call, [*tensors, *_seeds(call.taken[len(tensors) :], weights)]))
 
     def _directions(self, direction: Any) -> list[Array]:
         inputs = [self.foreign.tensors[n] for n in self.wrt]
@@ -187,7 +207,7 @@ def objective(
     function: ForeignFunction, wrt: str | Sequence[str] | None = None, given: Mapping[str, Any] | None = None,
     **declared: Any,
 ) -> Objective:  # fmt: skip
-    """`fun`, `jac`, `jvp`, `vjp`, `operator` of a compiled function; see above."""
+    """`fun`, `jac`, `hess`, `hessp`, `jvp`, `vjp`, `operator` of a compiled function; see above."""
     return Objective(function, wrt, given or {}, declared)
 
 
@@ -196,6 +216,18 @@ def equation(
 ) -> Equation:
     """`fun(t, y)` and `jac(t, y)` of a compiled right-hand side; see above."""
     return Equation(function, y, t, given or {}, declared)
+
+
+def _seeds(outputs: Sequence[Any], weights: Any) -> list[Array]:
+    """Weights of all outputs in one vector → arrays like the outputs."""
+    seeds, flat, at = [], np.ravel(np.asarray(weights)), 0
+    for shape, dtype in outputs:
+        size = int(np.prod(shape, dtype=np.int64))
+        seeds.append(flat[at : at + size].astype(dtype).reshape(shape))
+        at += size
+    if at != flat.size:
+        raise ForeignShapeError(f"{flat.size} weights for {at} outputs")
+    return seeds
 
 
 def _shapes(tensors: Sequence[Array]) -> tuple[tuple[int, ...], ...]:

@@ -25,6 +25,33 @@ def test_rosenbrock_is_minimised(lib: llgrad.Library) -> None:
         np.testing.assert_allclose(found.x, 1, atol=1e-5)
 
 
+def test_second_derivatives(lib: llgrad.Library) -> None:
+    """Newton's methods on the matrix and on products with it; of several outputs, weighted."""
+    problem = llgrad.scipy.objective(lib.rosenbrock)
+    start = np.array([1.3, 0.7, 0.8, 1.9, 1.2])
+    np.testing.assert_allclose(problem.hess(start), optimize.rosen_hess(start), rtol=1e-12)
+    along = np.arange(5.0)
+    np.testing.assert_allclose(problem.hessp(start, along), optimize.rosen_hess(start) @ along, rtol=1e-12)
+    for method, how in (("trust-exact", {"hess": problem.hess}), ("Newton-CG", {"hessp": problem.hessp})):
+        found = optimize.minimize(problem.fun, start, jac=problem.jac, method=method, **how)
+        np.testing.assert_allclose(found.x, 1, atol=1e-3)
+    waves, weights = llgrad.scipy.objective(lib.waves), np.array([0.5, -1.0, 2.0])
+    x, step = np.array([0.3, 0.2, 0.7]), 1e-6 * np.eye(3)
+    rows = [(waves.vjp(x + h, weights) - waves.vjp(x - h, weights)) / 2e-6 for h in step]
+    np.testing.assert_allclose(waves.hess(x, weights), rows, atol=1e-7)
+    bound = optimize.NonlinearConstraint(waves.fun, 0.0, 0.5, jac=waves.jac, hess=waves.hess)
+    small = llgrad.scipy.objective(lib.rosenbrock)
+    found = optimize.minimize(
+        small.fun, x, jac=small.jac, hess=small.hess, method="trust-constr", constraints=[bound]
+    )
+    assert np.all(waves.fun(found.x) < 0.5 + 1e-6) and found.optimality < 1e-4
+    both = llgrad.scipy.objective(lib.energy, ("x", "k"), {"a": np.ones(3), "x": x, "k": 0.5})
+    at, h = both.pack(x, 0.5), 1e-6 * np.eye(4)
+    np.testing.assert_allclose(both.hess(at), [(both.jac(at + d) - both.jac(at - d)) / 2e-6 for d in h], atol=1e-6)
+    with pytest.raises(ForeignTypeError, match="second derivatives of which"):
+        waves.hess(x)
+
+
 def test_a_scalar_with_other_inputs_given(lib: llgrad.Library) -> None:
     a = np.arange(1.0, 5.0)
     problem = llgrad.scipy.objective(lib.energy, wrt="x", given={"a": a, "k": 0.5})

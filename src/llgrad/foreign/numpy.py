@@ -50,15 +50,21 @@ def jacobian(foreign: Foreign, tensors: Sequence[Array], statics: tuple[int, ...
     forward = columns <= rows
     call = foreign.call("jvp" if forward else "vjp", wrt, shapes, statics)
     count = columns if forward else rows
-    basis, at = [], 0
-    for shape, dtype in call.taken[len(tensors) :]:
-        block = np.zeros((count, _size(shape)), dtype)
-        block[at : at + _size(shape)] = np.eye(_size(shape), dtype=dtype)
-        basis.append(block)
-        at += _size(shape)
+    basis = unit_vectors(call.taken[len(tensors) :], count)
     made = run_batch(call, count, [*tensors, *basis], [True] * len(tensors) + [False] * len(basis))
     whole = np.concatenate([a.reshape(count, _size(a.shape[1:])) for a in made], axis=1)
     return np.ascontiguousarray(whole.T) if forward else whole
+
+
+def unit_vectors(items: Sequence[Any], count: int) -> list[Array]:
+    """All unit vectors of a space that is made of arrays of these shapes and dtypes: batches, one array each."""
+    made, at = [], 0
+    for shape, dtype in items:
+        block = np.zeros((count, _size(shape)), dtype)
+        block[at : at + _size(shape)] = np.eye(_size(shape), dtype=dtype)
+        made.append(block)
+        at += _size(shape)
+    return made
 
 
 def _size(shape: tuple[int, ...]) -> int:
