@@ -66,7 +66,8 @@ def _calls_of(f: Function) -> list[Call]:
 def _left_over(work: LLVMModule, module: Module, marked: set[str]) -> str:
     """Calls that stay unknown in functions that were inlined elsewhere end the program."""
     texts = []
-    for n, i in enumerate([i for i in _unknown(module) if i.block.function.name in marked]):
+    left = [i for i in _unknown(module) if i.block.function is not None and i.block.function.name in marked]
+    for n, i in enumerate(left):
         name, result = f"llgrad.unknown.{n}", i.function_type.result
         callee = Function(name, FunctionType(result, ()))
         module.add(callee)

@@ -46,7 +46,7 @@ from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.synthesis import tape
-from llgrad.synthesis.registrations import named, own_names_again, protected
+from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Mode, Request
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
@@ -308,7 +308,7 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[
     shared, there = tuple(shared_globals(text)), set(definitions(text))
     module, made = derived_module(text, requests, level)
     borrow_globals(module, shared)
-    written = with_bodies(write(module))
+    written = original(with_bodies(write(module)))
     new = tuple(name for name in definitions(written) if name not in there)
     return [_described(written, r, f, shared, new) for r, f in zip(requests, made, strict=True)]
 

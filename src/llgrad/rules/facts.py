@@ -56,9 +56,30 @@ class Effects:
     deallocator: Deallocator | None = None
 
 
+ALLOCATES, FREES = "llgrad.alloc.", "llgrad.free."
+"""`llgrad.alloc.1$release$get` is a function `get` of the user's that returns memory, whose size is argument 1;
+`llgrad.free.$release` frees it."""
+
+RELEASES = {"free": "malloc", "_ZdlPv": "new", "_ZdaPv": "new[]"}
+
+
+def deallocator_of(family: str) -> str:
+    """The function that frees memory of a family."""
+    return next((name for name, its in RELEASES.items() if its == family), f"{FREES}${family}")
+
+
+def _own_heap(name: str) -> Effects:
+    head, family, *_ = name.split("$")
+    if name.startswith(FREES):
+        return Effects(writes_memory="args", deallocator=Deallocator(family=family))
+    return Effects(allocator=Allocator((int(head.removeprefix(ALLOCATES)),), family=RELEASES.get(family, family)))
+
+
 def listed(symbol: str) -> Effects | None:
     """What is listed here under a linker's name; `library.effects` adds the functions that have rules."""
     name = symbol.removeprefix("\x01")
+    if name.startswith((ALLOCATES, FREES)):
+        return _own_heap(name)
     return _TABLE.get(name) or next((known for pattern, known in _PATTERNS if pattern.fullmatch(name)), None)
 
 

@@ -37,6 +37,7 @@ from llgrad.ir.values import (
     Store,
 )
 from llgrad.rules.expression import Const, Expr, evaluate
+from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.forward import Lazy
@@ -44,7 +45,6 @@ from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts, reserves, sizes
 from llgrad.synthesis.request import Act, Callee
 from llgrad.synthesis.scopes import mark
-from llgrad.synthesis.sweep import DEALLOCATOR_OF
 
 Leaf = tuple[int, Type, AnyValue]
 ADJOINT_FLAGS = frozenset({"nsz", "reassoc", "contract"})
@@ -369,7 +369,7 @@ class Adjoints(ForwardValues):
         assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.allocator is not None
-        self.b.call(declare(self.module, DEALLOCATOR_OF[known.allocator.family], VOID, [PTR]), [pointer])
+        self.b.call(declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR]), [pointer])
 
     # --- calls
 

@@ -21,13 +21,14 @@ from llgrad.ir.values import (
     Store,
     Undef,
 )
+from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
 from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
 from llgrad.synthesis.request import Act, Callee, Request
 from llgrad.synthesis.scopes import mark
-from llgrad.synthesis.sweep import DEALLOCATOR_OF, Sweep
+from llgrad.synthesis.sweep import Sweep
 
 CHUNK_HEADER = 64
 
@@ -367,7 +368,7 @@ class RecordingSweep(Sweep):
         assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.deallocator is not None
-        free = declare(self.module, DEALLOCATOR_OF[known.deallocator.family], VOID, [PTR])
+        free = declare(self.module, deallocator_of(known.deallocator.family), VOID, [PTR])
         block = self.value(i.arguments[known.deallocator.pointer])
         self.b.call(tape.defer(self.module), [self.arena, block, free])
 

@@ -18,7 +18,7 @@ from llgrad.assembly import GLOBAL, NAME, plain, renamed
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import IntType
+from llgrad.ir.types import PTR, IntType
 from llgrad.ir.values import (
     Alias,
     AnyValue,
@@ -26,12 +26,14 @@ from llgrad.ir.values import (
     ConstAggregate,
     ConstExpr,
     ConstInt,
+    ConstNull,
     Function,
     GlobalValue,
     GlobalVariable,
 )
 from llgrad.ir.write import write
 from llgrad.rules import library
+from llgrad.rules.facts import ALLOCATES, FREES, RELEASES, deallocator_of
 from llgrad.rules.library import LIKE
 
 PREFIX = "llgrad.registered."
@@ -55,6 +57,7 @@ class Registrations:
     gradients   function -> (augmented forward sweep, reverse sweep), as the user wrote them;
     tangents    function -> its forward mode;
     like        function -> name of the library function whose rule it has;
+    allocators  function -> (argument that is the size, function that frees);
     inactive    functions that no derivative passes through;
     no_free     functions that free nothing;
     inactive_globals, shadow_globals {global: shadow};
@@ -64,6 +67,7 @@ class Registrations:
     gradients: dict[str, tuple[str, str]] = field(default_factory=dict)
     tangents: dict[str, str] = field(default_factory=dict)
     like: dict[str, str] = field(default_factory=dict)
+    allocators: dict[str, tuple[int, str]] = field(default_factory=dict)
     inactive: dict[str, None] = field(default_factory=dict)
     no_free: dict[str, None] = field(default_factory=dict)
     inactive_globals: dict[str, None] = field(default_factory=dict)
@@ -74,6 +78,16 @@ class Registrations:
     def ruled(self) -> dict[str, None]:
         """The functions that have rules of the user's."""
         return dict.fromkeys([*self.gradients, *self.tangents])
+
+    @property
+    def heap(self) -> dict[str, str]:
+        """Names of the allocators, and of what frees their memory, that say what they are (`rules.facts`)."""
+        names = {}
+        for name, (size, release) in self.allocators.items():
+            names[name] = f"{ALLOCATES}{size}${release}${name}"
+            if release not in RELEASES:
+                names[release] = deallocator_of(release)
+        return names
 
 
 def named(text: str) -> str:
@@ -148,9 +162,27 @@ def _registration(found: Registrations, g: GlobalVariable, kind: str, parts: lis
                 raise _malformed(g, kind, "{&variable, &shadow}")
             found.shadow_globals[variables[0].name] = variables[1].name
         case "allocation_like":
-            raise UnsupportedError(
-                f"__enzyme_{kind} is not supported yet", fix="allocate with malloc, or register a gradient"
-            )
+            _allocator(found, g, kind, parts)
+
+
+def _allocator(found: Registrations, g: GlobalVariable, kind: str, parts: list[AnyValue]) -> None:
+    """`{alloc, (void *)size, "-1", release}`; the string lists what is given to `release`, -1 being the memory."""
+    shape = '{function, (void *)index_of_size, "-1", function that frees}'
+    match parts:
+        case [Function() as f, ConstInt() | ConstNull() as index, _, Function() as release]:
+            size = index.value if isinstance(index, ConstInt) else 0
+        case _:
+            raise _malformed(g, kind, shape)
+    given = _string(parts[2:3]).strip() or "-1"
+    if not (size < len(f.arguments) and isinstance(f.arguments[size].type, IntType)):
+        raise UnsupportedError(f"argument {size} of {f.name}, the size of what it allocates, is no integer", fix=shape)
+    if given != "-1" or [a.type for a in release.arguments] != [PTR]:
+        raise UnsupportedError(
+            f"{release.name} cannot free the shadows of what {f.name} allocates",
+            cause="it takes more than the memory", fix="register a function that takes the memory alone",
+        )  # fmt: skip
+    told = size, release.name
+    _once(f.name, found.allocators.setdefault(f.name, told) == told)
 
 
 def _once(name: str, same: bool) -> None:
@@ -245,7 +277,40 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
     names = {f"@{name}": f"@{_likened(module, like, name)}" for name, like in found.like.items()}
     if names:
         text = re.sub(NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
+    text = _with_heap(text, module, found.heap)
     return text + "".join(_caller(module.function(r), names[f"@{r}"]) for r in roots if r in found.like)
+
+
+def _with_heap(text: str, module: Module, names: dict[str, str]) -> str:
+    """The program with calls of declared functions for those of its own heap; `original` calls the program's again."""
+    if not names:
+        return text
+    own = re.compile(rf"^(?:define [^@\n]*({NAME})\(|@[^\n]*{re.escape(PREFIX)}|declare [^@\n]*({NAME})\()")
+
+    def edit(line: str) -> str:
+        m = own.match(line)
+        kept = m is not None and (line.startswith("@") or plain(m[1] or m[2]) in names)
+        return line if kept else renamed(line, names)
+
+    made = [f"declare {f.function_type.result} @{names[f.name]}({', '.join(map(str, f.function_type.params))})\n"
+            for f in map(module.function, names)]  # fmt: skip
+    return "\n".join(map(edit, text.split("\n"))) + "\n" + "".join(made)
+
+
+_TOLD = re.compile(rf"@(?:{re.escape(ALLOCATES)}\d+\$[^$]*\$|{re.escape(FREES)}\$)([-\w.$]+)")
+
+
+def original(text: str) -> str:
+    """The text with the program's names for the functions of its own heap."""
+    if not any(f"@{word}" in text for word in (ALLOCATES, FREES)):
+        return text
+    names = {m[0]: f"@{m[1]}" for line in text.split("\n") if line.startswith("declare ") for m in _TOLD.finditer(line)}
+    there = {m[1] for m in re.finditer(rf"^(?:define|declare) [^@\n]*({NAME})\(", text, re.MULTILINE)}
+    lines = [
+        line for line in text.split("\n")
+        if not (line.startswith("declare ") and any(names[m[0]] in there for m in _TOLD.finditer(line)))
+    ]  # fmt: skip
+    return re.sub(NAME, lambda m: names.get(m[0], m[0]), "\n".join(lines))
 
 
 def _likened(module: Module, like: str, name: str) -> str:
@@ -277,7 +342,7 @@ def not_inlined(text: str) -> str:
     module = parse(text)
     found = read(module)
     changed = False
-    for name in (*found.ruled, *found.like, *found.inactive):
+    for name in (*found.ruled, *found.like, *found.heap, *found.inactive):
         f = module.globals.get(name)
         if isinstance(f, Function) and f.blocks and f.attribute("alwaysinline") is not None:
             f.attributes = tuple(a for a in f.attributes if a.name != "alwaysinline")

@@ -49,7 +49,7 @@ from llgrad.ir.values import (
     Value,
     replace_uses,
 )
-from llgrad.rules.facts import Effects
+from llgrad.rules.facts import Effects, deallocator_of
 from llgrad.rules.routines import BLOCK_SIZE
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
@@ -67,7 +67,6 @@ DROPPED_CALLS = (
     "llvm.experimental.noalias.scope.decl",
     "llvm.assume",
 )
-DEALLOCATOR_OF = {"malloc": "free", "new": "_ZdlPv", "new[]": "_ZdaPv"}
 _KEPT_METADATA = frozenset({"tbaa"})
 
 
@@ -440,7 +439,7 @@ class Sweep(Lanes):
         """Release the shadow of allocation `i`."""
         known = self.facts.effects(i)
         assert known is not None and known.allocator is not None
-        free = declare(self.module, DEALLOCATOR_OF[known.allocator.family], VOID, [PTR])
+        free = declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR])
         self.b.call(free, [shadow])
 
     def clear(self, pointer: AnyValue, size: AnyValue) -> None:
