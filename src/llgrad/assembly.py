@@ -12,6 +12,9 @@ NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _TOKEN = re.compile(rf'{NAME}|"[^"\n]*"')
 GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
+_METADATA = re.compile(r"^!(\d+) = ([^\n]*)\n", re.MULTILINE)
+_REFERENCE = re.compile(r"!(\d+)")
+_UNIT_LISTS = re.compile(r", (?:enums|retainedTypes|globals|imports): !\d+")
 
 
 def plain(name: str) -> str:
@@ -29,6 +32,32 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
         return m[0] if new is None else "@" + (new if re.fullmatch(r"[-\w.$]+", new) else f'"{new}"')
 
     return _TOKEN.sub(edit, text)
+
+
+def without_idle_metadata(text: str) -> str:
+    """The text without metadata that nothing in it needs, which is most of the debug info of C++.
+
+    A compile unit need not list types, variables and imported names, nor a class its functions: what code refers to
+    stays.
+    """
+    nodes = dict(_METADATA.findall(text))
+    methods = {i for i, body in nodes.items() if body.startswith("!DISubprogram(")}
+    rest = _METADATA.sub("", text)
+    kept: dict[str, str] = {}
+    work = _REFERENCE.findall(rest)
+    while work:
+        if (i := work.pop()) in kept or i not in nodes:
+            continue
+        body = nodes[i]
+        if body.startswith("distinct !DICompileUnit("):
+            body = _UNIT_LISTS.sub("", body)
+        elif body.startswith("!{") and methods:
+            listed = body[2:-1].split(", ")
+            if any(m[1:] in methods for m in listed):
+                body = f"!{{{', '.join(m for m in listed if m[1:] not in methods)}}}"
+        kept[i] = body
+        work += _REFERENCE.findall(body)
+    return rest + "".join(f"!{i} = {kept[i]}\n" for i in nodes if i in kept)
 
 
 def mutable_globals(text: str) -> list[str]:

@@ -33,8 +33,9 @@ from llgrad.assembly import (
     shared_globals,
     with_bodies,
     without_bodies,
+    without_idle_metadata,
 )
-from llgrad.backend import LLVMModule, with_vector_maths
+from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -74,14 +75,23 @@ _EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) 
 
 def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
-    whole = LLVMModule.linked([LLVMModule.read(data, trusted=trusted) for data in modules])
-    whole.unblock()
-    if (text := hide(pure_libm(stated(named(whole.text()))))) != whole.text():
+    parts = [LLVMModule.read(data, trusted=trusted) for data in modules]
+    whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
+    text = without_idle_metadata(unblock(whole.text()))
+    if (text := hide(pure_libm(stated(named(text))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
-    if (text := share_globals(whole.text())) != whole.text():
-        whole.replace_text(text)
+    whole.rename(shared_names(whole.text()))
     return whole
+
+
+def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
+    """The program with what the roots reach, and its variables and registrations (`said` too), and what those name."""
+    named_too = {plain(name) for text in said for name in re.findall(NAME, text)}
+    kept = {*roots, *mutable_globals(whole.text()), *named_too}
+    work = whole.clone()
+    work.cut(kept)
+    return without_idle_metadata(work.text())
 
 
 def stated(text: str) -> str:
@@ -126,18 +136,27 @@ def share_globals(text: str, *, threads: bool = False) -> str:
 
     Thread-local ones stay static, unless `threads`.
     """
-    found: dict[str, str] = {}
+    found = shared_names(text, threads=threads)
 
     def edit(m: re.Match[str]) -> str:
-        words = m[2].split()
-        private = {"internal", "private"} & set(words)
-        if m[3] == "constant" or not private or ("thread_local" in m[2] and not threads):
+        if plain(m[1]) not in found:
             return m[0]
-        found[plain(m[1])] = STATIC + plain(m[1])
-        kept = [w for w in words if w not in ("internal", "private", "unnamed_addr", "local_unnamed_addr")]
+        left_out = ("internal", "private", "unnamed_addr", "local_unnamed_addr")
+        kept = [w for w in m[2].split() if w not in left_out]
         return f"{m[1]} = {''.join(w + ' ' for w in kept)}{m[3]} "
 
-    return renamed(GLOBAL.sub(edit, text), found)
+    return renamed(GLOBAL.sub(edit, text), found) if found else text
+
+
+def shared_names(text: str, *, threads: bool = False) -> dict[str, str]:
+    """The static variables that `share_globals` shares, and their new names."""
+    return {plain(m[1]): STATIC + plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m, threads)}
+
+
+def _is_private(m: re.Match[str], threads: bool) -> bool:
+    """Is it a static variable that may change?"""
+    kept = m[3] == "constant" or ("thread_local" in m[2] and not threads)
+    return not kept and not {"internal", "private"}.isdisjoint(m[2].split())
 
 
 def own_name(symbol: str) -> str:
@@ -237,13 +256,11 @@ def prepare(
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
-    work = whole.clone()
-    text = protected(work.text() + "\n".join(said), roots)
+    text = protected(only(whole, roots, said) + "\n".join(said), roots)
     if (ordinary := unstrict(text)) != text:
         text = hide(ordinary)
-    text = _own_names(re.sub(r"^@llvm\.global_[cd]tors = .*\n", "", text, flags=re.MULTILINE))
-    if text != work.text():
-        work.replace_text(text)
+    text = _own_names(text)
+    work = LLVMModule.from_text(text)
     roots = [own_name(r) for r in roots]
     defined = {f.name for f in work.functions() if not f.is_declaration}
     if missing := [r for r in roots if r not in defined]:

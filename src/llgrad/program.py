@@ -13,12 +13,13 @@ from dataclasses import replace
 from itertools import count
 
 from llgrad.asking import inline_askers
-from llgrad.assembly import GLOBAL, joined, mutable_globals, plain, renamed
-from llgrad.backend import LLVMModule
+from llgrad.assembly import GLOBAL, NAME, joined, mutable_globals, plain, renamed
+from llgrad.backend import LLVMModule, unblock
 from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.errors import UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
+from llgrad.ir.parse_types import decode_name
 from llgrad.ir.values import Alias, ConstAggregate, ConstExpr, Function, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.pipeline import (
@@ -26,6 +27,7 @@ from llgrad.pipeline import (
     derivatives,
     fail_text,
     hide,
+    only,
     prepare,
     pure_libm,
     set_apart,
@@ -49,9 +51,8 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    text = not_inlined(named(markers_as_globals(source.text())))
+    text = not_inlined(named(markers_as_globals(unblock(source.text()))))
     work = LLVMModule.from_text(pure_libm(share_globals(text, threads=True)))
-    work.unblock()
     work.run(["always_inliner", "sroa"])
     unknown = inline_askers(work)
     if (text := stated(work.text())) != work.text():
@@ -154,6 +155,10 @@ def reached(function: Function) -> set[Function]:
             continue
         seen.add(id(v))
         match v:
+            case Function(unread=str() as body, module=Module(globals=known)):
+                found.add(v)
+                names = map(decode_name, dict.fromkeys(re.findall(NAME, body)))
+                work += [known[name] for name in names if name in known]
             case Function():
                 found.add(v)
                 work += [o for i in v.instructions() for o in i.operands]
@@ -190,15 +195,14 @@ def _linked_program(
 ) -> LLVMModule:
     whole = verified(text)
     if wrappers:
-        whole.link(LLVMModule.from_text(joined(wrappers)))
+        parts = [LLVMModule.from_text(joined(wrappers))]
         for text, symbols in _by_text(derived).items():
             part = verified(text)
             part.internalize(symbols)
-            whole.link(part)
-        whole.link(tape_runtime())
-        whole.link(LLVMModule.from_text(fail_text()))
-    whole.replace_text(own_names_again(settled(whole.text())))
-    text = whole.text()
+            parts.append(part)
+        whole.link(*parts, tape_runtime(), LLVMModule.from_text(fail_text()))
+    if (text := own_names_again(settled(whole.text()))) != whole.text():
+        whole.replace_text(text)
     variables = mutable_globals(text)
     constants = [plain(m[1]) for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
     defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
@@ -221,7 +225,7 @@ def _for_all(definition: str) -> str:
 
 def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
     """`prepare` for a function that may be static or inline: it is called `_root_name(name)` here."""
-    text = renamed(program.text(), {name: _root_name(name)})
+    text = renamed(only(program, [name]), {name: _root_name(name)})
     definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
     text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
     whole = LLVMModule.from_text(hide(text))

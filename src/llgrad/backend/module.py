@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from llgrad.errors import ArgumentError, ParseError, UnknownNameError, VerifyErr
 
 BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 _LOCAL = ("internal", "private")
+_HARMLESS = frozenset({"global_dce", "instruction_namer", "strip_dead_debug_info"})  # they look into no instruction
 _PASS_ALIASES = {
     "adce": "aggressive_dce",
     "aggressive_instruction_combine": "aggressive_instcombine",
@@ -59,6 +60,7 @@ class LLVMModule:
     def __init__(self, ref: llvm.ModuleRef, hazards: Collection[str]) -> None:
         """Not for users: `ref` has been checked already."""
         self._ref = ref
+        self._printed: str | None = None
         self.hazards = frozenset(hazards)
 
     # Reading
@@ -98,7 +100,8 @@ class LLVMModule:
         if not modules:
             raise ArgumentError("no modules to link")
         whole = modules[0].clone()
-        whole.link(*modules[1:])
+        if len(modules) > 1:
+            whole.link(*modules[1:])
         return whole
 
     @classmethod
@@ -131,8 +134,10 @@ class LLVMModule:
     # Asking
 
     def text(self) -> str:
-        """The module as LLVM assembly."""
-        return str(self._ref)
+        """The module as LLVM assembly; printed once between changes."""
+        if self._printed is None:
+            self._printed = str(self._ref)
+        return self._printed
 
     def bitcode(self) -> bytes:
         """The module as LLVM bitcode."""
@@ -168,7 +173,7 @@ class LLVMModule:
     def replace_text(self, text: str) -> None:
         """Make `text` the contents of this module; on an error the module stays as it was."""
         fresh = LLVMModule.from_text(text)
-        self._ref, self.hazards = fresh._ref, fresh.hazards
+        self._ref, self.hazards, self._printed = fresh._ref, fresh.hazards, None
 
     def link(self, *others: LLVMModule) -> None:
         """Link `others` (which stay as they are) into this module; on an error it stays as it was."""
@@ -186,7 +191,7 @@ class LLVMModule:
                     fix="define each function in one source only, or make it static",
                 ) from error
         whole.verify()
-        self._ref = whole._ref
+        self._ref, self._printed = whole._ref, None
         self.hazards = self.hazards.union(*(other.hazards for other in others))
 
     def strip_attributes(self, names: Iterable[str]) -> None:
@@ -198,12 +203,42 @@ class LLVMModule:
         if "optnone" in (text := self.text()):
             self.replace_text(edits.unblock(text))
 
+    def cut(self, keep: Collection[str]) -> None:
+        """Drop what `keep`, weak functions and LLVM's own variables do not reach; what stays keeps its linkage.
+
+        Constructors and destructors of globals go, and debug info of what is dropped. In this process, hazards or
+        not: no pass runs that looks into functions.
+        """
+        self._printed = None
+        linkages: dict[str, Any] = {}
+        for value in [*self._ref.functions, *self._ref.global_variables]:
+            if value.name in ("llvm.global_ctors", "llvm.global_dtors"):
+                value.name, value.linkage = f"llgrad.dropped.{value.name}", "internal"
+            elif not (value.is_declaration or value.name.startswith("llvm.")):
+                linkage, kept = value.linkage, value.name in keep
+                if kept == (linkage.name in _LOCAL) and linkage.name not in ("weak_any", "appending"):
+                    linkages[value.name] = linkage
+                    value.linkage = "external" if kept else "internal"
+        self.run_here(["global_dce", "strip_dead_debug_info"])
+        for value in [*self._ref.functions, *self._ref.global_variables]:
+            if value.name in linkages:
+                value.linkage = linkages[value.name]
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give functions and variables other names, and external linkage."""
+        self._printed = None
+        for value in [*self._ref.functions, *self._ref.global_variables]:
+            if value.name in names:
+                value.linkage = "external"
+                value.name = names[value.name]
+
     def internalize(self, keep: Collection[str]) -> None:
         """Give every definition but those in `keep` internal linkage, then drop what nothing reaches."""
         defined = {f.name for f in self._ref.functions if not f.is_declaration}
         names = defined | {g.name for g in self._ref.global_variables if not g.is_declaration}
         if missing := sorted(set(keep) - names):
             raise UnknownNameError(f"the module does not define {', '.join(missing)}")
+        self._printed = None
         for value in [*self._ref.functions, *self._ref.global_variables]:
             exempt = value.is_declaration or value.name in keep or value.name.startswith("llvm.")
             if not exempt and value.linkage.name not in (*_LOCAL, "available_externally", "appending"):
@@ -230,6 +265,7 @@ class LLVMModule:
         self, *, level: int, vectorize: bool, unroll: bool, cpu: str, inlining_threshold: int | None = None
     ) -> None:
         """`optimise` in this process, hazards or not."""
+        self._printed = None
         options = llvm.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = vectorize
         options.loop_unrolling = unroll
@@ -242,7 +278,7 @@ class LLVMModule:
         """Run single passes by llvmlite's names (`pass_names()`), on the module or on one of its functions."""
         for name in passes:
             _adder(llvm.ModulePassManager if function is None else llvm.FunctionPassManager, name)
-        if function is None and self.hazards:
+        if function is None and self.hazards and not _HARMLESS.issuperset(passes):
             self._take(run_job("passes", self.bitcode(), passes=list(passes))[0])
         elif function is None:
             self.run_here(passes)
@@ -262,13 +298,14 @@ class LLVMModule:
             self._pass(llvm.create_new_function_pass_manager(), passes, place)
 
     def _pass(self, manager: Any, passes: Sequence[str], place: Any) -> None:
+        self._printed = None
         for name in passes:
             getattr(manager, _adder(type(manager), name))()
         builder = llvm.create_pass_builder(target.target_machine("native"), llvm.create_pipeline_tuning_options())
         manager.run(place, builder)
 
     def _take(self, bitcode: bytes) -> None:
-        self._ref = _parsed(lambda context: llvm.parse_bitcode(bitcode, context))
+        self._ref, self._printed = _parsed(lambda context: llvm.parse_bitcode(bitcode, context)), None
 
     def emit(self, machine: llvm.TargetMachine, *, assembly: bool) -> bytes:
         """Machine code of this module, which is spent afterwards; use `codegen.emit_object`."""

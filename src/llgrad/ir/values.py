@@ -243,6 +243,11 @@ class Function(GlobalValue):
         return self._blocks
 
     @property
+    def unread(self) -> str | None:
+        """The text of the body, as long as it was not asked for."""
+        return getattr(self._body, "text", None)
+
+    @property
     def is_declaration(self) -> bool:
         return self._body is None and not self._blocks
 

@@ -131,7 +131,7 @@ def read(module: Module) -> list[CallSite]:
     """All calls that ask for a derivative, in order."""
     sites = []
     for f in module.functions:
-        for i in f.instructions():
+        for i in f.instructions() if f.unread is None or PREFIX in f.unread else ():
             if isinstance(i, Call) and (called := i.called_function) is not None and PREFIX in called.name:
                 sites.append(_Reader(module, i, called.name).site())
     _match_tapes(module, sites)
