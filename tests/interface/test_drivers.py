@@ -66,6 +66,13 @@ def test_levels_before_differentiation(here: Path, level: str) -> None:
     assert said("prog") == "6\n"
 
 
+@pytest.mark.parametrize("flag", ["-Og", "-flto", "-flto=thin"])
+def test_flags_that_change_what_clang_writes(flag: str, here: Path) -> None:
+    assert cc("-c", flag, "main.c", "model.c", "power.c") == 0
+    assert cc(flag, "main.o", "model.o", "power.o", "-o", "prog") == 0
+    assert said("prog") == "6\n"
+
+
 def test_objects_and_archives(here: Path) -> None:
     """Calls are resolved over the whole program: the function's body comes from an archive, at the last step."""
     assert [cc("-c", "-O1", name) for name in ("main.c", "model.c", "power.c")] == [0, 0, 0]

@@ -185,7 +185,7 @@ _INTEGER = (
     "vector\\.reduce\\.(?:add|mul|and|or|xor|smax|smin|umax|umin)|vscale|get\\.active\\.lane\\.mask"
 )
 _REMARK = (
-    "dbg\\.\\w+|expect|expect\\.with\\.probability|prefetch|invariant\\.(?:start|end)|"
+    "dbg\\.\\w+|fake\\.use|expect|expect\\.with\\.probability|prefetch|invariant\\.(?:start|end)|"
     "stacksave|stackrestore|objectsize|is\\.constant|var\\.annotation|codeview\\.annotation|eh\\.typeid\\.for|"
     "returnaddress|frameaddress|experimental\\.widenable\\.condition|allow\\.(?:runtime|ubsan)\\.check|"
     "readsteadycounter|type\\.test|public\\.type\\.test"

@@ -23,7 +23,7 @@ from llgrad.errors import NoRuleError, Span, UnsupportedError
 from llgrad.ir.build import Builder, Names, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import PTR, VOID, FloatType, PointerType, StructType, Type, VectorType
-from llgrad.ir.values import AnyValue, Argument, Block, Compare, ConstNull, Function, Undef
+from llgrad.ir.values import AnyValue, Argument, Block, Compare, ConstNull, Function, Return, Undef
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.registrations import Registrations
@@ -61,8 +61,9 @@ class CustomRule:
         mode = self.request.mode
         if self.request.result is Act.BOTH:
             raise self.refused("it returns floats and pointers together", "return one of the two")
-        if self.request.width > 1 and (mode is not Mode.FORWARD or self.writes_memory()):
-            raise self.refused("it is written for one adjoint at a time", "ask for width 1")
+        if self.request.width > 1 and self.writes_memory() and (mode is Mode.FORWARD or not self.runs_once()):
+            cause = "it is written for one adjoint at a time, and the function writes memory, which it must do once"
+            raise self.refused(cause, "ask for width 1, or let the augmented function keep no tape")
         if mode is Mode.FORWARD:
             self.forward()
         else:
@@ -111,58 +112,94 @@ class CustomRule:
     # --- reverse mode
 
     def combined(self, augmented: Function, reverse: Function) -> None:
-        parts, returned = self.run(augmented)
-        value = self.value(parts, returned) if self.request.primal_result and self.result != VOID else None
-        kept = None if parts.tape is None else returned[parts.tape]
-        adjoints = self.adjoints(augmented, reverse, kept)
+        parts, runs = self.runs(augmented)
+        value = self.value(parts, runs[0]) if self.request.primal_result and self.result != VOID else None
+        kept = [None if parts.tape is None else returned[parts.tape] for returned in runs]
+        adjoints = self.adjoints(reverse, kept)
         self.give(([value] if value is not None else []) + adjoints)
 
     def augmented(self, augmented: Function, reverse: Function) -> None:
         del reverse
-        parts, returned = self.run(augmented)
+        parts, runs = self.runs(augmented)
         frame: AnyValue = ConstNull(PTR)
         if parts.tape is not None:
-            kept = returned[parts.tape]
-            size = i64(self.layout.alloc_size(kept.type))
-            frame = self.b.call(tape.reserve(self.module), [self.target.arguments[0], size], "frame")
-            self.b.store(kept, frame)
+            kept = [returned[parts.tape] for returned in runs]
+            size = self.layout.alloc_size(kept[0].type)
+            frame = self.b.call(tape.reserve(self.module), [self.target.arguments[0], i64(size * len(kept))], "frame")
+            for lane, one in enumerate(kept):
+                self.b.store(one, self.b.offset(frame, lane * size))
         given = [frame]
         if self.result != VOID:
-            given.append(self.value(parts, returned))
+            given.append(self.value(parts, runs[0]))
         if self.request.result is Act.DUP:
             if parts.shadow is None:
                 cause = "its augmented sweep returns no shadow of the pointer"
                 raise self.refused(cause, "return {tape, value, shadow}")
-            given.append(returned[parts.shadow])
+            given += [returned[parts.shadow] for returned in runs]
         self.give(given)
 
     def reverse(self, augmented: Function, reverse: Function, frame: AnyValue) -> None:
         parts = self.shape(augmented)
-        kept = None
+        kept: list[AnyValue | None] = [None] * self.request.width
+        used_up = reverse.attribute("nofree") is None and not self.keeps_nothing(augmented, parts)
+        if used_up and self.request.repeatable:
+            raise self.refused(
+                f"{reverse.name} may use up its own tape",
+                f"leave enzyme_nofree out, or say: void *__enzyme_nofree[] = {{(void *){reverse.name}}}",
+            )
         if parts.tape is not None:
-            if self.request.repeatable:
-                raise self.refused("it may use up its own tape", "leave enzyme_nofree out")
             assert parts.parts.fields is not None
-            kept = self.b.load(parts.parts.fields[parts.tape], frame, "tape")
-        adjoints = self.adjoints(augmented, reverse, kept)
-        if kept is not None:
+            t = parts.parts.fields[parts.tape]
+            size = self.layout.alloc_size(t)
+            kept = [self.b.load(t, self.b.offset(frame, lane * size), "tape") for lane in range(self.request.width)]
+        adjoints = self.adjoints(reverse, kept)
+        if parts.tape is not None and not self.request.repeatable:
             self.b.call(tape.release(self.module), [self.target.arguments[0], frame])
         self.give(adjoints)
 
-    def run(self, augmented: Function) -> tuple[Augmented, list[AnyValue]]:
-        arguments = list(self.arguments(augmented, 0))
-        self.expect(augmented, len(arguments), len(arguments))
+    def runs(self, augmented: Function) -> tuple[Augmented, list[list[AnyValue]]]:
+        """What the augmented sweep returns, for each lane; it is run once where the function writes memory."""
         parts = self.shape(augmented)
-        return parts, self.call(augmented, arguments, parts.parts)
+        found = []
+        for lane in range(1 if self.request.width > 1 and self.writes_memory() else self.request.width):
+            arguments = list(self.arguments(augmented, lane))
+            self.expect(augmented, len(arguments), len(arguments))
+            found.append(self.call(augmented, arguments, parts.parts))
+        return parts, found * (self.request.width // len(found))
+
+    def runs_once(self) -> bool:
+        """Whether one run of the augmented sweep serves all lanes: it keeps no tape and looks at no shadow."""
+        augmented, _ = self.rule(self.found.gradients, "gradient")
+        if augmented.is_declaration or not self.keeps_nothing(augmented, self.shape(augmented)):
+            return False
+        at = 1 if self.hidden(augmented) is not None else 0
+        for a in self.source.arguments:
+            at += 1
+            if isinstance(a.type, PointerType):
+                if augmented.blocks and augmented.arguments[at].users:
+                    return False
+                at += 1
+        return True
+
+    def keeps_nothing(self, augmented: Function, parts: Augmented) -> bool:
+        """Whether the tape that it returns is always null, or there is none."""
+        if parts.tape is None:
+            return True
+        ends = [b.terminator for b in augmented.blocks] if not augmented.is_declaration else []
+        values = [i.value for i in ends if isinstance(i, Return)]
+        return bool(values) and all(isinstance(v, ConstNull) for v in values)
 
     def value(self, parts: Augmented, returned: list[AnyValue]) -> AnyValue:
         return self.primal() if parts.value is None else returned[parts.value]
 
-    def adjoints(self, augmented: Function, reverse: Function, kept: AnyValue | None) -> list[AnyValue]:
-        """Call the reverse sweep; the adjoints that the request asks for."""
-        del augmented
-        arguments = list(self.arguments(reverse, 0))
-        seeds = self.seeds()
+    def adjoints(self, reverse: Function, kept: Sequence[AnyValue | None]) -> list[AnyValue]:
+        """Call the reverse sweep, once a lane; the adjoints that the request asks for, all lanes of one together."""
+        lanes = [self.lane_adjoints(reverse, lane, one) for lane, one in enumerate(kept)]
+        return [x for together in zip(*lanes, strict=True) for x in together]
+
+    def lane_adjoints(self, reverse: Function, lane: int, kept: AnyValue | None) -> list[AnyValue]:
+        arguments = list(self.arguments(reverse, lane))
+        seeds = self.seeds(lane)
         optional = [*seeds, *([kept] if kept is not None else [])]
         self.expect(reverse, len(arguments), len(arguments) + len(optional))
         count = len(self.parameters(reverse)) - len(arguments)
@@ -179,14 +216,15 @@ class CustomRule:
         found = self.call(reverse, [*arguments, *given], returns)
         return [x for a, x in zip(floats, found, strict=True) if self.request.arguments[a.index] is Act.OUT]
 
-    def seeds(self) -> list[AnyValue]:
+    def seeds(self, lane: int) -> list[AnyValue]:
         """The adjoint of a result that is floats, member by member where it is a struct."""
         if not _is_float(self.result):
             return []
         split = self.request.mode is Mode.REVERSE
         seed: AnyValue = zero(self.result)
         if self.request.result is Act.OUT:
-            seed = self.target.arguments[-2 if split else -1]
+            first = len(self.target.arguments) - self.request.width - split
+            seed = self.target.arguments[first + lane]
         if isinstance(self.result, StructType):
             return [self.b.extract(seed, n) for n in range(len(self.result.fields or ()))]
         return [seed]

@@ -63,6 +63,7 @@ DROPPED_CALLS = (
     "llgrad.kind.",
     "llvm.lifetime.",
     "llvm.dbg.",
+    "llvm.fake.use",
     "llvm.invariant.",
     "llvm.experimental.noalias.scope.decl",
     "llvm.assume",
