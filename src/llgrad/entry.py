@@ -117,15 +117,21 @@ _CATCH = [
 
 
 def support_text() -> str:
-    """IR of `llgrad_fail`, and of freeing an arena, for code that Python calls."""
-    return f"""
-@{HOOK} = global ptr null
-declare void @longjmp(ptr, i32) noreturn
+    """IR of `llgrad_fail`, and of freeing an arena, for derivatives that Python calls."""
+    return f"""{fail_text()}
 declare void @llgrad.tape.free(ptr)
 define void @{TAPE_FREE}(ptr %arena) {{
   call void @llgrad.tape.free(ptr %arena)
   ret void
 }}
+"""
+
+
+def fail_text() -> str:
+    """IR of `llgrad_fail` for code that Python calls: back to the entry."""
+    return f"""
+@{HOOK} = global ptr null
+declare void @longjmp(ptr, i32) noreturn
 define void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
   %hook = load ptr, ptr @{HOOK}, align 8
   %frame = call ptr %hook(i32 %code, ptr %detail)
@@ -146,7 +152,7 @@ _FAILURES = {
     1: ("the tape needs more memory than there is", "use a smaller input, or differentiate a part of the computation"),
     2: ("the tape was released out of order", "this is a bug in llgrad: report it with the source"),
     3: ("a function pointer led to a function that was not differentiated", "this is a bug in llgrad: report it"),
-    4: ("the Numba function raised an exception", "call the function itself to see which"),
+    4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
 _calls = threading.local()  # frame: address of the innermost frame; failure: (code, detail)
 

@@ -15,13 +15,13 @@ import threading
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from llgrad import cache
 from llgrad.arguments import Checker, integer_range, refuse_overlap
-from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, slot_bytes, support_text
+from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
 from llgrad.passing import addresses_of_other_memory, parts, spread
 from llgrad.signature import CType, Pointer, Scalar, Signature, Void
@@ -287,7 +287,9 @@ class Library:
 
         program = self._program()
         cxx = self._may_throw(program.text())
-        entries = [_entry(f, cxx) for f in self._table.values() if not f.unsupported]
+        fails = "@llgrad_fail(" in program.text()
+        entries = [_entry(f, cxx, fails) for f in self._table.values() if not f.unsupported]
+        entries += [fail_text()] if fails else []
         data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))
         if self._key:
             cache.put(name, {"object": data})
@@ -468,8 +470,9 @@ def _unsupported(s: Signature, arguments: tuple[str, ...], variadic: bool) -> st
     return "" if len(arguments) == carried else "its parameters in the IR do not match the source"
 
 
-def _entry(facts: Facts, cxx: bool) -> str:
-    return entry_text(facts.entry, facts.signature.symbol, extensions=facts.extensions, cxx=cxx)
+def _entry(facts: Facts, cxx: bool, fails: bool) -> str:
+    made = replace(facts.entry, guarded=fails)
+    return entry_text(made, facts.signature.symbol, extensions=facts.extensions, cxx=cxx)
 
 
 class ForeignFunction:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run
+from llgrad.frontends.tools import signatures as noted
 
 _FIX = "correct the source; dialects other than MLIR's own must be lowered before"
 PASSES = (
@@ -48,23 +49,18 @@ def _file(source: Source) -> Compiled:
 
 
 _FUNCTION = re.compile(r"^\s*func\.func (?:public )?@([\w.$-]+)\(", re.MULTILINE)
-_FIRST = 1 << 20  # metadata numbers that mlir-translate does not reach
 
 
 def signatures(source: str) -> str:
-    """Metadata that says how the functions of a source are declared; `signature.mlir` reads it."""
-    nodes = []
+    """Metadata that says how the functions of a source are declared."""
+    declared = []
     for m in _FUNCTION.finditer(source):
         words = [m[1]]
         for parameter in _parameters(source, m.end()):
             name, _, t = parameter.partition(":")
             words += [name.strip().lstrip("%"), t.partition("{")[0].strip()]
-        nodes.append("!{" + ", ".join(f'!"{word}"' for word in words if '"' not in word) + "}")
-    if not nodes:
-        return ""
-    numbers = [f"!{_FIRST + n}" for n in range(len(nodes))]
-    lines = [f"{number} = {node}" for number, node in zip(numbers, nodes, strict=True)]
-    return "\n".join(["", f"!llgrad.signatures = !{{{', '.join(numbers)}}}", *lines, ""])
+        declared.append(words)
+    return noted("mlir", declared) if declared else ""
 
 
 def _parameters(source: str, start: int) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from llgrad.errors import SourceError
+from llgrad.frontends import julia, swift
 from llgrad.frontends.tools import Compiled, Language, Source
 
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
@@ -14,7 +16,19 @@ _INDEXES = ("/", "//", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64
 
 
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
-    return [compiled for source in sources for compiled in _modules(source.path)]
+    """Assembly that Julia or Swift printed is made plain, all of one language together."""
+    found = [compiled for source in sources for compiled in _modules(source.path)]
+    for theirs, finish in ((julia.is_julia, julia.finished), (swift.is_swift, swift.finished)):
+        places = [n for n, c in enumerate(found) if _is_text(c) and theirs(c.module.decode())]
+        for n, module in zip(places, finish([found[n].module.decode() for n in places]), strict=True):
+            found[n] = replace(found[n], module=module)
+        if places and finish is swift.finished:
+            found.append(Compiled(swift.runtime(raw), found[places[0]].dependencies))
+    return found
+
+
+def _is_text(compiled: Compiled) -> bool:
+    return compiled.dependencies[0].suffix.lower() == ".ll" and not compiled.module.startswith(_BITCODE)
 
 
 def _modules(path: Path) -> Iterator[Compiled]:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from llgrad.errors import ArgumentError, SourceError
-from llgrad.frontends import clang, d, database, fortran, mlir, nim, ready, rust, zig
+from llgrad.frontends import clang, d, database, fortran, julia, mlir, nim, ready, rust, swift, zig
 from llgrad.frontends.tools import Compiled, Language, Source
 
 LANGUAGES: tuple[Language, ...] = (
-    clang.C, clang.CXX, rust.RUST, fortran.FORTRAN, zig.ZIG, d.D, nim.NIM, mlir.MLIR, ready.IR,
+    clang.C, clang.CXX, rust.RUST, fortran.FORTRAN, zig.ZIG, d.D, nim.NIM, mlir.MLIR, julia.JULIA,
+    swift.SWIFT, ready.IR,
 )  # fmt: skip
 BY_SUFFIX: dict[str, Language] = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
 Flags = Sequence[str] | Mapping[str, Sequence[str]]

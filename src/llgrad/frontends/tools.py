@@ -133,6 +133,40 @@ def run(
     return done.stdout.decode(errors="replace")
 
 
+_FIRST = 1 << 20  # metadata numbers that no compiler reaches
+
+
+def signatures(language: str, declared: Sequence[Sequence[str]]) -> str:
+    """Metadata for the end of a module: name, parameter, type, … of functions as declared (see `signature.told`)."""
+    nodes = ["!{" + ", ".join(f'!"{word}"' for word in words if '"' not in word) + "}" for words in declared]
+    if not nodes:
+        return "\n"
+    numbers = [f"!{_FIRST + n}" for n in range(len(nodes))]
+    lines = [f"{number} = {node}" for number, node in zip(numbers, nodes, strict=True)]
+    return "\n".join(["", f"!llgrad.signatures.{language} = !{{{', '.join(numbers)}}}", *lines, ""])
+
+
+_UNDEFINED = re.compile(r'^declare ([^\n@]*)@("[^"\n]+"|[\w.$]+)\((.*)\)[^\n()]*$', re.MULTILINE)
+
+
+def stopping(text: str) -> str:
+    """The module with declared functions that never return, by what follows their calls, defined to fail."""
+
+    def body(m: re.Match[str]) -> str:
+        calls = re.findall(rf"(?:call|invoke) [^\n]*?@{re.escape(m[2])}\([^\n]*\n\s*(\w+)", text)
+        if m[2].startswith("llvm.") or not calls or set(calls) != {"unreachable"}:
+            return m[0]
+        result = re.sub(r"\b(?:noundef|nonnull|zeroext|signext|dso_local|swiftcc|hidden) ?", "", m[1]).strip()
+        return (
+            f"define internal {result} @{m[2]}({m[3]}) noreturn cold {{\n"
+            "  call void @llgrad_fail(i32 4, ptr null)\n  unreachable\n}"
+        )
+
+    made = _UNDEFINED.sub(body, text)
+    known = made == text or "declare void @llgrad_fail(" in made
+    return made if known else made + "\ndeclare void @llgrad_fail(i32, ptr)\n"
+
+
 def makefile_dependencies(rule: Path, source: Path) -> tuple[Path, ...]:
     """The files in a Makefile rule `module.bc: a.c b.h …`, the source first."""
     text = rule.read_text(errors="surrogateescape") if rule.exists() else ""

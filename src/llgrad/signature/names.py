@@ -22,7 +22,10 @@ class Candidate:
     source: Span | None = None
 
 
-_HIDDEN_PREFIXES = ("llvm.", "_FortranA", "__cxx_global", "_GLOBAL__", "__clang_call", "asan.", "__llgrad")
+_HIDDEN_PREFIXES = (
+    "llvm.", "_FortranA", "__cxx_global", "_GLOBAL__", "__clang_call", "asan.", "__llgrad", "swift_", "_swift_",
+    "julia_", "jfptr_",
+)  # fmt: skip
 _OF_RUSTS_LIBRARY = re.compile(r"_ZN(4core|5alloc|3std)\d.*17h[0-9a-f]{16}E|_R\w*?Cs\w+_(4core|5alloc|3std)\w*")
 
 

@@ -10,7 +10,7 @@ from llgrad.errors import Span
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, SimpleType, StructType, Type, VectorType
 from llgrad.ir.values import Argument, Function, MDNode, MDRef
-from llgrad.signature import mlir
+from llgrad.signature import told
 from llgrad.signature.languages import by_reference, language_of, terms
 from llgrad.signature.names import demangled, find
 from llgrad.signature.signature import Parameter, Signature
@@ -23,7 +23,7 @@ def signature(module: Module, function_name: str) -> Signature:
     types = DebugTypes(module)
     declared = types.result_and_parameters(f)
     if declared is None:
-        return mlir.told(module, f) or _from_ir(f)
+        return told.told(module, f) or _from_ir(f)
     return _Reader(module, f, types).signature(*declared)
 
 

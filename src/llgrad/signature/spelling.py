@@ -25,6 +25,9 @@ def spelled(language: str, name: str, parameters: Parameters, result: CType) -> 
         case "MLIR":
             inside = ", ".join(f"%{p}: {t}" for p, t in parameters)
             return f"func.func @{name}({inside})" + ("" if isinstance(result, Void) else f" -> {result}")
+        case "Julia":
+            returned = "Nothing" if isinstance(result, Void) else str(result)
+            return f"{name}({', '.join(f'{p}::{t}' for p, t in parameters)})::{returned}"
         case "Python":
             returned = "None" if isinstance(result, Void) else str(result)
             return f"{name}({', '.join(f'{p}: {t}' for p, t in parameters)}) -> {returned}"
