@@ -9,13 +9,14 @@ signature states (`double (*x)[3]`). NaN and empty arrays pass.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from llgrad.entry import address_of
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.passing import Table
 from llgrad.signature import Array, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct, View
@@ -27,6 +28,8 @@ class Checker:
     def __init__(self, signature: Signature) -> None:
         self.signature = signature
         self.names = [p.name for p in signature.parameters]
+        self._fit = [_usual(p.type) for p in signature.parameters]
+        self.restricts = any(isinstance(p.type, Pointer) and p.type.restrict for p in signature.parameters)
 
     def values(self, args: Sequence[Any], named: dict[str, Any] | None = None) -> list[Any]:
         """One value a parameter."""
@@ -38,7 +41,8 @@ class Checker:
                 cause=f"its signature is {self.signature}",
                 fix="pass one argument for each parameter, in this order",
             )
-        return [self.value(p, a) for p, a in zip(self.signature.parameters, args, strict=True)]
+        usual = zip(self._fit, self.signature.parameters, args, strict=True)
+        return [a if fits(a) else self.value(p, a) for fits, p, a in usual]
 
     def value(self, parameter: Parameter, given: Any) -> Any:
         """The value for one parameter."""
@@ -203,6 +207,19 @@ class Checker:
             )
 
 
+def _usual(t: CType) -> Callable[[Any], bool]:
+    """Tells of the most usual values of a parameter that nothing is wrong; others are looked at in detail."""
+    if isinstance(t, Scalar) and t.kind == "float":
+        return lambda given: type(given) is float
+    if isinstance(t, Scalar) and t.kind in ("int", "uint"):
+        low, high = integer_range(t)
+        return lambda given: type(given) is int and low <= given <= high
+    if type(t) is Pointer and isinstance(t.to, Scalar) and t.dtype is not None:
+        dtype, array = t.dtype, np.ndarray
+        return lambda given: type(given) is array and given.dtype is dtype and given.flags.carray
+    return lambda given: False
+
+
 def integer_range(scalar: Scalar) -> tuple[int, int]:
     """The least and the greatest value of an integer type."""
     if scalar.kind == "uint":
@@ -254,7 +271,9 @@ def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
 
 def _span(a: np.ndarray[Any, Any]) -> tuple[int, int]:
     """The first address of an array of any strides, and how many bytes lie between that and its end."""
-    first = a.__array_interface__["data"][0]
+    first = address_of(a)
+    if a.flags.c_contiguous:
+        return first, a.nbytes
     reach = [s * (n - 1) for s, n in zip(a.strides, a.shape, strict=True)]
     low = sum(min(0, r) for r in reach)
     return first + low, sum(max(0, r) for r in reach) - low + a.itemsize

@@ -154,6 +154,7 @@ _FAILURES = {
     3: ("a function pointer led to a function that was not differentiated", "this is a bug in llgrad: report it"),
     4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
+_Byte = ctypes.c_char
 _calls = threading.local()  # frame: address of the innermost frame; failure: (code, detail)
 
 
@@ -244,7 +245,8 @@ class _Function:
     """An entry at an address: how its frame is filled and read."""
 
     def __init__(self, entry: Entry, address: int) -> None:
-        arguments, results, self.bytes = offsets(entry)
+        arguments, results, size = offsets(entry)
+        self.frame = ctypes.c_char * size
         self.call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(address)
         self.packer = struct.Struct("<" + "".join(_pack_code(t) for t in entry.arguments))
         self.converters = [_converter(t) for t in entry.arguments]
@@ -252,7 +254,7 @@ class _Function:
         self.arguments_at = arguments[0] if arguments else JUMP_BYTES
 
     def fill(self, values: Sequence[Any], arena: _Arena | None) -> ctypes.Array[ctypes.c_char]:
-        frame = ctypes.create_string_buffer(self.bytes)
+        frame = self.frame()
         packed = [
             arena.address if v is ARENA and arena else convert(v)
             for convert, v in zip(self.converters, values, strict=True)
@@ -301,7 +303,10 @@ def address_of(value: Any) -> int:
         return 0
     if isinstance(value, int):
         return value
-    return int(value.__array_interface__["data"][0])
+    try:
+        return ctypes.addressof(_Byte.from_buffer(value))  # four times as fast: of contiguous arrays one may write to
+    except (TypeError, ValueError, BufferError):
+        return int(value.__array_interface__["data"][0])
 
 
 def _reader(t: str) -> Callable[[Any, int], Any]:

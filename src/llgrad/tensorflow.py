@@ -29,7 +29,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
-from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.eager import context, core
+from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry, ops
 
 from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Operation, Paths
@@ -43,23 +45,40 @@ SOURCE = Path(__file__).parent / "foreign" / "tensorflow.c"
 _made: dict[Any, ForeignOperation] = {}
 _sites: dict[int, _Site] = {}
 _lock = threading.RLock()
+_Eager = type(tf.constant(0))
+
+
+def _at_once() -> bool:
+    """Is this eager mode, with no device asked for?"""
+    here = context.context()
+    return here.executing_eagerly() and not here.device_name
 
 
 class ForeignOperation(Operation):
     """A compiled function as a function of tensors. Made by `load`; can be pickled and copied."""
 
+    autograph_info__ = None  # AutoGraph calls it as it is
+
     def __init__(self, source: Paths | ForeignFunction, name: str | None, options: dict[str, Any]) -> None:
         super().__init__(source, name, options)
         _start()
-        assert _site(self._foreign, "primal", (), ()).key  # a SavedModel may ask for it
+        made, self._site = self._foreign, _site(self._foreign, "primal", (), ())
+        assert self._site.key  # a SavedModel may ask for it
+        simple = not made.statics and all(i.array for i in made.tensors)
+        self._enums = [tf.as_dtype(i.dtype).as_datatype_enum for i in made.tensors] if simple else None
 
-    @tf.autograph.experimental.do_not_convert
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The outputs: a tensor, or a tuple of them. Integers are Python integers."""
+        if not named and self._enums is not None and len(args) == len(self._enums) and _at_once():
+            for a, enum in zip(args, self._enums, strict=True):
+                if type(a) is not _Eager or a._datatype_enum() != enum:
+                    break
+            else:
+                made = self._site.eager(args)
+                return made[0] if len(made) == 1 else tuple(made)
         tensors, statics = self._foreign.split(args, named)
         return self._outputs(tensors, statics, ())
 
-    @tf.autograph.experimental.do_not_convert
     def batched(self, *args: Any, shared: Sequence[str] = (), **named: Any) -> Any:
         """The function of each item: all tensors but those named in `shared` have a leading axis of a batch."""
         tensors, statics = self._foreign.split(args, named)
@@ -149,19 +168,31 @@ class _Site:
 
     def apply(self, operands: Sequence[Any]) -> list[Any]:
         """The operator on these tensors."""
-        if tf.executing_eagerly():
-            shapes = tuple(tuple(x.shape) for x in operands)
-            if shapes not in self.calls:
-                meta, made, layout, _ = self._meta(operands)
-                self.calls[shapes] = meta, [tf.as_dtype(d) for _, d in made], layout
-            meta, dtypes, layout = self.calls[shapes]
-            return list(self._operator(operands, meta, dtypes, layout))
+        if tf.executing_eagerly() and all(type(x) is _Eager for x in operands):
+            return self.eager(operands)
         meta, made, layout, checks = self._meta(operands)
         with tf.control_dependencies(checks):
             found = self._operator(operands, meta, [tf.as_dtype(d) for _, d in made], layout)
         for tensor, (shape, _) in zip(found, made, strict=True):
             tensor.set_shape([d if isinstance(d, int) else None for d in shape])
         return list(found)
+
+    def eager(self, operands: Sequence[Any]) -> list[Any]:
+        """The same at once, as the operator's Python function would do it."""
+        shapes = tuple([x._shape_tuple() for x in operands])
+        found = self.calls.get(shapes)
+        if found is None:
+            with tf.device("/CPU:0"):
+                meta, made, layout, _ = self._meta(operands)
+            named = ["Made", [tf.as_dtype(d) for _, d in made], "key", self.key, "site", self.number, "layout", layout]
+            found = self.calls[shapes] = meta, named
+        meta, named = found
+        try:
+            return pywrap_tfe.TFE_Py_FastPathExecute(
+                context.context(), "LlgradCall", None, list(operands), meta, *named
+            )  # fmt: skip
+        except core._NotOkStatusException as error:
+            raise ops.raise_from_not_ok_status(error, None) from None  # (which raises)
 
     def _operator(self, operands: Sequence[Any], meta: Any, dtypes: list[Any], layout: list[int]) -> Any:
         return _start()[0](
