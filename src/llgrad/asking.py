@@ -17,7 +17,7 @@ from llgrad.ir.types import FunctionType
 from llgrad.ir.values import Attribute, Call, Function
 from llgrad.ir.write import write
 from llgrad.synthesis import tape
-from llgrad.synthesis.calls import function_asked, origin
+from llgrad.synthesis.calls import PREFIX, function_asked, naming, origin
 
 _DEEPEST = 20  # how many functions may hand the function on
 
@@ -30,7 +30,8 @@ def inline_askers(work: LLVMModule) -> str:
     marked: set[str] = set()
     for _ in range(_DEEPEST):
         module = parse(work.text())
-        found = {f.name: f for f in list(_in_the_way(module)) if f.name not in marked and _calls_of(f)}
+        candidates = {f.name: f for f in _in_the_way(module) if f.name not in marked}
+        found = {name: f for name, f in candidates.items() if _is_called(module, f)}
         if not found:
             break
         for f in found.values():
@@ -44,7 +45,7 @@ def inline_askers(work: LLVMModule) -> str:
 
 def _unknown(module: Module) -> Iterator[Call]:
     """Calls whose function is not known."""
-    for f in module.functions:
+    for f in naming(module, PREFIX):
         for i in f.instructions():
             if isinstance(i, Call) and (v := function_asked(i)) is not None and not isinstance(v, Function):
                 yield i
@@ -59,8 +60,10 @@ def _in_the_way(module: Module) -> Iterator[Function]:
             yield callee
 
 
-def _calls_of(f: Function) -> list[Call]:
-    return [u for u in f.users if isinstance(u, Call) and origin(u.callee) is f]
+def _is_called(module: Module, f: Function) -> bool:
+    for caller in naming(module, f.name):
+        assert caller.blocks is not None  # reads the body, and so its calls
+    return any(isinstance(u, Call) and origin(u.callee) is f for u in f.users)
 
 
 def _left_over(work: LLVMModule, module: Module, marked: set[str]) -> str:

@@ -12,6 +12,7 @@ Any `__enzyme_…` call and any `enzyme_…` marker that is not listed is an err
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -127,11 +128,18 @@ def function_asked(call: Call) -> AnyValue | None:
     return origin(call.arguments[hidden]) if len(call.arguments) > hidden else None
 
 
+def naming(module: Module, word: str) -> Iterator[Function]:
+    """The functions in whose bodies the word occurs; those that are not read yet are looked at as text."""
+    for f in module.functions:
+        if (text := f.unread) is None or word in text:
+            yield f
+
+
 def read(module: Module) -> list[CallSite]:
     """All calls that ask for a derivative, in order."""
     sites = []
-    for f in module.functions:
-        for i in f.instructions() if f.unread is None or PREFIX in f.unread else ():
+    for f in naming(module, PREFIX):
+        for i in f.instructions():
             if isinstance(i, Call) and (called := i.called_function) is not None and PREFIX in called.name:
                 sites.append(_Reader(module, i, called.name).site())
     _match_tapes(module, sites)

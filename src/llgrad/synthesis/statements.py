@@ -30,7 +30,7 @@ from llgrad.ir.values import (
     Instruction,
     replace_uses,
 )
-from llgrad.synthesis.calls import origin
+from llgrad.synthesis.calls import naming, origin
 from llgrad.synthesis.markers import marker_of, marker_text
 
 IGNORE, KIND = "llgrad.ignore.", "llgrad.kind."
@@ -50,7 +50,7 @@ def says_something(text: str) -> bool:
 def lower(module: Module) -> str:
     """Replace them all; the text of the functions that this takes."""
     texts: list[str] = []
-    for f in list(module.functions):
+    for f in list(naming(module, "__enzyme_")):
         for i in list(f.instructions()):
             called = i.called_function if isinstance(i, Call) else None
             if isinstance(i, Call) and called is not None and (m := _SAID.search(called.name)):
