@@ -72,6 +72,16 @@ def no_shadow_by_distance(patch: Patch) -> None:
     patch.setattr(Facts, "argument_of", lambda self, v: None)
 
 
+def no_fusion(patch: Patch) -> None:
+    """Every loop runs in the forward sweep, and leaves a tape."""
+    patch.setattr(Planner, "_worth_fusing", lambda self, plan: [])
+
+
+def all_fusion(patch: Patch) -> None:
+    """All loops are fused that can be, whether that gains anything or not."""
+    patch.setattr(Planner, "_worth_fusing", lambda self, plan: [x for x in plan.loops if x.parent is None])
+
+
 def no_paired_frees(patch: Patch) -> None:
     """All that the primal releases is released at the end."""
     patch.setattr(Planner, "_paired_frees", lambda self, effects: {})
@@ -110,8 +120,8 @@ def unoptimised(patch: Patch) -> None:
 SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
-        keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_paired_frees,
-        chunked_tape, malloc_arena, strict_adjoints, unoptimised,
+        keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_fusion,
+        all_fusion, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, unoptimised,
     )  # fmt: skip
 }
 

@@ -67,7 +67,7 @@ MEANT: dict[str, Callable[[Plan], bool]] = {
     "triangular_nest": lambda p: len(p.nests) >= 1 and not any(n.chunked for n in p.nests.values()),
     "while_loop": lambda p: [n.chunked for n in p.nests.values()] == [True] and kept(p, "count"),
     "constant_memory": lambda p: recomputed(p, "primal", "load") and not p.nests,
-    "overwritten_memory": lambda p: columns(p) == [1] and not recomputed(p, "primal", "load"),
+    "overwritten_memory": lambda p: kept(p, "primal") and not recomputed(p, "primal", "load"),
     "induction": lambda p: recomputed(p, "primal", "phi") and not p.nests,
     "choice": lambda p: bool(p.choices) and recomputed(p, "choice") and not kept(p, "choice"),
     "choice_kept": lambda p: bool(p.choices) and kept(p, "choice"),

@@ -294,6 +294,8 @@ class Derivation:
         """The end of a reverse sweep: give the frame back, return the adjoints of the active arguments."""
         if r.plan.split and r.layout.frame_bytes and not request.repeatable:
             b.call(tape.release(self.module), [r.arena, r.target.arguments[-1]])
+        if sweep is not None and sweep.late is not None:
+            sweep.late.write(b)
         if not r.plan.split and tape.DEFER in self.module.globals:
             b.call(tape.finish(self.module), [r.arena])
         type = r.target.function_type.result

@@ -48,6 +48,7 @@ from llgrad.ir.values import (
 from llgrad.rules.facts import TAPE
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
 
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
@@ -105,6 +106,17 @@ class Plan:
     guards: dict[Loop, Guard]  # inner loops of nests that are only entered under a condition
     paired: dict[Instruction, Instruction]  # allocation -> the release that always follows it
     wanted: frozenset[Key]
+    fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
+
+    @property
+    def late(self) -> frozenset[Instruction]:
+        """What is computed when the reverse sweep is done, from what fused loops have computed."""
+        return frozenset(i for f in self.fused.values() for i in f.late)
+
+    @property
+    def skipped(self) -> dict[Block, Loop]:
+        """The blocks of fused loops, which the forward sweep leaves out."""
+        return {b: loop for loop in self.fused for b in loop.order}
 
     def nest_of(self, slot: Slot) -> Nest:
         assert slot.loop is not None
@@ -142,6 +154,7 @@ class Plan:
         out = [f"plan of {self.function.name} ({'split' if self.split else 'combined'})"]
         out += [f"  goes back through loops {[loop.header.name for loop in self.flow.loops if loop in self.loops]}"]
         out += [f"  choice kept or recomputed at %{b.name}" for b in self.flow.order if b in self.choices]
+        out += [f"  fused, both sweeps together: loop %{loop.header.name}" for loop in self.fused]
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
             out += [
@@ -173,6 +186,7 @@ class Planner:
         self.facts, self.function, self.split = facts, function, split
         self.flow = facts.flow(function)
         self.guards: dict[Loop, Guard] = {}
+        self.fused: dict[Loop, Fusion] = {}
         self.places = {i: n for n, i in enumerate(function.instructions())}
         self.blocks = [b for b in self.flow.order if self.flow.reaches_return(b)]
 
@@ -195,7 +209,21 @@ class Planner:
             frozenset(), {}, {}, self.guards, paired, frozenset(),
         )  # fmt: skip
         self._decide(plan)
+        if not self.split:
+            plan.fused = fused(self.facts, self.function, self.flow, plan.effects, self._worth_fusing(plan))
+        if plan.fused:
+            self.guards.clear()
+            self._decide(plan)
         return plan
+
+    def _worth_fusing(self, plan: Plan) -> list[Loop]:
+        """Outermost loops that keep something.
+
+        A sum in an innermost loop keeps that from being vectorised, which the reverse sweep alone would be.
+        """
+        kept = {slot.loop for slot in plan.kept.values()}
+        outermost = (x for x in plan.loops if x.parent is None and any(x.encloses(y) for y in kept if y is not None))
+        return [x for x in outermost if x.children or not any(map(self.facts.active, x.header.phis()))]
 
     # --- where the reverse sweep goes
 
@@ -251,12 +279,13 @@ class Planner:
     # --- what is kept
 
     def _decide(self, plan: Plan) -> None:
+        self.fused = plan.fused
         wanted = set(self._wanted(plan))
         nodes: dict[Key, Choice] = {}
         while True:
             self._collect(plan, wanted, nodes)
             kept, recomputed = minimum_cut(nodes, sorted(wanted, key=self.order))
-            plan.kept = {k: Slot(k, self.type_of(k), self.loop_of(k)) for k in sorted(kept, key=self.order)}
+            plan.kept = {k: Slot(k, self.type_of(k), self.kept_in(k)) for k in sorted(kept, key=self.order)}
             self._lay_out(plan)
             more = set(self._wanted_by_nests(plan)) - wanted
             if not more:
@@ -276,6 +305,9 @@ class Planner:
         yield from (("choice", block) for block in plan.choices)
         for made in plan.paired:
             yield ("primal", made)
+        for v in (v for f in plan.fused.values() for v in f.inputs):
+            ways = ("primal", "shadow") if self.facts.shadowed(v) else ("primal",)
+            yield from (key for key in ((way, v) for way in ways) if not self.at_hand(key))
 
     def _wanted_by_nests(self, plan: Plan) -> Iterator[Key]:
         """Where the tape blocks are, and what the sizes of their columns are computed from."""
@@ -297,6 +329,8 @@ class Planner:
             found = self.recipe(plan, key)
             weight = self.iterations(self.loop_of(key))
             keep = _KEEP * weight * max(1, self.facts.layout.alloc_size(self.type_of(key)) // 8)
+            if self.loop_of(key) in self.fused:
+                keep = weight  # at hand, from the same iteration
             if found is None:
                 nodes[key] = Choice(keep, None)
                 continue
@@ -421,6 +455,11 @@ class Planner:
             case _:
                 return self.flow.loop_of(of.block)
 
+    def kept_in(self, key: Key) -> Loop | None:
+        """The loop each iteration of which has an element of its own; a fused one has one for all."""
+        loop = self.loop_of(key)
+        return None if loop in self.fused else loop
+
     def iterations(self, loop: Loop | None) -> int:
         """A guess of how often the body of `loop` runs, for the cut's weights."""
         weight = 1
@@ -445,7 +484,7 @@ class Planner:
     def _root(self, loop: Loop) -> Loop:
         """The outermost loop whose preheader knows all counts down to `loop`, and whether `loop` is reached."""
         root = loop
-        while root.parent is not None:
+        while root.parent is not None and root.parent not in self.fused:
             outer = root.parent
             path = Nest(root, False).path(loop)
             counts = [self.facts.loop(self.function, x).count for x in (outer, *path)]

@@ -24,6 +24,7 @@ from llgrad.ir.values import (
 from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.late import Late
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
 from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
 from llgrad.synthesis.request import Act, Callee, Request
@@ -156,6 +157,8 @@ class RecordingSweep(Sweep):
         self.choice: dict[Block, Phi] = {}
         self.frame: AnyValue | None = None
         self.slots: dict[Key, AnyValue] = {}  # frame slots
+        self.skipped = plan.skipped
+        self.late = Late(self, plan) if plan.fused else None
         self.after: Block | None = None  # combined: where control goes instead of returning
         self.returned: AnyValue | None = None
 
@@ -166,6 +169,24 @@ class RecordingSweep(Sweep):
         self._reserve_frame()
         self.copy_blocks()
         self._complete_own_phis()
+
+    # --- fused loops are left out
+
+    def copied(self) -> Sequence[Block]:
+        return [b for b in self.flow.order if b not in self.skipped]
+
+    def make_blocks(self, order: Sequence[Block]) -> None:
+        super().make_blocks(order)
+        for block, loop in self.skipped.items():
+            assert loop.preheader is not None
+            self.blocks[block] = self.blocks[loop.preheader]
+
+    def new_targets(self, i: Instruction) -> list[Block]:
+        targets = super().new_targets(i)
+        for n, t in enumerate(i.targets):
+            if t in self.skipped:
+                targets[n] = self.blocks[self.plan.fused[self.skipped[t]].exit]
+        return targets
 
     def close(self) -> None:
         """Nothing more goes onto the stack: enter the function."""
@@ -201,6 +222,8 @@ class RecordingSweep(Sweep):
         self._keep_at_exits(block)
         for phi in block.phis():
             self.keep_value(phi)
+        if self.late is not None:
+            self.late.reached(block)
 
     def _open_chunk(self, nest: Nest) -> None:
         """One more iteration: the current chunk, or in every CHUNK-th iteration a new one."""
@@ -215,7 +238,7 @@ class RecordingSweep(Sweep):
 
     def _keep_at_exits(self, block: Block) -> None:
         for loop in self.plan.loops:
-            if any(x is block for _, x in loop.exits):
+            if loop in self.index and any(x is block for _, x in loop.exits):
                 if ("count", loop) in self.plan.kept:
                     self.keep(("count", loop), self.index[loop])
                 if loop in self.chunk_now:
@@ -270,6 +293,8 @@ class RecordingSweep(Sweep):
             phi.add(_null(), self.blocks[loop.preheader])
             if loop in self.index_next and loop.latch is not None:
                 phi.add(self.chunk_now[loop], self.exit_of(loop.latch, loop.header))
+        if self.late is not None:
+            self.late.complete()
         for block, phi in self.choice.items():
             for n, p in enumerate(self.flow.predecessors[block]):
                 ways = 0 if (p, block) in self.dropped else p.terminator.targets.count(block)
@@ -311,7 +336,7 @@ class RecordingSweep(Sweep):
     # --- instructions
 
     def instruction(self, i: Instruction) -> None:
-        if isinstance(i, Call) and self.bookkeeping(i):
+        if self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
             return
         match self.plan.effects.get(i):
             case CallBody(callees):
@@ -339,6 +364,13 @@ class RecordingSweep(Sweep):
             self.store_shadow_pointers(i)
         if not isinstance(i, Phi):
             self.keep_value(i)
+
+    def _waits(self, i: Instruction) -> bool:
+        """Is this late? Then its operands are put aside."""
+        if self.late is None or i not in self.late.instructions:
+            return False
+        self.late.capture(i)
+        return True
 
     def make_shadow(self, i: Instruction) -> None:
         if isinstance(i.type, PointerType) or self.facts.carries_pointer(i):
@@ -437,7 +469,10 @@ class RecordingSweep(Sweep):
 
     def leave(self, i: Return) -> None:
         """The end of the forward sweep: on to the reverse sweep, or back to the caller."""
-        self.returned = None if i.value is None else self.value(i.value)
+        if self.late is not None and self.late.waits_for(i.value):
+            self.late.returned = i.value
+        else:
+            self.returned = None if i.value is None else self.value(i.value)
         if self.after is not None:
             self.b.branch(self.after)
             return

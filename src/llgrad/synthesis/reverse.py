@@ -25,6 +25,7 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.adjoints import Adjoints, Leaf
+from llgrad.synthesis.iteration import Iteration
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
 from llgrad.synthesis.request import Callee
@@ -51,6 +52,7 @@ class ReverseSweep(Adjoints):
         self.callee, self.cells, self.start = callee, Builder(cells, self.names), start
         self.finish = finish
         self.adjoints, self.nowhere, self.zeros = {}, {}, {}
+        self.runs: dict[Block, Iteration] = {}  # latch of a fused loop -> its forward half
         self.strong_zeros = strong_zeros(self.facts, self.flow, self.plan.effects)
         self.unwound: dict[Block, Block] = {}  # reverse blocks of calls that ended with a throw: what precedes these
         last = self.plan.last
@@ -121,12 +123,28 @@ class ReverseSweep(Adjoints):
             if loop in self.single_entry:
                 self.entries[loop] = self.place.block
         for loop in entered:
+            if loop in self.plan.fused:
+                self._enter_fused(loop)
+                continue
             self.b.store(self.lookup(("count", loop)), self.index[loop], 8)
             if loop in self.chunk:
                 self.b.store(self.lookup(("block", loop)), self.chunk[loop], 8)
             self.place = Place(self.place.block, loop)
+        if target in self.runs:
+            self.b.branch(self.runs[target].start)
+            return
         thrown = source is not None and target in self.unwound and source is target.terminator.targets[1]
         self.b.branch(self.unwound[target] if thrown else self.blocks[target])
+
+    def _enter_fused(self, loop: Loop) -> None:
+        """Its iterations run forwards, each with its reverse behind it."""
+        assert loop.latch is not None
+        if loop.latch not in self.runs:
+            self.runs[loop.latch] = Iteration(self, self.plan.fused[loop])
+            self.runs[loop.latch].write_iteration()
+        self.runs[loop.latch].enter()
+        self.b.store(i64(0), self.index[loop], 8)
+        self.place = Place(self.place.block, loop)
 
     def leave(self, block: Block) -> None:
         """The end of a reverse block: phis hand their adjoints to the predecessors' values, control goes back."""
@@ -162,7 +180,9 @@ class ReverseSweep(Adjoints):
             how = "llgrad.tape.older" if self.request.repeatable else "llgrad.tape.unchunk"
             older = self.b.call(support.function(self.module, how), [self.arena, chunk, index])
             self.b.store(older, self.chunk[loop], 8)
-        first = self.b.icmp("eq", index, i64(0), f"{block.name}.first")
+        forwards = loop in self.plan.fused
+        end = self.lookup(("count", loop)) if forwards else i64(0)
+        first = self.b.icmp("eq", index, end, f"{block.name}.{'last' if forwards else 'first'}")
         out, again = self.new_block(f"{block.name}.out.rev"), self.new_block(f"{block.name}.again.rev")
         nest = self.plan.nests.get(loop)
         held = self.lookup(("block", loop)) if nest is not None and not nest.chunked else None
@@ -173,7 +193,7 @@ class ReverseSweep(Adjoints):
         self.place = Place(out, loop.parent)
         self._edge(block, loop.preheader, taken)
         self.at(again, loop)
-        self.b.store(self.b.binary("sub", index, i64(1)), self.index[loop], 8)
+        self.b.store(self.b.binary("add" if forwards else "sub", index, i64(1)), self.index[loop], 8)
         self._edge(block, loop.latch, taken)
 
     def _leave_choice(self, block: Block, preds: Iterable[Block], taken: list[Taken]) -> None:

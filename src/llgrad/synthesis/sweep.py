@@ -9,7 +9,7 @@ each instruction. The primal is never changed. Nothing is inherited but what is 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from llgrad.analysis.known import is_column
 from llgrad.errors import ActivityError, UnsupportedError
@@ -147,9 +147,9 @@ class Sweep(Lanes):
 
     def copy_blocks(self) -> None:
         """Copy every reachable block, then complete the phis."""
-        for block in self.flow.order:
-            self.blocks[block] = self.new_block(block.name)
-        for block in self.flow.order:
+        order = self.copied()
+        self.make_blocks(order)
+        for block in order:
             self.b.at_end(self.blocks[block])
             phis = list(block.phis())
             for phi in phis:
@@ -163,9 +163,17 @@ class Sweep(Lanes):
                 self.instruction(i)
             self.before_terminator(block)
             self.terminator(block)
-        for block in self.flow.order:
+        for block in order:
             for phi in block.phis():
                 self.complete_phi(phi)
+
+    def make_blocks(self, order: Sequence[Block]) -> None:
+        for block in order:
+            self.blocks[block] = self.new_block(block.name)
+
+    def copied(self) -> Sequence[Block]:
+        """The blocks of the source that are copied, in order."""
+        return self.flow.order
 
     def terminator(self, block: Block) -> None:
         """Copy the end of a block. A call with a derivative does not unwind into its handlers here.

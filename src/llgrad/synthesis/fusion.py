@@ -1,0 +1,445 @@
+"""Loops whose forward and reverse sweep can run together, one iteration after the other: no tape (decision 9).
+
+A *fused* loop does not run in the forward sweep. The reverse sweep runs it where it would have gone back through it, in
+the order of the program: each iteration is run, then reversed, and what it keeps is gone when the next begins. That is
+the same derivative where
+
+* nothing after the loop needs it: no instruction there reads or writes memory that the loop writes, or writes what it
+  reads. What is computed from values of the loop is *late*: it waits until the reverse sweep is done, so it is only
+  arithmetic and stores to memory that nothing else touches afterwards, and the adjoints of nothing need it;
+* its adjoints are known when it begins, whatever the order of its iterations: what one iteration hands to the next has
+  no derivative, or is a sum (a *carrier*: each iteration adds to it and does nothing else with it, so its adjoint is
+  the same in all iterations); and what one iteration writes no other reads or writes.
+
+All of it is proven from the memory model and from the addresses as sequences; a loop of which it is not stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from llgrad.analysis.flow import Flow, Loop
+from llgrad.analysis.memory import Access, MemoryObject
+from llgrad.analysis.sequences import Reader, is_number
+from llgrad.ir.types import I64, PointerType
+from llgrad.ir.values import (
+    AnyValue,
+    Binary,
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Compare,
+    ConstInt,
+    ExtractElement,
+    ExtractValue,
+    Function,
+    GetElementPtr,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Select,
+    ShuffleVector,
+    Store,
+    Switch,
+    Unary,
+    Undef,
+)
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partials, needs
+from llgrad.synthesis.sweep import DROPPED_CALLS
+
+MOST_APART = 1 << 20  # bytes from one iteration to the next, so that addresses of 2**40 iterations differ
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """A fused loop. `inputs`: what it uses from outside; `late`: what waits for it, using its `results`."""
+
+    loop: Loop
+    exit: Block
+    inputs: tuple[Instruction, ...]
+    late: frozenset[Instruction]
+    results: tuple[Instruction, ...]
+
+
+def fused(
+    facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], wanted: Collection[Loop]
+) -> dict[Loop, Fusion]:
+    """Those of the outermost loops `wanted` that can be fused, in the combined derivative of `function`."""
+    if facts.runtime_activity:
+        return {}
+    found = (_Candidate(facts, function, flow, effects, loop).fusion() for loop in flow.loops if loop in wanted)
+    return {f.loop: f for f in found if f is not None}
+
+
+class _Candidate:
+    def __init__(
+        self, facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], loop: Loop
+    ) -> None:
+        self.facts, self.flow, self.effects, self.loop = facts, flow, effects, loop
+        self.inside = [i for b in loop.order for i in b.instructions]
+        exits = {x for _, x in loop.exits}
+        self.exit = next(iter(exits)) if len(exits) == 1 else None
+        exit = self.exit
+        after = [b for b in flow.order if exit is not None and (b is exit or flow.reachable(exit, b))]
+        self.after = [i for b in after for i in b.instructions if not _is_dropped(i)]
+
+    def fusion(self) -> Fusion | None:
+        loop, facts = self.loop, self.facts
+        if self.exit is None or loop.parent is not None or [b for b, _ in loop.exits] != [loop.latch]:
+            return None
+        if facts.loop(loop.header.function, loop).count is None or not all(map(self._is_simple, self.inside)):  # type: ignore[arg-type]
+            return None
+        late = self._late()
+        if late is None or not self._waits(late) or not self._hands_on_sums() or not self._writes_apart():
+            return None
+        operands = dict.fromkeys(v for i in self.inside for v in i.operands)
+        inputs = tuple(v for v in operands if isinstance(v, Instruction) and v not in loop)
+        results = tuple(i for i in self.inside if any(u not in loop for u in i.users))
+        return Fusion(loop, self.exit, inputs, late, results)
+
+    def _is_simple(self, i: Instruction) -> bool:
+        """Arithmetic, branches, loads and stores: nothing that is allocated, called, thrown or seen by others."""
+        if {"volatile", "atomic"} & i.flags or (isinstance(i, (Load, Store)) and i.ordering):
+            return False
+        if isinstance(i, Store) and (self.facts.carries_pointer(i.value) or self.facts.hides_float(i)):
+            return False
+        if isinstance(i, Call):
+            return _is_dropped(i) or _computes(self.facts, i)
+        simple = isinstance(i, (Load, Store, Branch, Switch, GetElementPtr)) or _is_arithmetic(i)
+        return simple and isinstance(self.effects.get(i), (Nothing, Linear, Partials, Memory))
+
+    # --- what follows the loop
+
+    def _late(self) -> frozenset[Instruction] | None:
+        """All that is computed after the loop from its values; None where some of it cannot wait."""
+        found: set[Instruction] = set()
+        work = [u for i in self.inside for u in i.users if u not in self.loop]
+        while work:
+            i = work.pop()
+            if i in found or isinstance(i, Return):
+                continue
+            inner = self.flow.loop_of(i.block) is not None or i.block not in self.flow
+            pure = _is_arithmetic(i) or (isinstance(i, Call) and _computes(self.facts, i))
+            stored = isinstance(i, Store) and i.pointer not in found and not {"volatile", "atomic"} & i.flags
+            if inner or not (pure or stored) or isinstance(i.type, PointerType):
+                return None
+            found.add(i)
+            work += i.users
+        if any(isinstance(i, Store) and (i.pointer in found or self.facts.carries_pointer(i.value)) for i in found):
+            return None
+        return frozenset(found)
+
+    def _waits(self, late: frozenset[Instruction]) -> bool:
+        """Is all that comes after the loop, and all its adjoints, right before the loop and what is late have run?"""
+        if any(_leaves(i) for i in self.after):
+            return False
+        computed = late | set(self.inside)
+        for i, e in self.effects.items():
+            if i not in self.loop and any(_instruction(of) in computed for _, of in needs(self.facts, i, e)):
+                return False
+        memory = self.facts.memory
+        reads, writes = self._accesses(self.inside)
+        for i in self.after:
+            read, written = memory.reads(i), self._changes(i)
+            if self._meet(writes, (*read, *written)) or self._meet(reads, written):
+                return False
+        for i in late:
+            stored = memory.writes(i)
+            others = [x for x in self.after if x not in late and self.flow.may_follow(i, x)] if stored else []
+            if any(self._meet(stored, (*memory.reads(x), *memory.writes(x), *memory.frees(x))) for x in others):
+                return False
+        return True
+
+    def _changes(self, i: Instruction) -> tuple[Access, ...]:
+        """What an instruction after the loop writes or releases before the reverse sweep comes to the loop."""
+        postponed = isinstance(self.effects.get(i), Free) and not self.facts.frees_at_once
+        return self.facts.memory.writes(i) if postponed else (*self.facts.memory.writes(i), *self.facts.memory.frees(i))
+
+    def _accesses(self, instructions: Sequence[Instruction]) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
+        memory = self.facts.memory
+        kept = [i for i in instructions if isinstance(i, (Load, Store))]
+        return tuple(a for i in kept for a in memory.reads(i)), tuple(a for i in kept for a in memory.writes(i))
+
+    def _meet(self, some: Sequence[Access], others: Sequence[Access]) -> bool:
+        return any(self.facts.memory.may_alias(a, b) for a in some for b in others)
+
+    # --- what one iteration hands to the next
+
+    def _hands_on_sums(self) -> bool:
+        """Is every active value that an iteration hands on, to the next or out of the loop, a sum?"""
+        assert self.loop.latch is not None
+        carried: set[Instruction] = set()
+        handed: set[AnyValue] = set()
+        for phi in self.loop.header.phis():
+            if not self.facts.active(phi):
+                continue
+            if self._is_left_over(phi):
+                continue
+            own, result = self._carriers(phi), phi.incoming_from(self.loop.latch)
+            if own is None or result not in own or not carried.isdisjoint(own):
+                return False
+            carried |= own
+            handed.add(result)
+        out = [i for i in self.inside if self.facts.active(i) and any(u not in self.loop for u in i.users)]
+        return all(i in handed for i in out)
+
+    def _is_left_over(self, phi: Phi) -> bool:
+        """Is `phi` undefined wherever it is used? LLVM carries loads along that only one side of a condition has.
+
+        So it is if, for a condition that does not change in the loop, in the iterations where it holds, and in those
+        where it does not, `phi` is not used or nothing else takes its place.
+        """
+        if not isinstance(phi.incoming_from(self.loop.preheader), Undef):  # type: ignore[arg-type]
+            return False
+        branches = [b.terminator for b in self.loop.order if isinstance(b.terminator, Branch)]
+        conditions = dict.fromkeys(x.condition for x in branches if x.condition is not None)
+        fixed = [c for c in conditions if isinstance(c, Instruction) and c not in self.loop]
+        return any(all(self._idle(phi, self._edges(c, n)) for n in (0, 1)) for c in fixed)
+
+    def _edges(self, condition: AnyValue, way: int) -> set[tuple[Block, Block]]:
+        """The edges in an iteration whose branches on `condition` all go one way."""
+        found: set[tuple[Block, Block]] = set()
+        work, seen = [self.loop.header], {self.loop.header}
+        while work:
+            block = work.pop()
+            branch = block.terminator
+            fixed = isinstance(branch, Branch) and branch.condition is condition
+            for target in branch.targets[way : way + 1] if fixed else branch.targets:
+                if target in self.loop:
+                    found.add((block, target))
+                    if target not in seen:
+                        seen.add(target)
+                        work.append(target)
+        return found
+
+    def _idle(self, phi: Phi, edges: set[tuple[Block, Block]]) -> bool:
+        """In iterations along `edges` alone: is `phi` not used, or is its next value itself?"""
+        reached = {self.loop.header, *(b for _, b in edges)}
+
+        def uses(u: Instruction) -> bool:
+            if isinstance(u, Phi):
+                return u not in self.loop or any(v is phi and (b, u.block) in edges for v, b in u.incoming())
+            return u not in self.loop or u.block in reached
+
+        def sources(v: AnyValue, seen: set[AnyValue]) -> set[AnyValue]:
+            if v is phi or not isinstance(v, Phi) or v not in self.loop or v.block is self.loop.header or v in seen:
+                return {v}
+            known = seen | {v}
+            return {x for w, b in v.incoming() if (b, v.block) in edges for x in sources(w, known)}
+
+        assert self.loop.latch is not None
+        return not any(map(uses, phi.users)) or sources(phi.incoming_from(self.loop.latch), set()) <= {phi}
+
+    def _carriers(self, phi: Phi) -> set[Instruction] | None:
+        """What is `phi` plus something that does not depend on it; None where it is used in any other way."""
+        found: set[Instruction] = {phi}
+        work: list[Instruction] = [phi]
+        while work:
+            i = work.pop()
+            for u in i.users:
+                if u in self.loop and u is not phi and u not in found:
+                    found.add(u)
+                    work.append(u)
+        return found if all(i is phi or self._passes_on(i, found) for i in found) else None
+
+    def _passes_on(self, i: Instruction, carriers: set[Instruction]) -> bool:
+        """Is the derivative of `i` by what it has of `carriers` one?"""
+        own = [n for n, v in enumerate(i.operands) if v in carriers]
+        match i:
+            case Binary(opcode="fadd"):
+                return len(own) == 1
+            case Binary(opcode="fsub"):
+                return own == [0]
+            case Phi():
+                return len(own) == len(i.operands)
+            case Select():
+                return own == [1, 2]
+            case Call() if i.called_function is not None:
+                return i.called_function.name.startswith(("llvm.fmuladd.", "llvm.fma.")) and own == [2]
+        return False
+
+    def _writes_apart(self) -> bool:
+        """Does no iteration read or write active memory that another writes?"""
+        touched = [i for i in self.inside if isinstance(self.effects.get(i), Memory)]
+        memory, private = self.facts.memory, self._private()
+        for i in (i for i in touched if isinstance(i, Store)):
+            for other in touched:
+                pairs = ((a, b) for a in memory.writes(i) for b in (*memory.reads(other), *memory.writes(other)))
+                met = [(a, b) for a, b in pairs if memory.may_alias(a, b) and not a.objects | b.objects <= private]
+                if not all(self._same_iteration(a, b) for a, b in met):
+                    return False
+        return True
+
+    # --- memory that each iteration fills before it reads it
+
+    def _private(self) -> frozenset[MemoryObject]:
+        """Allocations of the function that the loop alone uses, filled in each iteration before they are read."""
+        memory = self.facts.memory
+        accesses = [(i, a) for i in self.inside for a in (*memory.reads(i), *memory.writes(i))]
+        local = {o for _, a in accesses for o in a.objects if o.kind in ("stack", "heap") and not memory.escapes(o)}
+        local = {o for o in local if isinstance(o.site, Instruction) and self.flow.loop_of(o.site.block) is None}
+        return frozenset(o for o in local if all(self._is_filled(i, a) for i, a in accesses if o in a.objects))
+
+    def _is_filled(self, i: Instruction, a: Access) -> bool:
+        """If `i` reads: did this iteration write there before? (After a whole loop of writes, or of its first one.)"""
+        if isinstance(i, Store):
+            return True
+        read = self._element(i)
+        if read is None or len(a.objects) != 1:
+            return False
+        for w in (x for x in self.inside if isinstance(x, Store)):
+            written, loop = self._element(w), self.flow.loop_of(w.block)
+            if written is None or written[0] is not read[0] or written[1] != read[1] or loop is None:
+                continue
+            whole = written[2] is not None and loop.latch is not None and self.flow.dominates(w.block, loop.latch)
+            first = isinstance(written[3], Phi) and is_number(written[3].incoming_from(loop.preheader), 0)  # type: ignore[arg-type]
+            inside = read[2] == written[2] or is_number(read[3], 0)
+            done = len(loop.exits) == 1 and self.flow.dominates(loop.exits[0][1], i.block)
+            if loop is not self.loop and whole and first and inside and done:
+                return True
+        return False
+
+    def _element(self, i: Instruction) -> tuple[AnyValue, int, _Bound, AnyValue] | None:
+        """base, size, bound (None: none known) and index of the element of an array that is read or written."""
+        if not isinstance(i, (Load, Store)):
+            return None
+        pointer, size = i.pointer, self.facts.layout.size(i.value.type if isinstance(i, Store) else i.type)
+        if pointer not in self.loop:
+            return pointer, size, None, ConstInt(I64, 0)
+        if not isinstance(pointer, GetElementPtr) or pointer.pointer in self.loop:
+            return None
+        split = Reader(self.flow, self.loop, self.facts.layout).split_gep(pointer)
+        if split is None or split[0] or len(split[1]) != 1 or split[1][0][1] != size:
+            return None
+        index = split[1][0][0]
+        return pointer.pointer, size, self._bound(index, i.block), index
+
+    def _bound(self, index: AnyValue, block: Block) -> _Bound:
+        """What `index` stays below, in `block`: it counts up by one in an inner loop that ends when it comes to it."""
+        loop = self.flow.loop_of(index.block) if isinstance(index, Phi) else None
+        if loop is None or index.block is not loop.header or loop is self.loop or block not in loop.blocks:  # type: ignore[union-attr]
+            return None
+        if not isinstance(index, Phi) or index.type != I64 or len(loop.exits) != 1 or loop.latch is None:
+            return None
+        next, branch = index.incoming_from(loop.latch), loop.exits[0][0].terminator
+        counts = isinstance(next, Binary) and next.opcode == "add" and "nuw" in next.flags
+        if not counts or next.operands[0] is not index or not is_number(next.operands[1], 1):  # type: ignore[union-attr]
+            return None
+        test = branch.condition if isinstance(branch, Branch) else None
+        if loop.exits[0][0] is not loop.latch or not isinstance(test, Compare) or test.lhs is not next:
+            return None
+        leaves = branch.targets[0] not in loop.blocks
+        if test.predicate != ("eq" if leaves else "ne") or test.rhs in self.loop:
+            return None
+        bound = test.rhs
+        return (bound.opcode, bound.value) if isinstance(bound, Cast) else ("", bound)
+
+    def _same_iteration(self, a: Access, b: Access) -> bool:
+        """Do two accesses meet in one iteration only: some bytes further on in each, and no wider than that?"""
+        one, two = self._address(a), self._address(b)
+        if one is None or two is None or one[:3] != two[:3] or a.size is None or b.size is None:
+            return False
+        if not 0 < abs(one[2]) <= MOST_APART:
+            return False
+        low, high = min(one[3], two[3]), max(one[3] + a.size, two[3] + b.size)
+        return high - low <= abs(one[2])
+
+    def _address(self, a: Access) -> tuple[AnyValue, frozenset[tuple[AnyValue, int]], int, int] | None:
+        """base, what is added to it that does not change in the loop, bytes per iteration, constant bytes."""
+        reader = Reader(self.flow, self.loop, self.facts.layout)
+        base, parts, step, constant = a.pointer, dict[AnyValue, int](), 0, 0
+        while isinstance(base, GetElementPtr) and base in self.loop:
+            split = reader.split_gep(base)
+            if split is None:
+                return None
+            constant += split[0]
+            for index, size in split[1]:
+                found = self._linear(reader, index)
+                if found is None:
+                    return None
+                constant, step = constant + size * found[2], step + size * found[1]
+                for v, n in found[0].items():
+                    parts[v] = parts.get(v, 0) + size * n
+            base = base.pointer
+        if isinstance(base, Phi) and base.block is self.loop.header:
+            induction = self.facts.loop(self.loop.header.function, self.loop).inductions.get(base)  # type: ignore[arg-type]
+            if induction is None or induction.constant_step is None:
+                return None
+            base, step = induction.start, step + induction.constant_step
+        if base is None or base in self.loop:
+            return None
+        return base, frozenset(parts.items()), step, constant
+
+    def _linear(self, reader: Reader, v: AnyValue, depth: int = 8) -> tuple[dict[AnyValue, int], int, int] | None:
+        """An index as a sum: multiples of values from outside the loop, so much more in each iteration, a constant."""
+        if isinstance(v, ConstInt):
+            return {}, 0, v.signed
+        if v not in self.loop:
+            return {v: 1}, 0, 0
+        if depth == 0 or v.type != I64:
+            return None
+        match v:
+            case Phi():
+                found = reader.induction(v)
+                if found is None or found.constant_step is None:
+                    return None
+                start = self._linear(reader, found.start, depth - 1)
+                return None if start is None else (start[0], start[1] + found.constant_step, start[2])
+            case Binary(opcode="add" | "sub" | "or") if v.opcode != "or" or "disjoint" in v.flags:
+                a, b = (self._linear(reader, x, depth - 1) for x in v.operands)
+                return None if a is None or b is None else _combined(a, b, -1 if v.opcode == "sub" else 1)
+            case Binary(opcode="mul" | "shl", rhs=ConstInt(value=n)):
+                a = self._linear(reader, v.lhs, depth - 1)
+                by = n if v.opcode == "mul" else 1 << n
+                return None if a is None else _combined(({}, 0, 0), a, by)
+        return None
+
+
+_Bound = tuple[str, AnyValue] | None
+_Sum = tuple[dict[AnyValue, int], int, int]
+
+
+def _combined(a: _Sum, b: _Sum, times: int) -> _Sum:
+    parts = dict(a[0])
+    for v, n in b[0].items():
+        parts[v] = parts.get(v, 0) + times * n
+    return parts, a[1] + times * b[1], a[2] + times * b[2]
+
+
+def _is_dropped(i: Instruction) -> bool:
+    called = i.called_function if isinstance(i, Call) else None
+    return called is not None and called.name.startswith(DROPPED_CALLS)
+
+
+def _leaves(i: Instruction) -> bool:
+    """May control leave the function here, or another thread see what has been written so far?"""
+    seen = i.opcode in ("invoke", "callbr", "resume", "fence", "atomicrmw", "cmpxchg")
+    return seen or bool({"volatile", "atomic"} & i.flags)
+
+
+def _is_arithmetic(i: Instruction) -> bool:
+    return isinstance(
+        i,
+        (
+            Binary, Unary, Cast, Compare, Select, Phi, ExtractElement, InsertElement, ShuffleVector, ExtractValue,
+            InsertValue,
+        ),
+    )  # fmt: skip
+
+
+def _computes(facts: Facts, call: Call) -> bool:
+    """Is this a function that has a rule, and does nothing but compute a result?"""
+    entry = facts.entry(call) if call.opcode == "call" else None
+    return entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
+
+
+def _instruction(of: object) -> Instruction | None:
+    """The instruction that a key is about."""
+    first = of[0] if isinstance(of, tuple) else of
+    return first if isinstance(first, Instruction) else None

@@ -1,0 +1,39 @@
+"""Which loops are fused: those of which it is proven that they may be, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from deriving import derivation, prepared
+
+from llgrad.synthesis.plan import Planner
+from llgrad.synthesis.request import Mode
+
+PROGRAMS = Path(__file__).parents[1] / "programs"
+
+FUSED = {"fused_map": 1, "fused_pairs": 2, "fused_sum_returned": 1, "fused_in_place": 1, "fused_pointers_walk": 1,
+         "fused_late_branch": 2, "fused_overwritten_later": 1,
+         "fused_private": 1}  # fmt: skip
+LETTERS = {
+    "fused_map": "dcdc", "fused_pairs": "dccddc", "fused_sum_returned": "dcdo", "fused_in_place": "dcc",
+    "fused_pointers_walk": "dcdo", "fused_late_branch": "dccddo",
+    "fused_overlapping_writes": "dcdc", "fused_last_one_counts": "dcdc", "fused_sum_nonlinear": "dco",
+    "fused_sum_used_inside": "dcdo", "fused_two_sums": "dcdo", "fused_overwritten_later": "dcdc",
+    "fused_read_later": "dcdo", "fused_written_later": "dcdc", "fused_reads_the_next": "dcc", "fused_aliases": "dcdc",
+    "fused_private": "dccdo", "fused_not_filled": "dccdo",
+    "fused_breaks": "dcdo", "fused_cleared_at_once": "dcdo", "fused_left_behind": "dcdo", "fused_histogram": "dccdc",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_fused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Planner, "_worth_fusing", lambda self, plan: [x for x in plan.loops if x.parent is None])
+    source = (PROGRAMS / f"{name}.c").read_text().replace(f" {name}(", " f(")
+    plan = derivation(prepared(source, level=2), Mode.COMBINED, LETTERS[name]).plan("f", False)
+    assert len(plan.fused) == FUSED.get(name, 0)
+    assert not any(slot.loop in plan.fused for slot in plan.kept.values())
+
+
+def test_all_are_looked_at() -> None:
+    assert sorted(p.stem for p in PROGRAMS.glob("fused_*.c")) == sorted(LETTERS)
