@@ -26,6 +26,7 @@ from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.library import Compiled, ForeignFunction
 from llgrad.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
+from llgrad.pervalues import PerValues
 from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct
 from llgrad.synthesis.request import Act, Mode, Request
 
@@ -377,11 +378,13 @@ class Jvp(Derivative):
 _Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
-def _per_types(make: _Made) -> _Made:
-    """Numba functions, whose types are known when they are called, get a derivative for each combination of types."""
+def _dispatched(make: _Made) -> _Made:
+    """What is known at the call only is waited for: types of Numba functions, and values of `specialize`."""
 
     @functools.wraps(make)
     def made(function: Any, *args: Any, **named: Any) -> Any:
+        if names := named.pop("specialize", None):
+            return PerValues(function, names, lambda f: make(f, *args, **named))
         if "numba.core.dispatcher" in sys.modules:
             from llgrad.numba import PerTypes, is_numba
 
@@ -392,16 +395,18 @@ def _per_types(make: _Made) -> _Made:
     return made  # type: ignore[return-value]
 
 
-@_per_types
+@_dispatched
 def value_and_grad(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
-    **options: Unpack[Options],
+    specialize: str | Sequence[str] = (), **options: Unpack[Options],
 ) -> ValueAndGrad:  # fmt: skip
     """A function that returns (value, gradient).
 
     wrt    a name or position, or a tuple of them; by default all floats that the function only reads
     of     the pointer through which the function writes its result; by default its returned float
     seed   weights of the elements of `of`; needed where it has more than one, may be given at the call
+    specialize  names of numbers (sizes, say) that seldom change: a derivative is made for each combination of their
+           values, when it is first asked for, with loops of known length (see `ForeignFunction.specialized`)
     options  see `Options`
 
     The value is a float if there is one element, else a copy of the contents of `of`. Gradients have the shapes of the
@@ -412,10 +417,10 @@ def value_and_grad(
     return made
 
 
-@_per_types
+@_dispatched
 def grad(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
-    **options: Unpack[Options],
+    specialize: str | Sequence[str] = (), **options: Unpack[Options],
 ) -> Grad:  # fmt: skip
     """A function that returns the gradient; see `value_and_grad`."""
     made = Grad(function, Mode.COMBINED, wrt, of, "grad", **options)
@@ -423,18 +428,20 @@ def grad(
     return made
 
 
-@_per_types
+@_dispatched
 def vjp(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
-) -> Vjp:
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None,
+    specialize: str | Sequence[str] = (), **options: Unpack[Options],
+) -> Vjp:  # fmt: skip
     """A function that takes `seed=` (shaped as the output) and returns (value, seed · Jacobian)."""
     return Vjp(function, Mode.COMBINED, wrt, of, "vjp", **options)
 
 
-@_per_types
+@_dispatched
 def jvp(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
-) -> Jvp:
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None,
+    specialize: str | Sequence[str] = (), **options: Unpack[Options],
+) -> Jvp:  # fmt: skip
     """A function that takes `tangents=` (shaped as `wrt`) and returns (value, Jacobian · tangents)."""
     return Jvp(function, Mode.FORWARD, wrt, of, "jvp", **options)
 
@@ -446,7 +453,8 @@ def _positions(function: ForeignFunction, wrt: Names, of: int | None) -> tuple[t
     if wrt is None:
         anything = function.signature.language == "Python"  # which has no const to go by
         chosen = _floats if anything else _only_read_floats
-        found = tuple(p.index for p in function.signature.parameters if p.index != of and chosen(p))
+        free = [p for p in function.signature.parameters if p.index != of and p.name not in function.constants]
+        found = tuple(p.index for p in free if chosen(p))
         if not found:
             raise ArgumentError(
                 f"{function.signature.name} has no float that it only reads", fix="say by what to differentiate: wrt=…"
@@ -477,6 +485,10 @@ def _position(function: ForeignFunction, name: str | int, what: str) -> int:
 
 
 def _require_active(function: ForeignFunction, p: Parameter) -> None:
+    if p.name in function.constants:
+        raise ArgumentError(
+            f"wrt={p.name!r} has no derivative: {function.signature.name} was specialised to one value of it"
+        )
     t = p.type.innermost.to if isinstance(p.type, Pointer) else p.type
     while isinstance(t, Array):
         t = t.element

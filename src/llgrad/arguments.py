@@ -9,7 +9,7 @@ signature states (`double (*x)[3]`). NaN and empty arrays pass.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -25,8 +25,9 @@ from llgrad.signature import Array, CType, Opaque, Parameter, Pointer, Scalar, S
 class Checker:
     """Checks and converts the arguments of one function."""
 
-    def __init__(self, signature: Signature) -> None:
-        self.signature = signature
+    def __init__(self, signature: Signature, constants: Mapping[str, int | float] | None = None) -> None:
+        """`constants`: numbers that the function was made for."""
+        self.signature, self.constants = signature, constants or {}
         self.names = [p.name for p in signature.parameters]
         self._fit = [_usual(p.type) for p in signature.parameters]
         self.restricts = any(isinstance(p.type, Pointer) and p.type.restrict for p in signature.parameters)
@@ -42,7 +43,10 @@ class Checker:
                 fix="pass one argument for each parameter, in this order",
             )
         usual = zip(self._fit, self.signature.parameters, args, strict=True)
-        return [a if fits(a) else self.value(p, a) for fits, p, a in usual]
+        values = [a if fits(a) else self.value(p, a) for fits, p, a in usual]
+        if self.constants:
+            self._require_constants(values)
+        return values
 
     def value(self, parameter: Parameter, given: Any) -> Any:
         """The value for one parameter."""
@@ -57,6 +61,14 @@ class Checker:
             f"{self._where(parameter)} of type {parameter.type} cannot be passed from Python",
             fix="write a wrapper in C that takes pointers and scalars",
         )
+
+    def _require_constants(self, values: Sequence[Any]) -> None:
+        for p, value in zip(self.signature.parameters, values, strict=True):
+            if p.name in self.constants and value != self.constants[p.name]:
+                raise ArgumentError(
+                    f"{self._where(p)} is {value}, but the function was specialised to {self.constants[p.name]}",
+                    fix=f"pass {self.constants[p.name]}, or specialise anew",
+                )
 
     def _positional(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         rest = self.names[len(args) :]

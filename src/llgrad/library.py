@@ -24,7 +24,8 @@ from llgrad.arguments import Checker, integer_range, refuse_overlap
 from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
 from llgrad.passing import addresses_of_other_memory, parts, spread
-from llgrad.signature import CType, Pointer, Scalar, Signature, Void
+from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, Void
+from llgrad.specialising import Constants, special_name
 from llgrad.synthesis.request import Request
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class Library:
         self._functions: dict[str, ForeignFunction] = {}
         self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
         self._prepared: dict[tuple[str, tuple[str, ...]], str] = {}
+        self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
         self._said: dict[str, None] = {}
         self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
         self._code: AnyCode | None = None
@@ -317,7 +319,7 @@ class Library:
             if found:
                 known: Effects = cache.loaded(found["effects"])
                 return known
-            made = _effects(self._program(), symbol)
+            made = _effects(self._program(), self._special.get(symbol, (symbol, ()))[0])
             if self._key:
                 cache.put(name, {"effects": cache.dumped(made)})
             return made
@@ -392,8 +394,19 @@ class Library:
         with self._lock:
             said = self._registrations()
             if (symbol, said) not in self._prepared:
-                self._prepared[symbol, said] = pipeline.prepare(self._program(), [symbol], self._level, said=said)
+                general, constants = self._special.get(symbol, (symbol, ()))
+                self._prepared[symbol, said] = pipeline.prepare(
+                    self._program(), [general], self._level, said=said, constants=constants
+                )
             return self._prepared[symbol, said]
+
+    def specialised(self, symbol: str, constants: Constants) -> str:
+        """The symbol of a function with arguments fixed."""
+        from llgrad.pipeline import own_name
+
+        name = special_name(own_name(symbol), constants)
+        self._special[name] = (symbol, constants)
+        return name
 
     def say(self, registration: str) -> None:
         """What holds for all derivatives that are made from now on (see `registering`)."""
@@ -478,13 +491,18 @@ def _entry(facts: Facts, cxx: bool, fails: bool) -> str:
 class ForeignFunction:
     """A compiled function; call it with NumPy arrays for pointers and numbers for scalars."""
 
-    def __init__(self, library: Library, facts: Facts) -> None:
-        """Use the attributes of a `Library`."""
+    def __init__(self, library: Library, facts: Facts, constants: Mapping[str, int | float] | None = None) -> None:
+        """Use the attributes of a `Library`. `constants`: parameters that are fixed, see `specialized`."""
         self.library, self.facts, self.signature = library, facts, facts.signature
+        self.constants = dict(constants or {})
+        if self.constants:
+            chosen = [p for p in self.signature.parameters if p.name in self.constants]
+            fixed = tuple((p.ir_arguments[0], self.constants[p.name]) for p in chosen)
+            self.signature = replace(self.signature, symbol=library.specialised(self.signature.symbol, fixed))
         self.__name__ = self.signature.name
         self.__qualname__ = self.__name__
         self.__doc__ = _document(facts)
-        self.checker = Checker(self.signature)
+        self.checker = Checker(self.signature, self.constants)
         self._result = _result_converter(self.signature.result)
         self._entry = facts.entry
         self._code: AnyCode | None = None
@@ -500,6 +518,31 @@ class ForeignFunction:
             code = self._code = self.library._primal()
         results, _ = code.call(self._entry, spread(self.signature, values))
         return self._result(results[0]) if results else None
+
+    def specialized(self, **constants: int | float) -> ForeignFunction:
+        """The function with some of its numbers fixed: `lib.gmm.specialized(d=10, k=25)`.
+
+        It takes all arguments as before, and those that are fixed must be what was said. Derivatives of it are made for
+        these values: loops of known length are unrolled and vectorised. The function itself runs as it did.
+        Raises UnknownNameError, ArgumentError.
+        """
+        fixed: dict[str, int | float] = dict(self.constants)
+        for name, value in constants.items():
+            p = self.number(name)
+            checked = Checker(self.facts.signature).value(p, value)
+            fixed[name] = float(checked) if isinstance(p.type, Scalar) and p.type.kind == "float" else int(checked)
+        return ForeignFunction(self.library, self.facts, fixed)
+
+    def number(self, name: str) -> Parameter:
+        """The parameter of that name, which is a number passed by value; or UnknownNameError, ArgumentError."""
+        p = self.facts.signature.parameter(name)
+        if not isinstance(p.type, Scalar):
+            raise ArgumentError(
+                f"{p.name} of {self.facts.signature.name} is no number",
+                cause=f"it is declared {p.type.declare(p.name)}",
+                fix="fix integers and floats that are passed by value",
+            )
+        return p
 
     def require_supported(self) -> None:
         """UnsupportedError if the function cannot be called from Python."""
@@ -526,7 +569,8 @@ class ForeignFunction:
         return inspect.Signature(parameters, return_annotation=str(self.signature.result))
 
     def __repr__(self) -> str:
-        return f"<foreign function {self.signature}>"
+        fixed = ", ".join(f"{n}={v}" for n, v in self.constants.items())
+        return f"<foreign function {self.signature}{f', {fixed}' if fixed else ''}>"
 
 
 def _document(facts: Facts) -> str:

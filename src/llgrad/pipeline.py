@@ -46,6 +46,7 @@ from llgrad.lowering import lower
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
+from llgrad.specialising import Constants, special_name, specialised
 from llgrad.synthesis import tape
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Mode, Request
@@ -247,12 +248,14 @@ def _mangled(t: str) -> str:
 
 
 def prepare(
-    whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = ()
-) -> str:
+    whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
+    constants: Constants = (),
+) -> str:  # fmt: skip
     """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is.
 
     `threads`: derivatives may use its thread-local variables, because they are linked with it. `said`: registrations
-    (`synthesis.registrations`) besides those in the program, as definitions of globals.
+    (`synthesis.registrations`) besides those in the program, as definitions of globals. `constants`: arguments of the
+    one root that are fixed; it has its special name then.
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
@@ -267,6 +270,10 @@ def prepare(
         raise UnknownNameError(f"the program does not define {', '.join(missing)}")
     work.internalize([*roots, *mutable_globals(text), *(plain(m) for m in _WEAK.findall(text))])
     work.run(["global_dce"])
+    if constants:
+        [root] = roots
+        work.replace_text(specialised(work.text(), root, constants))
+        roots = [special_name(root, constants)]
     lower(work, roots)
     if level:
         work.run(["sroa"])

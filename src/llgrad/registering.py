@@ -138,7 +138,7 @@ def _without_result(partials: Partials) -> Partials:
 def _symbol(function: ForeignFunction | str, what: str) -> str:
     """The linker name of a function, which may be given by it."""
     if isinstance(function, ForeignFunction):
-        return function.signature.symbol
+        return function.facts.signature.symbol
     if isinstance(function, str) and function:
         return function
     raise ArgumentError(

@@ -1,0 +1,46 @@
+"""`specialize=`: a derivative for each combination of values that some arguments have."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llgrad.errors import ArgumentError
+from llgrad.library import ForeignFunction
+
+KEYWORDS = ("seed", "tangents")
+
+
+class PerValues:
+    """A derivative that is made anew, once, for every combination of values of the parameters `names`."""
+
+    def __init__(
+        self, function: ForeignFunction, names: str | Sequence[str], make: Callable[[ForeignFunction], Any]
+    ) -> None:
+        """`make` gives the derivative of a specialised function."""
+        if not isinstance(function, ForeignFunction):
+            raise ArgumentError(f"specialize takes a function of a library, not {type(function).__name__}")
+        self.function, self._make = function, make
+        self.names = (names,) if isinstance(names, str) else tuple(names)
+        self._positions = [function.number(n).index for n in self.names]
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self._lock = threading.Lock()
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """What the derivative of the function for these values gives."""
+        options = {k: named.pop(k) for k in KEYWORDS if k in named}
+        values = self.function.checker.values(args, named)
+        return self.derivative(*(values[n] for n in self._positions))(*values, **options)
+
+    def derivative(self, *values: Any) -> Any:
+        """The derivative for these values of the parameters `names`."""
+        with self._lock:
+            if values not in self._made:
+                fixed = dict(zip(self.names, values, strict=True))
+                self._made[values] = self._make(self.function.specialized(**fixed))
+            return self._made[values]
+
+    def __repr__(self) -> str:
+        return f"<derivatives for each {', '.join(self.names)}: {self.function.signature}>"
