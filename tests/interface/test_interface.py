@@ -116,3 +116,25 @@ def test_markers_that_are_metadata() -> None:
     """.replace(",\n", ",").encode()
     made = optimise_program(LLVMModule.linked([read_ir(text)])).text()
     assert re.search(r"define \w*\s?double @slope\([^{]*\{\s*ret double 3\.0", made)
+
+
+@pytest.mark.parametrize("said", ["", '"enzyme_type"="{[-1]:Pointer, [-1,0]:Float@double}"'])
+def test_attributes_say_what_memory_holds(said: str) -> None:
+    text = f"""
+        define void @f(ptr {said} %x, ptr %y) {{
+          call void @llvm.memcpy.p0.p0.i64(ptr %y, ptr %x, i64 8, i1 false)
+          ret void
+        }}
+        declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+        declare void @__enzyme_autodiff(ptr, ...)
+        define void @df(ptr %x, ptr %d, ptr %y, ptr %e) {{
+          call void (ptr, ...) @__enzyme_autodiff(ptr @f, ptr %x, ptr %d, ptr %y, ptr %e)
+          ret void
+        }}
+    """
+    program = LLVMModule.from_text(text)
+    if said:
+        assert "fadd" in optimise_program(program).text()
+        return
+    with pytest.raises(LlgradError, match="unknown kind"):
+        optimise_program(program)

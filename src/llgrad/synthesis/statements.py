@@ -16,11 +16,13 @@ from typing import NoReturn
 
 from llgrad.analysis.known import VIRTUAL, virtual_functions
 from llgrad.errors import UnsupportedError
-from llgrad.ir.build import call_instead, declare
+from llgrad.ir.build import Builder, Names, call_instead, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I64, PTR, VOID, FloatType, IntType, PointerType, Type
 from llgrad.ir.values import (
+    Alloca,
     AnyValue,
+    Argument,
     Attribute,
     Call,
     Cast,
@@ -34,6 +36,8 @@ from llgrad.synthesis.calls import naming, origin
 from llgrad.synthesis.markers import marker_of, marker_text
 
 IGNORE, KIND = "llgrad.ignore.", "llgrad.kind."
+TYPE = "enzyme_type"  # attribute of parameters
+_SIZES = {"pointer": 8, "integer": 8, "half": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16}
 KINDS = ("float", "double", "integer", "pointer")
 _WORDS = ("call_inactive", "ignore_derivatives", "virtualreverse", "batch", *KINDS)
 _SAID = re.compile(rf"__enzyme_({'|'.join(_WORDS)})")
@@ -43,8 +47,8 @@ _OPAQUE = re.compile(
 
 
 def says_something(text: str) -> bool:
-    """Does the program have such calls?"""
-    return _SAID.search(text) is not None
+    """Does the program have such calls, or such attributes?"""
+    return _SAID.search(text) is not None or f'"{TYPE}"=' in text
 
 
 def lower(module: Module) -> str:
@@ -55,7 +59,40 @@ def lower(module: Module) -> str:
             called = i.called_function if isinstance(i, Call) else None
             if isinstance(i, Call) and called is not None and (m := _SAID.search(called.name)):
                 _Statement(module, i, called.name, m[1], texts).lower()
+    for f in list(module.functions):
+        for a in f.arguments if not f.is_declaration else ():
+            if (said := a.attribute(TYPE)) is not None:
+                a.attributes = tuple(x for x in a.attributes if x.name != TYPE)
+                _say_kinds(module, f, a, str(said.value))
     return "\n".join(texts)
+
+
+def _say_kinds(module: Module, f: Function, a: Argument, said: str) -> None:
+    """`{[-1]:Pointer, [-1,8]:Float@double}`: what the memory behind a parameter holds, offset by offset; -1 is all."""
+    words = re.findall(r"\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*:\s*(?:Float@)?(\w+)", said)
+    if not words:
+        raise UnsupportedError(
+            f"{TYPE}={said} of parameter {a.name} of {f.name} cannot be read",
+            fix='write it as "{[-1]:Pointer, [-1,0]:Float@double}"',
+        )  # fmt: skip
+    b = Builder(f.entry, Names(x.name for x in f.arguments))
+    b.at = sum(isinstance(i, Alloca) for i in f.entry.instructions)
+    for path, word in words:
+        _, *offsets = [int(n) for n in path.split(",")]
+        kind = word.lower()
+        if len(offsets) == 1 and isinstance(a.type, PointerType) and kind in _SIZES:
+            b.call(_kind(module, kind), [b.offset(a, max(offsets[0], 0)), i64(_SIZES[kind])])
+
+
+def _kind(module: Module, word: str) -> Function:
+    """The opaque function that says what memory holds."""
+    f = declare(module, f"{KIND}{word}", VOID, [PTR, I64])
+    f.attributes = (
+        Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "inaccessiblemem: readwrite"),
+        Attribute("enzyme_inactive", string=True),
+    )  # fmt: skip
+    f.arguments[0].attributes = (Attribute("captures", "none"),)
+    return f
 
 
 class _Statement:
@@ -123,13 +160,7 @@ class _Statement:
             size = ConstInt(I64, size.value)
         elif isinstance(size.type, IntType) and size.type != I64:
             size = self.before(Cast("zext", I64, [size]))
-        f = declare(self.module, f"{KIND}{self.word}", VOID, [PTR, I64])
-        f.attributes = (
-            Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "inaccessiblemem: readwrite"),
-            Attribute("enzyme_inactive", string=True),
-        )  # fmt: skip
-        f.arguments[0].attributes = (Attribute("captures", "none"),)
-        self.replace(f, [self.arguments[0], size])
+        self.replace(_kind(self.module, self.word), [self.arguments[0], size])
 
     def batch(self) -> None:
         """A function that calls `f` once for each column of arguments."""
