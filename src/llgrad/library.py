@@ -25,8 +25,7 @@ from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, sl
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
 from llgrad.passing import addresses_of_other_memory, parts, spread
 from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, Void
-from llgrad.specialising import Constants, special_name
-from llgrad.synthesis.request import Request
+from llgrad.synthesis.request import Constants, Request, special_name
 
 if TYPE_CHECKING:
     from llgrad.backend import LLVMModule
@@ -402,9 +401,7 @@ class Library:
 
     def specialised(self, symbol: str, constants: Constants) -> str:
         """The symbol of a function with arguments fixed."""
-        from llgrad.pipeline import own_name
-
-        name = special_name(own_name(symbol), constants)
+        name = special_name(symbol, constants)
         self._special[name] = (symbol, constants)
         return name
 

@@ -46,10 +46,10 @@ from llgrad.lowering import lower
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
-from llgrad.specialising import Constants, special_name, specialised
+from llgrad.specialising import specialised
 from llgrad.synthesis import tape
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
-from llgrad.synthesis.request import Mode, Request
+from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
 from llgrad.unrolling import mark_short_loops
@@ -264,6 +264,7 @@ def prepare(
         text = hide(ordinary)
     text = _own_names(text)
     work = LLVMModule.from_text(text)
+    special = special_name(roots[0], constants)
     roots = [own_name(r) for r in roots]
     defined = {f.name for f in work.functions() if not f.is_declaration}
     if missing := [r for r in roots if r not in defined]:
@@ -271,9 +272,8 @@ def prepare(
     work.internalize([*roots, *mutable_globals(text), *(plain(m) for m in _WEAK.findall(text))])
     work.run(["global_dce"])
     if constants:
-        [root] = roots
-        work.replace_text(specialised(work.text(), root, constants))
-        roots = [special_name(root, constants)]
+        work.replace_text(specialised(work.text(), roots[0], special, constants))
+        roots = [special]
     lower(work, roots)
     if level:
         work.run(["sroa"])

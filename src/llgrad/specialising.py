@@ -11,18 +11,11 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import FloatType, IntType
 from llgrad.ir.values import Argument, Constant, ConstFloat, ConstInt
 from llgrad.ir.write import write
-
-Constants = tuple[tuple[int, int | float], ...]
-"""Positions of arguments in the IR, and what they always are."""
+from llgrad.synthesis.request import Constants
 
 
-def special_name(symbol: str, constants: Constants) -> str:
-    """The name of a function with these arguments fixed."""
-    return "$".join([symbol, *(f"{n}.{v.hex() if isinstance(v, float) else v}".replace("+", "") for n, v in constants)])
-
-
-def specialised(text: str, root: str, constants: Constants) -> str:
-    """The program with the arguments of `root` fixed, under its special name.
+def specialised(text: str, root: str, name: str, constants: Constants) -> str:
+    """The program with the arguments of `root` fixed, under another name.
 
     UnsupportedError where the program calls `root` or takes its address: that would mean the function as it was.
     """
@@ -36,7 +29,7 @@ def specialised(text: str, root: str, constants: Constants) -> str:
     assert f.blocks is not None
     for n, value in constants:
         _replace(f.arguments[n], _constant(f.arguments[n], value))
-    return renamed(write(module), {root: special_name(root, constants)})
+    return renamed(write(module), {root: name})
 
 
 def _constant(a: Argument, value: int | float) -> Constant:

@@ -107,3 +107,12 @@ Callee = Callable[[tuple[Function, ...], bool], tuple[Request, Function]]
 """What a sweep asks for at a call: the derivative of what may be called, through a dispatcher where it is a pointer."""
 
 _LETTER = {Act.CONST: "c", Act.DUP: "d", Act.DUPNONEED: "n", Act.OUT: "o", Act.BOTH: "b"}
+
+
+Constants = tuple[tuple[int, int | float], ...]
+"""Positions of arguments in the IR, and what they always are."""
+
+
+def special_name(symbol: str, constants: Constants) -> str:
+    """The name of a function with these arguments fixed."""
+    return "$".join([symbol, *(f"{n}.{v.hex() if isinstance(v, float) else v}".replace("+", "") for n, v in constants)])
