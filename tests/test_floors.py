@@ -21,6 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("analysis", "interpret"),
     ("signature",),
     ("assembly",),
+    ("variadic",),
     ("synthesis", "lowering", "unrolling", "reducing"),
     ("specialising",),
     ("asking", "pipeline"),

@@ -38,7 +38,6 @@ REFUSED: dict[str, Refused] = {
     "library_long_double_complex": refused("UnsupportedError"),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),
-    "variadic_call": refused("NoRuleError"),
     # memory that holds a float at one time and something else at another
     "cpp_function_object": refused("KindError"),
     "pool_of_cells": refused("UnsupportedError", levels=(0,)),  # which store reaches a load is seen in registers only

@@ -4,6 +4,7 @@
 * So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
 * Reductions of vectors and masked accesses are written out (`rules.expansions`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
+* Variable arguments are passed as a struct (`variadic`).
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
 * Small functions that return what they allocate are inlined: each place that calls one has memory of its own.
 
@@ -19,6 +20,7 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from llgrad import variadic
 from llgrad.backend import LLVMModule
 from llgrad.frontends import compile_sources
 from llgrad.ir.module import Module
@@ -46,10 +48,12 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     text = expanded(module.text())
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
-    if "byval(" in text or _THREAD_LOCAL in text:
+    variable = variadic.applies(text)
+    if variable or "byval(" in text or _THREAD_LOCAL in text:
         module.replace_text(text)
         module.run(["instruction_namer"])
-        text = plain_addresses(own_structs(module.text()))
+        text = variadic.without_variables(module.text(), keep) if variable else module.text()
+        text = plain_addresses(own_structs(text))
     if found:
         text = with_routines(text, found, declared)
     text = pointed_rules(text)
@@ -59,6 +63,8 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     if text != module.text():
         module.replace_text(text)
         module.run(["always_inliner", "global_dce"])
+    for name in variadic.converted(text) if variable else ():
+        module.run(["sroa", "sccp", "simplify_cfg"], function=name)  # what `va_arg` does with registers goes
 
 
 # --- library routines ------------------------------------------------------------------------------------------------

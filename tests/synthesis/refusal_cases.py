@@ -187,6 +187,7 @@ __attribute__((noinline)) static double sum(int n, ...) {
     va_end(all);
     return s * s;
 }
+double (*chosen)(int, ...) = sum;  /* calls through a pointer keep the registers of the ABI */
 double f(double x) {
     return sum(2, x, x * x);
 }
@@ -255,4 +256,18 @@ double f(const double *x, int n) {
     return s;
 }
 """, "dco", "UnsupportedError", "computed from integers"),
+    *(Case(f"swapped_by_{piece}s", f"""
+#include <stddef.h>
+static void swap(void *a, void *b, size_t n) {{
+    {piece} *p = a, *q = b;
+    for (n /= sizeof *p; n--; p++, q++) {{
+        {piece} kept = *p; *p = *q; *q = kept;  //!
+    }}
+}}
+double f(const double *x) {{
+    double a[2] = {{x[0], x[1]}};
+    swap(a, a + 1, 8);
+    return a[0] * a[0] + 3 * a[1];
+}}
+""", "do", "KindError", "", level=0, flags=("-fno-strict-aliasing",)) for piece in ("char", "short", "int")),
 ]  # fmt: skip

@@ -276,7 +276,7 @@ class Facts:
             "no derivative for variable arguments" if variadic else f"no derivative for {what}",
             span=self.span(call),
             cause="active floats reach the call, and the function has neither a body here nor a rule",
-            fix="pass the arguments in an array" if variadic else fix,
+            fix="pass the arguments in an array, or never take the function's address" if variadic else fix,
         )
 
     def refuse_mixed(self, i: Instruction, pointer: AnyValue) -> None:
