@@ -68,6 +68,15 @@ double f(double x, int n) { return table[n & 1](x); }
 #include <string.h>
 double f(double x) { unsigned long u; memcpy(&u, &x, 8); double d; memcpy(&d, &u, 8); return d * d; }
 """),
+    "integers beside floats, moved": ("do", """
+struct both { int ids[4]; double v[2]; };
+static void move(int *to, const int *from, int n) { for (int i = 0; i < n; i++) to[i] = from[i]; }
+double f(const double *x) {
+    struct both a = {{1, 2, 3, 4}, {x[0], x[1]}}, b = {{0}, {x[1], 1}};
+    move(b.ids, a.ids, 4);
+    return a.v[0] * b.v[0] * a.v[b.ids[0] & 1];
+}
+"""),
     "leaves the program": ("oo", "#include <stdlib.h>\ndouble f(double x) { if (x > 4) exit(1); return x * x; }"),
 }  # fmt: skip
 

@@ -3,7 +3,8 @@
 A program may read the bits of a double as an integer and flip its sign. So where all that makes a byte an integer is
 how its value is used, anything that may be a float there makes it a conflict: a declared float, an array of floats of
 unknown length that may reach it, a float seen where the pointer came from. An access that TBAA calls an integer, and a
-declared integer, are proof enough.
+declared integer, are proof enough. Where nothing is done with an integer but moving it, a declared type is none: a loop
+over an `int *` may copy doubles in halves.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def suspect_integers(graph: Graph) -> None:
                     graph.doubt(r, key)
     for e in graph.edges:
         _suspect_view(graph, e)
+        _suspect_pieces(graph, e)
         if e.store:
             _suspect_copied(graph, e)
     graph.settle()
@@ -53,6 +55,43 @@ def _suspect_view(graph: Graph, e: Edge) -> None:
             near = (_overlap(key[0] + e.at, s.all, gcd(step, key[1]), at, f.all, inner) for (at, inner), f in floats)
             if any(near):
                 graph.doubt(child, key)
+
+
+def _suspect_pieces(graph: Graph, e: Edge) -> None:
+    """Doubt what is moved in steps, by pieces that may cut through floats of the array's owner."""
+    step = graph.step(e)
+    if not step:
+        return
+    parent, child = graph.find(e.parent), graph.find(e.child)
+    for offset, size in _moved(graph, child):
+        slot = child.slots.get(child.key(offset, 0))
+        if (slot is None or not slot.all & ~bl.LIKELY_INT) and _cuts_float(parent, offset + e.at, size, step):
+            graph.doubt(child, child.key(offset, 0))
+
+
+def _moved(graph: Graph, r: Region) -> set[tuple[int, int]]:
+    """(offset, bytes) of what is read from a region or written to it, no more than eight bytes at a time."""
+    found = set()
+    for e in r.edges:
+        if e.low is not None and e.high is not None and e.high - e.low <= 8:
+            found.add((e.low + (e.at if graph.find(e.parent) is r else 0), e.high - e.low))
+    return found
+
+
+def _cuts_float(r: Region, at: int, size: int, step: int) -> bool:
+    """May `size` bytes at `at`, or `step` further on, and so forth, be a part of a float and not all of it?"""
+    floats = [f for f, _ in declared(r, at) if f.mask > 0 and f.mask & bl.FLOAT_MASK]
+    if any(f.start < 0 or f.start + f.size > size for f in floats):
+        return True
+    end = array_limit(r, at, step)
+    for (start, inner), s in r.slots.items():
+        reach = bl.mask_reach(s.all & bl.FLOAT_MASK)
+        if reach and (end is None or at <= start < end or start + reach > at >= start):
+            starts = (*range(at - reach + 1, at), *range(max(at, at + size - reach + 1), at + size))
+            repeats = gcd(step, inner, r.period)
+            if any((p - start) % repeats == 0 for p in starts):
+                return True
+    return False
 
 
 def used_as_integer(r: Region, offset: int) -> bool:
