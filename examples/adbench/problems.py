@@ -100,13 +100,13 @@ def _ba_along(rows: Arrays, directions: Arrays) -> Array:
 
 
 def ba_problem(b: Ba) -> Problem:
-    """The sparse Jacobian: two sweeps for all projections, seeded with first and second errors; one for all weights."""
+    """The sparse Jacobian: a sweep for all projections, seeded with first and with second errors; one for weights."""
     lib = llgrad.load(HERE / "ba.c")
     wide = b.expanded()
     arguments = wide.arguments()
     outputs = arguments[-2:]
     weights = (len(wide.weights), wide.weights, np.zeros_like(wide.weights))
-    seeds = [np.ascontiguousarray(np.broadcast_to(unit, wide.feats.shape)) for unit in np.eye(2)]
+    seeds = np.array([np.broadcast_to(unit, wide.feats.shape) for unit in np.eye(2)])
     ones = np.ones_like(wide.weights)
     project = llgrad.vjp(lib.ba_objective, wrt=("cams", "X", "w"), of="reproj_err")
     weigh = llgrad.vjp(lib.ba_weights, wrt=("w",), of="w_err")
@@ -116,8 +116,8 @@ def ba_problem(b: Ba) -> Problem:
         return np.concatenate([np.ravel(output) for output in outputs])
 
     def derivative() -> Arrays:
-        first, second = (project(*arguments, seed=seed)[1] for seed in seeds)
-        return (*first, *second, *weigh(*weights, seed=ones)[1])
+        blocks = project(*arguments, seed=seeds)[1]
+        return (*(b[0] for b in blocks), *(b[1] for b in blocks), *weigh(*weights, seed=ones)[1])
 
     title = f"BA {len(b.cams)} cameras, {len(b.points)} points, {len(b.obs)} observations"
     inputs = (wide.cams, wide.points, wide.weights)

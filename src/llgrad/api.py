@@ -16,7 +16,8 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
@@ -101,13 +102,18 @@ class Derivative:
         before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
         found: list[Any] = []
         results: tuple[Any, ...] = ()
+        rooms = {} if self.mode is Mode.FORWARD else self._rooms(values, -(-max(count, 1) // width) * width)
         for start in range(0, max(count, 1), width):
             for v, old in zip(values, before, strict=True):
                 if start and old is not None:
                     v[...] = old
             given = [direction(min(k, count - 1)) for k in range(start, start + width)]
             forward = self.mode is Mode.FORWARD
-            lanes = [self._shadows(values, None if forward else g, g if forward else None) for g in given]
+            own = [{n: room[k] for n, room in rooms.items()} for k in range(start, start + width)]
+            lanes = [
+                self._shadows(values, None if forward else g, g if forward else None, r)
+                for g, r in zip(given, own, strict=True)
+            ]
             results = self._sweep(values, lanes, given, disjoint)
             found += [self._derivatives(lane, results, n, width) for n, lane in enumerate(lanes)]
         return self._value(values, results), found[:count]
@@ -236,8 +242,20 @@ class Derivative:
 
     # --- shadows
 
-    def _shadows(self, values: Sequence[Any], seed: Any, tangents: Any) -> list[Any]:
-        shadows = [self._cleared(n, v) if self.acts[n] is Act.DUP else None for n, v in enumerate(values)]
+    def _rooms(self, values: Sequence[Any], count: int) -> dict[int, Any]:
+        """Memory for `count` gradients by each parameter that is an ordinary array: no copy makes a batch of them."""
+        arrays = {n: v for n, v in enumerate(values) if n in self.wrt and isinstance(v, np.ndarray) and n != self.of}
+        plain = {n: v for n, v in arrays.items() if v.ndim and v.flags.c_contiguous and v.dtype.kind == "f"}
+        return {n: np.zeros((count, *v.shape), v.dtype) for n, v in plain.items()}
+
+    def _shadows(
+        self, values: Sequence[Any], seed: Any, tangents: Any, rooms: Mapping[int, Any] = MappingProxyType({})
+    ) -> list[Any]:
+        """`rooms`: cleared memory for the shadows of some parameters."""
+        shadows = [
+            None if self.acts[n] is not Act.DUP else rooms[n] if n in rooms else self._cleared(n, v)
+            for n, v in enumerate(values)
+        ]
         if self.mode is Mode.FORWARD:
             given = self._tangents(tangents)
             for n, t in zip(self.wrt, given, strict=True):
@@ -355,7 +373,7 @@ class Vjp(ValueAndGrad):
             return super().__call__(*args, seed=seed, **named)
         value, found = self.run_many(args, named, len(seeds), lambda k: seeds[k][0])
         rows = [[g] for g in found] if self.single else found
-        stacked = tuple(np.array([row[n] for row in rows]) for n in range(len(self.wrt)))
+        stacked = tuple(_stacked([row[n] for row in rows]) for n in range(len(self.wrt)))
         return value, stacked[0] if self.single else stacked
 
 
@@ -537,6 +555,16 @@ def _batch(values: Sequence[Any], given: Sequence[Any]) -> list[tuple[Any, ...]]
     if not wider or not all(wider) or len({s[0] for s in shapes}) != 1 or not shapes[0][0]:
         return None
     return list(zip(*given, strict=True))
+
+
+def _stacked(rows: Sequence[Any]) -> Any:
+    """Arrays as one with an axis more: that which they are the rows of, or a new one."""
+    whole = getattr(rows[0], "base", None)
+    if not isinstance(whole, np.ndarray) or whole.shape[1:] != rows[0].shape or not all(r.base is whole for r in rows):
+        return np.array(rows)
+    at, size = whole.__array_interface__["data"][0], whole.strides[0]
+    in_order = all(r.__array_interface__["data"][0] == at + n * size for n, r in enumerate(rows))
+    return whole[: len(rows)] if in_order else np.array(rows)
 
 
 def _contents(array: np.ndarray[Any, Any]) -> Any:
