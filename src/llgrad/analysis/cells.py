@@ -19,6 +19,8 @@ from llgrad.ir.values import AnyValue
 
 Remainder = tuple[int, int]
 Spot = int | Remainder | None
+Extent = tuple[Spot, int]
+"""Where, and how many bytes."""
 LARGEST_STRIDE = 256
 _MOST_COPIED = 64  # exact words of an object that copies may make
 
@@ -79,6 +81,19 @@ def difference(a: Spot, b: Spot) -> Spot:
     """What has to be added to `b` to come to `a`."""
     back = (b[0], -b[1] % b[0]) if isinstance(b, tuple) else None if b is None else -b
     return moved(a, back)
+
+
+def overlap(a: Extent, b: Extent) -> bool:
+    """May the two share a byte?"""
+    (spot, size), (other, length) = a, b
+    if spot is None or other is None:
+        return True
+    (step, at), (by, to) = (s if isinstance(s, tuple) else (0, s) for s in (spot, other))
+    stride, apart = gcd(step, by), at - to
+    if stride:
+        apart %= stride
+        return apart < length or stride - apart < size
+    return -size < apart < length
 
 
 def gep_spot(source: Type, indices: list[AnyValue], layout: DataLayout) -> Spot:

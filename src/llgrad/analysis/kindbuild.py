@@ -246,6 +246,8 @@ class Builder:
         if not isinstance(pointer.type, PointerType) or any(isinstance(i.type, VectorType) for i in indices):
             return self.graph.region(), 0
         region, offset = self.cell(pointer)
+        if isinstance(source, StructType) and isinstance(indices[0], iv.ConstInt) and len(indices) > 1:
+            self.declare_llvm((region, offset + indices[0].value * self.layout.alloc_size(source)), source)
         constant, step, unit = self._offset(source, indices)
         if step == 0 or (region.period and step % region.period == 0):
             region.units |= {unit} if step else set()
@@ -332,8 +334,8 @@ class Builder:
         elif (parent := self.content(source)) is not None and size > 0:
             self.graph.edge(parent, at, child, size=size, to=to)
 
-    def put(self, v: iv.AnyValue, cell: Cell) -> None:
-        """A value is written to memory (or into a larger value)."""
+    def put(self, v: iv.AnyValue, cell: Cell, only: int = -1) -> None:
+        """A value is written to memory (or into a larger value); by an access that is declared to be of `only`."""
         region, offset = cell
         if isinstance(v, iv.ConstAggregate):
             for at, element in self.elements(v):
@@ -346,13 +348,28 @@ class Builder:
             if not isinstance(v, iv.ConstNull):
                 self.graph.edge(*self.cell(v), self.graph.pointee(region, offset), store=True)
         elif (bits := self.content(v)) is not None and not all_float(v.type):
-            self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True)
+            self._mark(bits, v, only)
+            self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True, only=only)
 
-    def get(self, v: iv.Value, cell: Cell) -> None:
+    def _mark(self, bits: Region, v: iv.AnyValue, only: int) -> None:
+        """What is moved as an integer is declared to be floats, all of it."""
+        if only > 0:
+            for o in range(0, self.layout.size(v.type), bl.mask_size(only & bl.FLOAT_MASK)):
+                self.graph.evidence(bits, o, only & bl.FLOAT_MASK)
+
+    def declared_float(self, i: iv.Instruction, size: int) -> int:
+        """The float that an access through an integer type is declared to be of (LLVM makes such of copies); else -1."""
+        if (ref := i.metadata.get("tbaa")) is None:
+            return -1
+        access = self.tbaa.tag(ref)[1]
+        return access.mask if isinstance(access, bl.Basic) and access.format and size % access.size == 0 else -1
+
+    def get(self, v: iv.Value, cell: Cell, only: int = -1) -> None:
         """A value is read from memory."""
         self.seed(cell[0], v.type, cell[1])
         if not isinstance(v.type, PointerType) and not all_float(v.type) and (bits := self.content(v)) is not None:
-            self.graph.edge(*cell, bits, size=self.layout.size(v.type))
+            self._mark(bits, v, only)
+            self.graph.edge(*cell, bits, size=self.layout.size(v.type), only=only)
 
     def copy_memory(self, target: Cell, source: Cell, size: iv.AnyValue | None) -> None:
         """`memcpy`: exact for small constant sizes; otherwise both are seen as arrays of unknown length."""

@@ -12,7 +12,18 @@ from __future__ import annotations
 from math import gcd
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, Edge, Graph, Region, Slot, Token, declared, positions
+from llgrad.analysis.kindgraph import (
+    CONFLICT_BIT,
+    DECLARED,
+    LLVM_TYPE,
+    Edge,
+    Graph,
+    Region,
+    Slot,
+    Token,
+    declared,
+    positions,
+)
 
 ENDLESS = 1 << 62
 
@@ -138,10 +149,10 @@ def _reaches(r: Region, start: int, step: int, at: int) -> bool:
 
 
 def array_limit(region: Region, start: int, step: int) -> int | None:
-    """Where the array that is walked from `start` ends, by the strongest declared types; None where none says."""
+    """Where the array that is walked from `start` ends, by declared types and LLVM's; None where none says."""
     ends = []
     for token, level in region.tokens.items():
-        if level <= DECLARED and (inside := token.within(start, region.period)) is not None:
+        if level <= LLVM_TYPE and (inside := token.within(start, region.period)) is not None:
             ends.append(_array_end(token, inside, start, step))
     known = [e for e in ends if e is not None]
     return max(known) if known else None

@@ -94,6 +94,7 @@ class Edge:
     high: int | None = None
     store: bool = False
     unit: int = 0  # of the indexed type, where the index is a multiple of something too
+    only: int = -1  # the evidence that is carried: by an access of a declared type, of that type's
 
 
 class Graph:
@@ -126,14 +127,14 @@ class Graph:
 
     def edge(
         self, parent: Region, at: int, child: Region, *, step: int = 0, size: int | None = None,
-        to: int = 0, store: bool = False, unit: int = 0,
+        to: int = 0, store: bool = False, unit: int = 0, only: int = -1,
     ) -> None:  # fmt: skip
         """Relate two regions. With `size`, bytes [to, to+size) of the child are bytes [at, at+size) of the parent."""
         parent, child = self.find(parent), self.find(child)
         if parent is child and at == to and not step:
             return
         low, high = (to, to + size) if size is not None else (None, None)
-        e = Edge(parent, at - to, child, step, low, high, store, unit or step)
+        e = Edge(parent, at - to, child, step, low, high, store, unit or step, only)
         self.edges.append(e)
         parent.edges[e] = child.edges[e] = None
         if step > 1:
@@ -356,27 +357,31 @@ class Graph:
                 return
         for key, s in list(parent.slots.items()):
             for position in positions(key, parent.period, -e.at, e.low, e.high):
-                every = _clipped(s.all, position[0], e.high)
+                every = _clipped(s.all, position[0], e.high) & e.only
                 up = every & ~CONFLICT_BIT if e.store else 0
                 if every:
                     self._join(child, child.key(*position), up, every)
-                if s.pointee is not None:
+                if s.pointee is not None and e.only & bl.POINTER_BIT and (e.store or self._asks(child, child.key(*position))):
                     self._link(child, child.key(*position), s.pointee, e.store)
-            if e.low is not None and s.all & bl.FLOAT_MASK and _is_cut(key, s, parent.period, e.low + e.at):
+            if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, parent.period, e.low + e.at):
                 self.doubt(child, child.key(e.low, 0))
         for key, s in list(child.slots.items()):
             for position in positions(key, child.period, 0, e.low, e.high):
-                up = _clipped(s.up, position[0], e.high)
+                up = _clipped(s.up, position[0], e.high) & e.only
                 self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
         self._exact_tokens(e, parent, child)
+
+    def _asks(self, r: Region, key: tuple[int, int]) -> bool:
+        """Is a pointer read or written there? Else what it points to is not one with what lies there elsewhere."""
+        return key in r.slots and r.slots[key].linked
 
     def _carry_up(self, e: Edge, parent: Region, position: tuple[int, int], s: Slot, known: int) -> None:
         key = parent.key(*position)
         blocked = e.store and (not self._backflow or (parent.id, key) in self._settled)
-        up = 0 if blocked else known
-        if up:
-            self._join(parent, key, up, up)
-        if s.pointee is not None and s.linked and (not e.store or self._backflow):
+        if not blocked and (known or s.all):
+            copied = _clipped(s.all, position[0] - e.at, e.high) & e.only if e.store else known
+            self._join(parent, key, known, copied)
+        if s.pointee is not None and e.only & bl.POINTER_BIT and s.linked and (not e.store or self._backflow):
             self._link(parent, key, s.pointee, True)
 
     def _sync(self, e: Edge, parent: Region, child: Region) -> int:

@@ -126,6 +126,29 @@ def _inside(region: Region, at: int) -> tuple[int, int] | None:
     return None
 
 
+def is_word(region: Region, at: int) -> bool:
+    """Is all that was ever seen of 8 bytes a double, a pointer, or integers, so that they can be moved as one?"""
+    if region.overflow:
+        return False
+    for n in range(-15, 8):
+        mask = _exact(region, at + n)
+        others = bl.POINTER_BIT | bl.FLOAT_MASK if n else bl.FLOAT_MASK & ~bl.FLOAT_BIT["double"]
+        if mask & CONFLICT_BIT and bl.mask_reach(mask) > -n:
+            return False
+        if mask & others and (n >= 0 or bl.mask_reach(mask & others) > -n):
+            return False
+    return not any(_splits(start, step, slot.all, at) for (start, step), slot in region.slots.items() if step)
+
+
+def _splits(start: int, step: int, mask: int, at: int) -> bool:
+    """May scalars at every `step` bytes from `start` share a part of the word at `at`?"""
+    apart = (at - start) % step
+    if not apart:
+        return bool(mask & (CONFLICT_BIT | bl.FLOAT_MASK & ~bl.FLOAT_BIT["double"])) or step % 8 != 0
+    whole = mask & (bl.FLOAT_MASK | bl.POINTER_BIT | CONFLICT_BIT)
+    return bool(whole) and (apart < (bl.mask_reach(whole) or 16) or step - apart < 8)
+
+
 # --- declared types --------------------------------------------------------------------------------------------------
 
 
@@ -300,4 +323,4 @@ def _declared_strides(region: Region, offset: int) -> set[int]:
     return by_level[min(by_level)] if by_level else set()
 
 
-__all__ = ["ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Leaf", "repeated", "resolve", "stride_of"]
+__all__ = ["ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Leaf", "is_word", "repeated", "resolve", "stride_of"]

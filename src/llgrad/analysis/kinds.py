@@ -14,7 +14,7 @@ value and an offset modulo its stride, not to whole objects. Answers are proofs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import gcd, lcm
 
@@ -22,7 +22,7 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
 from llgrad.analysis.kindbuild import Builder
 from llgrad.analysis.kindgraph import Region
-from llgrad.analysis.kindquery import ANY_MASK, CONFLICT_MASK, INT_ANSWER, Leaf, repeated, resolve, stride_of
+from llgrad.analysis.kindquery import ANY_MASK, CONFLICT_MASK, INT_ANSWER, Leaf, is_word, repeated, resolve, stride_of
 from llgrad.analysis.moves import blank_bytes
 from llgrad.errors import KindError
 from llgrad.ir import values as iv
@@ -50,6 +50,8 @@ class Kind:
 
 
 INTEGER, POINTER, ANY, UNKNOWN, CONFLICT = (Kind(n) for n in ("integer", "pointer", "any", "unknown", "conflict"))
+WORD = Kind("word")
+"""8 bytes that are moved, and are a double at one time, a pointer or integers at another: see `Kinds.require`."""
 _FLOATS = {bit: Kind("float", FloatType(name)) for name, bit in bl.FLOAT_BIT.items()}
 _KINDS = {
     0: UNKNOWN, ANY_MASK: ANY, CONFLICT_MASK: CONFLICT, bl.POINTER_BIT: POINTER, INT_ANSWER: INTEGER, **_FLOATS,
@@ -129,8 +131,8 @@ class Kinds:
         return self._leaves(v)
 
     def is_undecided(self, v: iv.AnyValue) -> bool:
-        """May an integer be the bits of a float, or a number, but no address?"""
-        if not any(kind is CONFLICT for _, kind, _ in self._leaves(v)) or (r := self._builder.contents.get(v)) is None:
+        """May an integer be the bits of a float, or a number, but no address as far as is known here?"""
+        if self.value(v).is_known or (r := self._builder.contents.get(v)) is None:
             return False
         return not any(s.all & bl.POINTER_BIT for s in self._builder.graph.find(r).slots.values())
 
@@ -277,6 +279,34 @@ class Kinds:
             return Layout(1, ((0, UNKNOWN, 1),))
         return Layout(stride, _either(_tiled(to, stride), _tiled(source, stride)))
 
+    def _in_words(self, copy: iv.Call, layout: Layout) -> Layout:
+        """Conflicts on both sides of a copy as WORDs, where they are that."""
+        cells = [self._builder.cell(a) for a in copy.arguments[:2]]
+        kinds = {o + n: (o, k, s) for o, k, s in layout.leaves for n in range(s)}
+        leaves: list[tuple[int, Kind, int]] = []
+        at = 0
+        while at < len(kinds):
+            start, kind, size = kinds[at]
+            end = start + size
+            if kind is CONFLICT and self._are_words(cells, at, [kinds.get(at + n) for n in range(8)]):
+                kind, end = WORD, at + 8
+            elif kind is CONFLICT:
+                end = at + 1
+            leaves.append((at, kind, end - at))
+            at = end
+        return Layout(layout.stride, tuple(leaves))
+
+    def _are_words(self, cells: list[tuple[Region, int]], at: int, kinds: list[tuple[int, Kind, int] | None]) -> bool:
+        return (
+            all(k is not None and k[1] in (CONFLICT, INTEGER, ANY) for k in kinds)
+            and all(is_word(self._builder.graph.find(region), offset + at) for region, offset in cells)
+            and not any(
+                k.is_float and k.format != FloatType("double")
+                for region, offset in cells
+                for _, k, _ in self._resolve(region, offset + at, 8)
+            )
+        )
+
     def _side(self, pointer: iv.AnyValue, size: int | None, multiple: int) -> Layout:
         if size is not None:
             return self.memory(pointer, size)
@@ -287,9 +317,23 @@ class Kinds:
 
     # --- errors -------------------------------------------------------------------------------------------------
 
-    def require(self, instruction: iv.Instruction, local: tuple[bool, ...] = ()) -> Layout:
-        """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT."""
+    def require(
+        self,
+        instruction: iv.Instruction,
+        local: tuple[bool, ...] = (),
+        unread: Callable[[int, int], bool] | None = None,
+    ) -> Layout:
+        """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT.
+
+        `unread` says of bytes (offset, size) whether nobody looks at them: then they may hold anything. Of a copy,
+        bytes that disagree about being doubles, pointers and integers, but about nothing else, are a WORD.
+        """
         layout = self.access(instruction, local)
+        if isinstance(instruction, iv.Call) and any(k is CONFLICT for _, k, _ in layout.leaves):
+            layout = self._in_words(instruction, layout)
+        if unread is not None and layout.stride is None and not layout.is_known:
+            fits = [(o, ANY if k is UNKNOWN and unread(o, s) else k, s) for o, k, s in layout.leaves]
+            layout = Layout(None, tuple(fits))
         bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
         if bad is None:
             return layout

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
 from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, gep_spot, includes, joined, moved, words
 from llgrad.analysis.known import Behaviour, behaviour, called, is_column, virtual_functions, writes_argument
@@ -34,7 +35,7 @@ from llgrad.analysis.solver import Propagation, Shift
 from llgrad.analysis.tbaa import TypeTree
 from llgrad.analysis.written import settled
 from llgrad.ir.module import Module
-from llgrad.ir.types import ArrayType, FloatType, IntType, StructType, Type, VectorType
+from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, StructType, Type, VectorType
 from llgrad.ir.values import (
     Alias,
     Alloca,
@@ -111,6 +112,7 @@ class PointerGraph:
         self._pending: deque[Function] = deque()
         self._taken: list[Function] | None = None
         self._from_nothing: list[Cast] = []
+        self._tables: dict[tuple[int, int], int] = {}
         self.called_back: set[Function] = set()
         self._active = frozenset(active_arguments)
         self._empty = self._flow.node()
@@ -492,12 +494,39 @@ class PointerGraph:
             return
         self._reach(callee)
         self.callers[callee].append(call)
+        receiver, slot = virtual_call(call, self.layout)
         for n, argument in enumerate(call.arguments):
-            if n < len(callee.arguments):
+            if argument is receiver and n < len(callee.arguments):
+                self._receive(receiver, slot, callee, n)
+            elif n < len(callee.arguments):
                 self._copy(self._nodes(argument), self._nodes(callee.arguments[n]))
             else:
                 self._copy(self._nodes(argument), (self._unknown,))
         self._copy(self._results(callee), self._nodes(call))
+
+    def _receive(self, receiver: AnyValue, slot: int, callee: Function, n: int) -> None:
+        """Of the objects of a virtual call, `callee` gets those whose table of virtual functions leads to it."""
+        formal = self._nodes(callee.arguments[n])[0]
+
+        def offer(facts: set[int]) -> None:
+            for fact in facts:
+                self._flow.watch(self._dispatched(fact, slot), partial(admit, fact))
+
+        def admit(fact: int, functions: set[int]) -> None:
+            found = [self.objects[f >> _BITS] for f in functions]
+            if any(o.site is callee or not (o.is_code or self._is_data(o)) for o in found):
+                self._flow.add(formal, [fact])
+
+        self._flow.watch(self._nodes(receiver)[0], offer)
+
+    def _dispatched(self, fact: int, slot: int) -> int:
+        """The node of the functions at `slot` in the tables that the object of a fact may have."""
+        if (fact, slot) not in self._tables:
+            tables, functions = self._flow.node(), self._flow.node()
+            self._tables[fact, slot] = functions
+            self._load(self._constant({fact}), tables, 0, WORD)
+            self._load(tables, functions, slot, WORD)
+        return self._tables[fact, slot]
 
     def _link_unknown(self, call: Call) -> None:
         """Code that is not known, or any function of that type whose address is taken."""
@@ -695,6 +724,17 @@ def _function(i: Instruction) -> Function:
 def _is_callable(call: Call, function: Function) -> bool:
     declared = function.function_type
     return declared.vararg or call.function_type.vararg or len(declared.params) == call.arity
+
+
+def virtual_call(call: Call, layout: DataLayout) -> tuple[AnyValue | None, int]:
+    """The object on whose table of virtual functions a call depends, and where in the table the function is."""
+    match call.callee:
+        case Load(Load(receiver)):
+            return receiver, 0
+        case Load(GetElementPtr(source, Load(receiver), indices)):
+            at = gep_spot(source, indices, layout)
+            return (receiver, at) if isinstance(at, int) else (None, 0)
+    return None, 0
 
 
 def is_byte_copy(load: Instruction) -> bool:

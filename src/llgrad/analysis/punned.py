@@ -1,6 +1,7 @@
 """Integers that are read from memory where floats are kept too: which of those loads never see the bits of a float.
 
-A union, a pool, or two uses of one function make `kinds` find a float and an integer at one place. That matters only
+A union, a pool, or two uses of one function make `kinds` find a float and an integer at one place; of numbers that are
+only moved about it finds nothing. That matters only
 where an integer load may read what a store wrote as a float. `integers` proves of loads that they do not: none of
 the writes that may reach them writes bits of floats. Within the load's function writes are followed backwards to the
 load, and a store to the very same place ends the way; what is older is asked for by memory object, over the whole
@@ -46,6 +47,11 @@ from llgrad.ir.values import (
 _NUMBERS = ("sitofp", "uitofp", "fptosi", "fptoui", "ptrtoint")
 
 
+class NamedKind(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
 class Bits(Protocol):
     """What is asked of an analysis of kinds."""
 
@@ -53,16 +59,26 @@ class Bits(Protocol):
 
     def is_undecided(self, v: AnyValue, /) -> bool: ...
 
+    def value(self, v: AnyValue, /) -> NamedKind: ...
+
 
 def integers(memory: Memory, kinds: Bits) -> frozenset[AnyValue]:
     """Values of undecided kind that are never the bits of a float: loads, and what is computed from such only."""
     values: list[Value] = [v for f in memory.functions for v in (*f.arguments, *f.instructions())]
-    undecided = [v for v in values if isinstance(scalar(v.type), IntType) and kinds.is_undecided(v)]
+    undecided = [
+        v for v in values
+        if isinstance(scalar(v.type), IntType) and kinds.is_undecided(v) and not _may_be_address(memory, kinds, v)
+    ]  # fmt: skip
     if not undecided:
         return frozenset()
     trial = _Trial(memory, kinds, [v for v in undecided if isinstance(v, Load)])
     acquitted: set[AnyValue] = set(trial.acquitted())
     return frozenset(acquitted | {v for v in undecided if not trial.is_float(v, set())})
+
+
+def _may_be_address(memory: Memory, kinds: Bits, v: AnyValue) -> bool:
+    """Nothing at all is known of what it holds, and it may be an address that is moved as an integer."""
+    return kinds.value(v).name == "unknown" and bool(memory.points_to(v))
 
 
 class _Trial:

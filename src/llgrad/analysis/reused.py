@@ -9,16 +9,12 @@ instructions keep the other thing. It may name too many: to clear dead shadow me
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import gcd
 from typing import Any, Protocol
 
-from llgrad.analysis.cells import Spot, moved, strided
+from llgrad.analysis.cells import Extent, moved, overlap, strided
 from llgrad.analysis.known import is_column
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.ir.values import Call, Function, Instruction, Load, Store
-
-Extent = tuple[Spot, int]
-"""Where, and how many bytes."""
 
 
 class Leaves(Protocol):
@@ -57,19 +53,19 @@ class Reused:
     def over_pointers(self, i: Instruction) -> bool:
         """May this write of floats overwrite pointers?"""
         mine = [(o, extent) for o, extent, _, is_float in self._touched(i) if is_float]
-        return any(_overlap(extent, other) for o, extent in mine for other in self._pointers.get(o, ()))
+        return any(overlap(extent, other) for o, extent in mine for other in self._pointers.get(o, ()))
 
     def over_floats(self, i: Instruction) -> bool:
         """May this write of pointers be to where floats are kept at other times?"""
         mine = [(o, extent) for o, extent, pointer, _ in self._touched(i) if pointer]
-        return any(_overlap(extent, other) for o, extent in mine for other in self._floats.get(o, ()))
+        return any(overlap(extent, other) for o, extent in mine for other in self._floats.get(o, ()))
 
     def _touched(self, i: Instruction) -> Iterator[tuple[MemoryObject, Extent, bool, bool]]:
         """What is written, or read by a load: whether it may be a pointer, and whether a float."""
         match i:
             case Load(pointer) | Store(_, pointer):
                 pass
-            case Call(arguments=[pointer, _, _, *_]) if _is_copy(i):
+            case Call(arguments=[pointer, _, _, *_]) if is_copy(i):
                 pass
             case _:
                 return
@@ -86,22 +82,10 @@ class Reused:
                     yield o, (moved(spot, by), size), pointer_leaf, float_leaf
 
 
-def _is_copy(i: Call) -> bool:
+def is_copy(i: Call) -> bool:
+    """Is it a `memcpy` or `memmove`?"""
     f = i.called_function
     return f is not None and f.is_declaration and f.name.removeprefix("llvm.").startswith(("memcpy", "memmove"))
 
 
-def _overlap(a: Extent, b: Extent) -> bool:
-    """May the two share a byte?"""
-    (spot, size), (other, length) = a, b
-    if spot is None or other is None:
-        return True
-    (step, at), (by, to) = (s if isinstance(s, tuple) else (0, s) for s in (spot, other))
-    stride, apart = gcd(step, by), at - to
-    if stride:
-        apart %= stride
-        return apart < length or stride - apart < size
-    return -size < apart < length
-
-
-__all__ = ["Reused"]
+__all__ = ["Reused", "is_copy"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
@@ -19,6 +19,7 @@ from llgrad.analysis.objects import holds_pointer_type
 from llgrad.analysis.punned import integers
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
+from llgrad.analysis.unread import Unread
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.types import (
@@ -176,8 +177,8 @@ class Facts:
             if self._matters(i):
                 self.refuse_conflict(i)
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
-            if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
-                self.kinds.require(i)
+            if self.reverse and self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+                self.copied(i)
         elif i.opcode == "inttoptr" and (culprit := self._hidden_origin(i)) is not None:
             raise UnsupportedError(
                 "a pointer to memory that may be active is computed from integers",
@@ -579,6 +580,10 @@ class Facts:
         return [(o, k.format) for o, k, _ in self.kinds.require(i).leaves if k.format is not None]
 
     @cached_property
+    def _unread(self) -> Unread:
+        return Unread(self.memory)
+
+    @cached_property
     def _reused(self) -> Reused:
         return Reused(self.memory, self.kinds, self.activity.functions, self.activity.shadowed_objects)
 
@@ -627,12 +632,19 @@ class Facts:
 
     def copied(self, i: Call) -> Copied:
         """What a memcpy or memmove moves."""
-        layout = self.kinds.require(i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])))
+        layout = self.kinds.require(
+            i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._unread.after, i)
+        )
         size = layout.stride or sum(n for _, _, n in layout.leaves)
-        leaves = [(o, k) for o, k, _ in layout.leaves if k.format is not None or k is kinds_analysis.POINTER]
+        moved = (kinds_analysis.POINTER, kinds_analysis.WORD)
+        leaves = [(o, k) for o, k, _ in layout.leaves if k.format is not None or k in moved]
         stride = _period(leaves, size)
         floats = tuple((o, k.format) for o, k in leaves if k.format is not None and o < stride)
-        return Copied(stride, floats, tuple(o for o, k in leaves if k.format is None and o < stride))
+        words = tuple(o for o, k in leaves if k is kinds_analysis.WORD and o < stride)
+        if words and self.reverse and not self._is_own(i):
+            bad = next(leaf for leaf in self.kinds.access(i).leaves if not leaf[1].is_known)
+            raise self.kinds.error(i, *bad)
+        return Copied(stride, floats, tuple(o for o, k in leaves if k is kinds_analysis.POINTER and o < stride), words)
 
     def _is_local(self, pointer: AnyValue) -> bool:
         """Does a pointer point to memory that is allocated here, and that nothing else knows of?"""

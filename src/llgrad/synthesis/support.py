@@ -1,6 +1,12 @@
 """Small functions that generated code calls, made when first asked for: copies between shadows by layout, tape chunks.
 
 A `Copied` says what a stretch of memory holds: leaves at byte offsets, again and again every `stride` bytes.
+
+Of a *word* only its shadow says what it is. An address, as a double, is a positive number below 2^-1022 (addresses have
+fewer than 52 bits), and nothing else that may lie there matters: so such a bit pattern is a shadow pointer, or nothing,
+and any other is an adjoint. In the forward sweep, shadow pointers are copied and other words cleared (`over_pointers`:
+the target is the program's own memory); in the reverse sweep adjoints are moved back, and the target is cleared.
+Adjoints below 2^-1022 are lost, as they are on machines that flush them to zero.
 """
 
 from __future__ import annotations
@@ -17,16 +23,18 @@ from llgrad.synthesis import tape
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """`floats`: (offset, format) and `pointers`: offsets, in every `stride` bytes."""
+    """`floats`: (offset, format), `pointers`: offsets, and `words`: offsets of what is a double at one time and a pointer
+    or a number at another; in every `stride` bytes."""
 
     stride: int
     floats: tuple[tuple[int, FloatType], ...]
     pointers: tuple[int, ...] = ()
+    words: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         leaves = [f"{o}{t.name}" for o, t in self.floats] + [f"{o}p" for o in self.pointers]
-        return ".".join([str(self.stride), *leaves])
+        return ".".join([str(self.stride), *leaves, *(f"{o}w" for o in self.words)])
 
 
 _CHUNK = """
@@ -91,32 +99,36 @@ def _define(module: Module, name: str, text: str) -> Function:
     return made
 
 
+_ADDRESSES = 1 << 52
+
+
 def pointer_copy(module: Module, layout: Copied) -> Function | None:
-    """`(target, source, bytes)`: copy the pointers only. None where there are none."""
-    if not layout.pointers:
+    """`(target, source, bytes)`: copy the pointers only. None where there are none. The two may overlap."""
+    if not layout.pointers and not layout.words:
         return None
-    body = [
-        line
-        for n, offset in enumerate(layout.pointers)
-        for line in (
-            *_at(n, "t", offset),
-            *_at(n, "s", offset),
-            f"%v{n} = load ptr, ptr %s{n}",
-            f"store ptr %v{n}, ptr %t{n}",
-        )
-    ]
-    return _looped(
-        module, f"llgrad.copy.pointers.{layout.name}", "ptr %target, ptr %source, i64 %bytes", layout.stride, body
-    )
+    places = list(enumerate(layout.pointers))
+    words = list(enumerate(layout.words, len(places)))
+    body = [line for n, o in places for line in (*_at(n, "s", o), f"%v{n} = load ptr, ptr %s{n}, align 1")]
+    for n, o in words:
+        body += [
+            *_at(n, "s", o), f"%w{n} = load i64, ptr %s{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {_ADDRESSES}",
+            f"%v{n} = select i1 %p{n}, i64 %w{n}, i64 0",
+        ]  # fmt: skip
+    for n, o in places + words:
+        t = "ptr" if n < len(places) else "i64"
+        body += [*_at(n, "t", o), f"store {t} %v{n}, ptr %t{n}, align 1"]
+    parameters = "ptr %target, ptr %source, i64 %bytes"
+    return _looped(module, f"llgrad.copy.pointers.{layout.name}", parameters, layout.stride, body, overlap=True)
 
 
 def float_clear(module: Module, layout: Copied) -> Function | None:
-    """`(target, bytes)`: clear the floats only. None where there are none."""
-    if not layout.floats:
+    """`(target, bytes)`: clear the floats only, and words. None where there are none."""
+    floats = [*layout.floats, *((o, FloatType("double")) for o in layout.words)]
+    if not floats:
         return None
     body = [
         line
-        for n, (offset, t) in enumerate(layout.floats)
+        for n, (offset, t) in enumerate(floats)
         for line in (*_at(n, "t", offset), f"store {t} {_zero(t)}, ptr %t{n}, align 1")
     ]
     return _looped(module, f"llgrad.clear.floats.{layout.name}", "ptr %target, i64 %bytes", layout.stride, body)
@@ -132,9 +144,18 @@ def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Functio
 
     With `overlap` (memmove), `(arena, target, source, bytes)`: the target's adjoints are set aside first.
     """
-    if not layout.floats:
+    if not layout.floats and not layout.words:
         return None
     body: list[str] = []
+    for n, offset in enumerate(layout.words, len(layout.floats)):
+        body += [
+            *_at(n, "t", offset), *_at(n, "s", offset), f"%w{n} = load i64, ptr %t{n}, align 1",
+            f"store i64 0, ptr %t{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {_ADDRESSES}",
+            f"%a{n} = bitcast i64 %w{n} to double", f"%x{n} = load i64, ptr %s{n}, align 1",
+            f"%b{n} = bitcast i64 %x{n} to double", f"%c{n} = fadd nsz double %b{n}, %a{n}",
+            f"%y{n} = bitcast double %c{n} to i64", f"%z{n} = select i1 %p{n}, i64 %x{n}, i64 %y{n}",
+            f"store i64 %z{n}, ptr %s{n}, align 1",
+        ]  # fmt: skip
     for n, (offset, t) in enumerate(layout.floats):
         body += [
             *_at(n, "t", offset), *_at(n, "s", offset), f"%a{n} = load {t}, ptr %t{n}, align 1",
@@ -177,18 +198,26 @@ def _zero(t: FloatType) -> str:
     )
 
 
-def _looped(module: Module, name: str, parameters: str, stride: int, body: list[str]) -> Function:
-    """A loop over the whole elements in `bytes`."""
+def _looped(
+    module: Module, name: str, parameters: str, stride: int, body: list[str], overlap: bool = False
+) -> Function:
+    """A loop over the whole elements in `bytes`; with `overlap`, from the last to the first if the target is behind."""
     lines = "\n  ".join(body)
+    before, index = "", "%element = add i64 %k, 0"
+    if overlap:
+        before = "%behind = icmp ugt ptr %target, %source\n  %last = sub i64 %count, 1"
+        index = "%mirrored = sub i64 %last, %k\n  %element = select i1 %behind, i64 %mirrored, i64 %k"
     text = f"""
 define internal void @{name}({parameters}) nounwind {{
 entry:
   %count = udiv i64 %bytes, {stride}
   %none = icmp eq i64 %count, 0
+  {before}
   br i1 %none, label %done, label %loop
 loop:
   %k = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %at = mul i64 %k, {stride}
+  {index}
+  %at = mul i64 %element, {stride}
   {lines}
   %next = add i64 %k, 1
   %more = icmp ult i64 %next, %count
