@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from llgrad.analysis.kinds import ANY, CONFLICT, INTEGER, POINTER, UNKNOWN, Kinds, Layout, analyse, float_kind
+from llgrad.analysis.kinds import ANY, CONFLICT, INTEGER, POINTER, UNKNOWN, WORD, Kinds, Layout, analyse, float_kind
 from llgrad.errors import KindError
 from llgrad.ir.parse import parse
 from llgrad.ir.types import DOUBLE, FLOAT, X86_FP80
@@ -276,8 +276,22 @@ def test_callers_do_not_see_each_other() -> None:
     assert kinds.memory(f.arguments[0], None).at == {0: F64} and kinds.memory(f.arguments[1], None).at == {0: INTEGER}
     inner = next(c for g in kinds.functions for c in copies(g))
     assert kinds.access(inner).at[0] is CONFLICT
-    with pytest.raises(KindError, match="both as a float"):
-        kinds.require(inner)
+    assert kinds.require(inner).at == dict.fromkeys(range(0, 64, 8), WORD)
+
+
+def test_only_words_are_moved_without_being_known() -> None:
+    """Two floats are not one double; a double is not moved in halves."""
+    for other, size in (("float", 64), ("double", 60)):
+        source = f"""#include <string.h>
+        void use(void *);
+        __attribute__((noinline)) void look(const void *s) {{ char d[64]; memcpy(d, s, {size}); use(d); }}
+        double f({other} *a, long *i, int n) {{
+          look(a); look(i);
+          double t = 0; for (int k = 0; k < n; k++) t += a[k] * i[k]; return t; }}
+        """
+        kinds, _ = kinds_of(source, "f", "-O1 -g")
+        with pytest.raises(KindError, match="both as a float"):
+            kinds.require(next(c for g in kinds.functions for c in copies(g)))
 
 
 def test_work_array_in_two_parts() -> None:

@@ -29,6 +29,7 @@ from llgrad.analysis.bytelayout import ByteType, Found, Record, Sequence, Unknow
 _MOST_SLOTS, _MOST_COPIES, _MOST_TOKENS = 8192, 256, 64
 OWN, DECLARED, LLVM_TYPE, WEAK = range(4)
 CONFLICT_BIT = 1 << 12
+CUT_BIT = 1 << 18  # with it: not about what a scalar is, but where it begins or ends, or how far an array reaches
 
 
 @dataclass(slots=True)
@@ -358,13 +359,13 @@ class Graph:
         for key, s in list(parent.slots.items()):
             for position in positions(key, parent.period, -e.at, e.low, e.high):
                 every = _clipped(s.all, position[0], e.high) & e.only
-                up = every & ~CONFLICT_BIT if e.store else 0
+                up = every & ~(CONFLICT_BIT | CUT_BIT) if e.store else 0
                 if every:
                     self._join(child, child.key(*position), up, every)
                 if s.pointee is not None and e.only & bl.POINTER_BIT and (e.store or self._asks(child, child.key(*position))):
                     self._link(child, child.key(*position), s.pointee, e.store)
             if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, parent.period, e.low + e.at):
-                self.doubt(child, child.key(e.low, 0))
+                self.doubt(child, child.key(e.low, 0), CUT_BIT)
         for key, s in list(child.slots.items()):
             for position in positions(key, child.period, 0, e.low, e.high):
                 up = _clipped(s.up, position[0], e.high) & e.only
@@ -471,10 +472,10 @@ class Graph:
                         found.append((e, residue, mask))
         return found
 
-    def doubt(self, r: Region, key: tuple[int, int]) -> None:
+    def doubt(self, r: Region, key: tuple[int, int], cut: int = 0) -> None:
         """What the slot was taken for may be wrong: it is a conflict, and so is what was read from it."""
         before = r.slots[key].all if key in r.slots else 0
-        self._join(r, key, 0, CONFLICT_BIT)
+        self._join(r, key, 0, CONFLICT_BIT | cut)
         self.doubts += not before & CONFLICT_BIT
 
     def settle(self) -> None:
@@ -492,7 +493,7 @@ class Graph:
             now = _residues(self.find(e.parent), e.at, step).get(residue % step) if step > 1 else mask
             s = child.slots.get(child.key(residue, 0))
             if s is not None and now != mask:
-                s.all |= CONFLICT_BIT
+                s.all |= CONFLICT_BIT | CUT_BIT
 
 
 def declared(r: Region, offset: int) -> list[tuple[Found, int]]:
@@ -558,7 +559,7 @@ def _clipped(mask: int, offset: int, high: int | None) -> int:
     if high is None or bl.mask_reach(mask) <= high - offset:
         return mask
     if bl.mask_reach(mask & bl.FLOAT_MASK) > high - offset:
-        return CONFLICT_BIT
+        return CONFLICT_BIT | CUT_BIT
     room = max(n for n in bl.INT_BITS if n <= high - offset)
     for every, bits in ((bl.INT_MASK, bl.INT_BITS), (bl.LIKELY_INT, bl.LIKELY_INTS)):
         mask = (mask & ~every) | bits[room] if mask & every else mask

@@ -11,11 +11,11 @@ from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
-from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, Region
+from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, DECLARED, Region
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
-_SCALARS = ~(CONFLICT_BIT | bl.LIKELY_INT)
+_SCALARS = ~(CONFLICT_BIT | CUT_BIT | bl.LIKELY_INT)
 Leaf = tuple[int, int, int]  # offset, answer, bytes; the answer is 0 (unknown), *_MASK, POINTER_BIT or a FLOAT_BIT
 
 
@@ -133,7 +133,7 @@ def is_word(region: Region, at: int) -> bool:
     for n in range(-15, 8):
         mask = _exact(region, at + n)
         others = bl.POINTER_BIT | bl.FLOAT_MASK if n else bl.FLOAT_MASK & ~bl.FLOAT_BIT["double"]
-        if mask & CONFLICT_BIT and bl.mask_reach(mask) > -n:
+        if mask & CUT_BIT:
             return False
         if mask & others and (n >= 0 or bl.mask_reach(mask & others) > -n):
             return False
@@ -144,8 +144,8 @@ def _splits(start: int, step: int, mask: int, at: int) -> bool:
     """May scalars at every `step` bytes from `start` share a part of the word at `at`?"""
     apart = (at - start) % step
     if not apart:
-        return bool(mask & (CONFLICT_BIT | bl.FLOAT_MASK & ~bl.FLOAT_BIT["double"])) or step % 8 != 0
-    whole = mask & (bl.FLOAT_MASK | bl.POINTER_BIT | CONFLICT_BIT)
+        return bool(mask & (CUT_BIT | bl.FLOAT_MASK & ~bl.FLOAT_BIT["double"])) or step % 8 != 0
+    whole = mask & (bl.FLOAT_MASK | bl.POINTER_BIT | CUT_BIT)
     return bool(whole) and (apart < (bl.mask_reach(whole) or 16) or step - apart < 8)
 
 

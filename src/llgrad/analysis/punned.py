@@ -8,6 +8,7 @@ load, and a store to the very same place ends the way; what is older is asked fo
 program. All loads are taken to be integers until one of them is found guilty (a greatest fixpoint): an integer that is
 counted up in memory is fed by itself.
 
+An integer that only steers the program, in comparisons and indices, is acquitted whatever it is.
 Types of accesses (TBAA) acquit nothing: programs that read a float's bits through an `int *` are what is looked for.
 """
 
@@ -73,6 +74,7 @@ def integers(memory: Memory, kinds: Bits) -> frozenset[AnyValue]:
         return frozenset()
     trial = _Trial(memory, kinds, [v for v in undecided if isinstance(v, Load)])
     acquitted: set[AnyValue] = set(trial.acquitted())
+    acquitted.update(v for v in undecided if _only_steers(v, set()))
     return frozenset(acquitted | {v for v in undecided if not trial.is_float(v, set())})
 
 
@@ -246,6 +248,25 @@ class _Trial:
             case Cast(opcode) if opcode in _NUMBERS:
                 return ()
         return v.operands if isinstance(v, Instruction) else ()
+
+
+def _only_steers(v: Value, seen: set[Value]) -> bool:
+    """Does an integer only decide where the program goes and what it addresses? Derivatives take no such way."""
+    seen.add(v)
+    return all(u in seen or _is_steered(u, v, seen) for u in v.users)
+
+
+def _is_steered(user: Value, v: Value, seen: set[Value]) -> bool:
+    match user:
+        case Compare() | Alloca():
+            return True
+        case GetElementPtr(_, pointer, _):
+            return pointer is not v
+        case Cast("trunc" | "zext" | "sext") | Binary() | Phi() | Unary() | Select():
+            return _only_steers(user, seen)
+        case Call():
+            return _is_copy(user) and user.arguments[2] is v and v not in user.arguments[:2]
+    return isinstance(user, Instruction) and user.is_terminator and not isinstance(user, Return)
 
 
 def _returned(functions: Iterable[Function]) -> Iterator[AnyValue]:
