@@ -30,6 +30,7 @@ from examples.adbench.timing import Timing, take_turns
 
 PROGRAMS = native.ROOT / "benchmarks" / "programs"
 SIZES: dict[str, tuple[int, ...]] = {
+    "gmm": (2, 10, 32), "ba": (100, 1_000, 10_000), "lstm": (64, 256, 1_024), "hand": (100, 1_000, 10_000),
     "euler": (2_000, 20_000, 200_000), "rk4": (1_000, 10_000, 100_000), "adaptive": (1, 100, 10_000),
     "fft": (256, 4_096, 65_536), "fft_recursive": (256, 4_096, 65_536), "brusselator": (16, 32, 128),
     "normalize": (1_000, 10_000, 100_000), "network": (16, 64, 256), "conjugate": (16, 32, 64),
