@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full frameworks test-frameworks bench-frameworks bench bench-quick bench-paper remarks lint clean
+.PHONY: help demo test test-full frameworks test-frameworks bench-frameworks bench bench-quick bench-paper bench-languages remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -19,6 +19,7 @@ help:
 	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
 	@echo "make bench-frameworks  what a call of a foreign function costs in each framework"
 	@echo "make bench-paper  the same for the programs of the Enzyme paper, at three sizes"
+	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
 	@echo "make lint         ruff and mypy alone"
 	@echo "make clean        removes .venv and everything built"
@@ -57,7 +58,7 @@ frameworks: $(FRAMEWORKS_READY)
 
 # A process each: frameworks are not asked to bear each other's threads.
 test-frameworks: $(FRAMEWORKS_READY)
-	@for name in foreign scipy torch torch_use jax tensorflow; do \
+	@for name in foreign scipy torch torch_use jax stablehlo tensorflow; do \
 		$(FRAMEWORKS)/bin/python -m pytest -q -n 2 tests/frameworks/test_$$name.py || exit 1; \
 	done
 
@@ -70,6 +71,9 @@ bench-frameworks: $(FRAMEWORKS_READY)
 
 bench-quick: $(READY)
 	@$(BIN)/python -m benchmarks.bench --quick
+
+bench-languages: $(READY)
+	@$(BIN)/python -m benchmarks.languages
 
 bench-paper: $(READY)
 	@$(BIN)/python -m benchmarks.paper

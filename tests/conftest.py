@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,3 +34,17 @@ def source(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A table of what was not tested because something is not on this machine."""
+    counted: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        words = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        counted[words.removeprefix("Skipped: ")] += 1
+    if not counted:
+        return
+    terminalreporter.section("not tested here")
+    for reason, count in sorted(counted.items()):
+        what, _, why = re.sub(r"(?<=[\w)]): ", "\0", reason, count=1).partition("\0")
+        terminalreporter.write_line(f"{count:5} {'tests' if count > 1 else 'test '}  {what:50}  {why}")

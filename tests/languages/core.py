@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "languages"
 N, M, STEPS = 4, 5, 12
 _rng = np.random.default_rng(7)
 X, B1, W2 = (_rng.uniform(-1, 1, k) for k in (N, M, M))

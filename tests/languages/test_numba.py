@@ -13,7 +13,7 @@ import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
 from llgrad.passing import zeros
 
-numba = pytest.importorskip("numba", reason="no Numba (pip install numba)")
+numba = pytest.importorskip("numba", reason="there is no Numba: pip install numba")
 X = np.linspace(0.2, 1.1, 6)
 
 

@@ -1,4 +1,4 @@
-"""MLIR: upstream dialects to LLVM's by mlir-opt, from there by mlir-translate.
+"""MLIR: upstream dialects to LLVM's by mlir-opt, from there by mlir-translate; StableHLO to upstream dialects first.
 
 Functions of `func` become functions; a `memref` is its descriptor in scalars: two addresses, an offset, extents,
 strides.
@@ -6,20 +6,27 @@ strides.
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from llgrad.frontends import stablehlo
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run
 from llgrad.frontends.tools import signatures as noted
 
 _FIX = "correct the source; dialects other than MLIR's own must be lowered before"
+_TENSORS = (
+    "inline", "canonicalize", "cse", "linalg-fuse-elementwise-ops",
+    "one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops", "buffer-deallocation-pipeline",
+)  # fmt: skip
+"""Programs of tensors: fewer of them, each a buffer, which is freed."""
 PASSES = (
-    "canonicalize", "one-shot-bufferize=bufferize-function-boundaries", "convert-linalg-to-loops", "lower-affine",
+    "canonicalize", "convert-bufferization-to-memref", "convert-linalg-to-loops", "lower-affine",
     "convert-scf-to-cf", "expand-strided-metadata", "lower-affine", "convert-math-to-llvm", "convert-math-to-libm",
-    "convert-vector-to-llvm", "finalize-memref-to-llvm", "convert-func-to-llvm", "convert-arith-to-llvm",
-    "convert-index-to-llvm", "convert-cf-to-llvm", "reconcile-unrealized-casts",
+    "convert-vector-to-llvm", "finalize-memref-to-llvm=use-aligned-alloc", "convert-func-to-llvm",
+    "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "reconcile-unrealized-casts",
 )  # fmt: skip
 """What lowers the upstream dialects; a file that is in the LLVM dialect already passes through."""
 
@@ -41,11 +48,14 @@ def _file(source: Source) -> Compiled:
     lower, translate = _tool("mlir-opt", "LLGRAD_MLIR_OPT"), _tool("mlir-translate", "LLGRAD_MLIR_TRANSLATE")
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         lowered, made = Path(folder, "lowered.mlir"), Path(folder, "module.ll")
-        passes = [f"--{name}" for name in PASSES]
-        run([lower.path, *passes, *source.flags, "-o", str(lowered), str(source.path)], source.path, _FIX)
+        text, path = source.path.read_text(errors="replace"), source.path
+        if stablehlo.is_stablehlo(text):
+            text, path = stablehlo.upstream(text, path), Path(folder, "upstream.mlir")
+            path.write_text(text)
+        passes = [f"--{name}" for name in (*(_TENSORS if "tensor<" in text else ()), *PASSES)]
+        run([lower.path, *passes, *source.flags, "-o", str(lowered), str(path)], source.path, _FIX)
         run([translate.path, "--mlir-to-llvmir", "-o", str(made), str(lowered)], source.path, _FIX)
-        text = made.read_text() + signatures(source.path.read_text(errors="replace"))
-        return Compiled(text.encode(), (source.path,))
+        return Compiled((stated(made.read_text(), declared(text)) + signatures(text)).encode(), (source.path,))
 
 
 _FUNCTION = re.compile(r"^\s*func\.func (?:public )?@([\w.$-]+)\(", re.MULTILINE)
@@ -53,14 +63,45 @@ _FUNCTION = re.compile(r"^\s*func\.func (?:public )?@([\w.$-]+)\(", re.MULTILINE
 
 def signatures(source: str) -> str:
     """Metadata that says how the functions of a source are declared."""
-    declared = []
+    found = declared(source)
+    return noted("mlir", found) if found else ""
+
+
+def declared(source: str) -> list[list[str]]:
+    """Name, parameter, type, parameter, type, … of each function."""
+    found = []
     for m in _FUNCTION.finditer(source):
         words = [m[1]]
         for parameter in _parameters(source, m.end()):
             name, _, t = parameter.partition(":")
             words += [name.strip().lstrip("%"), t.partition("{")[0].strip()]
-        declared.append(words)
-    return noted("mlir", declared) if declared else ""
+        found.append(words)
+    return found
+
+
+_ELEMENTS = {"f64": ("double", 8), "f32": ("float", 4), "i64": ("integer", 8), "i32": ("integer", 4)}
+_MEMREF = re.compile(r"memref<((?:(?:\?|\d+)x)*)(f64|f32|i64|i32)(?:, strided<.*>)?>")
+
+
+def stated(text: str, functions: Sequence[Sequence[str]]) -> str:
+    """The module with a statement, where a function begins, of what is behind each memref: IR has no types for that."""
+    for name, *words in functions:
+        head = re.search(rf"^define [^\n@]*@{re.escape(name)}\([^\n]*\{{\n", text, re.MULTILINE)
+        lines, at = "", 0
+        for word in words[1::2]:
+            m = _MEMREF.fullmatch(word)
+            if m is None:
+                at += 1
+                continue
+            element, size = _ELEMENTS[m[2]]
+            extents = [int(e) for e in m[1].split("x")[:-1] if e != "?"]
+            whole = size * math.prod(extents) if m[1].count("x") == len(extents) and "strided" not in word else size
+            lines += f"  call void @__enzyme_{element}(ptr %{at + 1}, i64 {whole})\n"
+            at += 3 + 2 * m[1].count("x")
+        if head is not None and lines and "memref" not in _MEMREF.sub("", " ".join(words[1::2])):
+            text = text[: head.end()] + lines + text[head.end() :]
+    known = {name for name, _ in _ELEMENTS.values() if f"@__enzyme_{name}(" in text}
+    return text + "".join(f"\ndeclare void @__enzyme_{name}(ptr, i64)" for name in sorted(known)) + "\n"
 
 
 def _parameters(source: str, start: int) -> list[str]:

@@ -1,0 +1,93 @@
+"""StableHLO as JAX writes it, lowered by jaxlib's own passes: gradients against JAX's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import llgrad
+from llgrad.errors import CompilerError, UnsupportedError
+from llgrad.frontends import language_of
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: make test-frameworks does that")
+jnp = jax.numpy
+jax.config.update("jax_enable_x64", True)
+RNG = np.random.default_rng(5)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiler() -> None:
+    try:
+        language_of(Path("a.mlir")).identity()
+    except CompilerError as error:
+        pytest.skip(f"{error.message}: {error.cause} ({error.fix})")
+
+
+def network(x: Any, w1: Any, b1: Any, w2: Any, target: Any) -> Any:
+    return (w2 @ jnp.tanh(w1 @ x + b1) - target) ** 2
+
+
+def integrate(y: Any, k: Any, dt: Any) -> Any:
+    def slope(v: Any) -> Any:
+        return jnp.roll(v, 1) - 2 * v + jnp.roll(v, -1) - k * v**3
+
+    def step(_: Any, v: Any) -> Any:
+        a = slope(v)
+        return v + 0.5 * dt * (a + slope(v + dt * a))
+
+    y = jax.lax.fori_loop(0, 12, step, y)
+    return y @ y
+
+
+def choices(x: Any, n: Any) -> Any:
+    chosen = jax.lax.switch(n, [lambda v: v[0], lambda v: v[1] ** 2, lambda v: jnp.sin(v[2])], x)
+    return chosen * jax.lax.cond(x[0] > 0, lambda v: jnp.sum(v**2), jnp.prod, x)
+
+
+def outputs(x: Any) -> Any:
+    return jnp.outer(x, x), jnp.sum(x**3)
+
+
+def written(path: Path, f: Any, *args: Any) -> Any:
+    """The function as llgrad loads what JAX writes."""
+    path.write_text(jax.jit(f).lower(*args).as_text(debug_info=True))
+    return llgrad.load(path)[f.__name__]
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (network, [RNG.normal(size=4), RNG.normal(size=(5, 4)), RNG.normal(size=5), RNG.normal(size=5), 0.3]),
+        (integrate, [RNG.uniform(0.2, 1, 6), 0.4, 0.05]),
+        (choices, [RNG.normal(size=3), 1]), (choices, [-RNG.uniform(size=3), 7]),
+    ],
+)  # fmt: skip
+def test_gradients(f: Any, args: list[Any], tmp_path: Path) -> None:
+    """Array operations, a loop, branches."""
+    ours = written(tmp_path / "f.stablehlo.mlir", f, *args)
+    wrt = tuple(n for n, a in enumerate(args) if not isinstance(a, int))
+    value, gradients = llgrad.value_and_grad(ours, wrt=wrt)(*args)
+    truth, theirs = jax.value_and_grad(f, argnums=wrt)(*args)
+    assert value == pytest.approx(float(truth), rel=1e-12)
+    for g, t in zip(gradients if isinstance(gradients, tuple) else (gradients,), theirs, strict=True):
+        np.testing.assert_allclose(g, t, rtol=1e-10, atol=1e-13)
+
+
+def test_several_results_are_written_to_further_arguments(tmp_path: Path) -> None:
+    x = RNG.normal(size=3)
+    ours = written(tmp_path / "f.mlir", outputs, x)
+    assert str(ours.signature).startswith("func.func @outputs(%x: memref<3xf64>, %out0: memref<3x3xf64>")
+    seed = RNG.normal(size=(3, 3))
+    _, dx = llgrad.vjp(ours, wrt="x", of="out0")(x, np.zeros((3, 3)), np.zeros(()), seed=seed)
+    np.testing.assert_allclose(dx, (seed + seed.T) @ x, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "name"), [(jnp.sort, "stablehlo.sort"), (jnp.linalg.cholesky, "stablehlo.custom_call of lapack_dpotrf")]
+)
+def test_what_jaxlib_does_not_lower(f: Any, name: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=name):
+        written(tmp_path / "f.mlir", f, np.eye(3))
