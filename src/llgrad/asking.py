@@ -17,7 +17,8 @@ from llgrad.ir.types import FunctionType
 from llgrad.ir.values import Attribute, Call, Function
 from llgrad.ir.write import write
 from llgrad.synthesis import tape
-from llgrad.synthesis.calls import PREFIX, function_asked, naming, origin
+from llgrad.synthesis.calls import function_asked, naming, origin
+from llgrad.synthesis.markers import PREFIX
 
 _DEEPEST = 20  # how many functions may hand the function on
 

@@ -22,6 +22,11 @@ def plain(name: str) -> str:
     return name[1:].strip('"')
 
 
+def spelt(name: str) -> str:
+    """A global's name as assembly has it."""
+    return f"@{name}" if re.fullmatch(r"[-\w.$]+", name) else f'@"{name}"'
+
+
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """Give globals other names; strings are left alone."""
     if not names:
@@ -29,7 +34,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
     def edit(m: re.Match[str]) -> str:
         new = names.get(plain(m[0])) if m[0][0] == "@" else None
-        return m[0] if new is None else "@" + (new if re.fullmatch(r"[-\w.$]+", new) else f'"{new}"')
+        return m[0] if new is None else spelt(new)
 
     return _TOKEN.sub(edit, text)
 

@@ -269,9 +269,60 @@ def test_c_plus_plus(here: Path) -> None:
     assert said("prog") == "6\n"
 
 
-def test_refused_by_name(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert cc("-c", "model.c", "--derivative", "model") == 1
-    assert "--derivative is not served" in capfd.readouterr().err
+UNIT = """
+#include <math.h>
+static double k = 2;
+static double helper(double x) { return k * x * x; }
+double model(const double *w, const double *x, int n, double s)
+{
+    double t = 0;
+    for (int i = 0; i < n; i++)
+        t += helper(w[i]) * sin(x[i]);
+    return t * s;
+}
+void fill(double *y, const double *x, float a) { y[0] = x[0] * x[1] * a; }
+"""
+USER = """
+#include <math.h>
+double model(const double *w, const double *x, int n, double s);
+void fill(double *y, const double *x, float a);
+extern int enzyme_dup, enzyme_const, enzyme_out;
+double __enzyme_autodiff(void *, ...), __enzyme_fwddiff(void *, ...);
+float __enzyme_autodiff_f(void *, ...);
+static double outer(const double *w, const double *x, double s) { return 3 * model(w, x, 2, s * s); }
+static int differ(double a, double b) { return fabs(a - b) > 1e-6; }
+int main(void)
+{
+    double w[2] = {1, 2}, x[2] = {.5, .7}, dw[2] = {0}, dx[2] = {0}, t[2] = {0, 1}, y[1], dy[1] = {1}, dz[2] = {0};
+    double ds = __enzyme_autodiff((void *)model, w, dw, enzyme_dup, x, dx, enzyme_const, 2, enzyme_out, 3.0);
+    int bad = differ(ds, 2 * sin(.5) + 8 * sin(.7)) + differ(dw[1], 24 * sin(.7)) + differ(dx[0], 6 * cos(.5));
+    dw[1] = 0;
+    __enzyme_autodiff((void *)outer, enzyme_dup, w, dw, enzyme_const, x, enzyme_const, 2.0);
+    bad += differ(dw[1], 96 * sin(.7));
+    bad += differ(__enzyme_fwddiff((void *)outer, enzyme_dup, w, t, enzyme_const, x, enzyme_const, 2.0), 96 * sin(.7));
+    float da = __enzyme_autodiff_f((void *)fill, enzyme_dup, y, dy, enzyme_dup, x, dz, enzyme_out, 4.0f);
+    return bad + differ(da, .35) + differ(dz[0], 2.8);
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_derivatives_in_their_own_object(level: str, here: Path) -> None:
+    """Another unit differentiates the function, and what calls it, though it sees no body."""
+    (here / "unit.c").write_text(UNIT)
+    (here / "user.c").write_text(USER)
+    assert cc(f"-O{level}", "-c", "--derivative", "model", "--derivative=fill", "unit.c", "-o", "unit.o") == 0
+    assert [u.options.apart for u in units("unit.o", (here / "unit.o").read_bytes())] == [True]
+    subprocess.run(["ar", "rcs", "libunit.a", "unit.o"], check=True)
+    for object in ("unit.o", "libunit.a"):
+        assert cc(f"-O{level}", "user.c", object, "-o", "prog", "-lm") == 0
+        assert said("prog") == ""
+
+
+@pytest.mark.parametrize("words", [("alone.c",), ("-c", "alone.c"), ("-c", "--derivative", "power", "model.c")])
+def test_derivatives_that_have_no_place(words: tuple[str, ...], here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cc(*words, *([] if "--derivative" in words else ["--derivative", "model"])) == 1
+    assert "--derivative" in capfd.readouterr().err
 
 
 def test_include_dir() -> None:

@@ -3,6 +3,7 @@
     words      the command line: what is input, what is for the compiler, what for the linker
     objects    objects that carry their own bitcode; static archives of them
     compiling  clang, run on one source
+    apart      derivatives in the object of their own unit
     linking    what is linked, as one module: derivatives made, machine code, the system's linker
     driver     which of these an invocation needs
     running    a program that is built to be run at once

@@ -13,12 +13,15 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from llgrad.backend import LLVMModule, emit_object
+from llgrad.backend.text import strip_debug
 from llgrad.drivers import compiling
 from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags, is_ir, is_source
 from llgrad.drivers.linking import link
-from llgrad.drivers.objects import embed
+from llgrad.drivers.objects import Unit, embed
 from llgrad.drivers.words import CommandLine, Item, Role, read
 from llgrad.errors import ArgumentError, LlgradError, UnsupportedError
 
@@ -43,11 +46,10 @@ def as_compiler(error: LlgradError, cxx: bool = False) -> str:
 
 def _drive(driver: Driver, words: list[str]) -> int:
     line = read(words)
-    if line.derivatives or line.wrt is not None:
-        raise UnsupportedError(
-            "--derivative is not served",
-            cause="the derivative of a unit that other units use through registrations is not made yet",
-            fix="compile without it: calls are resolved over the whole program when it is linked",
+    if (line.derivatives or line.wrt is not None) and not (line.derivatives and line.of(Role.OBJECT)):
+        raise ArgumentError(
+            "--derivative NAME [--wrt NAMES] puts derivatives into the object that -c makes",
+            fix="link without it: calls are resolved over the whole program",
         )
     if not line.inputs:
         return compiling.run([*driver.words, *words])
@@ -71,13 +73,31 @@ def _object(driver: Driver, line: CommandLine, item: Item) -> int:
     status = compiling.run([*driver.words, *flags, "-c", *given([item]), "-o", str(target)], stdin)
     if status or not (is_source(item) or is_ir(item)) or not target.is_file():
         return status
+    if line.derivatives and line.instrumented:
+        raise UnsupportedError("--derivative with flags by which clang adds to the code", fix="leave one of them out")
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         compiled = compile_unit(driver, line, item, Path(folder, "unit.bc"), stdin=stdin)
     if compiled.unit is None:
         sys.stderr.write(compiled.said.decode(errors="replace"))
         return compiled.status
-    target.write_bytes(embed(target.read_bytes(), compiled.unit))
+    target.write_bytes(_apart(line, compiled.unit) if line.derivatives else embed(target.read_bytes(), compiled.unit))
     return 0
+
+
+def _apart(line: CommandLine, unit: Unit) -> bytes:
+    """The object of a unit with derivatives in it."""
+    from llgrad.drivers.apart import derivatives_of
+    from llgrad.program import optimise_program
+
+    text = LLVMModule.read(unit.bitcode).text()
+    made = derivatives_of(text, line.derivatives, line.wrt)
+    whole = LLVMModule.from_text(f"{text}\n{made.added}")
+    level, cpu = line.level or 0, line.cpu or "x86-64"
+    program = optimise_program(whole, level, cpu, before=line.before)
+    if not line.debug:
+        program.replace_text(strip_debug(program.text()))
+    seen = LLVMModule.from_text(made.seen).bitcode()
+    return embed(emit_object(program, cpu, level), Unit(unit.name, seen, replace(unit.options, apart=True)))
 
 
 def cc() -> None:

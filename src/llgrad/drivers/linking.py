@@ -52,6 +52,8 @@ class Place:
     @property
     def leaves(self) -> bool:
         """Whether the one object stands for all that a linker would take from here."""
+        if any(u.options.apart for p in self.parts for u in p.units):
+            return False
         if self.archive:
             return bool(self.parts) and all(p.units and (p.taken or not p.native) for p in self.parts)
         return bool(self.parts) and bool(self.parts[0].units)

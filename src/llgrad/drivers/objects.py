@@ -30,11 +30,15 @@ _MEMBER = struct.Struct("<16s12s6s6s8s10s2s")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a unit wants to be compiled: the level of its -O, its CPU, whether it wants debug info."""
+    """How a unit wants to be compiled: the level of its -O, its CPU, whether it wants debug info.
+
+    `apart`: the object has the code, and derivatives; the bitcode only says so (`--derivative`).
+    """
 
     level: int | None = None
     cpu: str | None = None
     debug: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Unit:
     @property
     def asks(self) -> bool:
         """Whether it asks for a derivative or says something about one."""
-        return b"__enzyme_" in self.bitcode
+        return b"__enzyme_" in self.bitcode and not self.options.apart
 
 
 @dataclass(frozen=True, slots=True)

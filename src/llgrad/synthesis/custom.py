@@ -30,6 +30,8 @@ from llgrad.synthesis.registrations import Registrations
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.sweep import takes_shadow
 
+OWN = "__llgrad_"  # functions of a rule that llgrad wrote (`llgrad cc --derivative`): they ask for runtime activity
+
 
 @dataclass(frozen=True, slots=True)
 class Augmented:
@@ -284,7 +286,7 @@ class CustomRule:
             return
         given, own = rule.arguments[shadow], rule.arguments[shadow - 1]
         if rule.is_declaration:
-            looks = False
+            looks = rule.name.startswith(OWN)
         else:
             users = given.users if rule.blocks else []  # asking for blocks parses them
             looks = not users or any(isinstance(u, Compare) and own in u.operands for u in users)

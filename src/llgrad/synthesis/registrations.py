@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from llgrad.assembly import GLOBAL, NAME, plain, renamed
+from llgrad.assembly import GLOBAL, NAME, plain, renamed, spelt
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import PTR, IntType
+from llgrad.ir.types import PTR, VOID, IntType
 from llgrad.ir.values import (
     Alias,
     AnyValue,
@@ -278,7 +278,7 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
     if names:
         text = re.sub(NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
     text = _with_heap(text, module, found.heap)
-    return text + "".join(_caller(module.function(r), names[f"@{r}"]) for r in roots if r in found.like)
+    return text + "".join(caller(module.function(r), plain(names[f"@{r}"])) for r in roots if r in found.like)
 
 
 def _with_heap(text: str, module: Module, names: dict[str, str]) -> str:
@@ -350,14 +350,15 @@ def not_inlined(text: str) -> str:
     return write(module) if changed else text
 
 
-def _caller(f: Function, callee: str) -> str:
+def caller(f: Function, callee: str, name: str = "") -> str:
     """A function that does nothing but call `callee`, which has the type of `f`."""
     parameters = ", ".join(f"{a.type} %x{n}" for n, a in enumerate(f.arguments))
     result = f.function_type.result
+    got, given = ("", "void") if result == VOID else ("%r = ", f"{result} %r")
     return f"""
-define {result} @{f.name}({parameters}) {{
-  %r = call {result} {callee}({parameters})
-  ret {result} %r
+define {result} {spelt(name or f.name)}({parameters}) {{
+  {got}call {result} {spelt(callee)}({parameters})
+  ret {given}
 }}
 """
 
