@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full frameworks test-frameworks bench-frameworks bench bench-quick bench-paper bench-languages remarks lint clean
+.PHONY: help demo test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick bench-paper bench-languages remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -16,6 +16,7 @@ help:
 	@echo "make test         ruff, mypy and the tests"
 	@echo "make test-full    the same with the slow sets"
 	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
+	@echo "make examples-frameworks  a network, a terrain, the Sun's mass, a bundle adjustment: with C code, to build/examples"
 	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
 	@echo "make bench-frameworks  what a call of a foreign function costs in each framework"
 	@echo "make bench-paper  the same for the programs of the Enzyme paper, at three sizes"
@@ -60,6 +61,11 @@ frameworks: $(FRAMEWORKS_READY)
 test-frameworks: $(FRAMEWORKS_READY)
 	@for name in foreign scipy torch torch_use jax stablehlo tensorflow; do \
 		$(FRAMEWORKS)/bin/python -m pytest -q -n 2 tests/frameworks/test_$$name.py || exit 1; \
+	done
+
+examples-frameworks: $(FRAMEWORKS_READY)
+	@for name in network terrain orbits bundle; do \
+		$(FRAMEWORKS)/bin/python -m examples.frameworks.$$name || exit 1; \
 	done
 
 bench: $(READY)

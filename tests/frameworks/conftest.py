@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 import llgrad
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # `examples`, however pytest is started
 
 CODE = r"""
 #include <math.h>

@@ -200,3 +200,11 @@ def test_pickle(source_file: Path) -> None:
 def test_it_imports_no_other_framework() -> None:
     code = "import sys, llgrad.jax; assert not {m.split('.')[0] for m in sys.modules} & {'torch', 'tensorflow'}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_the_example_weighs_the_sun() -> None:
+    pytest.importorskip("optax", reason="optax is not installed: make test-frameworks does that")
+    from examples.frameworks import orbits
+
+    fitted, values = orbits.fit(1500)
+    assert values[-1] < 1e-2 * values[0] and orbits.mass(fitted) == pytest.approx(1.988e30, rel=0.03)

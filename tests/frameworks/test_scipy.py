@@ -133,3 +133,10 @@ def test_errors(lib: llgrad.Library) -> None:
         llgrad.scipy.objective(lib.energy, wrt="x", given={"a": np.zeros(3), "k": 1.0}).fun(np.zeros(2))
     with pytest.raises(ForeignShapeError, match="2 weights for 1"):
         llgrad.scipy.objective(lib.rosenbrock).vjp(np.zeros(3), np.ones(2))
+
+
+def test_the_example_adjusts() -> None:
+    from examples.frameworks import bundle
+
+    before, after, costs = bundle.adjust(6)
+    assert after.mean() < 0.05 * before.mean() and costs[0] == pytest.approx(before.mean())

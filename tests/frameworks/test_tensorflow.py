@@ -237,3 +237,11 @@ assert not ({m.split(".")[0] for m in sys.modules} - before) & {"jax", "torch"}
 """
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=200, env=environment)
+
+
+def test_the_example_learns() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: make test-frameworks does that")
+    from examples.frameworks import terrain
+
+    land, learnt, errors = terrain.train(epochs=2, count=40)
+    assert errors[-1] < 0.8 * np.std(land) and np.isfinite(learnt).all()

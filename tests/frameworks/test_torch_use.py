@@ -173,3 +173,10 @@ def test_a_failure_in_a_worker_is_an_exception(tmp_path: Path) -> None:
     loader = torch.utils.data.DataLoader(Rows(f), batch_size=1, num_workers=2, timeout=120)
     with pytest.raises(Exception, match="threw a C"):
         list(loader)
+
+
+def test_the_example_learns() -> None:
+    from examples.frameworks import network
+
+    losses, _, alone, _ = network.train(60)
+    assert sum(losses[-5:]) / 5 < min(0.75 * losses[0], alone)
