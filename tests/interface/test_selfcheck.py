@@ -26,7 +26,6 @@ SECONDS = 20
 
 # What is refused today: the codes of the errors, the ways in which it is, and why. What works must not stand here.
 REFUSED: dict[str, tuple[str, str, str]] = {
-    "cpp_std_function.cpp": ("kind", "driver0 driver2 opt0 opt2", "a float in a buffer that holds pointers too"),
     "cpp_string_inactive.cpp": (
         "no-rule kind", "driver0 driver2 opt0 opt2", "functions of libstdc++ without a body: std::string"
     ),

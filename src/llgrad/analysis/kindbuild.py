@@ -352,16 +352,18 @@ class Builder:
             self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True, only=only)
 
     def _mark(self, bits: Region, v: iv.AnyValue, only: int) -> None:
-        """What is moved as an integer is declared to be floats, all of it."""
+        """What is moved as an integer is declared to be floats, or pointers, all of it."""
         if only > 0:
-            for o in range(0, self.layout.size(v.type), bl.mask_size(only & bl.FLOAT_MASK)):
-                self.graph.evidence(bits, o, only & bl.FLOAT_MASK)
+            for o in range(0, self.layout.size(v.type), bl.mask_size(only)):
+                self.graph.evidence(bits, o, only)
 
-    def declared_float(self, i: iv.Instruction, size: int) -> int:
-        """The float that an access through an integer type is declared to be of (LLVM makes such of copies); else -1."""
+    def declared(self, i: iv.Instruction, size: int) -> int:
+        """What an access through an integer type is declared to be of (LLVM makes such of copies); -1: anything."""
         if (ref := i.metadata.get("tbaa")) is None:
             return -1
         access = self.tbaa.tag(ref)[1]
+        if isinstance(access, bl.Pointer) and size % 8 == 0:
+            return bl.POINTER_BIT
         return access.mask if isinstance(access, bl.Basic) and access.format and size % access.size == 0 else -1
 
     def get(self, v: iv.Value, cell: Cell, only: int = -1) -> None:

@@ -362,7 +362,8 @@ class Graph:
                 up = every & ~(CONFLICT_BIT | CUT_BIT) if e.store else 0
                 if every:
                     self._join(child, child.key(*position), up, every)
-                if s.pointee is not None and e.only & bl.POINTER_BIT and (e.store or self._asks(child, child.key(*position))):
+                led = s.pointee is not None and e.only & bl.POINTER_BIT
+                if s.pointee is not None and led and (e.store or self._asks(child, child.key(*position))):
                     self._link(child, child.key(*position), s.pointee, e.store)
             if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, parent.period, e.low + e.at):
                 self.doubt(child, child.key(e.low, 0), CUT_BIT)
@@ -486,14 +487,27 @@ class Graph:
         """The unknown multiple by which child and parent are apart; 0 where they match exactly."""
         return self._sync(e, self.find(e.parent), self.find(e.child)) if e.low is None else 0
 
-    def _check_agreements(self, guesses: Iterable[tuple[Edge, int, int]]) -> None:
-        """What was taken over by agreement must still be agreed upon when all is known."""
-        for e, residue, mask in guesses:
-            child, step = self.find(e.child), self.step(e)
-            now = _residues(self.find(e.parent), e.at, step).get(residue % step) if step > 1 else mask
-            s = child.slots.get(child.key(residue, 0))
-            if s is not None and now != mask:
-                s.all |= CONFLICT_BIT | CUT_BIT
+    def _check_agreements(self, guesses: list[tuple[Edge, int, int]]) -> None:
+        """What was taken over by agreement must still be agreed upon when all is known; what was added is added."""
+        fresh = guesses
+        while fresh:
+            grown = []
+            for e, residue, mask in fresh:
+                child, now = self.find(e.child), self._agreed_now(e, residue, mask)
+                s = child.slots.get(child.key(residue, 0))
+                if s is None or now == mask:
+                    continue
+                if now is None or mask & ~now:
+                    s.all |= CONFLICT_BIT | CUT_BIT
+                else:
+                    self._join(child, child.key(residue, 0), 0, now)
+                    grown.append((e, residue, now))
+            self._fixpoint()
+            fresh = [(e, n, mask) for e, n, mask in grown if self._agreed_now(e, n, mask) != mask]
+
+    def _agreed_now(self, e: Edge, residue: int, mask: int) -> int | None:
+        step = self.step(e)
+        return _residues(self.find(e.parent), e.at, step).get(residue % step) if step > 1 else mask
 
 
 def declared(r: Region, offset: int) -> list[tuple[Found, int]]:
@@ -511,13 +525,8 @@ def _scalars(token: Token, inside: int) -> list[Found]:
     return bl.scalars(token.type, inside) or [Found(-1, inside, 1)]
 
 
-def _families(mask: int) -> int:
-    floats, pointer, ints = mask & 0x7F, mask & 0x80, mask & (bl.INT_MASK | bl.LIKELY_INT)
-    return floats.bit_count() + bool(pointer or ints)
-
-
 def _residues(parent: Region, at: int, step: int) -> dict[int, int]:
-    """residue → mask, where others walk the parent in the same steps and all evidence at this residue is of one kind.
+    """residue → mask, where others walk the parent in the same steps: what all evidence at this residue says.
 
     Scalars seen at fixed offsets can only veto: one field proves nothing about an array.
     """
@@ -530,7 +539,7 @@ def _residues(parent: Region, at: int, step: int) -> dict[int, int]:
     return {
         residue: mask
         for residue, mask in walked.items()
-        if _families(mask) == 1 and not any(_vetoes(key, s, residue + at, mask, step) for key, s in slots)
+        if not any(_vetoes(key, s, residue + at, mask, step) for key, s in slots)
     }
 
 

@@ -298,7 +298,7 @@ class Kinds:
 
     def _are_words(self, cells: list[tuple[Region, int]], at: int, kinds: list[tuple[int, Kind, int] | None]) -> bool:
         return (
-            all(k is not None and k[1] in (CONFLICT, INTEGER, ANY) for k in kinds)
+            all(k is not None and k[1] in (CONFLICT, INTEGER, ANY, UNKNOWN) for k in kinds)
             and all(is_word(self._builder.graph.find(region), offset + at) for region, offset in cells)
             and not any(
                 k.is_float and k.format != FloatType("double")

@@ -24,10 +24,10 @@ def visit(b: Builder, i: iv.Instruction) -> None:
     """Evidence and relations of one instruction."""
     match i:
         case iv.Load(pointer):
-            b.get(i, b.cell(pointer), b.declared_float(i, b.layout.size(i.type)))
+            b.get(i, b.cell(pointer), b.declared(i, b.layout.size(i.type)))
             b.tagged(i, b.cell(pointer), b.layout.size(i.type))
         case iv.Store(value, pointer):
-            b.put(value, b.cell(pointer), b.declared_float(i, b.layout.size(value.type)))
+            b.put(value, b.cell(pointer), b.declared(i, b.layout.size(value.type)))
             b.tagged(i, b.cell(pointer), b.layout.size(value.type))
         case iv.Phi() | iv.Select():
             for value in i.operands[1:] if isinstance(i, iv.Select) else i.operands:

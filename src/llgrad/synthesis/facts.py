@@ -306,6 +306,8 @@ class Facts:
 
     def refuse_conflict(self, i: Instruction) -> None:
         """Raise KindError where an integer access of active memory touches bytes that are floats elsewhere."""
+        if isinstance(i, Store) and self._is_inert(i):
+            return
         accessed = i.operands[0] if isinstance(i, Store) else i
         if not isinstance(accessed.type, IntType) or (accessed is i and accessed.type.bits < 32):
             return  # a float's sign or exponent, read as an integer, is piecewise constant
@@ -577,6 +579,8 @@ class Facts:
         """The floats in what `i` stores: (byte offset, type)."""
         if is_float(i.value.type):
             return [(0, i.value.type)]
+        if self._is_inert(i):
+            return []
         return [(o, k.format) for o, k, _ in self.kinds.require(i).leaves if k.format is not None]
 
     @cached_property
@@ -618,6 +622,11 @@ class Facts:
         of_user = isinstance(o.site, GlobalVariable) and any(a.name == "enzyme_shadow" for a in o.site.attributes)
         return o.kind == "global" and not of_user
 
+    def _is_inert(self, i: Store) -> bool:
+        """Does `i` write an integer that is no address and depends on nothing active, whatever else its bits are?"""
+        v = i.value
+        return isinstance(scalar(v.type), IntType) and not self.active(v) and not self.memory.points_to(v)
+
     def hides_float(self, i: Store) -> bool:
         """Does `i` write an integer where a float is kept at other times?"""
         return isinstance(scalar(i.value.type), IntType) and self.kinds.clashes(i.pointer, i.value)
@@ -627,6 +636,8 @@ class Facts:
         if isinstance(i.value.type, PointerType):
             return [(0, i.value.type)]
         if is_float(i.value.type) or (isinstance(i.value.type, IntType) and i.value.type.bits < 64):
+            return []
+        if self._is_inert(i):
             return []
         return [(o, PTR) for o, k, _ in self.kinds.require(i).leaves if k is kinds_analysis.POINTER]
 

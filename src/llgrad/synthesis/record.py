@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import tape_call
@@ -459,7 +460,8 @@ class RecordingSweep(Sweep):
         copy = support.pointer_copy(self.module, layout)
         if not (self.facts.shadowed(i.arguments[1]) or self.facts.runtime_activity):
             copy = None
-        clear = support.float_clear(self.module, layout) if self.facts.over_pointers(i) else None
+        left = replace(layout, words=()) if copy is not None else layout  # what the copy has not written
+        clear = support.float_clear(self.module, left) if self.facts.over_pointers(i) else None
         for _ in self.each_lane() if copy is not None or clear is not None else ():
             length = self.unless_constant(i.arguments[0], self.to64(self.value(i.arguments[2])), lambda: i64(0))
             if copy is not None:

@@ -23,8 +23,8 @@ from llgrad.synthesis import tape
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """`floats`: (offset, format), `pointers`: offsets, and `words`: offsets of what is a double at one time and a pointer
-    or a number at another; in every `stride` bytes."""
+    """`floats`: (offset, format), `pointers`: offsets, and `words`: offsets of what is a double at one time and a
+    pointer or a number at another; in every `stride` bytes."""
 
     stride: int
     floats: tuple[tuple[int, FloatType], ...]
