@@ -1,10 +1,11 @@
-"""The command line: `llgrad grad`, `check`, `opt`, `cc`, `c++`, `run`.
+"""The command line: `llgrad grad`, `check`, `explain`, `opt`, `cc`, `c++`, `run`.
 
 Errors are printed as text with cause and fix and end with status 2; `check` ends with 1 if derivatives disagree.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,7 +45,7 @@ def _show_include_dir(ctx: click.Context, _: click.Parameter, wanted: bool) -> N
 @click.option("--include-dir", is_flag=True, expose_value=False, is_eager=True, callback=_show_include_dir,
               help="Print where llgrad's headers are, for -I.")  # fmt: skip
 def main() -> None:
-    """Differentiates compiled code: gradients of C and C++ functions."""
+    """Differentiates compiled code: gradients of functions in C, C++, Fortran, Rust and other languages of LLVM."""
 
 
 def _source_options(command: Any) -> Any:
@@ -127,6 +128,36 @@ def check(
     _show(found)
     if not found.good:
         raise SystemExit(1)
+
+
+@main.command()
+@_source_options
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="An HTML page to write instead.")
+def explain(
+    sources: tuple[Path, ...], function: str, wrt: str | None, of: str | None, include: tuple[str, ...],
+    define: tuple[str, ...], flag: tuple[str, ...], level: int, output: Path | None,
+) -> None:  # fmt: skip
+    """Show what a gradient does: what is active, what is kept on the tape and what is recomputed, by source line.
+
+    \b
+    llgrad explain gmm.c -f gmm_objective --wrt alphas,means,icf --of err -o page.html
+    """
+    from rich.console import Console
+
+    from llgrad.api import Derivative
+    from llgrad.report import explain, shown
+    from llgrad.synthesis.request import Mode
+
+    lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
+    found = shown(explain(Derivative(lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False)))
+    width = max(Console().width, 140)
+    if output is None:
+        Console(width=width).print(found)
+        return
+    page = Console(width=width, record=True, file=io.StringIO())
+    page.print(found)
+    page.save_html(str(output), clear=False)
+    click.echo(f"{output} explains the gradient of {function}")
 
 
 def _sizes(given: Sequence[str]) -> dict[str, int]:
