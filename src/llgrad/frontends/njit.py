@@ -79,8 +79,36 @@ def compile_function(dispatcher: Any, arguments: Sequence[Any]) -> Compiled:
 _DESTRUCTOR = re.compile(r'^define [^@\n]*@"\.dtor\.list\.([^"]*)"\(.*?^\}$', re.MULTILINE | re.DOTALL)
 
 
+# x**n for an integer n: a loop over the bits of n, which `llvm.powi` does not need
+_POWER = re.compile(
+    r'^(define [^\n@]*@"_ZN5numba7cpython7numbers14int_power_impl\w*E([df])x"\(\w+\* [^\n]*%"arg\.b"\)[^\n]*\n)\{.*?^\}',
+    re.MULTILINE | re.DOTALL,
+)
+_POWERS = """{{
+entry:
+  %n = trunc i64 %"arg.b" to i32
+  %again = sext i32 %n to i64
+  %small = icmp eq i64 %again, %"arg.b"
+  br i1 %small, label %few, label %many
+few:
+  %p = call {0} @llvm.powi.{1}.i32({0} %"arg.a", i32 %n)
+  store {0} %p, {0}* %"retptr"
+  ret i32 0
+many:
+  %x = sitofp i64 %"arg.b" to {0}
+  %q = call {0} @llvm.pow.{1}({0} %"arg.a", {0} %x)
+  store {0} %q, {0}* %"retptr"
+  ret i32 0
+}}"""
+
+
 def _finished(text: str, source: Span) -> str:
     """The module with constants that are constant; UnsupportedError for lists whose elements own memory."""
+    formats = {"d": ("double", "f64"), "f": ("float", "f32")}
+    for t, name in dict.fromkeys(formats[m[2]] for m in _POWER.finditer(text)):
+        declared = {f"llvm.powi.{name}.i32": f"{t}, i32", f"llvm.pow.{name}": f"{t}, {t}"}
+        text += "".join(f"\ndeclare {t} @{n}({p})" for n, p in declared.items() if f'@"{n}"(' not in text)
+    text = _POWER.sub(lambda m: m[1] + _POWERS.format(*formats[m[2]]), text)
     for m in _DESTRUCTOR.finditer(text):
         if " call " in m[0]:
             raise UnsupportedError(

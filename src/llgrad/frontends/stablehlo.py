@@ -2,7 +2,7 @@
 
 jaxlib legalises operations of arrays to linalg; loops and branches become scf's here. What is left over (sorting, calls
 of LAPACK and other custom calls, collectives) is refused by name. Beside `@main` stands a function under the program's
-own name, for elsewhere: arrays are memrefs, scalars numbers; one scalar result is returned, other results are written to
+own name, for elsewhere: arrays are memrefs, scalars numbers; one scalar result is returned, others are written to
 further arguments `out0`, `out1`, ….
 """
 
