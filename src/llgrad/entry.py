@@ -160,6 +160,7 @@ _calls = threading.local()  # frame: address of the innermost frame; failure: (c
 
 def _failed(code: int, detail: int | None) -> int:
     _calls.failure = (code, detail or 0)
+    _calls.place = _rust_location(detail) if code == _PANICKED and detail else ""
     return int(_calls.frame)
 
 
@@ -167,10 +168,24 @@ _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(_fa
 PYTHON_HOOK = ctypes.cast(_CALLBACK, ctypes.c_void_p).value or 0
 
 
+_PANICKED = 5
+
+
+def _rust_location(address: int) -> str:
+    """What a `core::panic::Location` says: address and length of the file's name, line, column."""
+    words = (ctypes.c_uint64 * 2).from_address(address)
+    numbers = (ctypes.c_uint32 * 2).from_address(address + 16)
+    name = ctypes.string_at(words[0], words[1]).decode(errors="replace")
+    return f"{name}:{numbers[0]}:{numbers[1]}"
+
+
 def failure(status: int, code: int, detail: int) -> ForeignError:
     """The exception for the status of an entry; `code` and `detail` are what `llgrad_fail` was given."""
     if status == 2:
         return ForeignError("the compiled code threw a C++ exception", fix="catch it in the code and return a status")
+    if code == _PANICKED:
+        place = getattr(_calls, "place", "")
+        return ForeignError("the code panicked", cause=f"at {place}" if place else "", fix="correct what it was given")
     message, fix = _FAILURES.get(code, ("the derivative failed while it ran", "report it with the source"))
     return ForeignError(message, cause=f"llgrad_fail({code}, {detail:#x})", fix=fix)
 

@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, NoRuleError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError
 
 HERE = Path(__file__).parent
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
@@ -28,7 +28,7 @@ def lib() -> llgrad.Library:
     [
         ("operators", [X]), ("enums", [X]), pytest.param("sorted", [X], marks=pytest.mark.full),
         ("options", [X, 0.5]), ("queue", [X]),
-        ("nested", [X]), ("fixed", [MATRIX, X[:3]]), ("list", [X]),
+        ("nested", [X]), ("objects", [X]), ("fixed", [MATRIX, X[:3]]), ("list", [X]),
     ],
 )  # fmt: skip
 def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None:
@@ -40,11 +40,29 @@ def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None
         np.testing.assert_allclose(ours, truth[n], rtol=1e-7, atol=1e-8)
 
 
-def test_a_vector_of_trait_objects_is_refused(lib: llgrad.Library) -> None:
-    """The analysis of pointers does not tell apart the two halves of the fat pointers in an array."""
-    assert np.isfinite(lib.objects(X))
-    with pytest.raises(NoRuleError, match="function pointer"):
-        llgrad.grad(lib.objects)
+PANICS = """
+pub fn picked(x: &[f64], i: usize) -> f64 {
+    let v: Vec<f64> = x.iter().map(|a| a * a).collect();
+    let mut w = Vec::new();
+    for a in &v { w.push(a * 2.0); }
+    w[i] * v[0]
+}
+"""
+
+
+@pytest.mark.parametrize("panic", ["abort", "unwind"])
+def test_panics_are_exceptions(panic: str, tmp_path: Path) -> None:
+    """A derivative with landing pads, and an index out of bounds in it and in the function itself."""
+    require("a.rs")
+    path = tmp_path / "panics.rs"
+    path.write_text(PANICS)
+    f = llgrad.load(path, flags=[f"-Cpanic={panic}"]).picked
+    df = llgrad.grad(f, wrt="x")
+    for _ in range(2):
+        np.testing.assert_allclose(df(X, 1), [4 * X[0] * X[1] ** 2, 4 * X[0] ** 2 * X[1], 0, 0, 0, 0], rtol=1e-14)
+        for called in (f, df):
+            with pytest.raises(ForeignError, match=r"panicked(.|\n)*panics.rs:6:6"):
+                called(X, 9)
 
 
 def test_single_precision(lib: llgrad.Library) -> None:
@@ -81,7 +99,7 @@ def test_structs(lib: llgrad.Library) -> None:
 
 
 def test_signatures_are_rusts(lib: llgrad.Library) -> None:
-    assert str(lib.options.signature) == "fn options(x: &[f64], bound: f64) -> f64"
+    assert str(lib["options"].signature) == "fn options(x: &[f64], bound: f64) -> f64"
     assert str(lib.smooth.signature) == "fn smooth(x: &mut [f64], k: f64)"
     assert str(lib.springs.signature) == (
         "fn springs(n: usize, s: *const features::Spring, x: *const f64) -> f64"

@@ -81,8 +81,8 @@ _DESTRUCTOR = re.compile(r'^define [^@\n]*@"\.dtor\.list\.([^"]*)"\(.*?^\}$', re
 
 # x**n for an integer n: a loop over the bits of n, which `llvm.powi` does not need
 _POWER = re.compile(
-    r'^(define [^\n@]*@"_ZN5numba7cpython7numbers14int_power_impl\w*E([df])x"\(\w+\* [^\n]*%"arg\.b"\)[^\n]*\n)\{.*?^\}',
-    re.MULTILINE | re.DOTALL,
+    r'^(define [^\n@]*@"_ZN5numba7cpython7numbers14int_power_impl\w*E([df])x"\(\w+\* [^\n]*%"arg\.b"\)[^\n]*\n)'
+    r"\{.*?^\}", re.MULTILINE | re.DOTALL,
 )
 _POWERS = """{{
 entry:

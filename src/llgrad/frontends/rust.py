@@ -1,9 +1,10 @@
 """Rust: one crate a source file, compiled by rustc; `Cargo.toml` by cargo, with path and vendored dependencies.
 
 Functions may be `#[no_mangle] extern "C"` or plain `pub fn`; what is private or generic and not used is not there.
-Panics abort. rustc's allocation functions become C's (which is what they are on Linux), so that memory behind `Vec`
-and `Box` is heap memory like any other; what grows is moved (no `realloc`), as a derivative would do in any case. The
-standard library's own code is loaded from rustc's `libstd-….so`.
+A panic ends in an error (`llgrad_fail`) without unwinding, unless the program catches panics itself. rustc's allocation
+functions become C's (which is what they are on Linux), so that memory behind `Vec` and `Box` is heap memory like any
+other; what grows is moved (no `realloc`), as a derivative would do in any case. The standard library's own code is
+loaded from rustc's `libstd-….so`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from llgrad.frontends.tools import Compiled, Language, Source, Tool, answer, find, makefile_dependencies, run
+from llgrad.frontends.tools import Compiled, Language, Source, Tool, answer, find, makefile_dependencies, run, stopping
 
 _INSTALL = "install Rust from rustup.rs (Debian: apt install rustup)"
 _FIX = "correct the source, or pass the flags it needs (--edition=…, -C …, --cfg …)"
@@ -139,8 +140,21 @@ _NEEDED = {
 }
 
 
+# A vtable begins with the address of what drops an object, null if there is nothing to do: here that is a function, too
+_NO_DROP = "llgrad.rust.no_drop"
+_VTABLE = re.compile(
+    r'^(@vtable\.\w+ = [^\n]*constant )<\{ \[24 x i8\]([^\n]*?) \}> <\{ \[24 x i8\] c"(?:\\00){8}([^"\n]*)"([^\n]*)$',
+    re.MULTILINE,
+)
+
+
 def finished(text: str) -> bytes:
-    """The module with C's allocation in place of rustc's declarations."""
+    """The module with C's allocation in place of rustc's declarations, and panics that end in an error."""
+    text = _VTABLE.sub(rf'\1<{{ ptr, [16 x i8]\2 }}> <{{ ptr @{_NO_DROP}, [16 x i8] c"\3"\4', text)
+    if f"@{_NO_DROP}" in text:
+        text += f"\ndefine internal void @{_NO_DROP}(ptr %p) {{\n  ret void\n}}\n"
+    if "catch ptr null" not in text:  # nobody catches what is thrown
+        text = stopping(text, located=r"4core(?:9panicking|6option|6result|5slice|3str|4cell)")
     text = _DECLARED.sub(lambda m: _BODIES[m[2]].format(m[1]) if m[2] in _BODIES else m[0], text)
     for name, declaration in _NEEDED.items():
         known = re.search(rf"^(?:declare|define) [^@\n]*@{re.escape(name)}\(", text, re.MULTILINE)

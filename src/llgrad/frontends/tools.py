@@ -149,22 +149,37 @@ def signatures(language: str, declared: Sequence[Sequence[str]]) -> str:
 _UNDEFINED = re.compile(r'^declare ([^\n@]*)@("[^"\n]+"|[\w.$]+)\((.*)\)[^\n()]*$', re.MULTILINE)
 
 
-def stopping(text: str) -> str:
-    """The module with declared functions that never return, by what follows their calls, defined to fail."""
+_INVOKED = re.compile(r"to label %(\S+) unwind")
+
+
+def stopping(text: str, located: str = "$^") -> str:
+    """The module with declared functions that never return, by what follows their calls, defined to fail.
+
+    The last argument of those whose names have `located` in them says where the program failed (in Rust's way).
+    """
+    first = re.findall(r"^([\w.$-]+):[^\n]*\n\s*(\w+)", text, re.MULTILINE)
+    ends = {label for label, word in first if word == "unreachable"} - {n for n, word in first if word != "unreachable"}
 
     def body(m: re.Match[str]) -> str:
-        calls = re.findall(rf"(?:call|invoke) [^\n]*?@{re.escape(m[2])}\([^\n]*\n\s*(\w+)", text)
-        if m[2].startswith("llvm.") or not calls or set(calls) != {"unreachable"}:
+        after = re.findall(rf"(?:call|invoke) [^\n]*?@{re.escape(m[2])}\([^\n]*\n\s*([^\n]+)", text)
+        found = [w[1] in ends if (w := _INVOKED.match(line)) else line.startswith("unreachable") for line in after]
+        if m[2].startswith("llvm.") or not found or not all(found):
             return m[0]
         result = re.sub(r"\b(?:noundef|nonnull|zeroext|signext|dso_local|swiftcc|hidden) ?", "", m[1]).strip()
+        parameters = _SEPARATOR.split(m[3]) if m[3] else []
+        place = bool(parameters) and parameters[-1].startswith("ptr") and re.search(located, m[2]) is not None
+        what = f"i32 5, ptr %{len(parameters) - 1}" if place else "i32 4, ptr null"
         return (
             f"define internal {result} @{m[2]}({m[3]}) noreturn cold {{\n"
-            "  call void @llgrad_fail(i32 4, ptr null)\n  unreachable\n}"
+            f"  call void @llgrad_fail({what})\n  unreachable\n}}"
         )
 
     made = _UNDEFINED.sub(body, text)
     known = made == text or "declare void @llgrad_fail(" in made
     return made if known else made + "\ndeclare void @llgrad_fail(i32, ptr)\n"
+
+
+_SEPARATOR = re.compile(r",\s*(?![^()]*\))")  # commas outside parentheses
 
 
 def makefile_dependencies(rule: Path, source: Path) -> tuple[Path, ...]:
