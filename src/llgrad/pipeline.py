@@ -48,6 +48,7 @@ from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.specialising import specialised
 from llgrad.synthesis import tape
+from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
@@ -79,7 +80,7 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     parts = [LLVMModule.read(data, trusted=trusted) for data in modules]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
     text = without_idle_metadata(unblock(whole.text()))
-    if (text := hide(pure_libm(stated(named(text))))) != whole.text():
+    if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
     whole.rename(shared_names(whole.text()))
@@ -455,7 +456,10 @@ def verified(text: str) -> LLVMModule:
 
 def fail_text() -> str:
     """IR of `llgrad_fail` for programs without Python: a line on standard error, then abort."""
-    texts = ["the tape needs more memory than there is", "the derivative failed while it ran"]
+    texts = [
+        "the derivative failed while it ran", "the tape needs more memory than there is",
+        "a function pointer led to a function that was not differentiated: compile and link it with llgrad too",
+    ]  # fmt: skip
     lines = [f"llgrad: {t}\\0A" for t in texts]
     sizes = [len(t) + len("llgrad: ") + 1 for t in texts]
     constants = [
@@ -467,8 +471,11 @@ declare i64 @write(i32, ptr, i64)
 declare void @abort() noreturn
 define linkonce_odr hidden void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
   %memory = icmp eq i32 %code, 1
-  %text = select i1 %memory, ptr @llgrad.text.0, ptr @llgrad.text.1
-  %size = select i1 %memory, i64 {sizes[0]}, i64 {sizes[1]}
+  %target = icmp eq i32 %code, {tape.FAIL_TARGET}
+  %other = select i1 %target, ptr @llgrad.text.2, ptr @llgrad.text.0
+  %length = select i1 %target, i64 {sizes[2]}, i64 {sizes[0]}
+  %text = select i1 %memory, ptr @llgrad.text.1, ptr %other
+  %size = select i1 %memory, i64 {sizes[1]}, i64 %length
   %done = call i64 @write(i32 2, ptr %text, i64 %size)
   call void @abort()
   unreachable

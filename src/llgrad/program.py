@@ -37,6 +37,7 @@ from llgrad.pipeline import (
     verified,
 )
 from llgrad.synthesis.calls import CallSite
+from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.request import Mode, Request
 from llgrad.synthesis.statements import settled
@@ -55,7 +56,7 @@ def optimise_program(
     work = LLVMModule.from_text(pure_libm(share_globals(text, threads=True)))
     work.run(["always_inliner", "sroa"])
     unknown = inline_askers(work)
-    if (text := stated(work.text())) != work.text():
+    if (text := with_met(stated(work.text()))) != work.text():
         work.replace_text(text)
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]

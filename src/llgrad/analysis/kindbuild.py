@@ -19,7 +19,7 @@ from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, LLVM_TYPE, OWN, WEAK, Graph, Region, Token
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
-from llgrad.analysis.known import is_column, virtual_functions
+from llgrad.analysis.known import is_column, met_functions, virtual_functions
 from llgrad.analysis.moves import read_bytes
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -154,6 +154,9 @@ class Builder:
                     self.relate_call(call, f, call.arguments)
 
     def indirect_call(self, call: iv.Call) -> None:
+        for f in met_functions(self.module):
+            if call.function_type == f.function_type:
+                self.take_address(f)
         self._indirect.append(call)
         for f in self._taken:
             if call.function_type == f.function_type:

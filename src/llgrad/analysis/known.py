@@ -84,14 +84,23 @@ def behaviour(call: Call, callee: Function | None) -> Behaviour:
     return _attributed(call, callee)
 
 
-VIRTUAL = "llgrad.virtual."
+VIRTUAL, MET = "llgrad.virtual.", "llgrad.met."
 
 
 def virtual_functions(module: Module) -> dict[Function, GlobalVariable]:
     """The functions that pointers from outside may point to, by the user's word, each with a variable that does."""
+    return _pointed(module, VIRTUAL)
+
+
+def met_functions(module: Module) -> dict[Function, GlobalVariable]:
+    """The functions that pointers in the program's variables may point to; see `synthesis.met`."""
+    return _pointed(module, MET)
+
+
+def _pointed(module: Module, prefix: str) -> dict[Function, GlobalVariable]:
     found = {}
     for g in module.variables:
-        if g.name.startswith(VIRTUAL) and isinstance(g.initializer, Function):
+        if g.name.startswith(prefix) and isinstance(g.initializer, Function):
             found[g.initializer] = g
     return found
 

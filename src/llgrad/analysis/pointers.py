@@ -18,7 +18,15 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, gep_spot, includes, joined, moved, words
-from llgrad.analysis.known import Behaviour, behaviour, called, is_column, virtual_functions, writes_argument
+from llgrad.analysis.known import (
+    Behaviour,
+    behaviour,
+    called,
+    is_column,
+    met_functions,
+    virtual_functions,
+    writes_argument,
+)
 from llgrad.analysis.objects import (
     UNKNOWN,
     WORD,
@@ -473,6 +481,8 @@ class PointerGraph:
                 if isinstance(what.site, Function) and what.is_code:
                     if _is_callable(call, what.site):
                         self._link(call, what.site)
+                elif what.kind == "contents" and isinstance(what.site, GlobalVariable) and what.site.initializer:
+                    self._link_met(call)
                 elif not self._is_data(what):
                     self._link_unknown(call)
 
@@ -527,6 +537,14 @@ class PointerGraph:
             self._load(self._constant({fact}), tables, 0, WORD)
             self._load(tables, functions, slot, WORD)
         return self._tables[fact, slot]
+
+    def _link_met(self, call: Call) -> None:
+        """What a variable of the program holds from before: a function that the program may have stored there."""
+        known = [f for f in met_functions(self.module) if f.function_type == call.function_type]
+        for function in known:
+            self._link(call, function)
+        if not known:
+            self._link_unknown(call)
 
     def _link_unknown(self, call: Call) -> None:
         """Code that is not known, or any function of that type whose address is taken."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llgrad.analysis.known import tape_call, virtual_functions
+from llgrad.analysis.known import met_functions, tape_call, virtual_functions
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64
 from llgrad.ir.module import Module
@@ -249,12 +249,13 @@ class Derivation:
         names = Names(a.name for a in made.arguments)
         b = Builder(Block(names.fresh("entry"), made), names)
         made._blocks.append(b.block)
+        pointed = met_functions(self.module) | virtual_functions(self.module)
         for request, derivative in zip(requests, derivatives, strict=True):
             call, other = (Block(names.fresh(n), made) for n in ("call", "other"))
             made._blocks += [call, other]
             source = self.module.function(request.function)
             same = b.icmp("eq", made.arguments[0], source)
-            if (variable := virtual_functions(self.module).get(source)) is not None:  # the program's own copy
+            if (variable := pointed.get(source)) is not None:  # the program's own copy
                 same = b.binary("or", same, b.icmp("eq", made.arguments[0], b.load(PTR, variable, "", 8)))
             b.branch_if(same, call, other)
             b.at_end(call)
