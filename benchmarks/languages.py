@@ -19,7 +19,7 @@ from rich.table import Table
 
 import llgrad
 from examples.adbench.timing import take_turns
-from examples.languages import FUNCTIONS, LACKS, LAYOUTS, function
+from examples.languages import FUNCTIONS, LAYOUTS, function
 from llgrad.errors import LlgradError
 
 STEPS, LIMIT = 200, 1.5
@@ -59,8 +59,6 @@ def measure(rounds: int) -> Measured:
     for name in FUNCTIONS:
         ready: dict[str, Callable[[], Any]] = {}
         for source in LAYOUTS:
-            if (source, name) in LACKS:
-                continue
             try:
                 primal, gradient = calls(source, name)
                 primal(), gradient()

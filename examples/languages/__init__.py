@@ -38,7 +38,6 @@ LAYOUTS: dict[str, Layout] = {
     "model.py": slices, "model.d": pointers, "model.nim": pointers, "model.mlir": slices, "model.jl": by_columns,
     "model.swift": pointers,
 }  # fmt: skip
-LACKS = (("model.mlir", "solve"),)  # what an example does not have
 
 
 def function(source: str, name: str) -> Any:

@@ -1,4 +1,4 @@
-// A network's loss and an integrator, as MLIR has them: memref, linalg, scf, math, arith.
+// A network's loss, an integrator, and a Cholesky solve, as MLIR has them: memref, linalg, scf, math, arith.
 
 // (w2 . tanh(W1 x + b1) - target)^2
 func.func @network(%x: memref<?xf64>, %w1: memref<?x?xf64>, %b1: memref<?xf64>, %w2: memref<?xf64>, %target: f64) -> f64 {
@@ -95,4 +95,54 @@ func.func @integrate(%start: memref<?xf64>, %k: f64, %dt: f64, %steps: i64) -> f
   memref.dealloc %a : memref<?xf64>
   memref.dealloc %b : memref<?xf64>
   return %energy : f64
+}
+
+// b . A^-1 b + log det A by a Cholesky factorisation of the lower triangle
+func.func @solve(%a: memref<?x?xf64>, %b: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %two = arith.constant 2.0 : f64
+  %n = memref.dim %b, %c0 : memref<?xf64>
+  %l = memref.alloc(%n, %n) : memref<?x?xf64>
+  %z = memref.alloc(%n) : memref<?xf64>
+  %total = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (f64) {
+    scf.for %j = %c0 to %i step %c1 {
+      %start = memref.load %a[%i, %j] : memref<?x?xf64>
+      %s = scf.for %k = %c0 to %j step %c1 iter_args(%rest = %start) -> (f64) {
+        %p = memref.load %l[%i, %k] : memref<?x?xf64>
+        %q = memref.load %l[%j, %k] : memref<?x?xf64>
+        %pq = arith.mulf %p, %q : f64
+        %next = arith.subf %rest, %pq : f64
+        scf.yield %next : f64
+      }
+      %pivot = memref.load %l[%j, %j] : memref<?x?xf64>
+      %entry = arith.divf %s, %pivot : f64
+      memref.store %entry, %l[%i, %j] : memref<?x?xf64>
+    }
+    %square = memref.load %a[%i, %i] : memref<?x?xf64>
+    %right = memref.load %b[%i] : memref<?xf64>
+    %rests:2 = scf.for %k = %c0 to %i step %c1 iter_args(%d = %square, %r = %right) -> (f64, f64) {
+      %p = memref.load %l[%i, %k] : memref<?x?xf64>
+      %y = memref.load %z[%k] : memref<?xf64>
+      %pp = arith.mulf %p, %p : f64
+      %py = arith.mulf %p, %y : f64
+      %less = arith.subf %d, %pp : f64
+      %rest = arith.subf %r, %py : f64
+      scf.yield %less, %rest : f64, f64
+    }
+    %root = math.sqrt %rests#0 : f64
+    memref.store %root, %l[%i, %i] : memref<?x?xf64>
+    %y = arith.divf %rests#1, %root : f64
+    memref.store %y, %z[%i] : memref<?xf64>
+    %log = math.log %root : f64
+    %logs = arith.mulf %two, %log : f64
+    %yy = arith.mulf %y, %y : f64
+    %both = arith.addf %logs, %yy : f64
+    %next = arith.addf %sum, %both : f64
+    scf.yield %next : f64
+  }
+  memref.dealloc %l : memref<?x?xf64>
+  memref.dealloc %z : memref<?xf64>
+  return %total : f64
 }

@@ -11,11 +11,7 @@ from compilers import require
 from core import CASES, STEPS, Case, differences, reference
 
 import llgrad
-from examples.languages import LACKS, LAYOUTS, function
-from llgrad.errors import KindError
-
-# What is refused today, and with which error. An entry goes when it works.
-REFUSED = {("model.nim", "integrate"): KindError}
+from examples.languages import LAYOUTS, function
 
 
 def derivative(source: str, case: Case) -> tuple[Callable[[Sequence[Any]], float], list[Any]]:
@@ -39,15 +35,10 @@ def is_quick(source: str, case: Case) -> bool:
     [
         pytest.param(source, case, id=f"{source}-{case.name}", marks=() if is_quick(source, case) else pytest.mark.full)
         for source in LAYOUTS for case in CASES
-        if (source, case.name) not in LACKS
     ],
 )  # fmt: skip
 def test_core(source: str, case: Case) -> None:
     require(source)
-    if (source, case.name) in REFUSED:
-        with pytest.raises(REFUSED[source, case.name]):
-            derivative(source, case)
-        return
     called, gradients = derivative(source, case)
     _, of_c = derivative("model.c", case)
     for ours, c, truth in zip(gradients, of_c, differences(called, case.active), strict=True):
