@@ -31,7 +31,7 @@ REFUSED: dict[str, Refused] = {
     # what the design refuses
     "computed_goto": refused("UnsupportedError"),
     "cpp_catch_writes": refused("UnsupportedError", REVERSE),
-    "cpp_throw_value": refused("ActivityError"),
+    "cpp_throw_value": refused("NoRuleError", FORWARD) | refused("UnsupportedError", REVERSE),
     "float_bit_tricks": refused("KindError", levels=(0,)),  # O1 makes llvm.fabs of it
     "inline_assembly": refused("NoRuleError"),
     "integer_hash_of_float": refused("KindError", REVERSE) | refused("KindError", levels=(0,)),

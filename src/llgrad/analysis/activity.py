@@ -194,7 +194,8 @@ class Activity:
 
         def successors(o: MemoryObject) -> list[MemoryObject]:
             wider = [x for x in merged.get(o, ()) if not self._is_shadowless(x)]
-            return [x for x in (*holders.get(o, ()), *wider) if x not in self._constant and not x.is_code]
+            other = [x for x in (*holders.get(o, ()), *wider) if not x.is_code and x.kind != "thrown"]
+            return [x for x in other if x not in self._constant]
 
         return frozenset(reach(self.active_objects, successors))
 
@@ -210,7 +211,7 @@ class Activity:
     def _is_shadowless(self, obj: MemoryObject) -> bool:
         """Memory for which there is no shadow and none can be made."""
         outside = obj.kind == "contents" and not isinstance(obj.site, Argument)
-        return obj in self._constant or obj.kind == "unknown" or outside
+        return obj in self._constant or obj.kind in ("unknown", "thrown") or outside
 
     def object_active(self, obj: MemoryObject) -> bool:
         """Does the object need a shadow?"""

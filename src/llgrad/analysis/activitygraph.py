@@ -292,7 +292,7 @@ class FlowGraph:
         """Code that is not known moves data between all it can reach."""
         globals_ = [o for o in self.memory.objects if _is_public(o)]
         for o in dict.fromkeys([*self.memory.exposed, *globals_]):
-            if o != UNKNOWN and not o.is_code and not o.is_constant:
+            if o.kind not in ("unknown", "thrown") and not o.is_code and not o.is_constant:
                 self._both_ways(o, UNKNOWN)
         for function in self.memory.functions:
             if self.memory.called_back(function):

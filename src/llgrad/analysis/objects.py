@@ -24,7 +24,7 @@ from llgrad.ir.values import (
 NEVER_MAPPED = 4096
 """No memory is that near to null, on either side: what Rust puts behind an empty `Vec` lies there."""
 
-ObjectKind = Literal["argument", "global", "stack", "heap", "contents", "unknown"]
+ObjectKind = Literal["argument", "global", "stack", "heap", "contents", "thrown", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class MemoryObject:
     global    a variable, or the code of a function (`site`: it);
     stack     what an `alloca` makes; heap: what a call of an allocator makes (`site`: the instruction);
     contents  what pointers in the memory of `site` (argument, global) point to when the root is entered, and so on;
+    thrown    exceptions of code that is not known: nothing active is in there;
     unknown   memory of code that is not known.
     """
 
@@ -58,13 +59,14 @@ class MemoryObject:
 
     def __str__(self) -> str:
         if self.site is None:
-            return "unknown memory"
+            return f"{self.kind} memory"
         sigil = "@" if isinstance(self.site, GlobalValue) else "%"
         where = f" of @{self.function.name}" if self.function is not None else ""
         return f"{self.kind} {sigil}{self.site.name}{where}"
 
 
 UNKNOWN = MemoryObject("unknown")
+THROWN = MemoryObject("thrown")
 
 WORD = 8
 """Pointers in memory are told apart by the word of 8 bytes that they are in."""
@@ -247,6 +249,6 @@ def initial_pointers(
 
 
 __all__ = [
-    "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer", "constant_index", "constant_targets",
-    "gep_offset", "holds_pointer_type", "initial_pointers", "leaf_range", "leaves", "resolve_alias",
+    "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer", "constant_index",
+    "constant_targets", "gep_offset", "holds_pointer_type", "initial_pointers", "leaf_range", "leaves", "resolve_alias",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from llgrad.analysis.known import (
     writes_argument,
 )
 from llgrad.analysis.objects import (
+    THROWN,
     UNKNOWN,
     WORD,
     MemoryObject,
@@ -127,6 +128,9 @@ class PointerGraph:
         self._unknown = self._cells.cell(self._object(UNKNOWN), None)
         self._flow.add(self._unknown, [self._fact(UNKNOWN)])
         self._flow.watch(self._unknown, self._expose)
+        self._thrown = self._flow.node()  # exceptions: the program's, and of others
+        self._flow.add(self._thrown, [self._fact(THROWN)])
+        self._flow.edge(self._unknown, self._cells.cell(self._object(THROWN), None))
         self._settled = settled(module, root, [v for v in module.variables if self._is_open(v)])
         self._arguments(root, distinct, frozenset(constant_arguments))
         self._reach(root)
@@ -438,11 +442,16 @@ class PointerGraph:
                 pointer, _, new = i.operands
                 self._load(self._nodes(pointer)[0], self._nodes(i)[0], 0, WORD)
                 self._store_value(i, new, pointer)
-            case "va_arg" | "landingpad":
+            case "va_arg":
                 for node in self._nodes(i):
                     self._flow.edge(self._unknown, node)
+            case "landingpad":
+                for node in self._nodes(i):
+                    self._flow.edge(self._thrown, node, None)
+                    if any(getattr(o, "name", "").startswith("_ZTIP") for o in i.operands):  # catches a pointer
+                        self._load(self._thrown, node, None, WORD)
             case "resume":
-                self._copy(self._nodes(i.operands[0]), (self._unknown,))
+                pass  # the exception is in flight, as it was
 
     def _load_value(self, i: Instruction, pointer: AnyValue) -> None:
         if self.types.is_integer(self.types.tag(i)):
@@ -591,6 +600,8 @@ class PointerGraph:
         fresh = self._object(MemoryObject("heap", call, call.block.function))
         if known.place is None:
             self._flow.add(self._nodes(call)[0], [self._raw(fresh, 0)])
+            if getattr(call.callee, "name", "") == "__cxa_allocate_exception":
+                self._flow.add(self._thrown, [self._raw(fresh, 0)])
         else:
             self._store(self._constant({self._raw(fresh, 0)}), arguments[known.place][0], 0, WORD)
         if known.moves is not None:

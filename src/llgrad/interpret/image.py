@@ -38,6 +38,7 @@ from llgrad.ir.values import (
 )
 
 ADDRESS = (1 << 64) - 1
+_ZEROED = ("__libc_single_threaded",)  # variables of the C library that programs read: zero is an answer they allow
 
 
 def filled(t: Type, leaf: Any) -> Any:
@@ -95,7 +96,8 @@ class Image:
     def _variable(self, value: GlobalVariable) -> int:
         codec = self.codecs(value.value_type)
         size = self.codecs.layout.alloc_size(value.value_type)
-        address = self._enter(value.name, self.memory.allocate(size, "global", unwritten=value.initializer is None))
+        known = value.initializer is not None or value.name in _ZEROED
+        address = self._enter(value.name, self.memory.allocate(size, "global", unwritten=not known))
         if value.initializer is not None:
             codec.store(address, self.constant(value.initializer))
             self.memory.table[address >> 32].constant = value.constant
