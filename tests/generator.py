@@ -1,4 +1,4 @@
-"""Random C programs with derivatives that can be checked, and a reducer for those that go wrong.
+"""Random C and C++ programs with derivatives that can be checked, and a reducer for those that go wrong.
 
     python tests/random_check.py --seed 7 --count 100       generate and check; what fails is reduced and printed
     python tests/random_check.py --seed 7 --print           only print the program
@@ -6,56 +6,21 @@
 A program is a tree of statements (`Node`). It is well-defined by construction: every variable is initialised where it
 is declared, every index is reduced modulo the smallest array, loops have small bounds, and values stay bounded because
 what is assigned passes through sin, tanh, x / (1 + x²) and the like. So any statement may be deleted: the reducer does.
+
+Each program draws a few of the table `features` and a few of the rarer statements; what one opens, others stand in.
 """
 
 from __future__ import annotations
 
 import copy
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from features import FEATURES, Feature
+
 SMALLEST = 5  # elements that every array has
-HEADER = """#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#define AT(i) ((unsigned)(i) % 5u)
-#define WRAP(v) ((v) / (1.0 + (v) * (v)))
-struct S { int k; double v; short h; double z[2]; };
-struct T { float w; int k; double v; };
-struct N { double v; struct N *next; };
-struct V { double *d; int n; double s; };
-static int up(const void *a, const void *b) { double d = *(double *)a - *(double *)b; return (d > 0) - (d < 0); }
-static int by_v(const void *a, const void *b) { return up(&((struct S *)a)->v, &((struct S *)b)->v); }
-static __attribute__((noinline)) struct N *cons(double v, struct N *next) {
-    struct N *o = malloc(sizeof *o);
-    *o = (struct N){v, next};
-    return o;
-}
-static __attribute__((noinline)) void drop(struct N *o) { while (o) { struct N *t = o->next; free(o); o = t; } }
-static __attribute__((noinline)) struct N *turned(struct N *o) {
-    struct N *r = 0;
-    while (o) { struct N *t = o->next; o->next = r; r = o; o = t; }
-    return r;
-}
-struct D { double v; long k; };
-struct E { int k; double v; };
-struct Q { int k; float w; };
-struct R { float w; int k; double v; };
-typedef double v2 __attribute__((vector_size(16)));
-static __attribute__((noinline)) struct D more(struct D o) { o.v *= 0.5; o.k += 2; return o; }
-static __attribute__((noinline)) struct E other(struct D o) { return (struct E){(int)o.k % 5, o.v + 0.1}; }
-static __attribute__((noinline)) struct Q counted(struct Q o) { return (struct Q){o.k + 1, o.w * 0.7f}; }
-static __attribute__((noinline)) struct R wide(struct Q o) { return (struct R){o.w, o.k ^ 1, 0.3 * o.w}; }
-static __attribute__((noinline)) v2 crossed(v2 a) { return (v2){a[1], a[0] * 0.8}; }
-static double square(double a, double *p) { return *p * a * a; }
-static double wave(double a, double *p) { *p += 0.1 * sin(a); return cos(a * *p); }
-static double plain(double a, double *p) { return a + 0 * *p; }
-struct F { double (*f)(double, double *); double w; };
-static double (*const FUNCTIONS[3])(double, double *) = {square, wave, plain};
-static const double TABLE[5] = {0.3, -0.7, 1.1, 0.2, -0.4};
-static const int ORDER[5] = {3, 0, 4, 1, 2};
-"""
 S_MARK = '[("k", "i4"), ("v", "f8"), ("h", "i2"), ("z", "f8", (2,))] 3 k=2,0,1 h=1,2,3'
 T_MARK = '[("w", "f4"), ("k", "i4"), ("v", "f8")] 3 k=1,2,0'
 
@@ -88,6 +53,7 @@ class Source:
     name: str
     marks: list[str]
     functions: list[Node]
+    cxx: bool = False
 
     def text(self) -> str:
         """One section of a file: everything is named after the program."""
@@ -111,78 +77,101 @@ class Scope:
     float_structs: list[str] = field(default_factory=list)
     pointers: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
-    extra: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     leave: str = ""
+    throws: bool = False
     runs: int = 1
     depth: int = 0
     loops: int = 0
 
-    def inside(self, times: int = 1, **more: str) -> Scope:
+    def inside(self, times: int = 1, **more: str | tuple[str, ...]) -> Scope:
         """The scope of a nested body that runs `times` as often; `more` are names to add to its lists."""
         made = copy.deepcopy(self)
         made.runs, made.depth = self.runs * times, self.depth + 1
-        for kind, name in more.items():
-            getattr(made, kind).append(name)
+        for kind, names in more.items():
+            getattr(made, kind).extend([names] if isinstance(names, str) else names)
         return made
+
+
+# Statements that a program has or has not: how often they run at most.
+RARE = dict.fromkeys(("swap", "copy", "move", "clear", "scoped", "register", "vector", "struct_copy"), 60)
+RARE |= {"functions": 24, "list": 12, "chain": 12, "grow": 12, "sort": 12, "long": 1}
 
 
 class Generator:
     """Makes the program `name` from a seed."""
 
-    def __init__(self, name: str, seed: int) -> None:
+    def __init__(self, name: str, seed: int, cxx: bool | None = None) -> None:
         self.name, self.random = name, random.Random(seed)
-        self.floats = self.random.random() < 0.25
+        self.cxx = self.random.random() < 0.4 if cxx is None else cxx
+        self.floats = self.random.random() < 0.2
         self.longs = not self.floats and self.random.random() < 0.1
+        self.features = self._drawn()
+        self.rare = [n for n in RARE if self.random.random() < 0.3]
         self.helpers: list[tuple[str, str]] = []  # name, kind
+        self.headers: list[str] = []
         self.functions: list[Node] = []
+        self.once: set[str] = set()
         self.fresh = 0
+
+    def _drawn(self) -> list[Feature]:
+        """Some of the table; a program of C++ has more of what C lacks."""
+        fit = [f for f in FEATURES if f.cxx <= self.cxx and f.single <= self.floats]
+        weights = [2 if f.cxx else 1 for f in fit]
+        return self.random.choices(fit, weights, k=self.random.randint(2, 6))
 
     # --- the whole
 
     def make(self) -> Source:
         kinds = ("value", "value", "pointers", "recursive", "struct", "result", "pick", "make", "view")
-        for kind in self.random.sample(kinds, self.random.randint(0, 4)):
+        for kind in self.random.sample(kinds, self.random.choice((0, 0, 1, 1, 2, 3))):
             self._helper(kind)
         marks = [f"// s: {S_MARK}"] + ([f"// t: {T_MARK}"] if self.floats else [])
         alias = self.random.choice(("", "", "// alias: y = x", "// alias: y = x + 1"))
         marks += [f"// y: {SMALLEST}", "// w: 5", f"// k: {self.random.randint(0, 6)}"] + ([alias] if alias else [])
         parameters = "double *x, int n, double *y, struct S *s, int k, double c"
         parameters += ", float *w, struct T *t" if self.floats else ""
-        scope = Scope(["a", "b", "c", "d"], ["n", "k", "e"], ["x", "y", "A", "H"], set_ints=["k", "e"])
-        scope.leave = "goto done;"
-        scope.int_arrays, scope.structs, scope.pointers, scope.extra = ["K"], ["s", "S"], ["p", "q"], ["TABLE"]
-        opening = [
-            f"double {self.name}({parameters}) {{",
-            "    double a = x[0], b = y[1], d = 0.5, A[6], *p = x, *q = y, *H = malloc(7 * sizeof *H);",
-            "    int e = 1, K[5];",
-            "    struct S S[3];",
-            "    for (int i = 0; i < 6; i++) A[i] = x[i] * 0.5;",
-            "    for (int i = 0; i < 7; i++) H[i] = 0.1 * i;",
-            "    for (int i = 0; i < 5; i++) K[i] = ORDER[i];",
-            "    for (int i = 0; i < 3; i++) S[i] = s[i];",
-        ]
-        if self.floats:
-            opening += ["    float f = 0.5f, g = w[1], F[5];", "    for (int i = 0; i < 5; i++) F[i] = w[i] * 0.5f;"]
-            scope.floats, scope.float_arrays, scope.float_structs = ["f", "g"], ["w", "F"], ["t"]
-        if self.random.random() < 0.4:
-            opening.append("    double *P[3] = {x, H, A};")
-            scope.tables = ["P"]
-        if self.random.random() < 0.3:
-            opening += ["    static double G[5];", "    for (int i = 0; i < 5; i++) G[i] = 0.2 * i - x[i] * 0.1;"]
-            scope.arrays.append("G")
-        if self.longs:
-            opening.append("    long double l = 0.25L;")
-            scope.longs = ["l"]
-        result = "a + 0.5 * b - d * c + H[3] + A[2] + S[1].v" + (" + f * g + F[1]" if self.floats else "")
-        result += " + (double)l" if self.longs else ""
-        body = self._body(scope, self.random.randint(3, 7))
-        closing = [simple("done:;", True), simple(f"double result = {result};", True), simple("free(H);", True)]
+        scope = Scope(["a", "b", "c"], ["n", "k", "e"], ["x", "y"], set_ints=["k", "e"], leave="goto done;")
+        scope.structs, scope.calls, result = ["s"], ["TABLE[<at>]"], "a + 0.5 * b - c + y[3] + s[1].v"
+        head = 'extern "C" ' * self.cxx + f"double {self.name}({parameters}) {{"
+        opening = [head, "    double a = x[0], b = y[1];", "    int e = 1;"]
+        for chance, lines, more, part in self._locals():
+            if self.random.random() < chance:
+                opening += [f"    {line}" for line in lines]
+                for kind, names in more.items():
+                    getattr(scope, kind).extend(names)
+                result += part
+        body = self._body(scope, self.random.randint(2, 4))
+        closing = [simple("done:;", True), simple(f"double result = {result};", True)]
+        closing += [simple("free(H);", True)] if "H" in scope.arrays else []
         main = Node([("\n".join(opening), body + closing)], "    return result;\n}")
-        return Source(self.name, marks, [*self.functions, main])
+        return Source(self.name, marks, [*map(self._fixed, self.headers), *self.functions, main], self.cxx)
+
+    def _fixed(self, text: str) -> Node:
+        return simple(text, True)
+
+    def _locals(self) -> list[tuple[float, list[str], dict[str, list[str]], str]]:
+        """What the function declares: how likely, how, names by kind, and what the result gets from it."""
+        heap = ["double *H = NEW(double, 7);", "for (int i = 0; i < 7; i++) H[i] = 0.1 * i;"]
+        structs = ["struct S S[3];", "for (int i = 0; i < 3; i++) S[i] = s[i];"]
+        floats = ["float f = 0.5f, g = w[1], F[5];", "for (int i = 0; i < 5; i++) F[i] = w[i] * 0.5f;"]
+        given: dict[str, list[str]] = {"floats": ["f", "g"], "float_arrays": ["w", "F"], "float_structs": ["t"]}
+        still = ["static double G[5];", "for (int i = 0; i < 5; i++) G[i] = 0.2 * i - x[i] * 0.1;"]
+        return [
+            (0.5, ["double A[6];", "for (int i = 0; i < 6; i++) A[i] = x[i] * 0.5;"], {"arrays": ["A"]}, " + A[2]"),
+            (0.5, heap, {"arrays": ["H"]}, " + H[3]"),
+            (0.3, ["int K[5];", "for (int i = 0; i < 5; i++) K[i] = ORDER[i];"], {"int_arrays": ["K"]}, ""),
+            (0.4, structs, {"structs": ["S"]}, " + S[1].v"),
+            (0.5, ["double *p = x, *q = y;"], {"pointers": ["p", "q"]}, " + p[1]"),
+            (1.0 * self.floats, floats, given, " + f * g + F[1]"),
+            (0.2, ["double *P[3] = {x, y, x};"], {"tables": ["P"]}, ""),
+            (0.2, still, {"arrays": ["G"]}, " + G[2]"),
+            (1.0 * self.longs, ["long double l = 0.25L;"], {"longs": ["l"]}, " + (double)l"),
+        ]
 
     def _helper(self, kind: str) -> None:
         name = f"{self.name}_{len(self.helpers)}"
-        how = "static " + self.random.choice(("__attribute__((noinline)) ", "__attribute__((noinline)) ", ""))
+        how = self.random.choice(("NOINLINE ", "NOINLINE ", "static "))
         scope = Scope(["u", "v", "r"], ["j"], [], set_ints=["j"], runs=6, depth=1, leave="return WRAP(r);")
         start, end = "double r = u;", "    return WRAP(r + 0.3 * v);\n}"
         match kind:
@@ -202,7 +191,7 @@ class Generator:
                 end = f"    return {self._condition(scope)} ? X : Y;\n}}"
             case "make":
                 head = f"{how}double *{name}(double *X, double u, int j) {{\n    double r = *X, v = X[3];"
-                head += "\n    double *M = malloc(5 * sizeof *M);\n    for (int i = 0; i < 5; i++) M[i] = u * X[i];"
+                head += "\n    double *M = NEW(double, 5);\n    for (int i = 0; i < 5; i++) M[i] = u * X[i];"
                 scope.arrays, scope.leave, end = ["X", "M"], "return M;", "    M[2] = WRAP(r + v);\n    return M;\n}"
             case "view":
                 head = f"{how}double {name}(struct V *Z, double u, int j) {{\n    double r = Z->s, v = Z->d[1];"
@@ -215,7 +204,7 @@ class Generator:
                 head += "\n    struct S Z[3] = {{j, u, 2, {v, 0.5}}};\n    Z[1] = Z[2] = Z[0];"
                 scope.structs, scope.leave = ["Z"], "return Z[1];"
                 end = "    Z->v = WRAP(r + v);\n    return *Z;\n}"
-        self.functions.append(Node([(head, self._body(scope, self.random.randint(1, 3)))], end))
+        self.functions.append(Node([(head, self._body(scope, self.random.randint(1, 2)))], end))
         self.helpers.append((name, kind))
 
     # --- statements
@@ -224,25 +213,67 @@ class Generator:
         return [self._statement(scope) for _ in range(count)]
 
     def _statement(self, scope: Scope) -> Node:
-        nested = scope.depth < 4 and scope.runs < 60
-        choices: list[tuple[int, Callable[[Scope], Node]]] = [(9, self._assign), (3, self._update), (2, self._integer)]
+        nested = scope.depth < 3 and scope.runs < 60
+        choices: list[tuple[int, Callable[[Scope], Node]]] = [(7, self._assign), (3, self._update), (2, self._integer)]
         if nested:
-            choices += [(4, self._counted), (2, self._while), (1, self._do), (4, self._if), (1, self._switch)]
-        if len(scope.arrays) > 1:
-            choices += [(1, self._swap), (1, self._copy), (1, self._move), (1, self._clear)]
-            choices += [(2, self._scoped)] if nested else []
-            choices += [(1, self._list), (1, self._chain), (1, self._grow), (1, self._sort)] if scope.runs <= 12 else []
-            choices += [(1, self._functions)] if scope.runs <= 24 else []
-            choices += [(1, self._register), (1, self._vector)]
-            choices += [(1, self._long)] if scope.runs <= 2 else []
-        choices += [(1, self._struct_copy)] if scope.structs else []
+            choices += [(2, self._counted), (1, self._while), (1, self._do), (3, self._if), (1, self._switch)]
+            fit = [f for f in self.features if self._fits(f, scope)]
+            choices += [(3, lambda scope, f=f: self._feature(f, scope)) for f in fit]
+        choices += [(2, getattr(self, f"_{name}")) for name in self.rare if self._possible(name, scope, nested)]
         choices += [(2, self._pointer)] if scope.pointers else []
         choices += [(2, self._table)] if scope.tables else []
         choices += [(1, self._leave)] if scope.depth > 0 else []
         choices += [(1, self._jump)] if scope.loops and scope.depth < 4 else []
-        if self.helpers and scope.runs <= 12 and scope.arrays and scope.pointers:
+        choices += [(3, self._throw)] if scope.throws else []
+        if self.helpers and scope.runs <= 12 and scope.arrays and scope.pointers and scope.structs:
             choices.append((4, self._call))
         return self.random.choices([c for _, c in choices], [w for w, _ in choices])[0](scope)
+
+    def _possible(self, name: str, scope: Scope, nested: bool) -> bool:
+        most = RARE[name]
+        return scope.runs <= most and len(scope.arrays) > 1 and (nested or name != "scoped") and bool(scope.structs)
+
+    def _fits(self, f: Feature, scope: Scope) -> bool:
+        asked = set(re.findall("<(array|elem|lasting|struct|A)>", "".join((f.start, f.end, *f.doubles, *f.calls))))
+        there = bool(scope.arrays) and all(self._outlives(a) for a in scope.arrays[:1])
+        needs = (there or not asked - {"struct"}) and (bool(scope.structs) or "struct" not in asked)
+        return needs and scope.runs <= f.most and f.name not in self.once
+
+    def _feature(self, f: Feature, scope: Scope) -> Node:
+        """A block of the table, with statements in it."""
+        self.fresh += 1
+        names = {"<t>": f"q{self.fresh}", "<T>": f"T{self.fresh}", "<p>": self.name}
+        names["<A>"] = self._array(scope) if scope.arrays else ""
+        bind = lambda text: re.sub("<[tTpA]>", lambda m: names[m[0]], text)  # noqa: E731
+        if f.header and bind(f.header) not in self.headers:
+            self.headers.append(bind(f.header))
+        self.once |= {f.name} if f.once else set()
+        start = self._filled(bind(f.start), scope)
+        more = {kind: tuple(map(bind, getattr(f, kind))) for kind in ("doubles", "arrays", "calls", "ints")}
+        inner = scope.inside(f.times, **more)
+        inner.throws |= f.throws
+        if f.loop:
+            inner.loops += 1
+        elif f.times > 1 or f.frees or f.leave:
+            inner.loops = 0
+        if f.frees or f.leave:
+            inner.leave, inner.throws = f.leave, False
+        body = self._body(inner, self.random.randint(1, 2))
+        return Node([(start, body)], self._filled(bind(f.end), scope))
+
+    def _filled(self, text: str, scope: Scope) -> str:
+        """The text with its holes filled (see `features`)."""
+        fill: dict[str, Callable[[], str]] = {
+            "leaf": lambda: self._leaf(scope), "value": lambda: self._bounded(scope), "at": lambda: self._at(scope),
+            "cond": lambda: self._condition(scope), "array": lambda: self._array(scope),
+            "lasting": lambda: self._lasting(scope), "elem": lambda: self._element(scope),
+            "target": lambda: self._target(scope), "n": lambda: str(self.random.randint(2, 4)),
+            "struct": lambda: f"{self.random.choice(scope.structs or ['s'])}",
+        }  # fmt: skip
+        return re.sub(f"<({'|'.join(fill)})>", lambda m: fill[m[1]](), text)
+
+    def _throw(self, scope: Scope) -> Node:
+        return simple(f"if ({self._condition(scope)}) throw 1;")
 
     def _assign(self, scope: Scope) -> Node:
         return simple(f"{self._target(scope)} = {self._bounded(scope)};")
@@ -269,14 +300,14 @@ class Generator:
         head = self.random.choice((up, down))
         inner = scope.inside(n, ints=i)
         inner.loops += 1
-        return Node([(head, self._body(inner, self.random.randint(1, 3)))], "}")
+        return Node([(head, self._body(inner, self.random.randint(1, 2)))], "}")
 
     def _while(self, scope: Scope) -> Node:
         i = self._name("i")
         test = f"{self._leaf(scope)} < {self.random.uniform(0.2, 1.2):.3f}"
         inner = scope.inside(4, ints=i)
         inner.loops += 1
-        body = self._body(inner, self.random.randint(1, 3))
+        body = self._body(inner, self.random.randint(1, 2))
         return Node([(f"for (int {i} = 0; {test} && {i} < 4; {i}++) {{", body)], "}")
 
     def _long(self, scope: Scope) -> Node:
@@ -301,12 +332,12 @@ class Generator:
         i = self._name("i")
         inner = scope.inside(3, ints=i)
         inner.loops += 1
-        body = self._body(inner, self.random.randint(1, 3))
+        body = self._body(inner, self.random.randint(1, 2))
         bump = f"}} while (++{i} < {self.random.randint(1, 3)} && {self._leaf(scope)} > -0.9); }}"
         return Node([(f"{{ int {i} = 0; do {{", body)], bump)
 
     def _if(self, scope: Scope) -> Node:
-        parts = [(f"if ({self._condition(scope)}) {{", self._body(scope.inside(), self.random.randint(1, 3)))]
+        parts = [(f"if ({self._condition(scope)}) {{", self._body(scope.inside(), self.random.randint(1, 2)))]
         if self.random.random() < 0.5:
             parts.append(("} else {", self._body(scope.inside(), self.random.randint(1, 2))))
         return Node(parts, "}")
@@ -324,19 +355,19 @@ class Generator:
 
     def _copy(self, scope: Scope) -> Node:
         """Between different places of one array or different arrays: x and y may alias, so memmove."""
-        one, two = self.random.choice(scope.arrays), self.random.choice(scope.arrays)
+        one, two = self._array(scope), self._array(scope)
         exact = {one, two} <= {"A", "H"} and one != two
         call = "memcpy" if exact else "memmove"
         count = self.random.choice((str(SMALLEST), "3", f"({self._at(scope)})"))
         return simple(f"{call}({one}, {two}, {count} * sizeof(double));")
 
     def _move(self, scope: Scope) -> Node:
-        one = self.random.choice(scope.arrays)
+        one = self._array(scope)
         to, from_ = self.random.choice((("", " + 1"), (" + 1", ""), (" + 2", " + 1"), ("", " + 2")))
         return simple(f"memmove({one}{to}, {one}{from_}, 3 * sizeof(double));")
 
     def _clear(self, scope: Scope) -> Node:
-        array = self.random.choice(scope.arrays)
+        array = self._array(scope)
         return simple(f"memset({array} + 1, 0, {self.random.randint(1, 3)} * sizeof(double));")
 
     def _scoped(self, scope: Scope) -> Node:
@@ -345,7 +376,7 @@ class Generator:
         fill = f"for (int i = 0; i < 5; i++) {t}[i] = {self._leaf(scope)} * (0.2 + 0.1 * i);"
         inner = scope.inside(arrays=t)
         inner.loops, inner.leave = 0, ""  # free must be reached
-        body = self._body(inner, self.random.randint(1, 3))
+        body = self._body(inner, self.random.randint(1, 2))
         body.append(simple(f"{self._target(scope)} = WRAP({t}[{self._at(scope)}]);"))
         match self.random.randint(0, 3):
             case 0:
@@ -353,15 +384,15 @@ class Generator:
             case 1:
                 return Node([(f"{{ double {t}[5 + {self._at(scope)}]; {fill}", body)], "}")
             case 2:
-                return Node([(f"{{ double *{t} = calloc(5, sizeof *{t});", body)], f"free({t}); }}")
+                return Node([(f"{{ double *{t} = (double *)calloc(5, sizeof *{t});", body)], f"free({t}); }}")
             case _:
-                return Node([(f"{{ double *{t} = malloc(5 * sizeof *{t}); {fill}", body)], f"free({t}); }}")
+                return Node([(f"{{ double *{t} = NEW(double, 5); {fill}", body)], f"free({t}); }}")
 
     def _list(self, scope: Scope) -> Node:
         """A linked list, built, walked, and freed."""
         h = self._name("h")
         build = f"struct N *{h} = 0; for (int i = 0; i < {self.random.randint(1, 4)}; i++) {{"
-        build += " struct N *o = malloc(sizeof *o);"
+        build += " struct N *o = NEW(struct N, 1);"
         build += f" o->v = {self._bounded(scope.inside(ints='i'))}; o->next = {h}; {h} = o; }}"
         walk = f"for (struct N *o = {h}; o; o = o->next) {self._target(scope)} += 0.2 * o->v * {self._leaf(scope)};"
         drop = f"while ({h}) {{ struct N *o = {h}->next; free({h}); {h} = o; }}"
@@ -379,23 +410,23 @@ class Generator:
     def _grow(self, scope: Scope) -> Node:
         """A vector that grows by `realloc`, and shrinks."""
         t, i = self._name("TR"), self._name("i")
-        room = f"int {t}n = 0, {t}m = {self.random.randint(1, 3)}; double *{t} = malloc({t}m * sizeof *{t});"
+        room = f"int {t}n = 0, {t}m = {self.random.randint(1, 3)}; double *{t} = NEW(double, {t}m);"
         more = self.random.choice((f"{t}m *= 2", f"{t}m++", f"{t}m += 3"))
-        push = f"if ({t}n == {t}m) {{ {more}; {t} = realloc({t}, {t}m * sizeof *{t}); }}"
+        push = f"if ({t}n == {t}m) {{ {more}; {t} = (double *)realloc({t}, {t}m * sizeof *{t}); }}"
         value = self._bounded(scope.inside(ints=i))
         loop = f"for (int {i} = 0; {i} < {self.random.randint(5, 7)}; {i}++) {{ {push} {t}[{t}n++] = {value}; }}"
         inner = scope.inside(arrays=t)
         inner.loops, inner.leave = 0, ""
         body = [*self._body(inner, self.random.randint(0, 2))]
         if self.random.random() < 0.3:
-            body.append(simple(f"{t} = realloc({t}, 5 * sizeof *{t});"))
+            body.append(simple(f"{t} = (double *)realloc({t}, 5 * sizeof *{t});"))
         body.append(simple(f"{self._target(scope)} = WRAP({t}[{self._at(scope)}]);"))
         return Node([(f"{{ {room} {loop}", body)], f"free({t}); }}")
 
     def _sort(self, scope: Scope) -> Node:
         if scope.structs and self.random.random() < 0.3:
             return simple(f"qsort({self.random.choice(scope.structs)}, 3, sizeof(struct S), by_v);")
-        return simple(f"qsort({self.random.choice(scope.arrays)}, {SMALLEST}, sizeof(double), up);")
+        return simple(f"qsort({self._array(scope)}, {SMALLEST}, sizeof(double), up);")
 
     def _functions(self, scope: Scope) -> Node:
         """Functions in a table, or in structs beside a number."""
@@ -435,7 +466,10 @@ class Generator:
 
     def _lasting(self, scope: Scope) -> str:
         """An array that lives as long as the function does."""
-        return self.random.choice([a for a in scope.arrays if a[0] != "T"])
+        return self._filled(self.random.choice([a for a in scope.arrays if self._outlives(a)]), scope)
+
+    def _outlives(self, array: str) -> bool:
+        return array.lstrip("(")[0] != "T"
 
     def _leave(self, scope: Scope) -> Node:
         if not scope.leave:
@@ -448,12 +482,11 @@ class Generator:
     def _call(self, scope: Scope) -> Node:
         name, kind = self.random.choice(self.helpers)
         index = self._at(scope)
-        arrays = scope.arrays
         match kind:
             case "pointers":
-                call = f"{name}({self.random.choice(arrays)}, {self.random.choice(arrays)}, {index})"
+                call = f"{name}({self._array(scope)}, {self._array(scope)}, {index})"
             case "recursive":
-                call = f"{name}({self.random.choice(arrays)}, {self._leaf(scope)}, {self._leaf(scope)}, {index} % 4)"
+                call = f"{name}({self._array(scope)}, {self._leaf(scope)}, {self._leaf(scope)}, {index} % 4)"
             case "pick":
                 call = f"{name}({self._lasting(scope)}, {self._lasting(scope)}, {index})"
                 return simple(f"{self.random.choice(scope.pointers)} = {call};")
@@ -461,11 +494,11 @@ class Generator:
                 t = self._name("T")
                 inner = scope.inside(arrays=t)
                 inner.loops, inner.leave = 0, ""
-                head = f"{{ double *{t} = {name}({self.random.choice(arrays)}, {self._leaf(scope)}, {index});"
+                head = f"{{ double *{t} = {name}({self._array(scope)}, {self._leaf(scope)}, {index});"
                 body = [*self._body(inner, 1), simple(f"{self._target(scope)} = WRAP({t}[{self._at(scope)}]);")]
                 return Node([(head, body)], f"free({t}); }}")
             case "view":
-                head = f"{{ struct V o = {{{self.random.choice(arrays)}, {index}, {self._leaf(scope)}}};"
+                head = f"{{ struct V o = {{{self._array(scope)}, {index}, {self._leaf(scope)}}};"
                 call = f"{self._target(scope)} = {name}(&o, {self._leaf(scope)}, {index});"
                 return simple(f"{head} {call} {self._target(scope)} = WRAP(o.s); }}")
             case "value" if self.random.random() < 0.3 and len(values := [n for n, k in self.helpers if k == kind]) > 1:
@@ -486,11 +519,15 @@ class Generator:
         self.fresh += 1
         return f"{stem}{self.fresh}"
 
+    def _array(self, scope: Scope) -> str:
+        return self._filled(self.random.choice(scope.arrays), scope)
+
     def _element(self, scope: Scope) -> str:
-        return f"{self.random.choice(scope.arrays)}[{self._at(scope)}]"
+        return f"{self._array(scope)}[{self._at(scope)}]"
 
     def _target(self, scope: Scope) -> str:
-        options: list[Callable[[], str]] = [lambda: self.random.choice(scope.doubles)] * 3
+        recent = scope.doubles[-1:] if scope.depth else scope.doubles
+        options: list[Callable[[], str]] = [lambda: self._filled(self.random.choice(scope.doubles + recent), scope)] * 4
         options += [lambda: self._element(scope)] * 4 if scope.arrays else []
         options += [lambda: f"{self.random.choice(scope.pointers)}[{self._at(scope)}]"] * 2 if scope.pointers else []
         options += [lambda: self._member(scope)] * 2 if scope.structs else []
@@ -515,8 +552,8 @@ class Generator:
             return f"({self.random.uniform(-1.2, 1.2):.2f})"
         if pick < 0.18:
             return f"(0.1 * {self.random.choice(scope.ints)})"
-        if pick < 0.22 and scope.extra:
-            return f"TABLE[{self._at(scope)}]"
+        if pick < 0.3 and scope.calls and scope.runs <= 24:
+            return self._filled(self.random.choice(scope.calls), scope)
         return f"(double){self._target(scope)}" if scope.longs else self._target(scope)
 
     def _expression(self, scope: Scope, depth: int) -> str:
@@ -524,15 +561,15 @@ class Generator:
             return self._leaf(scope)
         left, right = self._expression(scope, depth - 1), self._expression(scope, self.random.randint(0, depth - 1))
         forms = (
-            *(["({0} {2} {1})"] * 6), "({0} / (1.7 + {1} * {1}))", "sin({0})", "cos({0})", "exp(-{0} * {0})",
-            "sqrt(1.0 + {0} * {0})", "log(2.0 + {0} * {0})", "({3} ? {0} : {1})", "fmax({0}, {1})", "fmin({0}, {1})",
-            "fabs({0})", "tanh({0})", "pow(1.5 + {0} * {0}, {1})", "atan2({0}, 2.0 + {1} * {1})",
+            *(["({0} {2} {1})"] * 6), "({0} / (1.7 + SQ({1})))", "sin({0})", "cos({0})", "exp(-SQ({0}))",
+            "sqrt(1.0 + SQ({0}))", "log(2.0 + SQ({0}))", "({3} ? {0} : {1})", "fmax({0}, {1})", "fmin({0}, {1})",
+            "fabs({0})", "tanh({0})", "pow(1.5 + SQ({0}), {1})", "atan2({0}, 2.0 + SQ({1}))",
             "hypot({0}, 1.0 + {1})",
         )  # fmt: skip
         return self.random.choice(forms).format(left, right, self.random.choice("+-**"), self._condition(scope))
 
     def _bounded(self, scope: Scope) -> str:
-        inner = self._expression(scope, self.random.randint(1, 3))
+        inner = self._expression(scope, self.random.randint(1, 2))
         return self.random.choice(("sin({})", "tanh({})", "WRAP({})", "atan({})", "cos({})")).format(inner)
 
     def _condition(self, scope: Scope) -> str:
@@ -557,9 +594,9 @@ class Generator:
         return f"AT({self._index(scope, self.random.randint(0, 1))})"
 
 
-def generate(seed: int, name: str = "") -> Source:
-    """The program of a seed."""
-    return Generator(name or f"random_{seed}", seed).make()
+def generate(seed: int, cxx: bool | None = None) -> Source:
+    """The program of a seed; by itself it chooses the language, too."""
+    return Generator(f"random_{seed}", seed, cxx).make()
 
 
 # --- reducing ----------------------------------------------------------------------------------------------------

@@ -60,13 +60,17 @@ class Reference:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         compiler = find_compiler()
-        words = compiler.cxx if any(p.suffix == ".cpp" for p in paths) else compiler.c
-        flags = ["-O0", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-D_GNU_SOURCE", *compiler.flags]
+        flags = ["-O0", "-ffp-contract=off", "-fPIC", "-w", "-D_GNU_SOURCE", *compiler.flags]
         with tempfile.TemporaryDirectory() as folder:
-            target = Path(folder, "reference.so")
-            command = [*words, *flags, "-o", str(target), *map(str, paths), "-lm"]
-            subprocess.run(command, check=True, capture_output=True)
-            self._library = ctypes.CDLL(str(target))
+            made = []
+            for path in paths:
+                words = compiler.cxx if path.suffix == ".cpp" else compiler.c
+                made.append(str(Path(folder, path.name).with_suffix(f"{path.suffix}.o")))
+                subprocess.run([*words, *flags, "-c", "-o", made[-1], str(path)], check=True, capture_output=True)
+            words = compiler.cxx if any(p.suffix == ".cpp" for p in paths) else compiler.c
+            target = str(Path(folder, "reference.so"))
+            subprocess.run([*words, "-shared", "-o", target, *made, "-lm"], check=True, capture_output=True)
+            self._library = ctypes.CDLL(target)
 
     def function(self, program: Program) -> Callable[[Vector], Vector]:
         """Inputs to outputs."""

@@ -1,96 +1,282 @@
 """Checks random programs in batches: one compilation and one module for many of them.
 
-    python tests/random_check.py --seed 1000 --count 200 [--level 0 --level 2]     what fails is reduced and printed
+    python tests/random_check.py --seed 1000 --count 200       what fails is printed with its source
+    python tests/random_check.py --seed 1000 --reduce          … and made as small as possible
     python tests/random_check.py --seed 7 --print
+    python tests/random_check.py --count 100 --enzyme PATH     compares with another tool, too (see `rival`)
+
+Each program: forward and reverse against finite differences, each other and dual numbers; some in lanes, some by split
+derivatives read three times, some with runtime activity or strong zeros, some differentiated twice. A batch is built at
+one level; what crashes is checked alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
+import re
 import subprocess
 import sys
 import tempfile
+import time
+import traceback
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rival
+import towers
+from apart import Apart, sweeps
 from cases import Program, read_program
 from checks import SINGLE, Findings, judge
-from generator import HEADER, Source, generate, reduced
-from harness import Built, Reference, build, compiled, interpreted, jacobian, prepared
-from oracle import directional, smoothness
+from features import HEADER, HEADER_CXX
+from generator import Source, generate, reduced
+from harness import Built, Reference, _engine, _entry, compiled, interpreted, jacobian, prepared, request
+from oracle import Matrix, directional, disagreement, smoothness
 from sandbox import Crash, isolated
+from wide import WideCall, all_lanes
 
-from llgrad.synthesis.request import Mode
+from llgrad import pipeline
+from llgrad.errors import LlgradError, VerifyError
+from llgrad.ir.module import Module
+from llgrad.ir.values import Function
+from llgrad.ir.write import write
+from llgrad.rules import library
+from llgrad.synthesis.derive import derive
+from llgrad.synthesis.request import Mode, Request
 
-BATCH = 10
+BATCH = 12
+LEVELS = (2, 1, 3, 0)
 KINK, SINGLE_KINK = 1e-7, 1e-3  # finite differences that change this much with the step lie near a kink
 DUALS, SINGLE_DUALS = 1e-9, 5e-4
 
 
+@dataclass(frozen=True)
+class Variant:
+    """What else is checked of a program. `twice`: the mode that is differentiated again."""
+
+    options: dict[str, bool] = field(default_factory=dict)
+    width: int = 1
+    split: bool = False
+    twice: Mode | None = None
+
+    @staticmethod
+    def of(name: str) -> Variant:
+        draw = random.Random(name)
+        options = {key: True for key in ("strong_zero", "runtime_activity") if draw.random() < 0.15}
+        kind = draw.random()
+        twice = draw.choice((Mode.FORWARD, Mode.COMBINED)) if kind > 0.97 else None
+        return Variant(options, draw.choice((2, 3)) if kind < 0.2 else 1, 0.2 < kind < 0.4, twice)
+
+
+@dataclass
+class Checked(Findings):
+    """`trusted`: finite differences say something at this point. `rival`: what the other tool said."""
+
+    trusted: bool = True
+    rival: str = ""
+
+
 def written(sources: Sequence[Source], folder: Path) -> list[Program]:
-    """The programs, in one file."""
-    path = folder / "batch.c"
-    path.write_text(HEADER + "\n" + "\n".join(s.text() for s in sources))
-    return [read_program(path, s.name) for s in sources]
+    """The programs, in a file of each language."""
+    found = {}
+    for suffix, header, cxx in ((".c", HEADER, False), (".cpp", HEADER_CXX, True)):
+        path, own = folder / f"batch{suffix}", [s for s in sources if s.cxx is cxx]
+        path.write_text(header + "\n" + "\n".join(s.text() for s in own))
+        found |= {s.name: read_program(path, s.name) for s in own}
+    return [found[s.name] for s in sources]
 
 
-def check_batch(sources: Sequence[Source], levels: Sequence[int]) -> dict[str, Findings | str]:
+def check_batch(sources: Sequence[Source], level: int, other: Path | None = None) -> dict[str, Checked | str]:
     """What is wrong with each program, or how checking it crashed."""
     with tempfile.TemporaryDirectory() as folder:
         programs = written(sources, Path(folder))
-        reference = Reference([programs[0].path])
-        whole = compiled([programs[0].path])
-    return {p.name: _safely(p, reference, whole, levels) for p in programs}
+        paths = list(dict.fromkeys(p.path for p in programs))
+        reference, whole = Reference(paths), compiled(paths)
+        made = _tried(programs, reference, whole, level, other)
+        if isinstance(made, dict):
+            return made
+        alone: dict[str, Checked | str] = {}
+        for p in programs:
+            one = _tried([p], reference, whole, level, other)
+            alone |= one if isinstance(one, dict) else {p.name: one}
+        return alone
 
 
-def _safely(program: Program, reference: Reference, whole: Any, levels: Sequence[int]) -> Findings | str:
+def _tried(programs: Sequence[Program], *arguments: Any) -> dict[str, Checked | str] | str:
     try:
-        found: Findings = isolated(_check, program, reference, whole, levels, seconds=100)
+        found: dict[str, Checked | str] = isolated(_check, programs, *arguments, seconds=60 + 10 * len(programs))
         return found
     except Crash as crash:
         return f"crash: {str(crash)[-1500:]}"
 
 
-def _check(program: Program, reference: Reference, whole: Any, levels: Sequence[int]) -> Findings:
-    """Derivatives among each other, with finite differences where those can be trusted, and with dual numbers."""
-    found = Findings()
-    built = [build(whole, [program], level) for level in levels]
-    run = reference.function(program)
+# --- building ----------------------------------------------------------------------------------------------------
+
+
+def requests(program: Program, variant: Variant) -> dict[str, list[Request]]:
+    """Derivatives by suffix of their entries' names; several requests are sweeps of one."""
+    both = {mode: replace(request(program, mode), **variant.options) for mode in (Mode.FORWARD, Mode.COMBINED)}
+    asked = {"": [both[Mode.FORWARD]], ".reverse": [both[Mode.COMBINED]]}
+    if variant.width > 1:
+        asked |= {f".{variant.width}.{mode}": [replace(r, width=variant.width)] for mode, r in both.items()}
+    if variant.split:
+        asked[".split"] = [replace(r, **variant.options) for r in sweeps(program)]
+    return asked
+
+
+def built_together(text: str, programs: Sequence[Program], level: int) -> Built:
+    """All derivatives of all programs in one module. What is refused leaves with its program, and all begins anew."""
+    built, left = Built(level), list(programs)
+    while left:
+        module, entries, names = pipeline.reducible(text), [], []
+        try:
+            for program in left:
+                for suffix, asked in requests(program, Variant.of(program.name)).items():
+                    for n, f in enumerate(_derived(module, asked)):
+                        p, mode = _called(program, suffix, n), asked[0].mode
+                        mode = Mode.REVERSE if mode is Mode.AUGMENTED else mode
+                        entries.append(_entry(p, mode, f))
+                        names.append((p, mode))
+        except Exception as error:
+            if not isinstance(error, LlgradError):
+                error.add_note(traceback.format_exc())
+            built.errors[program.name, asked[0].mode] = error
+            left.remove(program)
+            continue
+        built.engine = _engine(write(module) + "\n".join(entries), names, min(level, 2))
+        break
+    return built
+
+
+def _derived(module: Module, asked: Sequence[Request]) -> list[Function]:
+    """The sweeps of one derivative; what was defined beside them gets names of its own, for the next may differ."""
+    before = set(module.globals)
+    made = derive(module, *asked)
+    for name in [n for n in module.globals if n not in before]:
+        g = module.globals[name]
+        if not g.is_declaration and not name.startswith("llgrad.tape.") and library.lookup(name) is None:
+            g.name = f"{name}.{len(module.globals)}"
+            module.globals[g.name] = module.globals.pop(name)
+    return made
+
+
+def _called(program: Program, suffix: str, n: int) -> Program:
+    """The program under the name of one of its entries (see `apart`, `wide`)."""
+    ends = {"": "", ".reverse": "", ".split": f".{n}"}
+    return replace(program, name=program.name + ends.get(suffix, suffix.rpartition(".")[0]))
+
+
+# --- checking ----------------------------------------------------------------------------------------------------
+
+
+def _check(
+    programs: Sequence[Program], reference: Reference, whole: Any, level: int, other: Path | None
+) -> dict[str, Checked]:
+    """Of each program: derivatives among each other, with finite differences where they say something, with duals."""
+    built = built_together(prepared(whole, programs, level), programs, level)
+    plain = prepared(whole, programs, 0)
+    return {p.name: _judged(p, built, reference, plain, whole, other) for p in programs}
+
+
+def _judged(
+    program: Program, built: Built, reference: Reference, plain: str, whole: Any, other: Path | None
+) -> Checked:
+    found, run = Checked(), reference.function(program)
+    refused = [(mode, error) for (name, mode), error in built.errors.items() if name == program.name]
+    if refused:
+        for mode, error in refused:
+            found.refused[mode, built.level] = type(error).__name__, "\n".join([str(error), *_notes(error)])
+        return found
     rough = smoothness(run, program.point) if program.precise else smoothness(run, program.point, SINGLE["step"])
-    trusted = rough < (KINK if program.precise else SINGLE_KINK)
-    judge(program, built, reference, found, differences=trusted, apart=False)
-    _compare_with_duals(program, built, prepared(whole, [program], 0), found)
+    found.trusted = rough < (KINK if program.precise else SINGLE_KINK)
+    judge(program, [built], reference, found, differences=found.trusted, apart=False)
+    if not found.wrong:
+        matrix, _ = jacobian(built, program, Mode.FORWARD, program.point)
+        _compare_with_duals(program, matrix, plain, found)
+        _compare_variants(program, built, matrix, found)
+        if (twice := Variant.of(program.name).twice) is not None and found.trusted and program.precise:
+            _differentiate_again(program, built.level, whole, twice, found)
+        if other is not None:
+            found.rival = rival.compared(other, whole, program, matrix, found.trusted)
     return found
 
 
-def _compare_with_duals(program: Program, built: Sequence[Built], text: str, found: Findings) -> None:
-    usable = [b for b in built if (program.name, Mode.FORWARD) not in b.errors]
-    if not usable or found.wrong:
-        return
-    matrix, _ = jacobian(usable[0], program, Mode.FORWARD, program.point)
+def _notes(error: Exception) -> list[str]:
+    return [] if isinstance(error, LlgradError) else getattr(error, "__notes__", [])
+
+
+def _compare_with_duals(program: Program, matrix: Matrix, text: str, found: Findings) -> None:
     u = np.random.default_rng(3).uniform(-1, 1, program.inputs)
     _, tangents = interpreted(text, program, program.point, u)
     tolerance = DUALS if program.precise else SINGLE_DUALS
-    what = f"{program.name} forward against dual numbers"
-    sentence = directional(what, matrix, u, tangents, tolerance)
+    sentence = directional(f"{program.name} forward against dual numbers", matrix, u, tangents, tolerance)
     found.wrong += [sentence] if sentence else []
 
 
-def failure(source: Source, levels: Sequence[int]) -> str:
+def _compare_variants(program: Program, built: Built, matrix: Matrix, found: Findings) -> None:
+    variant, rows = Variant.of(program.name), {}
+    if variant.width > 1:
+        for mode, asked in ((Mode.FORWARD, Mode.FORWARD), (Mode.COMBINED, Mode.COMBINED)):
+            [r] = requests(program, variant)[f".{variant.width}.{asked}"]
+            lanes = all_lanes(WideCall(built.engine, _called(program, f".{variant.width}.{mode}", 0), r), program)[0]
+            rows[f"{mode} in {variant.width} lanes"] = lanes.T if mode is Mode.FORWARD else lanes
+    if variant.split:
+        run = Apart(built, program)
+        swept = [run(program.point, seed) for seed in np.eye(program.outputs)]
+        for n in range(3):
+            rows[f"split reverse sweep {n}"] = np.array([row[n] for row in swept]).reshape(program.outputs, -1)
+    exact = 1e-9 if program.precise else SINGLE["exact"]
+    for what, got in rows.items():
+        sentence = disagreement(f"{program.name} {what} against forward", got, matrix, exact)
+        found.wrong += [sentence] if sentence else []
+
+
+def _differentiate_again(program: Program, level: int, whole: Any, inner: Mode, found: Checked) -> None:
+    try:
+        found.wrong += towers.check(program, level, [inner], whole=whole)
+    except LlgradError as error:
+        found.refused[inner, 2] = type(error).__name__, str(error)
+
+
+# --- judging ------------------------------------------------------------------------------------------------------
+
+
+def failure(source: Source, level: int) -> str:
     """What is wrong with one program, in words; empty if nothing."""
     try:
-        return described(check_batch([source], levels)[source.name])
+        return described(check_batch([source], level)[source.name])
     except subprocess.CalledProcessError:
         return "the compiler rejects it"
+    except LlgradError as error:
+        return f"the compiler rejects it: {error}"
 
 
-def described(found: Findings | str) -> str:
+def only_refused(found: Checked | str) -> bool:
+    """Is nothing wrong, and is what was not done refused as it should be?"""
+    proper = {c.__name__ for c in _kin(LlgradError)} - {VerifyError.__name__}
+    return not isinstance(found, str) and not found.wrong and all(n in proper for n, _ in found.refused.values())
+
+
+def _kin(cls: type) -> set[type]:
+    return {cls}.union(*map(_kin, cls.__subclasses__()))
+
+
+def described(found: Checked | str) -> str:
     if isinstance(found, str):
         return found
     refused = [f"{mode} at O{level}: {name}: {text}" for (mode, level), (name, text) in found.refused.items()]
     return "\n".join([*found.wrong, *refused])
+
+
+def reason(found: Checked) -> str:
+    """The kind of refusal: its error without names, numbers and places."""
+    _, text = next(iter(found.refused.values()))
+    first = re.sub(r"^\S+:\d+:\d+: ", "", text.split("\n")[0])
+    return re.sub(r"[@%][\w.]+|\b\d+\b|`[^`]*`", "…", first)
 
 
 def signature(text: str) -> str:
@@ -99,13 +285,13 @@ def signature(text: str) -> str:
     for word in ("SIGSEGV", "SIGABRT", "did not end", "llgrad_fail", "against", "primal results", "crash"):
         if word in first:
             return word
-    return first.split(": ", 2)[1] if ": " in first else first
+    return re.sub(r"\S*:\d+:\d+: |[@%][\w.]+|\b\d+\b", "", first)[:90]
 
 
-def minimal(source: Source, levels: Sequence[int]) -> Source:
+def minimal(source: Source, level: int) -> Source:
     """A smaller program that fails in the same way."""
-    kind = signature(failure(source, levels))
-    return reduced(source, lambda s: signature(failure(s, levels)) == kind)
+    kind = signature(failure(source, level))
+    return reduced(source, lambda s: signature(failure(s, level)) == kind)
 
 
 def main() -> int:
@@ -113,28 +299,63 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--level", type=int, action="append")
+    parser.add_argument("--language", choices=("c", "c++"))
     parser.add_argument("--print", action="store_true")
-    parser.add_argument("--keep", action="store_true", help="do not reduce what fails")
+    parser.add_argument("--reduce", action="store_true", help="make what fails smaller")
+    parser.add_argument("--refused", action="store_true", help="show (and reduce) what is refused, too")
+    parser.add_argument("--enzyme", type=Path, help="a program that differentiates LLVM assembly: IN.ll OUT.ll")
     given = parser.parse_args()
-    seeds = range(given.seed, given.seed + given.count)
+    cxx = None if given.language is None else given.language == "c++"
+    sources = [generate(seed, cxx) for seed in range(given.seed, given.seed + given.count)]
     if given.print:
-        print(HEADER + "\n".join(generate(seed).text() for seed in seeds))
+        print((HEADER_CXX if any(s.cxx for s in sources) else HEADER) + "\n".join(s.text() for s in sources))
         return 0
-    levels, failed = given.level or [0, 2], 0
+    tally = Tally()
     for start in range(0, given.count, BATCH):
-        failed += _report([generate(seed) for seed in seeds[start : start + BATCH]], levels, reduce=not given.keep)
-    print(f"{given.count} programs, {failed} failed")
-    return int(failed > 0)
+        level = (given.level or LEVELS)[start // BATCH % len(given.level or LEVELS)]
+        batch = sources[start : start + BATCH]
+        for source, found in zip(batch, check_batch(batch, level, given.enzyme).values(), strict=True):
+            failed = tally.add(found)
+            if failed or (given.refused and described(found)):
+                print(f"\n### {source.name} at O{level}\n{described(found)[:2500]}\n{source.text()}", flush=True)
+                if given.reduce:
+                    print(f"--- reduced\n{minimal(source, level).text()}", flush=True)
+        print(tally, flush=True)
+    return int(tally.failed > 0)
 
 
-def _report(sources: Sequence[Source], levels: Sequence[int], *, reduce: bool) -> int:
-    findings = {name: described(f) for name, f in check_batch(sources, levels).items()}
-    bad = [s for s in sources if findings[s.name]]
-    for source in bad:
-        print(f"\n### {source.name}\n{findings[source.name][:1500]}", flush=True)
-        if reduce:
-            print(minimal(source, levels).text(), flush=True)
-    return len(bad)
+@dataclass
+class Tally:
+    """What was counted. `row`: programs since the last one that failed."""
+
+    count: int = 0
+    failed: int = 0
+    row: int = 0
+    untrusted: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    rival: Counter[str] = field(default_factory=Counter)
+    start: float = field(default_factory=time.time)
+
+    def add(self, found: Checked | str) -> bool:
+        """Count one; does it fail?"""
+        wrong = not only_refused(found)
+        self.count += 1
+        self.failed += wrong
+        self.row = 0 if wrong else self.row + 1
+        if not isinstance(found, str):
+            self.untrusted += not found.trusted
+            self.refused += Counter([reason(found)] if found.refused else [])
+            self.rival += Counter([found.rival] if found.rival else [])
+        return wrong
+
+    def __str__(self) -> str:
+        rate = self.count / (time.time() - self.start)
+        refused = "".join(f"\n    {n:5} {what}" for what, n in self.refused.most_common(12))
+        rivals = "".join(f"\n    {n:5} {what}" for what, n in self.rival.most_common())
+        return (
+            f"{self.count} programs, {self.failed} failed, {self.row} in a row, {self.untrusted} near a kink, "
+            f"{self.refused.total()} refused, {rate:.2f} a second{refused}{rivals}"
+        )
 
 
 if __name__ == "__main__":

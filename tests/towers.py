@@ -183,9 +183,9 @@ def lifted(tower: Tower, forward: Tower, at: Vector, by: Vector) -> Vector:
     return np.concatenate([at[:size], by[:size], np.array(scalars)])
 
 
-def check(program: Program, level: int, inner: Sequence[Mode], seed: int = 1) -> list[str]:
-    """What is wrong with the forward and the reverse derivative of a tower."""
-    whole = compiled([program.path])
+def check(program: Program, level: int, inner: Sequence[Mode], seed: int = 1, whole: Any = None) -> list[str]:
+    """What is wrong with the forward and the reverse derivative of a tower (of the program in `whole`)."""
+    whole = compiled([program.path]) if whole is None else whole
     tower = Tower(program, whole, inner, level)
     forward = Tower(program, whole, [*inner, Mode.FORWARD], level)
     reverse = Tower(program, whole, [*inner, Mode.COMBINED], level)

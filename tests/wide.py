@@ -38,17 +38,14 @@ class _Shadow(Memory):
         return self._primal.address(name) if name in self._own else super().address(name)
 
 
-class Wide:
-    """One derivative of a program of the corpus, compiled."""
+class WideCall:
+    """One derivative of a program, in an engine under the program's name."""
 
-    def __init__(self, text: str, program: Program, request: Request) -> None:
-        module = parse(text)
-        [f] = derive(module, request)
-        whole = write(module) + harness._entry(program, request.mode, f)
-        name = harness.entry_name(program, request.mode)
-        made = pipeline.finish(whole, [harness._failure_hook()], [name, "llgrad_fail"], level=1, vectorize=False)
-        self.engine, self.program, self.request = Engine([made], opt_level=1), program, request
-        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.engine.address(name))
+    def __init__(self, engine: Engine | None, program: Program, request: Request) -> None:
+        assert engine is not None
+        self.engine, self.program, self.request = engine, program, request
+        address = engine.address(harness.entry_name(program, request.mode))
+        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
         self.arena = np.zeros(tape.ARENA_BYTES, np.uint8)
 
     def __call__(
@@ -109,10 +106,26 @@ class Wide:
         return found
 
 
+class Wide(WideCall):
+    """One derivative of a program of the corpus, compiled."""
+
+    def __init__(self, text: str, program: Program, request: Request) -> None:
+        module = parse(text)
+        [f] = derive(module, request)
+        whole = write(module) + harness._entry(program, request.mode, f)
+        name = harness.entry_name(program, request.mode)
+        made = pipeline.finish(whole, [harness._failure_hook()], [name, "llgrad_fail"], level=1, vectorize=False)
+        super().__init__(Engine([made], opt_level=1), program, request)
+
+
 def jacobian_in_lanes(text: str, program: Program, mode: Mode, width: int) -> tuple[Matrix, Vector]:
-    """All tangents or adjoints by derivatives of that width, the last sweep filled with zeros; and primal outputs."""
-    call = Wide(text, program, replace(harness.request(program, mode), width=width))
-    size = program.inputs if mode is Mode.FORWARD else program.outputs
+    """All tangents or adjoints by derivatives of that width; and primal outputs."""
+    return all_lanes(Wide(text, program, replace(harness.request(program, mode), width=width)), program)
+
+
+def all_lanes(call: WideCall, program: Program) -> tuple[Matrix, Vector]:
+    """All tangents or adjoints, the last sweep filled with zeros; and primal outputs."""
+    width, size = call.request.width, program.inputs if call.request.mode is Mode.FORWARD else program.outputs
     seeds = np.zeros((-(-size // width) * width, size))
     np.fill_diagonal(seeds, 1)
     rows, primal = [], np.zeros(0)

@@ -1,0 +1,346 @@
+"""What random programs are made of besides plain statements: a table of small pieces of C and C++.
+
+A feature opens a block, hands new places and functions to whatever statements stand in it (other features too), and
+closes it. Texts have holes: `<t>` and `<T>` are fresh names (`T…` for memory that ends with the block), `<p>` is the
+program's name; `<leaf>`, `<value>` (bounded), `<at>` (0 … 4), `<cond>`, `<array>` (5 doubles or more), `<lasting>` (one
+that outlives the block), `<elem>` (has an address), `<struct>`, `<target>`, `<n>` (2 … 4) are drawn
+anew wherever they are used, `<A>` is one array throughout the block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HEADER = """#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define AT(i) ((int)((unsigned)(i) % 5u))
+#define WRAP(v) ({ double v_ = (v); v_ / (1.0 + v_ * v_); })
+#define SQ(v) ({ double s_ = (v); s_ * s_; })
+#define NEW(T, n) ((T *)malloc((n) * sizeof(T)))
+#define NOINLINE static __attribute__((noinline))
+struct S { int k; double v; short h; double z[2]; };
+struct T { float w; int k; double v; };
+struct N { double v; struct N *next; };
+struct V { double *d; int n; double s; };
+static int up(const void *a, const void *b) { double d = *(double *)a - *(double *)b; return (d > 0) - (d < 0); }
+static int by_v(const void *a, const void *b) { return up(&((struct S *)a)->v, &((struct S *)b)->v); }
+NOINLINE struct N *cons(double v, struct N *next) {
+    struct N *o = NEW(struct N, 1);
+    o->v = v, o->next = next;
+    return o;
+}
+NOINLINE void drop(struct N *o) { while (o) { struct N *t = o->next; free(o); o = t; } }
+NOINLINE struct N *turned(struct N *o) {
+    struct N *r = 0;
+    while (o) { struct N *t = o->next; o->next = r; r = o; o = t; }
+    return r;
+}
+struct D { double v; long k; };
+struct E { int k; double v; };
+struct Q { int k; float w; };
+struct R { float w; int k; double v; };
+typedef double v2 __attribute__((vector_size(16)));
+typedef double v4 __attribute__((ext_vector_type(4)));
+NOINLINE struct D more(struct D o) { o.v *= 0.5; o.k += 2; return o; }
+NOINLINE struct E other(struct D o) { struct E e = {(int)o.k % 5, o.v + 0.1}; return e; }
+NOINLINE struct Q counted(struct Q o) { struct Q q = {o.k + 1, o.w * 0.7f}; return q; }
+NOINLINE struct R wide(struct Q o) { struct R r = {o.w, o.k ^ 1, 0.3 * o.w}; return r; }
+NOINLINE v2 crossed(v2 a) { v2 r = {a[1], a[0] * 0.8}; return r; }
+static double square(double a, double *p) { return *p * a * a; }
+static double wave(double a, double *p) { *p += 0.1 * sin(a); return cos(a * *p); }
+static double plain(double a, double *p) { return a + 0 * *p; }
+struct F { double (*f)(double, double *); double w; };
+static double (*const FUNCTIONS[3])(double, double *) = {square, wave, plain};
+static const double TABLE[5] = {0.3, -0.7, 1.1, 0.2, -0.4};
+static const int ORDER[5] = {3, 0, 4, 1, 2};
+struct L { double v[4]; int k; };
+NOINLINE struct L mixed(struct L o, double u) { o.v[o.k & 3] += u; o.k++; o.v[0] *= 0.5; return o; }
+struct P2 { double a, b; };
+NOINLINE struct P2 twisted(struct P2 o) { struct P2 r = {o.b * 0.7, o.a - o.b}; return r; }
+struct F2 { float a, b; };
+NOINLINE struct F2 twistf(struct F2 o) { struct F2 r = {o.b * 0.7f, o.a - o.b}; return r; }
+struct B { double v; struct B *l, *r; };
+NOINLINE struct B *planted(struct B *o, double v, int k) {
+    if (!o) { o = NEW(struct B, 1); o->v = v; o->l = o->r = 0; return o; }
+    if (k & 1) o->l = planted(o->l, v * 0.9, k >> 1); else o->r = planted(o->r, v, k >> 1);
+    return o;
+}
+NOINLINE double gathered(struct B *o, double u) {
+    return o ? WRAP(o->v * u + gathered(o->l, 0.5 * u) - gathered(o->r, u + 0.1)) : u;
+}
+NOINLINE void felled(struct B *o) { if (o) { felled(o->l); felled(o->r); free(o); } }
+static double odd(double *x, double u, int n);
+NOINLINE double even(double *x, double u, int n) {
+    if (n <= 0) return u;
+    x[n % 5] = WRAP(x[n % 5] + 0.1 * u);
+    return odd(x, WRAP(u * x[1]), n - 1) + 0.2 * u;
+}
+static double odd(double *x, double u, int n) { return n <= 0 ? 0.5 * u : even(x, sin(u + *x), n - 1) * u; }
+NOINLINE double applied(double (*f)(double, void *), void *c, int n, double u) {
+    for (int i = 0; i < n; i++) u = f(u, c);
+    return u;
+}
+static double with_view(double u, void *c) {
+    struct V *o = (struct V *)c;
+    o->s = WRAP(o->s + 0.1 * u);
+    return WRAP(u * o->d[1] + o->s);
+}
+static double with_double(double u, void *c) { return sin(u + *(double *)c); }
+NOINLINE struct V *opened(double u, int n) {
+    struct V *o = NEW(struct V, 1);
+    o->d = NEW(double, n), o->n = n, o->s = u;
+    for (int i = 0; i < n; i++) o->d[i] = u * (0.1 * i - 0.2);
+    return o;
+}
+NOINLINE void closed(struct V *o) { free(o->d); free(o); }
+"""
+
+HEADER_CXX = """#pragma clang diagnostic ignored "-Wc++11-narrowing"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+""" + HEADER + """
+struct Shape { double w; Shape(double w) : w(w) {} virtual double f(double u) = 0; virtual ~Shape() {} };
+struct Round : Shape { Round(double w) : Shape(w) {} double f(double u) override { return sin(w * u); } };
+struct Long : Shape {
+    double z[2];
+    Long(double w) : Shape(w), z{w * 0.5, 0.3} {}
+    double f(double u) override { z[0] = WRAP(z[0] + u); return z[0] * w; }
+};
+NOINLINE double asked(Shape *s, double u) { return s->f(u); }
+struct Guard { double *p, v; Guard(double *p, double v) : p(p), v(v) {} ~Guard() { *p = WRAP(*p + v); } };
+struct Owner {
+    double *d;
+    Owner(double v) : d(new double[5]) { for (int i = 0; i < 5; i++) d[i] = v * i; }
+    Owner(const Owner &o) : d(new double[5]) { std::copy(o.d, o.d + 5, d); }
+    ~Owner() { delete[] d; }
+};
+NOINLINE double risky(double u, int k) { if (k > 2) throw 1; return sin(u); }
+NOINLINE double summed(Owner o, double u) { o.d[1] *= u; return WRAP(o.d[1] + o.d[3]); }
+template <int N> struct Power { static double of(double u) { return u * Power<N - 1>::of(u); } };
+template <> struct Power<0> { static double of(double) { return 1; } };
+"""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """`doubles`, `arrays`, `calls`, `ints`: what the block may use. `times`: how often it runs at most.
+
+    `frees`: the end must be reached. `leave`: how the function is left from inside, if otherwise. `header`: what it
+    needs at file scope. `once`: in a program. `single`: has 32-bit floats. `throws`: an exception is caught.
+    """
+
+    name: str
+    start: str
+    end: str = "}"
+    doubles: tuple[str, ...] = ()
+    arrays: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    ints: tuple[str, ...] = ()
+    times: int = 1
+    loop: bool = False
+    frees: bool = False
+    leave: str = ""
+    header: str = ""
+    single: bool = False
+    cxx: bool = False
+    throws: bool = False
+    once: bool = False
+    most: int = 24  # only where the code around it runs at most so often
+
+
+_FILL = "for (int i = 0; i < 5; i++)"
+_LAST = "<target> = WRAP(<leaf> + <leaf>); }"
+
+FEATURES = (
+    # --- bytes
+    Feature(
+        "union", "{ union { double d; long i; unsigned char b[8]; } <t>, <t>w; <t>.d = <value>; <t>w.i = <t>.i;",
+        "<target> = WRAP(<t>w.d - 0.5 * <t>.d); }", doubles=("<t>.d", "<t>w.d"),
+    ),
+    Feature(
+        "punned", "{ double <t> = <value>, <t>b[2] = {<leaf>, 0.4}; unsigned long <t>i; memcpy(&<t>i, &<t>, 8);"
+        " memcpy(&<t>b[<at> & 1], &<t>i, 8);",
+        "<target> = WRAP(<t>b[0] * <t>b[1]); }", doubles=("<t>b[<at> & 1]",),
+    ),
+    Feature(
+        "bytes", "{ struct S <t> = <struct>[<at> % 3], <t>c; unsigned char <t>b[sizeof <t>];"
+        " memcpy(<t>b, &<t>, sizeof <t>); memcpy(&<t>c, <t>b, sizeof <t>);",
+        doubles=("<t>c.v", "<t>.z[<at> & 1]"), ints=("<t>c.k",),
+    ),
+    Feature(
+        "bits", "{ struct { unsigned a : 3; unsigned b : 9; double v; int c : 7; } <t> = {3u, 5u, <value>, -2};"
+        " <t>.b += <at>;", doubles=("<t>.v",), ints=("<t>.a", "<t>.b"),
+    ),
+    Feature(
+        "partial",
+            "{ struct { double a[2]; int k; double b; } <t> = {{<leaf>, <value>}, 2, 0.3}; memset(&<t>.a[1], 0, 8);"
+        " memcpy(&<t>.b, &<t>.a[<at> & 1], sizeof(double));", doubles=("<t>.a[<at> & 1]", "<t>.b"), ints=("<t>.k",),
+    ),
+    Feature(
+        "floats in a long", "{ struct F2 <t> = {(float)<leaf>, 0.5f}, <t>c; long <t>i; memcpy(&<t>i, &<t>, 8);"
+        " memcpy(&<t>c, &<t>i, 8); <t> = twistf(<t>c);", doubles=("<t>.a", "<t>c.b"), single=True,
+    ),
+    # --- structs and vectors by value
+    Feature("large", "{ struct L <t> = {{<leaf>, <leaf>, 0.3, <value>}, 1}; <t> = mixed(<t>, <leaf>);",
+            doubles=("<t>.v[<at> & 3]",), calls=("mixed(<t>, <leaf>).v[<at> & 3]",), ints=("<t>.k",)),
+    Feature("pair", "{ struct P2 <t> = {<leaf>, <value>}; <t> = twisted(<t>);", doubles=("<t>.a", "<t>.b"),
+            calls=("twisted(<t>).b",)),
+    Feature("vector", "{ v4 <t> = {<leaf>, <value>, 0.2, <leaf>}; <t> = <t> * <t>.wzyx + 0.3;",
+            "<t> = <t>.xxzw * 0.5 - <t>; <target> = WRAP(<t>.x + <t>.y * <t>.z); }", doubles=("<t>[<at> & 3]",
+            "<t>.y")),
+    Feature("complex", "{ double _Complex <t> = <leaf>, <t>c; __imag__ <t> = <value>; <t>c = <t> * <t> / (<t> + 3.0);",
+            "<t>c = <t>c * <t>; <target> = WRAP(__real__ <t>c - __imag__ <t>c); }",
+            doubles=("__real__ <t>", "__imag__ <t>c"), calls=("__builtin_cabs(<t> + 5.0)",)),
+    Feature("long double", "{ long double <t> = <value>, <t>a[2] = {0.25L, <leaf>}; <t>a[<at> & 1] *= <t>;",
+            "<target> = (double)WRAP(<t> + <t>a[1]); }", calls=("(double)<t>", "(double)<t>a[<at> & 1]")),
+    Feature("float", "{ float <t> = (float)<value>, <t>a[3] = {0.5f, (float)<leaf>, 1.0f};",
+            "<target> = WRAP(<t> * <t>a[1]); }", doubles=("<t>", "<t>a[<at> % 3]"), single=True),
+    # --- memory
+    Feature("pointer to pointer", "{ double *<T>p = <array>, **<t>q = &<T>p; if (<cond>) *<t>q = <array>;",
+            arrays=("<T>p",), doubles=("(*<t>q)[<at>]",)),
+    Feature("double buffer", "{ double <T>[5], <T>u[5], *<T>a = <T>, *<T>b = <T>u; " + _FILL +
+            " <T>[i] = <leaf> * 0.3, <T>u[i] = 0.1 * i; for (int <t> = 0; <t> < <n>; <t>++) {",
+            "<T>b[<at>] = WRAP(<T>a[<at>] + <leaf>); double *<t>s = <T>a; <T>a = <T>b; <T>b = <t>s; }"
+            " <target> = WRAP(<T>a[<at>]); }", arrays=("<T>a", "<T>b"), times=4, loop=True, ints=("<t>",)),
+    Feature("heap buffer", "{ double *<T>a = NEW(double, 5), *<T>b = NEW(double, 5); " + _FILL +
+            " <T>a[i] = <leaf> * 0.3, <T>b[i] = 0.1 * i; for (int <t> = 0; <t> < <n>; <t>++) {",
+            "<T>b[<at>] = WRAP(<T>a[<at>] + <leaf>); double *<t>s = <T>a; <T>a = <T>b; <T>b = <t>s; }"
+            " <target> = WRAP(<T>a[<at>]); free(<T>a); free(<T>b); }",
+            arrays=("<T>a", "<T>b"), times=4, loop=True, frees=True, ints=("<t>",)),
+    Feature("list", "{ struct N *<t> = 0; for (int i = 0; i < <n>; i++) <t> = cons(<value>, <t>);"
+            " for (struct N *<t>o = <t>; <t>o; <t>o = <t>o->next) {", "} drop(<t>); }",
+            doubles=("<t>o->v", "<t>->v"), times=4, loop=True, frees=True),
+    Feature("tree", "{ struct B *<t> = 0; for (int i = 1; i < 5; i++) <t> = planted(<t>, <leaf>, i);",
+            "<target> = gathered(<t>, <leaf>); felled(<t>); }",
+            doubles=("<t>->v",), calls=("gathered(<t>, <leaf>)",), frees=True, most=6),
+    Feature("growing", "{ int <t>n = 0, <t>m = 1; double *<T> = NEW(double, 1); for (int <t> = 0; <t> < 5; <t>++) {"
+            " if (<t>n == <t>m) { <t>m *= 2; <T> = (double *)realloc(<T>, <t>m * sizeof(double)); }"
+            " <T>[<t>n++] = <value>;",
+            "} <target> = WRAP(<T>[<at>]); free(<T>); }", doubles=("<T>[<t>n - 1]", "<T>[0]"), ints=("<t>",), times=5,
+            frees=True, most=6),
+    Feature("rows", "{ double *<T>[2]; for (int i = 0; i < 2; i++) { <T>[i] = NEW(double, 5);"
+            " for (int j = 0; j < 5; j++) <T>[i][j] = <leaf> + 0.1 * j; } if (<cond>) { double *<t> = <T>[0];"
+            " <T>[0] = <T>[1]; <T>[1] = <t>; }", "free(<T>[0]); free(<T>[1]); }", arrays=("<T>[<at> & 1]",),
+            frees=True),
+    Feature("heap rows", "{ double **<T> = NEW(double *, 2); for (int i = 0; i < 2; i++) { <T>[i] = NEW(double, 5);"
+            " memcpy(<T>[i], <array>, 5 * sizeof(double)); }", "free(<T>[0]); free(<T>[1]); free(<T>); }",
+            arrays=("<T>[<at> & 1]",), frees=True),
+    Feature("matrix", "{ double <T>[2 + <at> % 2][5]; for (int i = 0; i < 2; i++) for (int j = 0; j < 5; j++)"
+            " <T>[i][j] = <leaf> * (0.2 + 0.1 * i * j);", arrays=("<T>[<at> & 1]",)),
+    Feature("view", "{ struct V <T> = {<array>, 2, <leaf>}, <T>c = <T>; if (<cond>) <T>c.d = <array>;",
+            arrays=("<T>.d", "<T>c.d"), doubles=("<T>.s", "<T>c.s")),
+    Feature("opened", "{ struct V *<T> = opened(<leaf>, 5 + <at>);", "<target> = WRAP(<T>->s); closed(<T>); }",
+            arrays=("<T>->d",), doubles=("<T>->s",), ints=("<T>->n",), frees=True),
+    Feature("overlap", "{ double <T>[8] = {<leaf>, 0.3, <value>, 0.1, <leaf>, 0.7, 0.2, 0.9};"
+            " memmove(<T> + 1, <T>, (2 + <at>) * sizeof(double));", arrays=("<T>", "(<T> + 2)")),
+    Feature("static", "{ static double <t>, <T>[5]; static int <t>c; <t> = <value>; <t>c = 1; " + _FILL +
+            " <T>[i] = <leaf> * i;", doubles=("<t>",), ints=("<t>c",), arrays=("<T>",)),
+    Feature("global", "{ memmove(<p>_g, <array>, sizeof <p>_g); <p>_h = <value>;", arrays=("<p>_g",),
+            doubles=("<p>_h",),
+            calls=("<p>_use(<leaf>)",), header="static double <p>_g[5]; double <p>_h;\n"
+            "NOINLINE double <p>_use(double u) { <p>_g[2] = WRAP(<p>_g[2] * u); return <p>_h * u + <p>_g[1]; }"),
+    Feature("global pointer", "{ <p>_gp = <lasting>; if (<cond>) <p>_gp = <lasting>;", "<p>_gp = 0; }",
+            calls=("<p>_at(<at>)",), doubles=("<p>_gp[<at>]",), frees=True, once=True,
+            header="static double *<p>_gp;\nNOINLINE double <p>_at(int k) { return <p>_gp[k]; }"),
+    Feature("initialised", "{ double <T>[5]; memcpy(<T>, <p>_c, sizeof <T>); <T>[<at>] = <value>;", arrays=("<T>",),
+            calls=("<p>_c[<at>]",), header="static const double <p>_c[5] = {0.1, 0.4, -0.3, 0.8, 0.5};"),
+    # --- control
+    Feature("irreducible", "{ int <t> = 0; if (<cond>) goto <t>b; <t>a: ; {",
+            "} <t>b: <target> = <value>; if (++<t> < 3 && <cond>) goto <t>a; }", times=3, ints=("<t>",)),
+    Feature("exits", "{ int <t> = 0; do { if (<cond>) { <target> = <value>; break; }",
+            "if (<leaf> > 1.1) break; } while (++<t> < <n>); }", times=4, loop=True, ints=("<t>",)),
+    Feature("triangle", "for (int <t> = 0; <t> < 3; <t>++) for (int <t>j = <t>; <t>j < 3; <t>j++) {", ints=("<t>",
+            "<t>j"),
+            times=6, loop=True),
+    Feature("converge", "{ double <t> = <value>; int <t>i = 0; while (fabs(<t> * <t> - 0.3) > 0.2 && <t>i++ < 5) {",
+            "<t> = 0.6 * <t> + 0.2 * cos(<t>); } <target> = <t>; }", doubles=("<t>",), ints=("<t>i",),
+            times=5, loop=True),
+    Feature("abort", "{ if (<leaf> > 1e6) abort();"),
+    Feature("told", "{ char <t>[40]; snprintf(<t>, sizeof <t>, \"%.2f\", (double)<leaf>);"),
+    # --- calls
+    Feature("table", "{ double (*<t>[2])(double, double *) = {square, plain}; if (<cond>) <t>[<at> & 1] = wave;",
+            calls=("WRAP(<t>[<at> & 1](<leaf>, &<elem>))",)),
+    Feature("chosen", "{ double (*<t>)(double, double *) = <cond> ? square : wave;",
+            calls=("WRAP(<t>(<leaf>, &<elem>))",)),
+    Feature("mutual", "{", calls=("WRAP(even(<array>, <leaf>, <at>))",), most=6),
+    Feature("callback", "{ struct V <T> = {<array>, 1, <leaf>}; double <t> = <leaf>;", doubles=("<T>.s", "<t>"),
+            calls=("applied(with_view, &<T>, <at> % 3, <leaf>)", "applied(with_double, &<t>, 2, <leaf>)")),
+    # --- C++
+    Feature("std::vector", "{ std::vector<double> <T>(5, <leaf>); <T>.push_back(<value>);"
+            " <T>.insert(<T>.begin() + 1, <leaf>);", arrays=("<T>.data()",), doubles=("<T>[<at>]", "<T>.back()"),
+            calls=("std::accumulate(<T>.begin(), <T>.end(), 0.0)",), cxx=True),
+    Feature("vectors", "{ std::vector<std::vector<double>> <T>(2, std::vector<double>(5, 0.3));"
+            " <T>.emplace_back(<A>, <A> + 5); <T>[0][<at>] = <value>;", cxx=True,
+            arrays=("<T>[<at> % 3].data()",), most=6),
+    Feature("std::array", "{ std::array<double, 5> <T> = {<leaf>, 0.1, <value>}, <T>c = <T>; <T>c[<at>] = <leaf>;",
+            arrays=("<T>.data()",), doubles=("<T>c[<at>]", "<T>.front()"), cxx=True),
+    Feature("std::map", "{ std::map<int, double> <t>; for (int i = 0; i < 5; i++) <t>[i * 7 % 5] += <value>;",
+            "for (auto &<t>e : <t>) <target> += 0.1 * <t>e.second * <t>e.first; }", doubles=("<t>[<at>]",), cxx=True,
+            most=3),
+    Feature("list and deque",
+            "{ std::list<double> <t>(2, <leaf>); <t>.push_front(<value>); std::deque<double> <t>d(3, 0.4);"
+            " <t>d.push_front(<leaf>); for (double &<t>r : <t>) {", "} <target> = WRAP(<t>.front() * <t>d.back()); }",
+            doubles=("<t>r", "<t>d[<at> % 4]"), times=3, loop=True, cxx=True, most=6),
+    Feature("unique_ptr", "{ auto <T> = std::make_unique<double[]>(5); <T>[2] = <value>;"
+            " std::unique_ptr<double> <t>(new double(<leaf>));", arrays=("<T>.get()",), doubles=("*<t>",), cxx=True),
+    Feature("shared_ptr", "{ auto <t> = std::make_shared<double>(<value>); auto <t>b = <t>; *<t>b *= <leaf>;",
+            doubles=("*<t>", "*<t>b"), cxx=True),
+    Feature("lambda", "{ auto <t> = [&](double <t>u) -> double {",
+            "return WRAP(<t>u); }; <target> = <t>(<value>) + <t>(<leaf>); }", doubles=("<t>u",), leave="return 0.2;",
+            times=2, cxx=True),
+    Feature("captures", "{ double <t>a = <leaf>; auto <t> = [=, w = <value>](double u) mutable"
+            " { w *= 0.9; return w * u + <t>a; };", calls=("<t>(<leaf>)",), doubles=("<t>a",), cxx=True),
+    Feature("std::function", "{ double <t>a = <value>; std::function<double(double)> <t> = [&](double u)"
+            " { <t>a = WRAP(<t>a + u); return u * <t>a; }; if (<cond>) <t> = [&](double u) { return sin(u) * <t>a; };",
+            calls=("WRAP(<t>(<leaf>))",), doubles=("<t>a",), cxx=True),
+    Feature("virtual", "{ Round <t>a(<leaf>); Long <t>b(<value>); Shape *<t>[2] = {&<t>a, &<t>b};",
+            calls=("<t>[<at> & 1]->f(<leaf>)", "asked(<t>[<at> & 1], <leaf>)"), doubles=("<t>[<at> & 1]->w",
+            "<t>b.z[0]"),
+            cxx=True),
+    Feature("new virtual", "{ Shape *<t> = <cond> ? (Shape *)new Round(<leaf>) : new Long(<value>);", "delete <t>; }",
+            calls=("<t>->f(<leaf>)",), doubles=("<t>->w",), frees=True, cxx=True),
+    Feature("owned shapes", "{ std::vector<std::unique_ptr<Shape>> <t>; <t>.push_back(std::make_unique<Round>(<leaf>));"
+            " <t>.push_back(std::make_unique<Long>(<value>));",
+            calls=("<t>[<at> & 1]->f(<leaf>)",), doubles=("<t>[<at> & 1]->w",), cxx=True, most=6),
+    Feature("try", "try {", "} catch (int <t>) { <target> = <value>; }", throws=True, cxx=True),
+    Feature("risky", "try {", "} catch (int <t>) { <target> = <value>; }", calls=("risky(<leaf>, <at>)",), cxx=True),
+    Feature("std::complex", "{ std::complex<double> <t>(<leaf>, <value>), <t>c = <t> * <t> + 0.3;"
+            " <t>c /= (<t> + 3.0); <t> = std::exp(0.3 * <t>);", "<target> = WRAP(std::norm(<t>) + <t>c.real()); }",
+            doubles=("reinterpret_cast<double *>(&<t>)[<at> & 1]",), calls=("<t>c.imag()", "std::abs(<t> + 4.0)"),
+            cxx=True),
+    Feature("algorithms", "{ std::vector<double> <T>(<A>, <A> + 5); std::sort(<T>.begin(), <T>.end());"
+            " std::reverse(<T>.begin(), <T>.begin() + 3); std::transform(<T>.begin(), <T>.end(), <T>.begin(),"
+            " [](double v) { return 0.5 * v + 0.1; });", arrays=("<T>.data()",), cxx=True, most=3,
+            calls=("WRAP(std::inner_product(<T>.begin(), <T>.end(), <array>, 0.1))",
+                   "*std::max_element(<T>.begin(), <T>.end())")),
+    Feature("tuple", "{ std::tuple<double, int, double> <t>(<leaf>, 2, <value>); auto [<t>a, <t>k, <t>c] = <t>;"
+            " std::pair<int, double> <t>p(1, <leaf>);", doubles=("<t>a", "<t>c", "<t>p.second"), ints=("<t>k",),
+            cxx=True),
+    Feature("optional", "{ std::optional<double> <t>; if (<cond>) <t> = <value>;",
+            "if (<t>) <target> = *<t>; }", calls=("<t>.value_or(0.3)",), cxx=True),
+    Feature("guard", "{ Guard <t>(&<elem>, <leaf>);", doubles=("<t>.v",), cxx=True),
+    Feature("owner", "{ Owner <T>(<leaf>), <T>c(<T>);", arrays=("<T>.d", "<T>c.d"), calls=("summed(<T>, <leaf>)",),
+            cxx=True),
+    Feature("new array", "{ double *<T> = new double[5](); <T>[<at>] = <value>;", "delete[] <T>; }", arrays=("<T>",),
+            frees=True, cxx=True),
+    Feature("reference", "{ double &<t> = <elem>; const double &<t>c = <leaf>;", doubles=("<t>",), calls=("<t>c",),
+            cxx=True),
+    Feature("range", "{ double <T>[3] = {<leaf>, 0.2, <value>}; for (double &<t> : <T>) {",
+            "} <target> = WRAP(<T>[1]); }",
+            doubles=("<t>",), times=3, loop=True, cxx=True),
+    Feature("template", "{", calls=("Power<3>::of(<leaf>)",), cxx=True),
+)  # fmt: skip
