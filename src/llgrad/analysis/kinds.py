@@ -300,11 +300,7 @@ class Kinds:
         return (
             all(k is not None and k[1] in (CONFLICT, INTEGER, ANY, UNKNOWN) for k in kinds)
             and all(is_word(self._builder.graph.find(region), offset + at) for region, offset in cells)
-            and not any(
-                k.is_float and k.format != FloatType("double")
-                for region, offset in cells
-                for _, k, _ in self._resolve(region, offset + at, 8)
-            )
+            and all(_is_in_words(self._resolve(r, offset + at, 8)) for r, offset in cells)
         )
 
     def _side(self, pointer: iv.AnyValue, size: int | None, multiple: int) -> Layout:
@@ -360,6 +356,13 @@ class Kinds:
             fix="compile with -g, or with -O1 or higher so that TBAA tells, or copy element by element through a "
             "pointer of the right type",
         )
+
+
+def _is_in_words(side: tuple[tuple[int, Kind, int], ...]) -> bool:
+    """Where one side of a copy is used as integers only, all 8 bytes of it, the other's floats would become numbers."""
+    formats = {k.format for _, k, _ in side if k.format is not None}
+    numbers = sum(size for _, k, size in side if k is INTEGER)
+    return formats <= {FloatType("double")} and (numbers < 8 or any(k is CONFLICT for _, k, _ in side))
 
 
 def _without_zeros(leaves: tuple[tuple[int, Kind, int], ...], zero: set[int]) -> Iterator[tuple[int, Kind, int]]:

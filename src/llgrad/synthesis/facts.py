@@ -177,7 +177,7 @@ class Facts:
             if self._matters(i):
                 self.refuse_conflict(i)
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
-            if self.reverse and self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+            if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
                 self.copied(i)
         elif i.opcode == "inttoptr" and (culprit := self._hidden_origin(i)) is not None:
             raise UnsupportedError(
