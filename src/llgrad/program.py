@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -36,11 +36,13 @@ from llgrad.pipeline import (
     tape_runtime,
     verified,
 )
+from llgrad.synthesis import replay
 from llgrad.synthesis.calls import CallSite
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, not_inlined, own_names_again
-from llgrad.synthesis.request import Mode, Request
+from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.statements import settled
+from llgrad.synthesis.sweep import takes_shadow
 
 
 def optimise_program(
@@ -56,7 +58,8 @@ def optimise_program(
     work = LLVMModule.from_text(pure_libm(share_globals(text, threads=True)))
     work.run(["always_inliner", "sroa"])
     unknown = inline_askers(work)
-    if (text := with_met(stated(work.text()))) != work.text():
+    text, again = replay.lower(work.text())
+    if (text := with_met(stated(text))) != work.text():
         work.replace_text(text)
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
@@ -64,13 +67,17 @@ def optimise_program(
     names, least = (f"llgrad.call.{n}" for n in count()), 0
     while True:
         ready = innermost(module, sites)
-        requests = [s.request for s in ready if s.request is not None]
+        requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
         made = _derive(work, requests, max(least, level if before is None else before))
         texts = []
         for site in ready:
             name = next(names)
             if site.request is None:
                 texts.append(wrappers.size_wrapper(site, name))
+            elif _is_logged(site, again):
+                shadows = [site.request.width * takes_shadow(act) for act in site.request.arguments]
+                target, text = replay.logged(module, site.function, shadows)
+                texts += [text, wrappers.wrapper_text(site, name, target, module.layout)]
             else:
                 texts.append(wrappers.wrapper_text(site, name, made[site.request], module.layout))
             wrappers.replace(module, site, name)
@@ -80,6 +87,19 @@ def optimise_program(
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised
         sites = calls.read(module)
+
+
+def _is_logged(site: CallSite, again: Collection[str]) -> bool:
+    """Whether a forward sweep leaves a tape for `__enzyme_fwdsplit`."""
+    if site.request is None or site.function.name not in again:
+        return False
+    if site.request.mode is Mode.REVERSE or (site.request.mode is Mode.AUGMENTED and site.request.result is Act.DUP):
+        raise UnsupportedError(
+            f"{site.function.name} is asked for __enzyme_fwdsplit, too", span=site.span,
+            cause="a tape is for one of the two ways, and for functions that return no pointer",
+            fix="give the function a second name, which calls it",
+        )  # fmt: skip
+    return site.request.mode is Mode.AUGMENTED
 
 
 def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[str], mark: str) -> LLVMModule:

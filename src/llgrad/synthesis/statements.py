@@ -75,7 +75,7 @@ def _say_kinds(module: Module, f: Function, a: Argument, said: str) -> None:
             f"{TYPE}={said} of parameter {a.name} of {f.name} cannot be read",
             fix='write it as "{[-1]:Pointer, [-1,0]:Float@double}"',
         )  # fmt: skip
-    b = Builder(f.entry, Names(x.name for x in f.arguments))
+    b = Builder(f.entry, Names(v.name for v in (*f.arguments, *f.instructions())))
     b.at = sum(isinstance(i, Alloca) for i in f.entry.instructions)
     for path, word in words:
         _, *offsets = [int(n) for n in path.split(",")]

@@ -1,0 +1,278 @@
+"""`__enzyme_fwdsplit`: forward mode that reads values from a tape, because memory has changed since the function ran.
+
+A function that is asked for so has two twins. `log` runs it and writes down every value that it loads:
+`__enzyme_augmentfwd` calls that. `replay` takes all that it loads from the log and stores nothing; its derivative is
+forward mode's, with rules (as `synthesis.custom` has them) for what took the place of loads, stores and copies: the
+value is the log's, tangents are those of shadow memory. The log is the frame of the tape (`synthesis.wrappers`).
+
+Limits: what calls through pointers, throws, loads vectors or structs, or calls a function without a body or a rule is
+refused; so is an integer that may be the bits of a float.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from llgrad.assembly import NAME, joined, plain, spelt
+from llgrad.errors import UnsupportedError
+from llgrad.ir.build import Builder, Names, call_instead, declare
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import I32, PTR, VOID
+from llgrad.ir.values import AnyValue, Call, ConstNull, Function, GlobalVariable
+from llgrad.ir.write import write
+from llgrad.rules import library
+from llgrad.synthesis import registrations
+from llgrad.synthesis.calls import naming, origin
+from llgrad.synthesis.markers import marker_of, marker_text
+from llgrad.synthesis.replaytext import ALLOCATOR, ALWAYS, RUNTIME, SIZES, accesses
+
+CALL = "__enzyme_fwdsplit"
+LOG, REPLAY = "llgrad.log.of.", "llgrad.replay.of."
+_SCALAR = r"half|bfloat|float|double|x86_fp80|fp128|i\d+|ptr"
+_FLOATS = tuple(t for t in SIZES if t != "ptr")
+_ARITHMETIC = ("add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "sext", "fptosi", "fptoui", "icmp", "fcmp")
+_POINTER = r"(\S+?|getelementptr .*?\))(?:, (?:align|!)[^\n]*)?"
+_LOAD = re.compile(rf"^  (%\S+) = load (?:volatile )?({_SCALAR}), ptr {_POINTER}$")
+_STORE = re.compile(rf"^  store (?:volatile )?({_SCALAR}) (.+), ptr {_POINTER}$")
+_CALLS = re.compile(rf"^(  (?:(%\S+) = )?(?:tail |musttail |notail )?call [^@\n]*?)({NAME})\(([^\n]*)\)(.*)$")
+_BEYOND = re.compile(
+    r" +(?:%\S+ = )?(?:(?:tail |musttail |notail )?call|"
+    r"invoke|load|store|atomicrmw|cmpxchg|va_arg|fence|bitcast i\d+)\b"
+)
+_POINTERLESS = re.compile(r"llvm\.(?!memcpy|masked|vector|matrix)\w+.*")
+_SAID = re.compile(r"\b(?:noundef|nonnull|align \d+|dereferenceable\(\d+\)|readonly|writeonly|captures\([^)]*\)) ?")
+_COPY = re.compile(r"llvm\.(memcpy|memmove|memset)\.")
+_KEPT = re.compile(r"llvm\.(lifetime|dbg|assume|stacksave|stackrestore)\b.*")
+_ALLOCATE, _FREE = re.compile(r"malloc|calloc|_Zn[wa]m"), re.compile(r"free|_Zd[la]Pvm?")
+_SILENT = re.compile(r"_?_?f?printf\w*|puts|putchar|fputs|fflush|fwrite")
+
+
+def _is_pure(name: str) -> bool:
+    entry = library.lookup(name)
+    return entry is not None and "pointer" not in entry.rule.operands
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """The forward sweep of a function that is replayed, as `wrappers.Target`."""
+
+    symbol: str
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    aggregate: bool = True
+    tape: bool = True
+
+
+_DEFINED = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}$", re.MULTILINE | re.DOTALL)
+
+
+def lower(text: str) -> tuple[str, frozenset[str]]:
+    """The program with its calls of `__enzyme_fwdsplit` as those of forward mode; the functions that are replayed."""
+    if CALL not in text:
+        return text, frozenset()
+    module = parse(text)
+    twins = Twins({plain(m[1]): m[0] for m in _DEFINED.finditer(text)}, module)
+    found: set[str] = set()
+    for f in list(naming(module, CALL)):
+        for n, i in enumerate(list(f.instructions())):
+            if isinstance(i, Call) and i.called_function is not None and CALL in i.called_function.name:
+                found |= _rewritten(module, i, f"{f.name}.{n}", twins)
+    return joined([write(module), twins.whole()]), frozenset(found)
+
+
+def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
+    """Ask for forward mode of the function's replay; the function, unless its tape is null."""
+    given = list(call.arguments)
+    hidden = [given.pop(0)] if given and any(a.name == "sret" for a in call.argument_attributes[0]) else []
+    f = origin(given.pop(0)) if given else None
+    if not isinstance(f, Function) or f.is_declaration or call.opcode != "call":
+        raise UnsupportedError(
+            f"{CALL} of a function that is not known here", span=module.span(call),
+            fix="pass the function itself, in a program that has its body",
+        )  # fmt: skip
+    words = [marker_of(marker_text(v)) for v in given]
+    keep, memory = "enzyme_nofree" in words, None
+    if "enzyme_tape" in words:
+        memory = given[words.index("enzyme_tape") + 1]
+    for word, more in (("enzyme_nofree", 0), ("enzyme_tape", 1), ("enzyme_allocated", 1)):
+        if word in words:
+            at = words.index(word)
+            del given[at : at + 1 + more], words[at : at + 1 + more]
+    tape = memory if memory is not None else given.pop()
+    if isinstance(tape, ConstNull):
+        _ask(module, call, f"__enzyme_fwddiff.{mark}", [*hidden, f, *given])
+        return set()
+    twins.add(f.name)
+    block = call.block
+    assert block.function is not None
+    b = Builder(block, Names(v.name for v in (*block.function.arguments, *block.function.instructions())))
+    b.at = block.instructions.index(call)
+    if memory is not None:
+        tape = b.load(PTR, memory, "", 1)
+    log = b.call(declare(module, "llgrad.log.open", PTR, [PTR]), [tape])
+    if not keep:
+        b.at = block.instructions.index(call) + 1
+        b.call(declare(module, "llgrad.log.close", VOID, [PTR]), [tape])
+    replay = declare(module, REPLAY + f.name, f.function_type.result, [*f.function_type.params, PTR])
+    at = words.index("enzyme_interleave") if "enzyme_interleave" in words else len(given)
+    given[at:at] = [_const(module), log]
+    _ask(module, call, f"__enzyme_fwddiff.{mark}", [*hidden, replay, *given])
+    return {f.name}
+
+
+def _ask(module: Module, call: Call, name: str, given: list[AnyValue]) -> None:
+    callee = declare(module, name, call.function_type.result, [v.type for v in given])
+    call_instead(call, callee, given, any(a.name == "sret" for a in call.argument_attributes[0]))
+
+
+def _const(module: Module) -> AnyValue:
+    found = module.globals.get("enzyme_const")
+    if isinstance(found, GlobalVariable):
+        return found
+    made = GlobalVariable("enzyme_const", I32, None)
+    module.add(made)
+    return made
+
+
+class Twins:
+    """The twins of functions, written as text; `types` are those of what is loaded and stored."""
+
+    def __init__(self, definitions: dict[str, str], module: Module) -> None:
+        said = registrations.read(module)
+        self.said = dict.fromkeys([*said.ruled, *said.like, *said.inactive, *said.heap])
+        numbers = [f for f in (*said.tangents, *said.like) if PTR not in module.function(f).function_type.params]
+        self.kept = dict.fromkeys(numbers)  # functions of numbers with a rule: they are asked for it
+        self.definitions = {name: text for name, text in definitions.items() if name not in self.said}
+        self.texts: dict[str, str] = {}
+        self.types: dict[str, None] = {}
+
+    def add(self, name: str) -> None:
+        if name in self.texts or name not in self.definitions:
+            return
+        self.texts[name] = ""  # recursion ends here
+        head, _, body = self.definitions[name].partition("\n")
+        lines = body.split("\n")
+        twins = []
+        for prefix, edit in ((LOG, self._log), (REPLAY, self._replay)):
+            first = re.sub(rf"^define [^@\n]*?(\S+ {re.escape(spelt(name))})", r"define \1", head)
+            first = first.replace(f"{spelt(name)}(", f"{spelt(prefix + name)}(", 1)
+            first = re.sub(r" (?:!dbg|comdat|personality)[^{]*", " ", first)
+            first = re.sub(r"\)[^()]*\{$", ", ptr %llgrad.log) {", first)
+            first = first.replace("(, ptr", "(ptr")
+            twins.append("\n".join([first, *(x for line in lines for x in edit(name, line))]))
+        self.texts[name] = "\n".join(twins)
+
+    def _log(self, name: str, line: str) -> Iterator[str]:
+        line = re.sub(r", !dbg !\d+", "", line)
+        if (m := _LOAD.match(line)) is not None:
+            self._uses(m[2])
+            yield line
+            yield f"  call void @llgrad.log.put.{m[2]}(ptr %llgrad.log, {m[2]} {m[1]})"
+        elif (m := _CALLS.match(line)) is not None and plain(m[3]) in self.definitions:
+            yield self._twin_call(LOG, m)
+        else:
+            yield line
+            if m is not None and m[2] and _ALLOCATE.fullmatch(plain(m[3])):
+                yield f"  call void @llgrad.log.put.ptr(ptr %llgrad.log, ptr {m[2]})"
+
+    def _replay(self, name: str, line: str) -> Iterator[str]:
+        line = re.sub(r", !dbg !\d+", "", line)
+        if (m := _LOAD.match(line)) is not None:
+            made, t = m[1], m[2]
+            self._uses(t)
+            held = "i64" if t == "ptr" else t
+            taken = f"%llgrad.next.{made[1:]}" if t in SIZES else made
+            yield f"  {taken} = call {held} @llgrad.replay.next.{t}(ptr %llgrad.log)"
+            if t in SIZES:
+                yield f"  {made} = call {t} @llgrad.replay.get.{t}(ptr {m[3]}, {held} {taken})"
+        elif (m := _STORE.match(line)) is not None:
+            if m[1] in (*_FLOATS, "ptr"):
+                self._uses(m[1])
+                yield f"  call void @llgrad.replay.put.{m[1]}(ptr {m[3]}, {m[1]} {m[2]})"
+            elif not self._is_number(name, m[2]):
+                raise self.refused(name, line)
+        elif (m := _CALLS.match(line)) is not None:
+            yield from self._call(name, line, m)
+        elif _BEYOND.match(line):
+            raise self.refused(name, line)
+        else:
+            yield line
+
+    def _uses(self, t: str) -> None:
+        if t != "ptr":
+            self.types[t] = None
+
+    def _is_number(self, name: str, value: str) -> bool:
+        """Is an integer a constant or made by arithmetic, so that it is not the bits of a float?"""
+        if not value.startswith("%"):
+            return True
+        made = re.search(rf"^  {re.escape(value)} = (\w+) ", self.definitions[name], re.MULTILINE)
+        return made is not None and made[1] in _ARITHMETIC
+
+    def _call(self, name: str, line: str, m: re.Match[str]) -> Iterator[str]:
+        callee = plain(m[3])
+        if callee in self.definitions:
+            yield self._twin_call(REPLAY, m)
+        elif (copy := _COPY.match(callee)) is not None:
+            parts = [_SAID.sub("", p).strip() for p in m[4].split(", ")]
+            word = "fill" if copy[1] == "memset" else "copy"
+            given = [parts[0], *([parts[1]] if word == "copy" else []), parts[2].replace("i32 ", "i64 ")]
+            yield f"  call void @llgrad.replay.{word}({', '.join(given)})"
+        elif _ALLOCATE.fullmatch(callee) and m[2]:
+            sizes = [_SAID.sub("", p).split()[-1] for p in m[4].split(", ")]
+            size = sizes[0] if len(sizes) == 1 else f"%llgrad.size.{m[2][1:]}"
+            if len(sizes) == 2:
+                yield f"  {size} = mul i64 {sizes[0]}, {sizes[1]}"
+            yield f"  %llgrad.next.{m[2][1:]} = call i64 @llgrad.replay.next.ptr(ptr %llgrad.log)"
+            yield f"  {m[2]} = call ptr @{ALLOCATOR}(i64 {size}, i64 %llgrad.next.{m[2][1:]})"
+        elif _FREE.fullmatch(callee):
+            yield f"  call void @llgrad.replay.free({m[4].split(', ')[0]})"
+        elif callee in self.kept or self._is_silent(callee, m[4]):
+            yield line
+        elif not (_SILENT.fullmatch(callee) and m[2] is None):
+            raise self.refused(name, line)
+
+    def _is_silent(self, callee: str, given: str) -> bool:
+        """Does a function of the library look at no memory?"""
+        pointerless = _POINTERLESS.fullmatch(callee) is not None and "ptr" not in given
+        return pointerless or _KEPT.fullmatch(callee) is not None or _is_pure(callee)
+
+    def _twin_call(self, prefix: str, m: re.Match[str]) -> str:
+        name = plain(m[3])
+        self.add(name)
+        given = f"{m[4]}, ptr %llgrad.log" if m[4] else "ptr %llgrad.log"
+        return f"{m[1].replace('musttail', 'tail')}{spelt(prefix + name)}({given})"
+
+    def refused(self, name: str, line: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{name} cannot be run again from a tape, as {CALL} asks", cause=f"it has: {line.strip()[:80]}",
+            fix="ask for __enzyme_fwddiff where memory has not changed",
+        )  # fmt: skip
+
+    def whole(self) -> str:
+        return "\n".join([*self.texts.values(), RUNTIME, *map(accesses, self.types), ALWAYS])
+
+
+def logged(module: Module, f: Function, shadows: list[int]) -> tuple[Logged, str]:
+    """What `__enzyme_augmentfwd` calls; `shadows` says how many values follow each parameter."""
+    result = f.function_type.result
+    results = ("ptr",) if result == VOID else ("ptr", str(result))
+    parameters, given = ["ptr"], []
+    for a, more in zip(f.arguments, shadows, strict=True):
+        given.append(f"{a.type} %p{len(parameters)}")
+        parameters += [str(a.type)] * (1 + more)
+    name = f"llgrad.logged.{f.name}.{''.join(map(str, shadows))}"
+    head = ", ".join(f"{t} %p{n}" for n, t in enumerate(parameters))
+    call = f"call {result} {spelt(LOG + f.name)}({', '.join([*given, 'ptr %log'])})"
+    whole = f"{{ {', '.join(results)} }}"
+    lines = ["%log = call ptr @llgrad.log.new()", call if result == VOID else f"%v = {call}",
+             f"%a = insertvalue {whole} poison, ptr %log, 0"]  # fmt: skip
+    lines += [] if result == VOID else [f"%b = insertvalue {whole} %a, {result} %v, 1"]
+    lines.append(f"ret {whole} {'%a' if result == VOID else '%b'}")
+    types = ", ".join([*(str(a.type) for a in f.arguments), "ptr"])
+    body = "\n  ".join([f"define {whole} {spelt(name)}({head}) {{", *lines])
+    declared = f"declare {result} {spelt(LOG + f.name)}({types})\ndeclare ptr @llgrad.log.new()"
+    return Logged(name, tuple(parameters), results), f"{declared}\n{body}\n}}\n"
