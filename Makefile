@@ -18,7 +18,7 @@ help:
 	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
 	@echo "make examples-frameworks  a network, a terrain, the Sun's mass, a bundle adjustment: with C code, to build/examples"
 	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
-	@echo "make bench-frameworks  what a call of a foreign function costs in each framework"
+	@echo "make bench-frameworks  what a call of a foreign function costs in each framework, and a layer's gradient"
 	@echo "make bench-paper  the same for the programs of the Enzyme paper, at three sizes"
 	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
@@ -74,6 +74,7 @@ bench: $(READY)
 
 bench-frameworks: $(FRAMEWORKS_READY)
 	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.overhead
+	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.layers
 
 bench-quick: $(READY)
 	@$(BIN)/python -m benchmarks.bench --quick

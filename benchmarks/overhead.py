@@ -59,34 +59,56 @@ def torch_rows(path: Path) -> Iterator[tuple[str, float, float]]:
     nothing = torch.library.custom_op("bench::nothing", empty, mutates_args=(), device_types="cpu", schema=schema)
     nothing.register_autograd(lambda ctx, g: (nothing(g, []), None))
     f, x = foreign(path, "copy"), torch.ones(5, dtype=torch.float64)
-    grown, ones = x.clone().requires_grad_(), x.clone()
+    taped, grown, ones = foreign(path, "copy", keep_tape=True), x.clone().requires_grad_(), x.clone()
     yield "PyTorch", least(lambda: f(x)), least(lambda: nothing(x, []))
     torch.autograd.set_multithreading_enabled(False)
-    both = least(lambda: torch.autograd.grad(f(grown), grown, ones))
-    yield "PyTorch, with backward", both, least(lambda: torch.autograd.grad(nothing(grown, []), grown, ones))
+    empty_too = least(lambda: torch.autograd.grad(nothing(grown, []), grown, ones))
+    yield "PyTorch, with backward", least(lambda: torch.autograd.grad(f(grown), grown, ones)), empty_too
+    yield "PyTorch, with its tape", least(lambda: torch.autograd.grad(taped(grown), grown, ones)), empty_too
 
 
 def jax_rows(path: Path) -> Iterator[tuple[str, float, float]]:
-    """Under jit, against an identity under jit."""
+    """Eager and under jit, against a negation."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
     from llgrad.jax import foreign
 
     x = jax.numpy.ones(5)
-    ours, theirs = jax.jit(foreign(path, "copy")), jax.jit(lambda x: x + 1)
+    f, negative = foreign(path, "copy"), jax.lax.neg
+    yield "JAX, eager", least(lambda: f(x).block_until_ready()), least(lambda: negative(x).block_until_ready())
+    ours, theirs = jax.jit(f), jax.jit(negative)
     yield "JAX, jit", least(lambda: ours(x).block_until_ready()), least(lambda: theirs(x).block_until_ready())
 
 
 def tensorflow_rows(path: Path) -> Iterator[tuple[str, float, float]]:
-    """Eager and as a graph, against an identity."""
+    """Eager, with its gradient, and as a graph."""
     import tensorflow as tf
+    from tensorflow.core.framework import op_def_pb2
+    from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry
 
+    import llgrad
     from llgrad.tensorflow import load
 
+    library = Path(tf.__file__).with_name("libtensorflow_framework.so.2")
+    kernel = llgrad.load(Path(__file__).with_name("nothing.c"), libraries=[str(library)])
+    kernel.begin()
+    listed, space = op_def_pb2.OpList(), dict[str, Any]()
+    listed.op.add().CopyFrom(op_def_registry.get("LlgradNothing"))
+    exec(_pywrap_python_op_gen.GetPythonWrappers(listed.SerializeToString()), space)
+    nothing = space["llgrad_nothing"]
+    tf.RegisterGradient("LlgradNothing")(lambda op, adjoint: nothing(adjoint))
+
+    def gradient(g: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = g(x)
+        return tape.gradient(y, x)
+
     f, x = load(path, "copy"), tf.ones(5, tf.float64)
-    yield "TensorFlow, eager", least(lambda: f(x)), least(lambda: tf.identity(x))
-    graph, same = tf.function(f), tf.function(tf.negative)
+    yield "TensorFlow, eager", least(lambda: f(x)), least(lambda: nothing(x))
+    yield "TensorFlow, with gradient", least(lambda: gradient(f)), least(lambda: gradient(nothing))
+    graph, same = tf.function(f), tf.function(nothing)
     yield "TensorFlow, tf.function", least(lambda: graph(x)), least(lambda: same(x))
 
 

@@ -31,6 +31,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 from jax._src import core
+from jax._src.array import ArrayImpl
 from jax._src.dispatch import apply_primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -48,8 +49,24 @@ _TARGET = "llgrad_run"
 class ForeignOperation(Operation):
     """A compiled function as a function of JAX arrays. Made by `foreign`; can be pickled and copied."""
 
+    def __init__(self, source: Paths | ForeignFunction, name: str | None, options: dict[str, Any]) -> None:
+        super().__init__(source, name, options)
+        made = self._foreign
+        simple = not made.statics and all(i.array for i in made.tensors)
+        self._dtypes = [i.dtype for i in made.tensors] if simple else None
+        self._at_once = jax.jit(self._traced)  # for arrays that nothing traces: dispatched in C++
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The outputs: an array, or a tuple of them."""
+        if not named and self._dtypes is not None and len(args) == len(self._dtypes):
+            for a, dtype in zip(args, self._dtypes, strict=True):
+                if type(a) is not ArrayImpl or a.dtype != dtype:
+                    break
+            else:
+                return self._at_once(*args)
+        return self._traced(*args, **named)
+
+    def _traced(self, *args: Any, **named: Any) -> Any:
         tensors, statics = self._foreign.split(args, named)
         given = [_array(self._foreign, i, t) for i, t in zip(self._foreign.tensors, tensors, strict=True)]
         made = _bind(self._foreign, "primal", (), tuple(statics), (), given)

@@ -16,6 +16,7 @@ SavedModel runs where the same function was made by `load` before. In graphs the
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -45,7 +46,7 @@ SOURCE = Path(__file__).parent / "foreign" / "tensorflow.c"
 _made: dict[Any, ForeignOperation] = {}
 _sites: dict[int, _Site] = {}
 _lock = threading.RLock()
-_Eager = type(tf.constant(0))
+_Eager = ops.EagerTensor
 
 
 def _at_once() -> bool:
@@ -184,7 +185,7 @@ class _Site:
         if found is None:
             with tf.device("/CPU:0"):
                 meta, made, layout, _ = self._meta(operands)
-            named = ["Made", [tf.as_dtype(d) for _, d in made], "key", self.key, "site", self.number, "layout", layout]
+            named = ["Made", [tf.as_dtype(d).as_datatype_enum for _, d in made], "key", self.key, "site", self.number, "layout", layout]
             found = self.calls[shapes] = meta, named
         meta, named = found
         try:
@@ -254,12 +255,13 @@ def _dims(made: Foreign, x: Any) -> list[Any]:
 
 @tf.RegisterGradient("LlgradCall")
 def _gradient(op: Any, *adjoints: Any) -> list[Any]:
-    site = _sites[op.get_attr("site")]
+    attrs = getattr(op, "attrs", None)  # eager: names and values
+    site = _sites[op.get_attr("site") if attrs is None else attrs[attrs.index("site") + 1]]
     operands = list(op.inputs)[:-1]
     given = [tf.zeros_like(o) if a is None else a for o, a in zip(op.outputs, adjoints, strict=True)]
     skipped = getattr(op, "skip_input_indices", None) or ()
     wanted = [n not in skipped for n in range(len(operands))]
-    with tf.device("/CPU:0"):
+    with contextlib.nullcontext() if _at_once() else tf.device("/CPU:0"):
         return [*_GRADIENTS[site.kind](site, operands, given, wanted), None]
 
 

@@ -233,6 +233,7 @@ def test_it_imports_no_other_framework() -> None:
 import sys, tensorflow
 before = {m.split(".")[0] for m in sys.modules}
 import llgrad.tensorflow
+tensorflow.config.threading.set_intra_op_parallelism_threads(1)  # nothing has begun yet
 assert not ({m.split(".")[0] for m in sys.modules} - before) & {"jax", "torch"}
 """
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"}

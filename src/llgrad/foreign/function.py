@@ -47,6 +47,8 @@ class Foreign:
         self.roles: Roles = roles(function, **declared)
         self.tensors, self.statics = self.roles.tensors, self.roles.statics
         self.outputs = self.roles.outputs
+        # the inputs that have derivatives, as positions among `tensors`
+        self.active: Wrt = tuple(n for n, i in enumerate(self.tensors) if i.active)
         self.name = function.signature.name
         self.stateful = function.library.effects(function.signature.symbol).stateful
         self._plans: dict[tuple[str, Wrt], Plan] = {}
@@ -62,11 +64,6 @@ class Foreign:
         """Names the function, the content of its sources, and the roles of its parameters."""
         said = f"{self.function.library.identity} {self.function.signature.symbol} {self.roles!r}"
         return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-    @property
-    def active(self) -> Wrt:
-        """The inputs that have derivatives, as positions among `tensors`."""
-        return tuple(n for n, i in enumerate(self.tensors) if i.active)
 
     # --- arguments
 
