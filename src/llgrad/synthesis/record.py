@@ -339,6 +339,9 @@ class RecordingSweep(Sweep):
     def instruction(self, i: Instruction) -> None:
         if self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
             return
+        if not self.flow.reaches_return(i.block):  # on the way to an abort or out by a throw: nobody asks for shadows
+            self.copy(i)
+            return
         match self.plan.effects.get(i):
             case CallBody(callees):
                 assert isinstance(i, Call)
