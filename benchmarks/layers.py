@@ -132,13 +132,13 @@ def tensorflow_rows(given: dict[str, Any]) -> Rows:
         return tf.exp(-(s**2) * tf.reduce_sum((p[:, None] - c) ** 2, -1))
 
     def gradient(f: Any, *at: Any) -> Callable[[], Any]:
-        @tf.function(autograph=False)
-        def compiled() -> Any:
+        def both() -> Any:
             with tf.GradientTape() as tape:
                 tape.watch(at)
                 value = tf.reduce_sum(f(*at) ** 2)
             return tape.gradient(value, at)
 
+        compiled: Callable[[], Any] = tf.function(both, autograph=False)
         return compiled
 
     ours = gradient(lambda w: recurrent.batched(w, x, shared=("w",)), w)

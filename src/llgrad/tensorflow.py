@@ -185,7 +185,8 @@ class _Site:
         if found is None:
             with tf.device("/CPU:0"):
                 meta, made, layout, _ = self._meta(operands)
-            named = ["Made", [tf.as_dtype(d).as_datatype_enum for _, d in made], "key", self.key, "site", self.number, "layout", layout]
+            enums = [tf.as_dtype(d).as_datatype_enum for _, d in made]
+            named = ["Made", enums, "key", self.key, "site", self.number, "layout", layout]
             found = self.calls[shapes] = meta, named
         meta, named = found
         try:
