@@ -176,6 +176,8 @@ def _other(b: Builder, i: iv.Other) -> None:
             b.put(value, b.cell(pointer))
         if (bits := b.content(i)) is not None:
             b.graph.edge(*b.cell(pointer), bits, size=b.layout.size(new.type))
+            flag = b.field(i.type, (1,))
+            b.integer(bits, b.layout.size(i.type) - flag, flag)
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------
