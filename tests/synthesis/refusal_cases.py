@@ -256,6 +256,31 @@ double f(const double *x, int n) {
     return s;
 }
 """, "dco", "UnsupportedError", "computed from integers"),
+    *(Case(f"through_a_file_{n}", f"""
+#include <stdio.h>
+double f(double x) {{
+    double y = 0;
+    FILE *h = tmpfile();
+    {there}
+    rewind(h);
+    {back}  //!
+    fclose(h);
+    return y * x;
+}}
+""", "oo", "UnsupportedError", "a file") for n, (there, back) in enumerate([
+        ('fprintf(h, "%.17g", x);', 'if (fscanf(h, "%lf", &y) != 1) return 0;'),
+        ('if (fwrite(&x, 8, 1, h) != 1) return 0;', 'if (fread(&y, 8, 1, h) != 1) return 0;'),
+    ])),
+    Case("scanned_text", """
+#include <stdio.h>
+double f(double x) {
+    char text[64];
+    double y = 0;
+    snprintf(text, sizeof text, "%.17g", x);
+    sscanf(text, "%lf", &y);  //!
+    return y * x;
+}
+""", "oo", "UnsupportedError", "text"),
     *(Case(f"swapped_by_{piece}s", f"""
 #include <stddef.h>
 static void swap(void *a, void *b, size_t n) {{

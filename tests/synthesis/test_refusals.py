@@ -49,6 +49,17 @@ double f(double x) {
     return x * x * strtod("0.5", &end);
 }
 """),
+    "printed, and a file read": ("oo", """
+#include <stdio.h>
+double f(double x) {
+    double y = 1;
+    FILE *h = fopen("numbers", "r");
+    if (h && fscanf(h, "%lf", &y) != 1) y = 2;
+    printf("%g", x);
+    fprintf(stderr, "%g", x * y);
+    return x * x * y;
+}
+"""),
     "barrier": ("oo", 'double f(double x) { __asm__ volatile("" : : : "memory"); return x * x; }'),
     "inactive pointer call": ("coco", """
 typedef int (*choose)(int);

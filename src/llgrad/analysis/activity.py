@@ -152,7 +152,7 @@ class Activity:
         """Does this value carry floats (be it as bits) that have a derivative?"""
         return isinstance(value, (Argument, Instruction)) and value in self._varied and value in self._useful
 
-    def varied(self, value: AnyValue) -> bool:
+    def varied(self, value: AnyValue | MemoryObject) -> bool:
         """May it depend on active inputs?"""
         return value in self._varied
 

@@ -130,7 +130,7 @@ class Facts:
             self._refuse_shadowless()
         if (parser := read_back(self.memory, self.memory.functions, self.activity.varied)) is not None:
             raise UnsupportedError(
-                "a number is read from text that an active float was formatted into",
+                "a number is read from text or a file that an active float was written to",
                 span=self.span(parser),
                 cause="formatting and parsing have no derivative; together they would hand the float on without one",
                 fix="pass the number itself, or mark the call inactive",

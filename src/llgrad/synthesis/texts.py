@@ -1,43 +1,98 @@
-"""Numbers written as text and read back: what `sprintf` writes is inactive, unless the program reads a number from it.
+"""Numbers that leave the program's memory and come back: what is printed is inactive, unless it is read again.
 
 Formatting has no derivative, and a program that prints needs none. One that formats an active float and parses the
-text again would have a zero derivative where it depends on the float: it is refused.
+text again would have a zero derivative where it depends on the float: it is refused. Texts in memory are followed; of
+files and streams only the console's are known to be never read, so all others count as one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.ir.types import FloatType
-from llgrad.ir.values import AnyValue, Call, Function
+from llgrad.ir.types import FloatType, PointerType
+from llgrad.ir.values import AnyValue, Call, Function, GlobalVariable, Load
 
+Varied = Callable[[AnyValue | MemoryObject], bool]
 FORMATTERS = frozenset({
     "sprintf", "snprintf", "vsprintf", "vsnprintf", "__sprintf_chk", "__snprintf_chk", "__vsprintf_chk",
     "__vsnprintf_chk",
 })  # fmt: skip
-PARSERS = frozenset({"atof", "strtod", "strtof", "strtold"})
+_STANDARDS = ("", "__isoc99_", "__isoc23_")
+PARSERS = frozenset({"atof", "strtod", "strtof", "strtold", *(f"{s}{v}sscanf" for s in _STANDARDS for v in ("", "v"))})
+_WRITERS = {"fprintf": 0, "vfprintf": 0, "__fprintf_chk": 0, "__vfprintf_chk": 0, "fwrite": 3, "write": 0, "pwrite": 0}
+_READERS = {"fread": 3, "fgets": 2, "getline": 2, "getdelim": 3, "read": 0, "pread": 0} | {
+    f"{s}{v}fscanf": 0 for s in _STANDARDS for v in ("", "v")
+}  # where each has its stream
+_INSERTED = re.compile(r"_ZNSo(?:9_M_insertI[dfeg]|ls[Ed])|_ZNSt3__1\d+basic_ostream\w*lsE[dfeg]$")
+_EXTRACTED = re.compile(r"_ZNSi(?:10_M_extractI|rsE)|_ZNSt3__1\d+basic_istream\w*rsER[dfeg]$")
+_CHAINED = re.compile(r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4endl")
+_CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
 
 
-def read_back(memory: Memory, functions: Iterable[Function], varied: Callable[[AnyValue], bool]) -> Call | None:
-    """A call that may read a number from text which an active float was formatted into."""
-    calls = [i for f in functions for i in f.instructions() if isinstance(i, Call)]
-    parsers = [c for c in calls if _name(c) in PARSERS]
-    if not parsers:
+def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> Call | None:
+    """A call that may read a number from text, or a file, which an active float was written to."""
+    calls = [(c, _names(memory, c)) for f in functions for c in f.instructions() if isinstance(c, Call)]
+    parsers = [c for c, names in calls if names & PARSERS]
+    readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED)]
+    if not parsers and not readers:
         return None
+    text = _texts(memory, calls, varied)
+    anywhere = any(o.kind == "unknown" for o in text)
+    if (found := next((c for c in parsers if text and (anywhere or _may_read(memory, c, text))), None)) is not None:
+        return found
+    written = any(
+        _stream(c, names, _WRITERS, _INSERTED) and (_hands_on(memory, c, names, varied) or _reads(memory, c, text))
+        for c, names in calls
+    )
+    inserted = any(any(map(_INSERTED.match, names)) for _, names in calls)
+    return next(iter([*readers, *(parsers if inserted else [])]), None) if written else None
+
+
+def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied) -> set[MemoryObject]:
+    """The memory that active floats were formatted into, and what was copied from there."""
     text: set[MemoryObject] = set()
-    for c in calls:
-        floats = [a for a in c.arguments if isinstance(a.type, FloatType)]
-        if _name(c) in FORMATTERS and (_name(c).lstrip("_").startswith("v") or any(map(varied, floats))):
+    for c, names in calls:
+        if names & FORMATTERS and _hands_on(memory, c, names, varied):
             text |= memory.points_to(c.arguments[0])
     size = -1
     while text and size != len(text):  # copies of the text
         size = len(text)
-        for c in calls:
-            if any(o in text for a in memory.reads(c) for o in a.objects):
+        for c, _ in calls:
+            if _reads(memory, c, text):
                 text |= {o for a in memory.writes(c) for o in a.objects}
-    anywhere = any(o.kind == "unknown" for o in text)
-    return next((c for c in parsers if text and (anywhere or _may_read(memory, c, text))), None)
+    return text
+
+
+def _hands_on(memory: Memory, call: Call, names: frozenset[str], varied: Varied) -> bool:
+    """Are active floats formatted or written by a call? Those of a list of arguments may be."""
+    listed = any(name.lstrip("_").startswith("v") for name in names)
+    floats = any(isinstance(a.type, FloatType) and varied(a) for a in call.arguments)
+    return listed or floats or bool(names & {"fwrite", "write", "pwrite"}) and any(
+        varied(o) for a in call.arguments if isinstance(a.type, PointerType) for o in memory.points_to(a)
+    )  # fmt: skip
+
+
+def _reads(memory: Memory, call: Call, text: set[MemoryObject]) -> bool:
+    return bool(text) and any(o in text for a in memory.reads(call) for o in a.objects)
+
+
+def _stream(call: Call, names: frozenset[str], places: dict[str, int], method: re.Pattern[str]) -> bool:
+    """Is it a call of such a function, of any stream but the console's?"""
+    known = [places[name] for name in names if name in places]
+    known += [0] if any(map(method.match, names)) else []
+    return any(n >= len(call.arguments) or not _is_console(call.arguments[n]) for n in known)
+
+
+def _is_console(stream: AnyValue) -> bool:
+    """`stdout`, `std::cout`, or what `std::cout << x` returns."""
+    while isinstance(stream, Call) and stream.called_function is not None and stream.arguments:
+        if not _CHAINED.match(stream.called_function.name):
+            return False
+        stream = stream.arguments[0]
+    place = stream.pointer if isinstance(stream, Load) else stream
+    return isinstance(place, GlobalVariable) and place.name in _CONSOLE
 
 
 def _may_read(memory: Memory, parser: Call, text: set[MemoryObject]) -> bool:
@@ -45,5 +100,6 @@ def _may_read(memory: Memory, parser: Call, text: set[MemoryObject]) -> bool:
     return not text.isdisjoint(objects) or any(o.kind == "unknown" for o in objects)
 
 
-def _name(call: Call) -> str:
-    return call.called_function.name if call.called_function is not None else ""
+def _names(memory: Memory, call: Call) -> frozenset[str]:
+    """The functions without bodies that a call may reach."""
+    return frozenset(f.name for f in memory.functions_called(call).functions if f.is_declaration)
