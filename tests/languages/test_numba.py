@@ -54,6 +54,17 @@ def products(a, x):
 
 
 @numba.njit
+def cholesky(a):
+    return np.linalg.cholesky(a @ a.T + np.eye(3)).sum()
+
+
+@numba.njit
+def systems(a):
+    b = a + 4 * np.eye(3)
+    return np.linalg.solve(b, a[0]).sum() + np.linalg.inv(b)[1, 2] + np.linalg.det(b) / 9 + np.linalg.norm(a[1])
+
+
+@numba.njit
 def at_three(x):
     if x == 3.0:
         return x * x
@@ -167,6 +178,15 @@ def test_matrix_products(order: str) -> None:
     truth = differences(lambda v: products(np.asarray(v[0], order=order), v[1]), [b, X[:3]])
     for ours, difference in zip(found, truth, strict=True):
         np.testing.assert_allclose(ours, difference, rtol=1e-7)
+
+
+@pytest.mark.parametrize("function", [cholesky, pytest.param(systems, marks=pytest.mark.full)])
+def test_linear_algebra(function) -> None:
+    """LAPACK has bodies; rows are exchanged for pivots."""
+    a = np.random.default_rng(8).uniform(size=(3, 3))
+    a[0, 0] = -4.1
+    truth = differences(lambda v: function(*v), [a])[0]
+    np.testing.assert_allclose(llgrad.grad(function)(a), truth, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("function", [uses_equality, of_a_module, of_a_tuple, of_an_extension])

@@ -163,3 +163,145 @@ API int32_t numba_xxgemm(int8_t kind, int8_t first, int8_t second, int64_t m, in
     else return -1;
     return 0;
 }
+
+/* LAPACK, as np.linalg asks for it: matrices column by column; what is returned is LAPACK's `info`. */
+#define A(i, j) a[(i) * rows + (j) * columns]
+#define CHOLESKY(type, root)                                                   \
+    {                                                                          \
+        type *a = matrix;                                                      \
+        for (int64_t j = 0; j < n; j++) {                                      \
+            type d = A(j, j);                                                  \
+            for (int64_t k = 0; k < j; k++)                                    \
+                d -= A(j, k) * A(j, k);                                        \
+            if (!(d > 0))                                                      \
+                return j + 1;                                                  \
+            type l = root(d);                                                  \
+            A(j, j) = l;                                                       \
+            for (int64_t i = j + 1; i < n; i++) {                              \
+                type s = A(i, j);                                              \
+                for (int64_t k = 0; k < j; k++)                                \
+                    s -= A(i, k) * A(j, k);                                    \
+                A(i, j) = s / l;                                               \
+            }                                                                  \
+        }                                                                      \
+    }
+API int32_t numba_xxpotrf(int8_t kind, int8_t triangle, int64_t n, void *matrix, int64_t lda)
+{
+    int64_t rows = triangle == 'L' || triangle == 'l' ? 1 : lda, columns = rows == 1 ? lda : 1;
+    if (kind == 'd') CHOLESKY(double, __builtin_sqrt)
+    else if (kind == 's') CHOLESKY(float, __builtin_sqrtf)
+    else return -1;
+    return 0;
+}
+
+/* Rows are exchanged for the largest pivot; `pivots` counts from 1. */
+#define FACTOR(type, absolute)                                                 \
+    {                                                                          \
+        type *a = matrix;                                                      \
+        for (int64_t k = 0; k < (m < n ? m : n); k++) {                        \
+            int64_t p = k;                                                     \
+            for (int64_t i = k + 1; i < m; i++)                                \
+                if (absolute(A(i, k)) > absolute(A(p, k)))                     \
+                    p = i;                                                     \
+            pivots[k] = p + 1;                                                 \
+            if (A(p, k) == 0) {                                                \
+                info = info ? info : k + 1;                                    \
+                continue;                                                      \
+            }                                                                  \
+            if (p != k)                                                        \
+                for (int64_t j = 0; j < n; j++) {                              \
+                    type t = A(k, j);                                          \
+                    A(k, j) = A(p, j);                                         \
+                    A(p, j) = t;                                               \
+                }                                                              \
+            for (int64_t i = k + 1; i < m; i++) {                              \
+                type f = A(i, k) / A(k, k);                                    \
+                A(i, k) = f;                                                   \
+                for (int64_t j = k + 1; j < n; j++)                            \
+                    A(i, j) -= f * A(k, j);                                    \
+            }                                                                  \
+        }                                                                      \
+    }
+API int32_t numba_xxgetrf(int8_t kind, int64_t m, int64_t n, void *matrix, int64_t lda, int32_t *pivots)
+{
+    int64_t rows = 1, columns = lda;
+    int32_t info = 0;
+    if (kind == 'd') FACTOR(double, __builtin_fabs)
+    else if (kind == 's') FACTOR(float, __builtin_fabsf)
+    else return -1;
+    return info;
+}
+
+/* One right-hand side of a system that is factored. */
+#define SOLVE(type, b)                                                         \
+    {                                                                          \
+        for (int64_t k = 0; k < n; k++) {                                      \
+            type t = b[k];                                                     \
+            b[k] = b[pivots[k] - 1];                                           \
+            b[pivots[k] - 1] = t;                                              \
+        }                                                                      \
+        for (int64_t i = 0; i < n; i++)                                        \
+            for (int64_t k = 0; k < i; k++)                                    \
+                b[i] -= A(i, k) * b[k];                                        \
+        for (int64_t i = n - 1; i >= 0; i--) {                                 \
+            for (int64_t k = i + 1; k < n; k++)                                \
+                b[i] -= A(i, k) * b[k];                                        \
+            b[i] /= A(i, i);                                                   \
+        }                                                                      \
+    }
+#define SYSTEM(type)                                                           \
+    {                                                                          \
+        type *a = matrix, *right = rights;                                     \
+        for (int64_t j = 0; j < count; j++) SOLVE(type, (right + j * ldb))     \
+    }
+API int32_t numba_xgesv(int8_t kind, int64_t n, int64_t count, void *matrix, int64_t lda, int32_t *pivots, void *rights,
+                        int64_t ldb)
+{
+    int64_t rows = 1, columns = lda;
+    int32_t info = numba_xxgetrf(kind, n, n, matrix, lda, pivots);
+    if (info)
+        return info;
+    if (kind == 'd') SYSTEM(double)
+    else SYSTEM(float)
+    return 0;
+}
+
+#define INVERSE(type)                                                          \
+    {                                                                          \
+        type *a = matrix, *made = calloc(n * n, sizeof *made);                 \
+        for (int64_t j = 0; j < n; j++) {                                      \
+            made[j + j * n] = 1;                                               \
+            SOLVE(type, (made + j * n))                                        \
+        }                                                                      \
+        for (int64_t j = 0; j < n; j++)                                        \
+            for (int64_t i = 0; i < n; i++)                                    \
+                A(i, j) = made[i + j * n];                                     \
+        free(made);                                                            \
+    }
+API int32_t numba_ez_xxgetri(int8_t kind, int64_t n, void *matrix, int64_t lda, int32_t *pivots)
+{
+    int64_t rows = 1, columns = lda;
+    if (kind == 'd') INVERSE(double)
+    else if (kind == 's') INVERSE(float)
+    else return -1;
+    return 0;
+}
+
+#define NORM(type, root)                                                       \
+    {                                                                          \
+        const type *a = x;                                                     \
+        type sum = 0;                                                          \
+        for (int64_t i = 0; i < n; i++)                                        \
+            sum += a[i * step] * a[i * step];                                  \
+        *(type *)out = root(sum);                                              \
+    }
+API int32_t numba_xxnrm2(int8_t kind, int64_t n, const void *x, int64_t step, void *out)
+{
+    if (kind == 'd') NORM(double, __builtin_sqrt)
+    else if (kind == 's') NORM(float, __builtin_sqrtf)
+    else return -1;
+    return 0;
+}
+
+extern void llgrad_fail(int32_t code, const void *detail) __attribute__((noreturn));
+API void numba_fatal_error(void) { llgrad_fail(4, 0); }
