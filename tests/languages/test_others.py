@@ -53,6 +53,23 @@ def test_d(tmp_path: Path) -> None:
     assert dk == pytest.approx(2.1)
 
 
+def test_nims_open_arrays(tmp_path: Path) -> None:
+    """An open array is a pointer and a length."""
+    require("a.nim")
+    path = tmp_path / "a.nim"
+    path.write_text(
+        "proc total(x: openArray[float], k: float): float {.exportc.} =\n  for v in x: result += k * v * v\n"
+        "proc scale(x: var openArray[float], k: float) {.exportc.} =\n  for v in x.mitems: v *= k\n"
+    )
+    lib = llgrad.load(path)
+    dx, dk = llgrad.grad(lib.total, wrt=(0, 2))(X, len(X), 0.5)
+    np.testing.assert_allclose(dx, X, rtol=1e-14)
+    assert dk == pytest.approx((X * X).sum())
+    _, (dx, dk) = llgrad.vjp(lib.scale, wrt=(0, 2), of=0)(X.copy(), len(X), 0.5, seed=np.ones(3))
+    np.testing.assert_allclose(dx, np.full(3, 0.5), rtol=1e-14)
+    assert dk == pytest.approx(X.sum())
+
+
 def test_memrefs(tmp_path: Path) -> None:
     require("a.mlir")
     path = tmp_path / "a.mlir"

@@ -19,10 +19,8 @@ from llgrad.frontends.tools import Compiled, Language, Source, Tool, answer, fin
 
 _INSTALL = "install Rust from rustup.rs (Debian: apt install rustup)"
 _FIX = "correct the source, or pass the flags it needs (--edition=…, -C …, --cfg …)"
-_FLAGS = (
-    "--edition=2021", "-g", "-Cpanic=abort", "-Coverflow-checks=off", "-Ccodegen-units=1", "-Ctarget-cpu=x86-64",
-    "-Copt-level=2", "-Clink-dead-code",  # what is small or private would be left out
-)  # fmt: skip
+_FLAGS = ("--edition=2021", "-g", "-Cpanic=abort", "-Coverflow-checks=off", "-Ccodegen-units=1", "-Copt-level=2")
+_ALWAYS = ("-Ctarget-cpu=x86-64", "-Clink-dead-code")  # what is small or private would be left out
 _PROFILE = {
     "PANIC": "abort", "DEBUG": "true", "OVERFLOW_CHECKS": "false", "CODEGEN_UNITS": "1", "OPT_LEVEL": "2", "LTO": "off",
     "STRIP": "none",
@@ -45,15 +43,16 @@ def _file(source: Source, raw: bool) -> Compiled:
     tool, name = rustc(), re.sub(r"\W", "_", source.path.stem)
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         made, rule = Path(folder, f"{name}.ll"), Path(folder, f"{name}.d")
-        command = [tool.path, f"--crate-name={name}", "--crate-type=lib", *_flags(raw)]
+        command = [tool.path, f"--crate-name={name}", "--crate-type=lib", *_FLAGS, *_always(raw)]
         command += ["--emit=llvm-ir,dep-info", f"--out-dir={folder}", *source.flags, str(source.path.absolute())]
         run(command, source.path, _FIX)
         read = makefile_dependencies(rule, source.path)
         return Compiled(finished(made.read_text()), read[:1] + read[2:], _standard_library(tool.path))
 
 
-def _flags(raw: bool) -> list[str]:
-    return [*_FLAGS, *(_RAW if raw else _UNVECTORISED)]
+def _always(raw: bool) -> list[str]:
+    """Flags of every rustc, cargo's too, which has others in its profile."""
+    return [*_ALWAYS, *(_RAW if raw else _UNVECTORISED)]
 
 
 def _crate(source: Source, raw: bool) -> list[Compiled]:
@@ -65,8 +64,7 @@ def _crate(source: Source, raw: bool) -> list[Compiled]:
         command = [cargo.path, "build", "--lib", "--release", "--quiet", f"--target={host[1]}"]
         command += [f"--manifest-path={source.path.absolute()}", f"--target-dir={folder}", *source.flags]
         profile = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in _PROFILE.items()}
-        words = ["--emit=link,llvm-ir,dep-info", "-Clink-dead-code", "-Ctarget-cpu=x86-64"]
-        words += _RAW if raw else _UNVECTORISED
+        words = ["--emit=link,llvm-ir,dep-info", *_always(raw)]
         run(command, source.path, _FIX, environment={**profile, "RUSTFLAGS": " ".join(words), "RUSTC": rustc().path})
         made = sorted(Path(folder, host[1], "release", "deps").glob("*.ll"))
         read = {p for module in made for p in makefile_dependencies(module.with_suffix(".d"), source.path)}
