@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-for folder in (HERE.parent, HERE.parents[1]):
+for folder in (HERE.parent, HERE.parent / "interface", HERE.parents[1]):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 

@@ -202,11 +202,6 @@ class _Reader:
             shadows = [Slot(made="shadow", lane=n) for n in range(width if wanted else 0)]
             acts, slots = [Act.DUP if wanted else Act.CONST], [[Slot(made="primal"), *shadows]]
             del parameters[0]
-            if self.mode in (Mode.AUGMENTED, Mode.REVERSE):
-                self.refuse(
-                    f"{self.f.name} returns a struct through memory, which its two sweeps would have to share",
-                    "let the function store its result through a pointer argument",
-                )
         while parameters:
             group = self._group(parameters)
             for act, found in self._arguments(group, width):
@@ -216,7 +211,7 @@ class _Reader:
         self._interleaved(acts, slots, width)
         self._about_call()
         result = self._result()
-        seeds, tape = self._end(result, width)
+        seeds, tape = self._end(result is Act.OUT or (hidden_type(self.f) is not None and acts[0] is Act.DUP), width)
         self._check_memory()
         memory = self._number_of("enzyme_tape") if "enzyme_tape" in self.numbers else -1
         if self.mode is Mode.REVERSE and memory >= 0:
@@ -422,12 +417,11 @@ class _Reader:
             return Act.CONST
         return Act.DUP if forward else Act.OUT
 
-    def _end(self, result: Act, width: int) -> tuple[tuple[Slot, ...], int]:
-        """Seeds and tape of a reverse sweep."""
+    def _end(self, seeded: bool, width: int) -> tuple[tuple[Slot, ...], int]:
+        """Seeds and tape of a reverse sweep. The seed of a struct that goes through memory is its address."""
         if self.mode is not Mode.REVERSE:
             return (), -1
-        seeds = width if result is Act.OUT else 0
-        found = tuple(Slot(self._value("the seed of the return")) for _ in range(seeds))
+        found = tuple(Slot(self._value("the seed of the return")) for _ in range(width if seeded else 0))
         return found, self._value("the tape") if self.rest else -1
 
     def _nothing_left(self) -> None:

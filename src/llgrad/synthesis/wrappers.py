@@ -45,6 +45,8 @@ _DECLARATIONS = """
 declare ptr @llgrad.tape.take()
 declare void @llgrad.tape.give(ptr)
 declare void @llgrad.tape.finish(ptr)
+declare ptr @calloc(i64, i64)
+declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
@@ -99,14 +101,17 @@ class _Wrapper:
         site, target = self.site, self.target
         assert site.request is not None
         mode = site.request.mode
-        self._hidden_memory()
         passed = [] if mode is Mode.FORWARD else [f"ptr {self._arena()}"]
-        for slot in (*site.slots, *site.seeds):
+        self._hidden_memory()
+        for slot in (*site.slots, *(site.seeds if site.sret is None else ())):
             wanted = target.parameters[len(passed)]
             passed.append(f"{wanted} {self._slot(slot, wanted)}")
         if mode is Mode.REVERSE:
-            self.lines += [f"%at = getelementptr i8, ptr %tape, i64 {FRAME_AT}", "%frame = load ptr, ptr %at"]
-            passed.append("ptr %frame")
+            if site.sret is None:
+                self._kept()
+            else:
+                self.lines.append("%frame = load ptr, ptr %kept")
+            passed.append("ptr %kept" if site.sret is None else "ptr %frame")
         passed += [f"{t} {_one(_type(t))}" for t in target.parameters[len(passed) :]]
         got = self._result_type()
         self.lines.append(f"{'' if got == 'void' else '%r = '}call {got} @{target.symbol}({', '.join(passed)})")
@@ -114,6 +119,27 @@ class _Wrapper:
         self._after()
         self._return(parts)
         return self._whole(got)
+
+    def _kept(self) -> None:
+        """What the tape's spare word has: the frame, or for a hidden result the memory that the two sweeps share."""
+        self.lines += [f"%at = getelementptr i8, ptr %tape, i64 {FRAME_AT}", "%kept = load ptr, ptr %at"]
+
+    def _shared_memory(self, t: Type, lanes: int) -> None:
+        """The result of the sweeps of a split derivative and its shadows, behind the frame's address."""
+        size, mode = self.layout.alloc_size(t), self.site.request.mode if self.site.request else None
+        step = -(-size // 64) * 64
+        if mode is Mode.AUGMENTED:
+            self.lines.append(f"%kept = call ptr @calloc(i64 1, i64 {step * (lanes + 2)})")
+        else:
+            self._kept()
+        for n, name in enumerate(("%hidden", *(f"%hidden.{n}" for n in range(lanes)))):
+            self.lines.append(f"{name} = getelementptr i8, ptr %kept, i64 {step * (n + 1)}")
+        for n, seed in enumerate(self.site.seeds):
+            type = self.site.values[seed.value].type
+            if not isinstance(type, PointerType):
+                raise self._mismatch(f"the seed of a struct in memory has type {type}")
+            given = f"ptr %hidden.{n}, ptr %v{seed.value}, i64 {size}, i1 false"
+            self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
 
     def _result_type(self) -> str:
         t = self.target
@@ -208,6 +234,9 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}) {{
         assert self.site.request is not None
         text, size = _spelt(t), self.layout.alloc_size(t)
         lanes = self.site.request.width if self.site.request.arguments[0] is Act.DUP else 0
+        if self.site.request.mode in (Mode.AUGMENTED, Mode.REVERSE):
+            self._shared_memory(t, lanes)
+            return
         for name in ("%hidden", *(f"%hidden.{n}" for n in range(lanes))):
             self.lines.append(f"{name} = alloca {text}, align 16")
             self.lines.append(f"call void @llvm.memset.p0.i64(ptr {name}, i8 0, i64 {size}, i1 false)")
@@ -227,19 +256,24 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}) {{
                 self.lines.append(f"%x{n} = extractvalue {got} %r, {n}")
             parts.append((t, f"%x{n}" if target.aggregate else "%r"))
         if site.request.mode is Mode.AUGMENTED:
-            self.lines += [f"%at = getelementptr i8, ptr %arena, i64 {FRAME_AT}", f"store ptr {parts[0][1]}, ptr %at"]
+            kept = parts[0][1]
+            if site.sret is not None:
+                self.lines.append(f"store ptr {kept}, ptr %kept")
+                kept = "%kept"
+            self.lines += [f"%at = getelementptr i8, ptr %arena, i64 {FRAME_AT}", f"store ptr {kept}, ptr %at"]
             if site.memory >= 0:
                 self.lines.append(f"store ptr %arena, ptr %v{site.memory}, align 1")
             parts[0] = ("ptr", f"%v{site.memory}" if site.memory >= 0 else "%arena")
         if (struct := site.sret) is not None:
-            hidden = ["%hidden"] if site.request.primal_result else []
+            augmented = site.request.mode is Mode.AUGMENTED
+            hidden = ["%hidden"] if site.request.primal_result or augmented else []
             if site.request.mode is Mode.FORWARD and site.request.arguments[0] is Act.DUP:
                 hidden += [f"%hidden.{n}" for n in range(site.request.width)]
             first = []
             for name in hidden:
                 self.lines.append(f"{name}.whole = load {_spelt(struct)}, ptr {name}, align 16")
                 first.append((_spelt(struct), f"{name}.whole"))
-            parts = first + parts
+            parts = [*parts[:1], *first, *parts[1:]] if augmented else first + parts
         return parts
 
     def _after(self) -> None:
@@ -248,6 +282,7 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}) {{
         assert site.request is not None
         mode = site.request.mode
         if mode is Mode.REVERSE and not site.request.repeatable:
+            self.lines += ["call void @free(ptr %kept)"] if site.sret is not None else []
             self.lines += ["call void @llgrad.tape.finish(ptr %tape)", "call void @llgrad.tape.give(ptr %tape)"]
         elif mode is Mode.REVERSE or (mode is Mode.COMBINED and self.target.tape):
             self.lines.append("call void @llgrad.tape.give(ptr %arena)")
