@@ -147,6 +147,20 @@ def test_shapes_and_symbolic_zeros(lib: llgrad.Library) -> None:
     assert jax.eval_shape(f, jax.ShapeDtypeStruct((7,), jnp.float64)).shape == (7,)
 
 
+def test_single_precision_passes_jaxs_checks(source_file: Path) -> None:
+    x = jnp.linspace(0.5, 1.5, 6, dtype=jnp.float32)
+    check_grads(foreign(source_file, "f"), (x,), order=2, modes=["fwd", "rev"], eps=3e-2, atol=2e-2, rtol=2e-2)
+
+
+def test_batches_are_not_copied(tmp_path: Path) -> None:
+    """A function that returns the address of what it is given, for each row."""
+    path = tmp_path / "where.c"
+    path.write_text("double where(const double *x, int n) { return n + 0 * x[0] + (double)(long)x; }")
+    rows = jnp.ones((8, 16))
+    found = np.asarray(jax.jit(jax.vmap(foreign(path, "where")))(rows)).astype(np.int64)
+    np.testing.assert_array_equal(found - 16, rows.unsafe_buffer_pointer() + 8 * 16 * np.arange(8))
+
+
 def test_wrong_arguments(lib: llgrad.Library, source_file: Path) -> None:
     f, layer = foreign(lib.waves), foreign(lib.layer, **DECLARED["layer"])
     for bad in (jnp.float32, jnp.int32, jnp.complex128):

@@ -49,6 +49,7 @@ def test_tapes_pass_pytorchs_checks(lib: llgrad.Library, name: str) -> None:
     given = {"waves": (x,), "blend": (random(), random(), x, at), "relax": (x, random())}[name]
     assert torch.autograd.gradcheck(f, given, check_forward_ad=True, check_batched_grad=True, check_undefined_grad=True)
     assert torch.autograd.gradgradcheck(f, given)
+    assert set(torch.library.opcheck(f._operator, (*given, [])).values()) == {"SUCCESS"}
     with torch.no_grad():
         expected = foreign(lib[name], **declared)(*given)
     torch.testing.assert_close(f(*given), expected)
