@@ -171,3 +171,39 @@ def test_punned_bits_are_never_a_silent_zero(name: str, mode: Mode) -> None:
     name_of_derivative = next(f.name for f in whole.functions() if f.name.startswith(f"llgrad.{mode}.f."))
     body = whole.text().split(f"@{name_of_derivative}(")[1].split("\n}")[0]
     assert "fmul" in body or "fadd" in body
+
+
+READ_AS_UNSIGNED = {
+    "of an array": """
+static double read(const unsigned *p) { return p[0]; }
+double f(const double *x, int n) {
+    float y[4];
+    double s = 0;
+    for (int i = 0; i < 4; i++) y[i] = (float)x[i];
+    for (int i = 0; i < n; i++) s += read((unsigned *)(y + i));
+    return s;
+}
+""",
+    "of memory that a struct points to": """
+#include <stdlib.h>
+struct holder { float *v; };
+static double get(struct holder *p, int k) { return ((unsigned *)p->v)[k]; }
+double f(const double *x, int n) {
+    struct holder a = {malloc(4 * sizeof(float))};
+    double s = 0;
+    for (int i = 0; i < 4; i++) a.v[i] = (float)x[i];
+    for (int i = 0; i < n; i++) s += get(&a, i);
+    free(a.v);
+    return s;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("name", READ_AS_UNSIGNED)
+def test_declared_integers_do_not_hide_floats(name: str) -> None:
+    """Where accesses have no declared type, a variable's declaration does not make a float's bits a number."""
+    for level in (0, 1):
+        text = prepared(READ_AS_UNSIGNED[name], level=level, flags=("-fno-strict-aliasing",))
+        with pytest.raises(LlgradError, match="uitofp"):
+            derived(text, Mode.FORWARD, "dco")

@@ -91,7 +91,7 @@ def _moved(graph: Graph, r: Region) -> set[tuple[int, int]]:
 
 def _cuts_float(r: Region, at: int, size: int, step: int) -> bool:
     """May `size` bytes at `at`, or `step` further on, and so forth, be a part of a float and not all of it?"""
-    floats = [f for f, _ in declared(r, at) if f.mask > 0 and f.mask & bl.FLOAT_MASK]
+    floats = [f for _, f, _ in declared(r, at) if f.mask > 0 and f.mask & bl.FLOAT_MASK]
     if any(f.start < 0 or f.start + f.size > size for f in floats):
         return True
     end = array_limit(r, at, step)
@@ -118,7 +118,7 @@ def _by_use_only(s: Slot) -> bool:
 def _may_be_float(r: Region, key: tuple[int, int], s: Slot) -> bool:
     is_float, is_int = _declared_kind(r, key[0])
     if is_float or is_int or key[1]:
-        return is_float and not is_int
+        return is_float
     return any(
         step and f.all & bl.FLOAT_MASK and _overlap(key[0], s.all, 0, at, f.all, step) and _reaches(r, at, step, key[0])
         for (at, step), f in r.slots.items()
@@ -126,10 +126,17 @@ def _may_be_float(r: Region, key: tuple[int, int], s: Slot) -> bool:
 
 
 def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
-    """Do declared types call the byte at `offset` a float, an integer? A union that leaves it open says neither."""
-    masks = [f.mask for f, level in declared(r, offset) if level <= DECLARED and f.mask > 0]
-    floats = [m for m in masks if m & bl.FLOAT_MASK]
-    return bool(floats) and len(floats) == len(masks), bool(masks) and not floats
+    """Do declared types call the byte at `offset` a float, an integer? A union that leaves it open says neither.
+
+    Where one declaration says float and another integer, it may be a float that is read through another's pointer.
+    """
+    said: dict[Token, list[int]] = {}
+    for token, found, level in declared(r, offset):
+        if level <= DECLARED and found.mask > 0:
+            said.setdefault(token, []).append(found.mask)
+    floats = any(all(m & bl.FLOAT_MASK for m in masks) for masks in said.values())
+    undecided = any(m & bl.FLOAT_MASK for masks in said.values() for m in masks)
+    return floats, bool(said) and not undecided
 
 
 def _overlap(a: int, a_mask: int, a_step: int, b: int, b_mask: int, b_step: int) -> bool:

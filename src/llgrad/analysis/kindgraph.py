@@ -510,13 +510,14 @@ class Graph:
         return _residues(self.find(e.parent), e.at, step).get(residue % step) if step > 1 else mask
 
 
-def declared(r: Region, offset: int) -> list[tuple[Found, int]]:
+def declared(r: Region, offset: int) -> list[tuple[Token, Found, int]]:
     """What declared types say of the byte at `offset`, with their levels; starts are relative to it (≤ 0)."""
     found = []
     for token, level in r.tokens.items():
         inside = token.within(offset, r.period)
         if inside is not None:
-            found += [(Found(f.mask, f.start - inside, f.size, f.pointer), level) for f in _scalars(token, inside)]
+            scalars = _scalars(token, inside)
+            found += [(token, Found(f.mask, f.start - inside, f.size, f.pointer), level) for f in scalars]
     return found
 
 
