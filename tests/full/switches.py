@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from llgrad import pipeline
-from llgrad.synthesis import adjoints, plan, scopes
+from llgrad.synthesis import adjoints, plan, reverse, scatter, scopes
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
@@ -82,6 +82,18 @@ def all_fusion(patch: Patch) -> None:
     patch.setattr(Planner, "_worth_fusing", lambda self, plan: [x for x in plan.loops if x.parent is None])
 
 
+def no_collecting(patch: Patch) -> None:
+    """The adjoint of a load is added to shadow memory at once."""
+    patch.setattr(Planner, "_worth_collecting", lambda self, plan: [])
+
+
+def all_collecting(patch: Patch) -> None:
+    """Adjoints are collected in every loop where they may, whether that gains anything or not, in short strips."""
+    patch.setattr(scatter, "pays", lambda *_: True)
+    patch.setattr(scatter, "STRIP", 4)
+    patch.setattr(reverse, "STRIP", 4)
+
+
 def no_paired_frees(patch: Patch) -> None:
     """All that the primal releases is released at the end."""
     patch.setattr(Planner, "_paired_frees", lambda self, effects: {})
@@ -121,7 +133,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_fusion,
-        all_fusion, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, unoptimised,
+        all_fusion, no_collecting, all_collecting, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
+        unoptimised,
     )  # fmt: skip
 }
 

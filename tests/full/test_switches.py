@@ -20,15 +20,16 @@ from llgrad.synthesis.request import Mode
 
 SAMPLE = """
 aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch cholesky
-convolution cubic_spline data_dependent_while do_while explicit_stack fft_iterative fft_recursive free_in_branch
-gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil inner_accumulator_reset
-insertion_sort kalman_filter large_trip_counts linked_list linked_list_in_place local_array_in_loop
-local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting malloc_in_loop
-malloc_struct_mixed matrix_multiply matrix_power memcpy_partial memmove_overlap multi_exit_loop nested_while
-newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap ode_adaptive
-overwritten_input pointer_to_pointer quicksort recursion_tree_sum row_pointers_argument soft_alignment struct_copy
-struct_with_pointers switch_in_loop triangular_nest triple_nest two_dimensional_array variable_length_array
-zero_trips_inner
+collected_not collected_rows collected_stencil convolution cubic_spline data_dependent_while do_while explicit_stack
+fft_iterative fft_recursive free_in_branch fused_late_branch fused_not_filled fused_private fused_sum_returned
+fused_two_sums gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil
+inner_accumulator_reset insertion_sort kalman_filter large_trip_counts linked_list linked_list_in_place
+local_array_in_loop local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting
+malloc_in_loop malloc_struct_mixed matrix_multiply matrix_power memcpy_partial memmove_overlap multi_exit_loop
+nested_while newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap
+ode_adaptive overwritten_input pointer_to_pointer quicksort recursion_tree_sum row_pointers_argument soft_alignment
+struct_copy struct_with_pointers switch_in_loop triangular_nest triple_nest two_dimensional_array
+variable_length_array zero_trips_inner
 """
 LEVEL = 2
 
@@ -70,7 +71,8 @@ EFFECT = {
     "keep_everything": "matrix_multiply", "other_costs": "matrix_multiply",
     "no_hoisting": "matrix_multiply", "no_nests": "triple_nest", "no_alias_scopes": "matrix_multiply",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
-    "chunked_tape": "matrix_power", "strict_adjoints": "matrix_multiply",
+    "no_fusion": "fused_map", "all_fusion": "dot_product", "no_collecting": "collected_rows",
+    "all_collecting": "matrix_multiply", "chunked_tape": "matrix_power", "strict_adjoints": "matrix_multiply",
 }  # fmt: skip
 
 

@@ -32,6 +32,8 @@ def initialise() -> None:
     `LLVMModule` verifies by itself.
     """
     llvm.set_option("llgrad", "-disable-auto-upgrade-debug-info")
+    # Hoisted out of an outer loop that runs backwards, as reverse sweeps do, the vectoriser's checks always fail.
+    llvm.set_option("llgrad", "-hoist-runtime-checks=false")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()

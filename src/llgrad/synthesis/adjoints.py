@@ -8,6 +8,7 @@ case.
 
 from __future__ import annotations
 
+from llgrad.analysis.flow import Loop
 from llgrad.analysis.moves import Moves, moves
 from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare, i64, zero
 from llgrad.ir.types import (
@@ -57,6 +58,8 @@ class Adjoints(ForwardValues):
     cells: Builder  # the target's entry block, still open, for stack cells
     strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     callee: Callee
+    collected: dict[Load, list[AnyValue]]  # columns, one a lane, of adjoints that are added later
+    strips: dict[Loop, tuple[AnyValue, AnyValue]]  # cells: the last and the first iteration of the current strip
     nowhere: dict[Type, AnyValue]  # under runtime activity: what the adjoints of constant memory are added to
     zeros: dict[Type, AnyValue]  # and where they are taken from
 
@@ -115,6 +118,19 @@ class Adjoints(ForwardValues):
         made = self.b.binary(op, a, b)
         self.b.fast = frozenset()
         return made
+
+    def collect(self, i: Load, leaf: Leaf) -> None:
+        """Put the adjoint of a load into its column, to be added to shadow memory later (see `scatter`)."""
+        loop = self.place.loop
+        assert loop is not None
+        place = self.in_column(loop, i, self._index(loop))
+        self.b.store(leaf[2], place, 0)
+
+    def in_column(self, loop: Loop, i: Load, index: AnyValue) -> AnyValue:
+        """Where the adjoint of a load in one iteration of the current strip is."""
+        first = self.b.load(I64, self.strips[loop][1], "", 8)
+        place = self.b.binary("sub", index, first)
+        return self.b.gep(i.type, self.collected[i][self.lane], [place], flags=("inbounds",))
 
     # --- instructions
 
@@ -282,7 +298,9 @@ class Adjoints(ForwardValues):
         match i:
             case Load(pointer=p):
                 leaves = self.take(i)
-                if leaves:
+                if leaves and i in self.collected:
+                    self.collect(i, leaves[0])
+                elif leaves:
                     shadow = self.where(p, i.type, self.nowhere)
                     for offset, t, value in leaves:
                         self.accumulate(self.b.offset(shadow, offset), t, value, shadow=True)

@@ -51,9 +51,8 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partials, needs
+from llgrad.synthesis.strides import Strides
 from llgrad.synthesis.sweep import DROPPED_CALLS
-
-MOST_APART = 1 << 20  # bytes from one iteration to the next, so that addresses of 2**40 iterations differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +267,12 @@ class _Candidate:
         """Does no iteration read or write active memory that another writes?"""
         touched = [i for i in self.inside if isinstance(self.effects.get(i), Memory)]
         memory, private = self.facts.memory, self._private()
+        strides = Strides(self.flow, self.loop, self.facts.layout)
         for i in (i for i in touched if isinstance(i, Store)):
             for other in touched:
                 pairs = ((a, b) for a in memory.writes(i) for b in (*memory.reads(other), *memory.writes(other)))
                 met = [(a, b) for a, b in pairs if memory.may_alias(a, b) and not a.objects | b.objects <= private]
-                if not all(self._same_iteration(a, b) for a, b in met):
+                if not all(strides.same_iteration(a, b) for a, b in met):
                     return False
         return True
 
@@ -340,76 +340,8 @@ class _Candidate:
         bound = test.rhs
         return (bound.opcode, bound.value) if isinstance(bound, Cast) else ("", bound)
 
-    def _same_iteration(self, a: Access, b: Access) -> bool:
-        """Do two accesses meet in one iteration only: some bytes further on in each, and no wider than that?"""
-        one, two = self._address(a), self._address(b)
-        if one is None or two is None or one[:3] != two[:3] or a.size is None or b.size is None:
-            return False
-        if not 0 < abs(one[2]) <= MOST_APART:
-            return False
-        low, high = min(one[3], two[3]), max(one[3] + a.size, two[3] + b.size)
-        return high - low <= abs(one[2])
-
-    def _address(self, a: Access) -> tuple[AnyValue, frozenset[tuple[AnyValue, int]], int, int] | None:
-        """base, what is added to it that does not change in the loop, bytes per iteration, constant bytes."""
-        reader = Reader(self.flow, self.loop, self.facts.layout)
-        base, parts, step, constant = a.pointer, dict[AnyValue, int](), 0, 0
-        while isinstance(base, GetElementPtr) and base in self.loop:
-            split = reader.split_gep(base)
-            if split is None:
-                return None
-            constant += split[0]
-            for index, size in split[1]:
-                found = self._linear(reader, index)
-                if found is None:
-                    return None
-                constant, step = constant + size * found[2], step + size * found[1]
-                for v, n in found[0].items():
-                    parts[v] = parts.get(v, 0) + size * n
-            base = base.pointer
-        if isinstance(base, Phi) and base.block is self.loop.header:
-            induction = self.facts.loop(self.loop.header.function, self.loop).inductions.get(base)  # type: ignore[arg-type]
-            if induction is None or induction.constant_step is None:
-                return None
-            base, step = induction.start, step + induction.constant_step
-        if base is None or base in self.loop:
-            return None
-        return base, frozenset(parts.items()), step, constant
-
-    def _linear(self, reader: Reader, v: AnyValue, depth: int = 8) -> tuple[dict[AnyValue, int], int, int] | None:
-        """An index as a sum: multiples of values from outside the loop, so much more in each iteration, a constant."""
-        if isinstance(v, ConstInt):
-            return {}, 0, v.signed
-        if v not in self.loop:
-            return {v: 1}, 0, 0
-        if depth == 0 or v.type != I64:
-            return None
-        match v:
-            case Phi():
-                found = reader.induction(v)
-                if found is None or found.constant_step is None:
-                    return None
-                start = self._linear(reader, found.start, depth - 1)
-                return None if start is None else (start[0], start[1] + found.constant_step, start[2])
-            case Binary(opcode="add" | "sub" | "or") if v.opcode != "or" or "disjoint" in v.flags:
-                a, b = (self._linear(reader, x, depth - 1) for x in v.operands)
-                return None if a is None or b is None else _combined(a, b, -1 if v.opcode == "sub" else 1)
-            case Binary(opcode="mul" | "shl", rhs=ConstInt(value=n)):
-                a = self._linear(reader, v.lhs, depth - 1)
-                by = n if v.opcode == "mul" else 1 << n
-                return None if a is None else _combined(({}, 0, 0), a, by)
-        return None
-
 
 _Bound = tuple[str, AnyValue] | None
-_Sum = tuple[dict[AnyValue, int], int, int]
-
-
-def _combined(a: _Sum, b: _Sum, times: int) -> _Sum:
-    parts = dict(a[0])
-    for v, n in b[0].items():
-        parts[v] = parts.get(v, 0) + times * n
-    return parts, a[1] + times * b[1], a[2] + times * b[2]
 
 
 def _is_dropped(i: Instruction) -> bool:

@@ -50,6 +50,7 @@ from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
+from llgrad.synthesis.scatter import scattered
 
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 3, 8, 40, 6  # rough costs in units of an addition
@@ -107,6 +108,7 @@ class Plan:
     paired: dict[Instruction, Instruction]  # allocation -> the release that always follows it
     wanted: frozenset[Key]
     fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
+    scattered: dict[Loop, tuple[Load, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
 
     @property
     def late(self) -> frozenset[Instruction]:
@@ -155,6 +157,9 @@ class Plan:
         out += [f"  goes back through loops {[loop.header.name for loop in self.flow.loops if loop in self.loops]}"]
         out += [f"  choice kept or recomputed at %{b.name}" for b in self.flow.order if b in self.choices]
         out += [f"  fused, both sweeps together: loop %{loop.header.name}" for loop in self.fused]
+        for loop, loads in self.scattered.items():
+            names = ", ".join(f"%{i.name}" for i in loads)
+            out.append(f"  adjoints collected before they are added: loop %{loop.header.name}: {names}")
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
             out += [
@@ -214,7 +219,14 @@ class Planner:
         if plan.fused:
             self.guards.clear()
             self._decide(plan)
+        plan.scattered = scattered(self.facts, self.function, self.flow, plan.effects, self._worth_collecting(plan))
         return plan
+
+    def _worth_collecting(self, plan: Plan) -> list[Loop]:
+        """Loops whose iterations are counted: the columns of collected adjoints have an element for each."""
+        chunked = {nest.root for nest in plan.nests.values() if nest.chunked}
+        counted = [x for x in plan.loops if self.facts.loop(self.function, x).count is not None]
+        return [x for x in counted if x not in plan.fused and x not in chunked]
 
     def _worth_fusing(self, plan: Plan) -> list[Loop]:
         """Outermost loops that keep something.

@@ -337,10 +337,7 @@ class RecordingSweep(Sweep):
     # --- instructions
 
     def instruction(self, i: Instruction) -> None:
-        if self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
-            return
-        if not self.flow.reaches_return(i.block):  # on the way to an abort or out by a throw: nobody asks for shadows
-            self.copy(i)
+        if self._is_apart(i):
             return
         match self.plan.effects.get(i):
             case CallBody(callees):
@@ -368,6 +365,15 @@ class RecordingSweep(Sweep):
             self.store_shadow_pointers(i)
         if not isinstance(i, Phi):
             self.keep_value(i)
+
+    def _is_apart(self, i: Instruction) -> bool:
+        """Has `i` been dealt with: as what waits, as bookkeeping, or as what leads to no reverse sweep?"""
+        if self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
+            return True
+        if self.flow.reaches_return(i.block):
+            return False
+        self.copy(i)  # on the way to an abort or out by a throw: nobody asks for shadows
+        return True
 
     def _waits(self, i: Instruction) -> bool:
         """Is this late? Then its operands are put aside."""
