@@ -56,6 +56,7 @@ class Registrations:
 
     gradients   function -> (augmented forward sweep, reverse sweep), as the user wrote them;
     tangents    function -> its forward mode;
+    splits      function -> (augmented forward sweep, forward mode that is given its tape);
     like        function -> name of the library function whose rule it has;
     allocators  function -> (argument that is the size, function that frees);
     inactive    functions that no derivative passes through;
@@ -66,6 +67,7 @@ class Registrations:
 
     gradients: dict[str, tuple[str, str]] = field(default_factory=dict)
     tangents: dict[str, str] = field(default_factory=dict)
+    splits: dict[str, tuple[str, str]] = field(default_factory=dict)
     like: dict[str, str] = field(default_factory=dict)
     allocators: dict[str, tuple[int, str]] = field(default_factory=dict)
     inactive: dict[str, None] = field(default_factory=dict)
@@ -140,10 +142,11 @@ def read(module: Module) -> Registrations:
 
 def _registration(found: Registrations, g: GlobalVariable, kind: str, parts: list[AnyValue]) -> None:
     match kind:
-        case "register_gradient":
-            f, augmented, reverse = _functions(g, kind, parts, 3)
-            pair = augmented.name, reverse.name
-            _once(f.name, found.gradients.setdefault(f.name, pair) == pair)
+        case "register_gradient" | "register_splitderivative":
+            f, augmented, other = _functions(g, kind, parts, 3)
+            pair = augmented.name, other.name
+            table = found.gradients if kind == "register_gradient" else found.splits
+            _once(f.name, table.setdefault(f.name, pair) == pair)
         case "register_derivative":
             f, forward = _functions(g, kind, parts, 2)
             _once(f.name, found.tangents.setdefault(f.name, forward.name) == forward.name)
@@ -342,7 +345,7 @@ def not_inlined(text: str) -> str:
     module = parse(text)
     found = read(module)
     changed = False
-    for name in (*found.ruled, *found.like, *found.heap, *found.inactive):
+    for name in (*found.ruled, *found.splits, *found.like, *found.heap, *found.inactive):
         f = module.globals.get(name)
         if isinstance(f, Function) and f.blocks and f.attribute("alwaysinline") is not None:
             f.attributes = tuple(a for a in f.attributes if a.name != "alwaysinline")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from llgrad.assembly import NAME, joined, plain, spelt
 from llgrad.errors import UnsupportedError
@@ -27,6 +28,7 @@ from llgrad.rules import library
 from llgrad.synthesis import registrations
 from llgrad.synthesis.calls import naming, origin
 from llgrad.synthesis.markers import marker_of, marker_text
+from llgrad.synthesis.replayrules import SplitRule, split_rule
 from llgrad.synthesis.replaytext import ALLOCATOR, ALWAYS, RUNTIME, SIZES, accesses
 
 CALL = "__enzyme_fwdsplit"
@@ -142,10 +144,12 @@ class Twins:
 
     def __init__(self, definitions: dict[str, str], module: Module) -> None:
         said = registrations.read(module)
-        self.said = dict.fromkeys([*said.ruled, *said.like, *said.inactive, *said.heap])
+        self.module, self.splits, self.rules = module, said.splits, dict[str, str]()
+        self.said = dict.fromkeys([*said.ruled, *said.splits, *said.like, *said.inactive, *said.heap])
         numbers = [f for f in (*said.tangents, *said.like) if PTR not in module.function(f).function_type.params]
         self.kept = dict.fromkeys(numbers)  # functions of numbers with a rule: they are asked for it
         self.definitions = {name: text for name, text in definitions.items() if name not in self.said}
+        self.marks = count()
         self.texts: dict[str, str] = {}
         self.types: dict[str, None] = {}
 
@@ -171,7 +175,9 @@ class Twins:
             self._uses(m[2])
             yield line
             yield f"  call void @llgrad.log.put.{m[2]}(ptr %llgrad.log, {m[2]} {m[1]})"
-        elif (m := _CALLS.match(line)) is not None and plain(m[3]) in self.definitions:
+        elif (m := _CALLS.match(line)) is not None and plain(m[3]) in self.splits:
+            yield from self._log_split(name, line, m)
+        elif m is not None and plain(m[3]) in self.definitions:
             yield self._twin_call(LOG, m)
         else:
             yield line
@@ -216,6 +222,8 @@ class Twins:
         callee = plain(m[3])
         if callee in self.definitions:
             yield self._twin_call(REPLAY, m)
+        elif callee in self.splits:
+            yield from self._replay_split(name, line, m)
         elif (copy := _COPY.match(callee)) is not None:
             parts = [_SAID.sub("", p).strip() for p in m[4].split(", ")]
             word = "fill" if copy[1] == "memset" else "copy"
@@ -235,6 +243,50 @@ class Twins:
         elif not (_SILENT.fullmatch(callee) and m[2] is None):
             raise self.refused(name, line)
 
+    def _split(self, name: str, line: str, callee: str) -> SplitRule:
+        rule = split_rule(*(self.module.function(f) for f in (callee, *self.splits[callee])))
+        if rule is None:
+            raise self.refused(name, line)
+        self.rules[callee] = rule.text()
+        if rule.value != "void":
+            self._uses(rule.value)
+        return rule
+
+    def _log_split(self, name: str, line: str, m: re.Match[str]) -> Iterator[str]:
+        """Call the rule's augmented sweep; write down its tape and the value."""
+        rule, mark = self._split(name, line, plain(m[3])), f"rule.{next(self.marks)}"
+        given = [p for p in m[4].split(", ") if p]
+        behind = ", ".join(x for p in given for x in ([p, p] if p.startswith("ptr ") else [p]))
+        made = f"%llgrad.augmented.{mark}"
+        returned = "" if rule.returned == "void" else f"{made} = "
+        yield f"  {returned}call {rule.returned} {spelt(rule.augmented.name)}({behind})"
+        if rule.tape:
+            kept = made if rule.returned == "ptr" else f"%llgrad.tape.{mark}"
+            if rule.returned != "ptr":
+                yield f"  {kept} = extractvalue {rule.returned} {made}, 0"
+            yield f"  call void @llgrad.log.put.ptr(ptr %llgrad.log, ptr {kept})"
+        if rule.value == "void":
+            return
+        value = m[2] or f"%llgrad.value.{mark}"
+        if rule.returned == f"{{ ptr, {rule.value} }}":
+            yield f"  {value} = extractvalue {rule.returned} {made}, 1"
+        elif rule.returned == rule.value:
+            yield f"  {value} = select i1 true, {rule.value} {made}, {rule.value} {made}"
+        else:
+            yield f"  {value} = call {rule.value} {spelt(rule.f.name)}({m[4]})"
+        yield f"  call void @llgrad.log.put.{rule.value}(ptr %llgrad.log, {rule.value} {value})"
+
+    def _replay_split(self, name: str, line: str, m: re.Match[str]) -> Iterator[str]:
+        rule, mark = self._split(name, line, plain(m[3])), f"rule.{next(self.marks)}"
+        given = [p for p in m[4].split(", ") if p]
+        if rule.tape:
+            yield f"  %llgrad.kept.{mark} = call i64 @llgrad.replay.next.ptr(ptr %llgrad.log)"
+            given.append(f"i64 %llgrad.kept.{mark}")
+        if rule.value != "void":
+            yield f"  %llgrad.next.{mark} = call {rule.value} @llgrad.replay.next.{rule.value}(ptr %llgrad.log)"
+            given.append(f"{rule.value} %llgrad.next.{mark}")
+        yield f"  {f'{m[2]} = ' if m[2] else ''}call {rule.value} {spelt(rule.name)}({', '.join(given)})"
+
     def _is_silent(self, callee: str, given: str) -> bool:
         """Does a function of the library look at no memory?"""
         pointerless = _POINTERLESS.fullmatch(callee) is not None and "ptr" not in given
@@ -253,7 +305,7 @@ class Twins:
         )  # fmt: skip
 
     def whole(self) -> str:
-        return "\n".join([*self.texts.values(), RUNTIME, *map(accesses, self.types), ALWAYS])
+        return "\n".join([*self.texts.values(), RUNTIME, *self.rules.values(), *map(accesses, self.types), ALWAYS])
 
 
 def logged(module: Module, f: Function, shadows: list[int]) -> tuple[Logged, str]:
