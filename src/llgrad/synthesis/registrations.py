@@ -10,7 +10,7 @@ differentiated; `apply` puts what analyses want to know on functions and globals
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -47,6 +47,8 @@ _KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
     "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
 )  # fmt: skip
+_BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_ACCESS = re.compile(rf"( *%[-\w.$]+) = (load (?!volatile|atomic)|getelementptr )([^@\n]*?), ptr ({NAME}|%[-\w.$]+)")
 _ANNOTATIONS = "llvm.global.annotations"
 
 
@@ -280,8 +282,30 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
     names = {f"@{name}": f"@{_likened(module, like, name)}" for name, like in found.like.items()}
     if names:
         text = re.sub(NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
-    text = _with_heap(text, module, found.heap)
+    text = _read_anew(_with_heap(text, module, found.heap), found.inactive_globals)
     return text + "".join(caller(module.function(r), plain(names[f"@{r}"])) for r in roots if r in found.like)
+
+
+def _read_anew(text: str, names: Collection[str]) -> str:
+    """The program with volatile reads of inactive variables: what LLVM knows to be there may have a derivative."""
+    if not names:
+        return text
+    variables = {f"@{name}" for name in names}
+
+    def edit(m: re.Match[str]) -> str:
+        if not variables & set(re.findall(NAME, m[0])):
+            return m[0]
+        places, lines = set(variables), []
+        for line in m[0].split("\n"):
+            access = _ACCESS.match(line)
+            if access is not None and access[4] in places:
+                if access[2].startswith("get"):
+                    places.add(access[1].strip())
+                line = line.replace(" = load ", " = load volatile ", 1)
+            lines.append(line)
+        return "\n".join(lines)
+
+    return _BODY.sub(edit, text)
 
 
 def _with_heap(text: str, module: Module, names: dict[str, str]) -> str:
