@@ -1,7 +1,8 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick bench-paper bench-languages remarks lint clean
+.PHONY: help demo test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
+	bench-compile bench-languages remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -10,6 +11,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FRAMEWORKS := .venv-frameworks
 FRAMEWORKS_READY := $(FRAMEWORKS)/.ready
+BENCH_READY := $(VENV)/.bench-ready
+# The benchmark compares with JAX and PyTorch where `make test-frameworks` or `bench-frameworks` has installed them.
+BENCH_PYTHON = $(if $(wildcard $(FRAMEWORKS_READY)),$(FRAMEWORKS),$(VENV))/bin/python
 
 help:
 	@echo "make demo         three C programs of ADBench: derivatives, checked and timed"
@@ -17,9 +21,9 @@ help:
 	@echo "make test-full    the same with the slow sets"
 	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
 	@echo "make examples-frameworks  a network, a terrain, the Sun's mass, a bundle adjustment: with C code, to build/examples"
-	@echo "make bench        llgrad against Enzyme and against the objective (bench-quick: fewer rounds)"
+	@echo "make bench        gradients against Enzyme, the objective and others, with plots (bench-quick: one size)"
+	@echo "make bench-compile  what differentiating costs, against Enzyme and clang"
 	@echo "make bench-frameworks  what a call of a foreign function costs in each framework, and a layer's gradient"
-	@echo "make bench-paper  the same for the programs of the Enzyme paper, at three sizes"
 	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
 	@echo "make lint         ruff and mypy alone"
@@ -68,22 +72,27 @@ examples-frameworks: $(FRAMEWORKS_READY)
 		$(FRAMEWORKS)/bin/python -m examples.frameworks.$$name || exit 1; \
 	done
 
-bench: $(READY)
-	@$(BIN)/python -m benchmarks.bench
+$(BENCH_READY): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@if test -x $(FRAMEWORKS)/bin/python; then $(FRAMEWORKS)/bin/python -m pip install --quiet --editable '.[bench]'; fi
+	@touch $@
+
+bench: $(BENCH_READY)
+	@$(BENCH_PYTHON) -m benchmarks.bench
 	@$(BIN)/python -m benchmarks.overhead
 
 bench-frameworks: $(FRAMEWORKS_READY)
 	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.overhead
 	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.layers
 
-bench-quick: $(READY)
-	@$(BIN)/python -m benchmarks.bench --quick
-
 bench-languages: $(READY)
 	@$(BIN)/python -m benchmarks.languages
 
-bench-paper: $(READY)
-	@$(BIN)/python -m benchmarks.paper
+bench-quick: $(BENCH_READY)
+	@$(BENCH_PYTHON) -m benchmarks.bench --quick
+
+bench-compile: $(READY)
+	@$(BIN)/python -m benchmarks.compile_time
 
 remarks: $(READY)
 	@$(BIN)/python -m benchmarks.remarks

@@ -1,9 +1,9 @@
-"""`make bench`: llgrad against Enzyme and against the objective itself, on the three ADBench problems.
+"""`make bench`: llgrad against Enzyme, against the objective itself, and against others.
 
-All candidates of a problem take turns in one process; times are CPU time. Ratios are to the fastest objective that
-clang makes (-O3 -march=native, with libmvec or without). Enzyme differentiates the same C,
-compiled with the same flags.
-Writes `build/bench.json`. Ends with status 1 if any of llgrad's derivatives is wrong.
+First three instances of ADBench, llgrad from Python and in C: ratios are to the fastest objective that clang makes
+(-O3 -march=native, with libmvec or without). Then the programs of `benchmarks.suite`, at three sizes. Enzyme
+differentiates the same C, compiled with the same flags. All candidates of a problem take turns in one process; times
+are CPU time. Writes `build/bench.json` and plots. Ends with status 1 if any of llgrad's derivatives is wrong.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks import native, peer
+from benchmarks import native, peer, suite
 from examples.adbench.instances import read_ba, read_gmm, read_lstm
 from examples.adbench.problems import Arrays, Problem, ba_problem, gmm_problem, lstm_problem, worst_error
 from examples.adbench.timing import Timing, take_turns
@@ -154,29 +154,79 @@ def run(name: str, rounds: int, console: Console) -> list[Row]:
     return rows
 
 
+def programs(
+    names: Sequence[str], quick: bool, console: Console, weighed: list[suite.Result]
+) -> None:
+    """The programs of `suite`, printed; what was measured goes into `weighed`."""
+    sizes = {name: suite.SIZES[name][1:2] if quick else suite.SIZES[name] for name in names}
+    said: set[str] = set()
+
+    def tell(message: str) -> None:
+        if message not in said:
+            said.add(message)
+            console.print(message, style="yellow", markup=False, highlight=False)
+
+    work = [(name, variant) for name in names for variant in list(suite.VARIANTS)[: 1 if quick else None]]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        compiling = bar.add_task("compiling", total=sum(len(suite.tools_for(n, v)) for n, v in work))
+        built = suite.compiled(work, tell, lambda: bar.advance(compiling))
+        timing = bar.add_task("timing", total=sum(len(sizes[name]) for name, _ in work))
+        for name, variant in work:
+            bar.update(timing, description=f"timing {name}, {variant}")
+            weighed += suite.measure(
+                name, variant, built[name, variant], sizes[name], quick, tell, lambda: bar.advance(timing)
+            )
+    if weighed:
+        for table in (suite.times(weighed), suite.resources(weighed), suite.others(weighed)):
+            if table.row_count:
+                console.print(table)
+        for line in suite.means(weighed):
+            console.print(line, highlight=False)
+
+
+def plots(results: list[suite.Result], host: dict[str, Any], folder: Path, console: Console) -> None:
+    """Draws them, or says why not."""
+    from benchmarks.plots import draw
+
+    load = f"load {host['load'][0]:.1f} on {host['cores']} cores" if host["load"] else ""
+    try:
+        drawn = draw(results, f"{host['cpu']}, {host['clang']}, {load}; CPU time", folder)
+    except ImportError as error:
+        console.print(f"no plots: {error} (pip install matplotlib)", style="yellow", markup=False)
+        return
+    console.print(f"Plots: {', '.join(os.path.relpath(path) for path in drawn)}", highlight=False)
+
+
 def main() -> int:
-    """Parses the command line, runs the problems, writes the JSON."""
+    """Parses the command line, runs everything, writes JSON and plots."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("problems", nargs="*", metavar="PROBLEM", help=f"{', '.join(PROBLEMS)}; default: all")
-    parser.add_argument("--quick", action="store_true", help="few rounds")
+    known = dict.fromkeys([*PROBLEMS, *suite.SIZES])
+    parser.add_argument("names", nargs="*", metavar="PROGRAM", help=f"{', '.join(known)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="the middle size with restrict, few rounds")
     parser.add_argument("--json", type=Path, default=native.ROOT / "build" / "bench.json")
+    parser.add_argument("--plots", type=Path, help="where the plots go; default: docs/plots, or build/plots if quick")
     options = parser.parse_args()
-    unknown = sorted(set(options.problems) - set(PROBLEMS))
-    if unknown:
-        parser.error(f"no problem is called {', '.join(unknown)}")
+    if unknown := sorted(set(options.names) - set(known)):
+        parser.error(f"no program is called {', '.join(unknown)}")
     console = Console()
-    console = Console(width=max(console.width, 100))
-    rounds = 12 if options.quick else 60
-    results = {name: run(name, rounds, console) for name in options.problems or PROBLEMS}
+    console = Console(width=max(console.width, 150))
+    rounds = 8 if options.quick else 40
+    chosen = options.names or list(known)
     host = machine()
+    results = {name: run(name, rounds, console) for name in PROBLEMS if name in chosen}
+    weighed: list[suite.Result] = []
+    programs([n for n in suite.SIZES if n in chosen], options.quick, console, weighed)
     measured = {name: [asdict(row) for row in rows] for name, rows in results.items()}
-    kept = {"machine": host, "rounds": rounds, "problems": measured}
+    kept = {"machine": host, "rounds": rounds, "problems": measured, "programs": [asdict(r) for r in weighed]}
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(kept, indent=1) + "\n")
-    console.print(f"{host['cpu']}, {host['clang']}; CPU time, ratios are to the fastest objective.\n"
-                  f"Written to {os.path.relpath(options.json)}", highlight=False)  # fmt: skip
+    told = f"{host['cpu']}, {host['cores']} cores, load {host['load'] and host['load'][0]:.1f}, {host['clang']}"
+    console.print(f"{told}; CPU time.\nWritten to {os.path.relpath(options.json)}", highlight=False)
+    partial = options.quick or bool(options.names)
+    plots(weighed, host, options.plots or native.ROOT / ("build" if partial else "docs") / "plots", console)
     mine = [(n, r) for n, rows in results.items() for r in rows if r.label.startswith(OURS)]
-    wrong = sorted({n for n, r in mine if not (r.error or 0.0) <= LIMIT})
+    wrong = sorted({n for n, r in mine if not (r.error or 0.0) <= LIMIT} | set(suite.wrong(weighed)))
     if wrong:
         console.print(f"WRONG: {', '.join(wrong)}", style="bold red")
     return 1 if wrong else 0

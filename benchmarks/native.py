@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -56,10 +58,16 @@ def clang() -> tuple[str, ...]:
     return (found,) if found else (sys.executable, "-m", "ziglang", "cc")
 
 
-def _run(command: Sequence[str | Path]) -> None:
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise NativeError(f"{' '.join(str(word) for word in command)}\n{done.stderr or done.stdout}")
+def _run(command: Sequence[str | Path]) -> float:
+    """Runs it; the CPU seconds that it and what it started took."""
+    with tempfile.TemporaryFile("w+") as told:
+        child = subprocess.Popen([str(word) for word in command], stdout=told, stderr=told)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            told.seek(0)
+            raise NativeError(f"{' '.join(str(word) for word in command)}\n{told.read()}")
+    return used.ru_utime + used.ru_stime
 
 
 def _kept(name: str, sources: Sequence[Path], *facts: object) -> Path:
@@ -75,13 +83,18 @@ def primal(name: str, variant: Variant = PLAIN) -> ctypes.CDLL:
     return built(EXAMPLES / f"{name}.c", variant)
 
 
-def built(source: Path, variant: Variant = PLAIN, *flags: str) -> ctypes.CDLL:
-    """A source file as it is, optimised and vectorised by clang."""
-    made = _kept(f"{source.stem}-primal", [source, *_headers(source)], variant, flags).with_suffix(".so")
+def built(source: Path, variant: Variant = PLAIN, *flags: str, others: Sequence[Path] = ()) -> ctypes.CDLL:
+    """A source file as it is, optimised and vectorised by clang. `others` are files that it includes."""
+    return ctypes.CDLL(str(compiled(source, variant, *flags, others=others)))
+
+
+def compiled(source: Path, variant: Variant = PLAIN, *flags: str, others: Sequence[Path] = ()) -> Path:
+    """The shared object of `built`."""
+    made = _kept(f"{source.stem}-primal", [source, *others, *_headers(source)], variant, flags).with_suffix(".so")
     if not made.exists():
         command = (*clang(), *COMMON, *variant.flags, *variant.defines, *flags, "-O3", "-shared", "-fPIC")
         _run([*command, source, "-o", made, "-lm"])
-    return ctypes.CDLL(str(made))
+    return made
 
 
 def _headers(source: Path) -> list[Path]:
@@ -99,9 +112,10 @@ TOOLS: dict[str, Callable[[Path, Path], tuple[str | Path, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Differentiated:
-    """Machine code with derivatives, and the seconds the tool took to write them when it did."""
+    """Machine code with derivatives, and the CPU seconds the tool took to write them when it did."""
 
     library: ctypes.CDLL
+    path: Path
     seconds: float
 
 
@@ -125,12 +139,36 @@ def derived(
     if not made.exists():
         raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC", *(("-g",) if debug else ()))
         _run([*clang(), *COMMON, *variant.flags, *variant.defines, *raw, source, "-o", before])
-        start = perf_counter()
-        _run(TOOLS[tool](before, after))
-        told.write_text(repr(perf_counter() - start))
+        told.write_text(repr(_run(TOOLS[tool](before, after))))
+        after.write_text(_KEPT.sub(r"\1 = global", after.read_text()))
         final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
         _run([*clang(), *final, after, "-o", made, "-lm"])
-    return Differentiated(ctypes.CDLL(str(made)), float(told.read_text()))
+    return Differentiated(ctypes.CDLL(str(made)), made, float(told.read_text()))
+
+
+_KEPT = re.compile(r"^(@llgrad\.tape\.kept) = [^\n]*?global", re.MULTILINE)  # where the arena is between calls
+
+
+def tape_bytes(library: ctypes.CDLL) -> int:
+    """The most that the tape of a program by llgrad has held; 0 without one."""
+    try:
+        arena = ctypes.c_void_p.in_dll(library, "llgrad.tape.kept").value
+    except ValueError:
+        return 0
+    return ctypes.c_int64.from_address(arena + 32).value if arena else 0
+
+
+def adolc(name: str) -> Differentiated:
+    """`benchmarks/adolc/NAME.cpp`, linked with ADOL-C; NativeError where that is missing."""
+    source = ROOT / "benchmarks" / "adolc" / f"{name}.cpp"
+    others = [*source.parent.glob("*.hpp"), *(ROOT / "benchmarks" / "programs").glob("*.h")]
+    made = _kept(f"{name}-adolc", [source, *others]).with_suffix(".so")
+    compiler = shutil.which("clang++-22") or shutil.which("g++")
+    if compiler is None:
+        raise NativeError("no C++ compiler")
+    if not made.exists():
+        _run([compiler, "-DPRIMAL", "-O3", "-march=native", "-shared", "-fPIC", source, "-o", made, "-ladolc"])
+    return Differentiated(ctypes.CDLL(str(made)), made, 0.0)
 
 
 def _c_value(value: object) -> Any:
