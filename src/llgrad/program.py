@@ -77,9 +77,9 @@ def optimise_program(
             elif _is_logged(site, again):
                 shadows = [site.request.width * takes_shadow(act) for act in site.request.arguments]
                 target, text = replay.logged(module, site.function, shadows)
-                texts += [text, wrappers.wrapper_text(site, name, target, module.layout)]
+                texts += [text, wrappers.wrapper_text(site, name, target, module)]
             else:
-                texts.append(wrappers.wrapper_text(site, name, made[site.request], module.layout))
+                texts.append(wrappers.wrapper_text(site, name, made[site.request], module))
             wrappers.replace(module, site, name)
         if len(ready) == len(sites):
             texts += [unknown] if unknown else []

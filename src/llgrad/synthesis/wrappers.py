@@ -41,7 +41,16 @@ _ONES = {
     "half": "0xH3C00", "bfloat": "0xR3F80", "x86_fp80": "0xK3FFF8000000000000000",
     "fp128": f"0xL{'0' * 16}3FFF{'0' * 12}",
 }  # fmt: skip
+_PERSONALITY = "__gxx_personality_v0"
+_THROWN = """thrown:
+  %what = landingpad { ptr, i32 } cleanup
+  call void @llgrad.tape.finish(ptr %arena)
+  call void @llgrad.tape.free(ptr %arena)
+  call void @free(ptr %arena)
+  resume { ptr, i32 } %what
+"""
 _DECLARATIONS = """
+declare void @llgrad.tape.free(ptr)
 declare ptr @llgrad.tape.take()
 declare void @llgrad.tape.give(ptr)
 declare void @llgrad.tape.finish(ptr)
@@ -83,9 +92,10 @@ def size_wrapper(site: CallSite, wrapper: str) -> str:
     return f"define {t} @{wrapper}() {{\n  ret {t} {TAPE_BYTES}\n}}\n"
 
 
-def wrapper_text(site: CallSite, wrapper: str, target: Target, layout: DataLayout) -> str:
+def wrapper_text(site: CallSite, wrapper: str, target: Target, module: Module) -> str:
     """IR of the function that stands between the caller and the derivative."""
-    return _Wrapper(site, wrapper, target, layout, not site.call.users).text()
+    throws = module.globals.get(_PERSONALITY) is not None
+    return _Wrapper(site, wrapper, target, module.layout, not site.call.users, throws).text()
 
 
 @dataclass(slots=True)
@@ -95,7 +105,9 @@ class _Wrapper:
     target: Target
     layout: DataLayout
     unused: bool  # nobody looks at the call's result, which may be declared as anything
+    throws: bool = False
     lines: list[str] = field(default_factory=list)
+    thrown: str = ""
 
     def text(self) -> str:
         site, target = self.site, self.target
@@ -114,11 +126,21 @@ class _Wrapper:
             passed.append("ptr %kept" if site.sret is None else "ptr %frame")
         passed += [f"{t} {_one(_type(t))}" for t in target.parameters[len(passed) :]]
         got = self._result_type()
-        self.lines.append(f"{'' if got == 'void' else '%r = '}call {got} @{target.symbol}({', '.join(passed)})")
+        self._call("" if got == "void" else "%r = ", f"{got} @{target.symbol}({', '.join(passed)})")
         parts = self._parts(got)
         self._after()
         self._return(parts)
         return self._whole(got)
+
+    def _call(self, result: str, target: str) -> None:
+        """Call the derivative. An exception that leaves it takes the arena along that was taken for it."""
+        mode = self.site.request.mode if self.site.request else None
+        taken = mode is Mode.AUGMENTED or (mode is Mode.COMBINED and self.target.tape)
+        if not taken or not self.throws:
+            self.lines.append(f"{result}call {target}")
+            return
+        self.lines.append(f"{result}invoke {target} to label %returned unwind label %thrown\nreturned:")
+        self.thrown = _THROWN
 
     def _kept(self) -> None:
         """What the tape's spare word has: the frame, or for a hidden result the memory that the two sweeps share."""
@@ -149,10 +171,12 @@ class _Wrapper:
         site, target = self.site, self.target
         given = [*(["ptr %to"] if site.hidden_result else []), *(f"{v.type} %v{n}" for n, v in enumerate(site.values))]
         body = "\n".join(f"  {line}" for line in self.lines)
+        personality = f" personality ptr @{_PERSONALITY}" if self.thrown else ""
         return f"""declare {got} @{target.symbol}({', '.join(target.parameters)}){_DECLARATIONS}
-define {site.call.function_type.result} @{self.name}({', '.join(given)}) {{
+{f"declare i32 @{_PERSONALITY}(...)" if self.thrown else ""}
+define {site.call.function_type.result} @{self.name}({', '.join(given)}){personality} {{
 {body}
-}}
+{self.thrown}}}
 """
 
     # --- arguments
