@@ -88,7 +88,7 @@ def tensorflow_rows(path: Path) -> Iterator[tuple[str, float, float]]:
     from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry
 
     import llgrad
-    from llgrad.tensorflow import load
+    from llgrad.tensorflow import foreign, load
 
     library = Path(tf.__file__).with_name("libtensorflow_framework.so.2")
     kernel = llgrad.load(Path(__file__).with_name("nothing.c"), libraries=[str(library)])
@@ -107,6 +107,9 @@ def tensorflow_rows(path: Path) -> Iterator[tuple[str, float, float]]:
 
     f, x = load(path, "copy"), tf.ones(5, tf.float64)
     yield "TensorFlow, eager", least(lambda: f(x)), least(lambda: nothing(x))
+    named = str(path)
+    by_name = least(lambda: foreign(x, filename=named, function="copy"))
+    yield "TensorFlow, by file name", by_name, least(lambda: nothing(x))
     yield "TensorFlow, with gradient", least(lambda: gradient(f)), least(lambda: gradient(nothing))
     graph, same = tf.function(f), tf.function(nothing)
     yield "TensorFlow, tf.function", least(lambda: graph(x)), least(lambda: same(x))

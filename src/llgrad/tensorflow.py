@@ -98,16 +98,26 @@ def load(source: Paths | ForeignFunction, function: str | None = None, **options
     return ForeignOperation(source, function, options)
 
 
-@tf.autograph.experimental.do_not_convert
 def foreign(*inputs: Any, filename: Any, function: str, **options: Any) -> Any:
     """The outputs of a function of compiled sources for these inputs; `options` are those of `load`."""
-    listed = [filename] if isinstance(filename, str | os.PathLike) else list(filename)
-    stamps = tuple(os.stat(p).st_mtime_ns if os.path.exists(p) else 0 for p in listed)
-    key = (tuple(str(p) for p in listed), stamps, function, repr(sorted(options.items())))
-    with _lock:
-        if key not in _made:
-            _made[key] = load(filename, function, **options)
-    return _made[key](*inputs)
+    listed = (filename,) if isinstance(filename, str | os.PathLike) else tuple(filename)
+    key = (listed, tuple([_stamp(p) for p in listed]), function, repr(sorted(options.items())) if options else "")
+    made = _made.get(key)
+    if made is None:
+        with _lock:
+            made = _made[key] = load(filename, function, **options)
+    return made(*inputs)
+
+
+foreign.autograph_info__ = None  # type: ignore[attr-defined]  # AutoGraph calls it as it is
+
+
+def _stamp(path: Any) -> int:
+    """When a file was changed; `load` says so where there is none."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _tensor(made: Foreign, i: Input, given: Any) -> Any:
