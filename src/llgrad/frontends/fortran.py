@@ -18,13 +18,14 @@ from pathlib import Path
 
 from llgrad.errors import CompilerError
 from llgrad.frontends import clang
+from llgrad.frontends.fortrantypes import written_out
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
 from llgrad.places import cache_folder
 
 _BODIES = Path(__file__).parent / "runtime" / "flang.c"
 _PROGRAMS = (*(f"flang-{n}" for n in range(22, 18, -1)), "flang")
 _FIX = "correct the source, or pass the flags it needs (-I…, -fdefault-real-8, -ffree-form, …)"
-_FLAGS = ("-g", "-O2", "-emit-llvm", "-c", "-ffp-contract=off")
+_FLAGS = ("-g", "-O2", "-emit-llvm", "-S", "-ffp-contract=off")
 _RAW = ("-mllvm", UNOPTIMISED)
 _UNVECTORISED = ("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
 _MODULE = re.compile(r"^[ \t]*(?:submodule\s*\(\s*([\w:]+)\s*\)|module(?!\s+procedure\b))\s*(\w+)", re.I | re.M)
@@ -42,11 +43,11 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
     tool, made = flang(), []
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         for source in ordered(sources):
-            bitcode = Path(folder, "module.bc")
+            assembly = Path(folder, "module.ll")
             flags = [*_FLAGS, *(_RAW if raw else _UNVECTORISED), f"-J{folder}", *source.flags]
-            command = [tool.path, *flags, "-o", str(bitcode), str(source.path.absolute())]
+            command = [tool.path, *flags, "-o", str(assembly), str(source.path.absolute())]
             run(command, source.path, _FIX, noise="^BISECT:", cwd=source.directory)
-            data = bitcode.read_bytes()
+            data = written_out(assembly.read_text()).encode()
             libraries = (str(runtime(tool.path)),) if b"_FortranA" in data else ()
             made.append(Compiled(data, (source.path, *_included(source)), libraries))
     if any(compiled.libraries for compiled in made):
