@@ -62,11 +62,11 @@ def built(source: Path, folder: Path, *more: str) -> Path:
     return program
 
 
-def findings(valgrind: str, program: Path, folder: Path, *, leaks: bool = True) -> tuple[int, str]:
+def findings(valgrind: str, program: Path, folder: Path) -> tuple[int, str]:
     """The exit status of the program under valgrind, and what valgrind says."""
     log = folder / "log"
     kinds = ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect", "--show-leak-kinds=definite,indirect"]
-    options = [f"--error-exitcode={FOUND}", "--track-origins=yes", f"--log-file={log}", *(kinds if leaks else [])]
+    options = [f"--error-exitcode={FOUND}", "--track-origins=yes", f"--log-file={log}", *kinds]
     done = subprocess.run([valgrind, *options, str(program)], capture_output=True, text=True, timeout=300)
     return done.returncode, log.read_text() + done.stderr
 

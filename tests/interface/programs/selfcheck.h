@@ -152,4 +152,45 @@ static inline double slope_of(void (*f)(const double *, double *), int n, int m,
         }                                                                                                             \
     } while (0)
 
+/* double f(const double *x, int n): reverse and forward mode, each alone and of width 3, and the sweeps apart, with x
+ * overwritten between them. */
+struct kept_of_check { void *tape; double value; };
+struct three_of_check { double at[3]; };
+#ifdef __cplusplus
+extern "C" {
+#endif
+struct kept_of_check __enzyme_augmentfwd_check(void *, ...);
+void __enzyme_reverse_check(void *, ...);
+struct three_of_check __enzyme_fwddiff_check(void *, ...);
+#ifdef __cplusplus
+}
+#endif
+#define CHECK_EVERY_WAY(f, count)                                                                                     \
+    do {                                                                                                              \
+        enum { m_ = (count) };                                                                                        \
+        double y_[m_], a_[3][m_], s_[m_];                                                                             \
+        CHECK_GRADIENT(f, m_);                                                                                        \
+        sample(y_, m_);                                                                                               \
+        clear(a_[0], 3 * m_);                                                                                         \
+        __enzyme_autodiff_void((void *)f, enzyme_width, 3, enzyme_dup, y_, a_[0], a_[1], a_[2], enzyme_const, m_);    \
+        clear(s_, m_);                                                                                                \
+        struct kept_of_check kept_ = __enzyme_augmentfwd_check((void *)f, enzyme_dup, y_, s_, enzyme_const, m_);      \
+        clear(y_, m_);                                                                                                \
+        __enzyme_reverse_check((void *)f, enzyme_dup, y_, s_, enzyme_const, m_, 2.0, kept_.tape);                     \
+        for (int i_ = 0; i_ < m_; i_++) {                                                                             \
+            double wanted_ = slope_by(f, m_, i_), t_[3][m_];                                                          \
+            sample(y_, m_);                                                                                           \
+            clear(t_[0], 3 * m_);                                                                                     \
+            t_[0][i_] = 1;                                                                                            \
+            t_[2][i_] = -2;                                                                                           \
+            struct three_of_check tangent_ = __enzyme_fwddiff_check(                                                  \
+                (void *)f, enzyme_width, 3, enzyme_dup, y_, t_[0], t_[1], t_[2], enzyme_const, m_);                   \
+            for (int k_ = 0; k_ < 3; k_++) {                                                                          \
+                expect_within(#f ", reverse of width 3", i_, a_[k_][i_], wanted_, 1e-6);                              \
+                expect_within(#f ", forward of width 3", i_, tangent_.at[k_], t_[k_][i_] * wanted_, 1e-6);            \
+            }                                                                                                         \
+            expect_within(#f ", sweeps apart", i_, s_[i_], 2 * wanted_, 1e-6);                                        \
+        }                                                                                                             \
+    } while (0)
+
 #endif
