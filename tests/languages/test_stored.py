@@ -97,6 +97,9 @@ def test_swifts_self_and_error(of_swift: llgrad.Library) -> None:
 
 def test_swifts_lazy_globals_and_traps(of_swift: llgrad.Library) -> None:
     assert llgrad.grad(of_swift.scaled)(2.0) == 12.0
+    for f in (of_swift.smoothed, llgrad.grad(of_swift.smoothed, wrt=2)):
+        with pytest.raises(ForeignError, match="trapped"):
+            f(X, -1, K)
     assert not [name for name in dir(of_swift) if name.startswith("swift_")]
 
 

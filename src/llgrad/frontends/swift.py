@@ -3,8 +3,8 @@
 Functions marked `@_cdecl("name")` are callable from elsewhere; they take pointers and numbers. The calling convention
 becomes C's (`swiftself` and `swifterror` are plain pointers then). Reference counting, allocation and lazily made
 globals have bodies in `runtime/swift.c`; metadata, of which nothing is read, is empty. Elements of arrays of `Double`
-and `Float` follow the header of their buffer: each access says what they are. What never returns ends in an error.
-Other functions of Swift's standard library that the compiler has not specialised stay undefined, so that code that
+and `Float` follow the header of their buffer: each access says what they are. What traps or never returns ends in an
+error. Other functions of Swift's standard library that the compiler has not specialised stay undefined, so that code that
 needs one is refused.
 """
 
@@ -84,7 +84,9 @@ def _plain(text: str) -> str:
     text = _MADE_BY.sub(r"define linkonce_odr hidden ptr @\1(ptr %name) alwaysinline {\n  ret ptr %name\n}", text)
     text = _METADATA.sub(r"\1 = internal global [64 x i64] zeroinitializer", text)
     text = re.sub(r"i64 ptrtoint \(ptr @_swiftImmortalRefCount to i64\)", "i64 2147483647", text)
-    text = stopping(text)
+    text = stopping(text.replace("call void @llvm.trap()", "call void @llgrad_fail(i32 4, ptr null)"))
+    if "@llgrad_fail(" in text and "declare void @llgrad_fail(" not in text:
+        text += "\ndeclare void @llgrad_fail(i32, ptr)\n"
     text = _SPECIALISED.sub(lambda m: _COPY.sub(lambda c: _said(m[1], c[1], c[2], c[3], c[0]), m[0]), text)
     text = _ELEMENT.sub(lambda m: _said(m[2], m[1], m[3], m[3], m[0]), text)
     return text + "".join(f"\ndeclare void @__enzyme_{name}(ptr, i64)" for name in _NAMES.values()) + "\n"
