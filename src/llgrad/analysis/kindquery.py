@@ -11,7 +11,7 @@ from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
-from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, DECLARED, Region
+from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, DECLARED, LLVM_TYPE, Region
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
@@ -153,7 +153,7 @@ def _splits(start: int, step: int, mask: int, at: int) -> bool:
 
 
 def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
-    """The strongest level of declarations that says something of this byte."""
+    """The strongest level of declarations that says something of this byte. Weak ones that disagree say nothing."""
     levels: dict[int, list[tuple[int, int, int]]] = {}
     for token, level in region.tokens.items():
         inside = token.within(at, region.period)
@@ -166,7 +166,8 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
         if not any(f.mask == 0 for f in found) or len(found) > 1:
             levels.setdefault(level, []).append((mask, start - inside, size))
     for level in sorted(levels):
-        return _agreed(levels[level], room)
+        answer, size = _agreed(levels[level], room)
+        return (0 if answer == CONFLICT_MASK and level >= LLVM_TYPE else answer), size
     return 0, 1
 
 

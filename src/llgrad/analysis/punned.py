@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from llgrad.analysis.known import behaviour
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import gep_offset
 from llgrad.analysis.solver import reach
@@ -198,6 +199,8 @@ class _Trial:
                 return not depth or any(self._reads_float(i, a, depth - 1) for a in self.memory.reads(i))
             case Call() if not self._is_outside(i):
                 return any(self._writes_float_inside(f, i, depth) for f in self.memory.functions_called(i).functions)
+            case Call():
+                return any(f is None or not behaviour(i, f).inactive for f in self.memory.callees(i))
         return True
 
     def _writes_float_inside(self, f: Function, call: Call, depth: int) -> bool:
