@@ -54,7 +54,7 @@ def _bars(plt: Any, results: list[Result]) -> Any:
         if 0 < (paper := sum(p in PAPER for p in rows)) < len(rows):
             axis.axvline(paper - 0.5, color="#bbbbbb", linewidth=0.8, linestyle="--")
         _plain(axis)
-    axes[0].legend(frameon=False, ncols=3, loc="upper right")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=3, frameon=False)
     figure.get_layout_engine().set(rect=(0, 0.02, 1, 0.98))
     return figure
 
@@ -127,6 +127,6 @@ def _memory(plt: Any, results: list[Result]) -> Any:
     _plain(axis)
     axis.set_ylabel("MiB beyond the primal's")
     axis.set_title("Peak memory of one gradient in a fresh process (largest size, restrict)", loc="left")
-    axis.legend(frameon=False, ncols=2)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
     return figure
