@@ -39,12 +39,13 @@ _MAGIC = b"llgrad1\n"
 # What the frontends look for on PATH, and the variables they and their compilers read (a test compares).
 COMPILERS = (
     *(f"clang-{n}" for n in range(22, 14, -1)), "clang", *(f"flang-{n}" for n in range(22, 18, -1)), "flang",
-    "rustc", "cargo", "zig", "ldc2", "nim", "mlir-opt-22", "mlir-opt", "mlir-translate-22", "mlir-translate",
+    "rustc", "cargo", "zig", "ldc2", "nim", "mlir-opt-22", "mlir-opt", "mlir-translate-22", "mlir-translate", "julia",
+    "swiftc",
 )  # fmt: skip
 ENVIRONMENT = (
     "LLGRAD_CLANG", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LLGRAD_ARENA", "LLGRAD_FLANG", "LLGRAD_RUSTC",
     "LLGRAD_CARGO", "RUSTUP_TOOLCHAIN", "LLGRAD_ZIG", "LLGRAD_LDC", "LLGRAD_NIM", "LLGRAD_MLIR_OPT",
-    "LLGRAD_MLIR_TRANSLATE",
+    "LLGRAD_MLIR_TRANSLATE", "LLGRAD_JULIA", "LLGRAD_SWIFTC",
 )  # fmt: skip
 
 

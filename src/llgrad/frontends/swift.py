@@ -4,8 +4,8 @@ Functions marked `@_cdecl("name")` are callable from elsewhere; they take pointe
 becomes C's (`swiftself` and `swifterror` are plain pointers then). Reference counting, allocation and lazily made
 globals have bodies in `runtime/swift.c`; metadata, of which nothing is read, is empty. Elements of arrays of `Double`
 and `Float` follow the header of their buffer: each access says what they are. What traps or never returns ends in an
-error. Other functions of Swift's standard library that the compiler has not specialised stay undefined, so that code that
-needs one is refused.
+error. Other functions of Swift's standard library that the compiler has not specialised stay undefined, so that code
+that needs one is refused.
 """
 
 from __future__ import annotations
