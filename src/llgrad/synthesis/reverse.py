@@ -154,12 +154,17 @@ class ReverseSweep(Adjoints):
     # --- adjoints that are collected first and added to shadow memory later: see `scatter`
 
     def _make_columns(self) -> None:
+        """Columns are shared by loops: one innermost loop runs at a time."""
         self.collected, self.strips = {}, {}
+        made: dict[tuple[str, int, int], AnyValue] = {}
         for loop, loads in self.plan.scattered.items():
             self.strips[loop] = self.cells.alloca(I64, "strip.last"), self.cells.alloca(I64, "strip.first")
-            for i in loads:
-                type = ArrayType(i.type, STRIP)
-                self.collected[i] = [self.cells.alloca(type, f"{i.name}.column", 64) for _ in self.each_lane()]
+            for n, i in enumerate(loads):
+                keys = [(str(i.type), n, lane) for lane in self.each_lane()]
+                for key in keys:
+                    if key not in made:
+                        made[key] = self.cells.alloca(ArrayType(i.type, STRIP), f"{i.name}.column", 64)
+                self.collected[i] = [made[key] for key in keys]
 
     def _start_strip(self, loop: Loop, last: AnyValue) -> None:
         """The reverse of iteration `last` comes next."""
