@@ -261,7 +261,7 @@ bad:
         ("__enzyme_autodiff((void *)f, enzyme_dub, 1.0)", "enzyme_dub"),
         ("__enzyme_reverse((void *)f, 1.0)", "the seed of the return"),
         ("__enzyme_reverse((void *)f, 1.0, 1.0)", "without a tape"),
-        ("__enzyme_fwdsplit((void *)f, 1.0, 1.0)", "__enzyme_fwdsplit"),
+        ("__enzyme_sidesplit((void *)f, 1.0, 1.0)", "__enzyme_sidesplit"),
         ("__enzyme_autodiff((void *)f)", "without argument"),
         ("__enzyme_autodiff((void *)f, 1.0, 2.0)", "too many"),
         ("__enzyme_autodiff((void *)f, enzyme_dup, 1.0, 1.0)", "enzyme_dup"),
@@ -271,7 +271,7 @@ bad:
 def test_enzyme_calls_that_are_refused(source: Source, call: str, words: str) -> None:
     path = source(f"""
         extern int enzyme_width, enzyme_dub, enzyme_dup;
-        double __enzyme_autodiff(void *, ...), __enzyme_reverse(void *, ...), __enzyme_fwdsplit(void *, ...), g(double);
+        double __enzyme_autodiff(void *, ...), __enzyme_reverse(void *, ...), __enzyme_sidesplit(void *, ...), g(double);
         double f(double x) {{ return x * x; }}
         double caller(void) {{ return {call}; }}
     """)
