@@ -249,8 +249,6 @@ class Builder:
         if not isinstance(pointer.type, PointerType) or any(isinstance(i.type, VectorType) for i in indices):
             return self.graph.region(), 0
         region, offset = self.cell(pointer)
-        if isinstance(source, StructType) and isinstance(indices[0], iv.ConstInt) and len(indices) > 1:
-            self.declare_llvm((region, offset + indices[0].value * self.layout.alloc_size(source)), source)
         constant, step, unit = self._offset(source, indices)
         if step == 0 or (region.period and step % region.period == 0):
             region.units |= {unit} if step else set()
