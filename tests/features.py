@@ -182,8 +182,8 @@ FEATURES = (
         doubles=("<t>c.v", "<t>.z[<at> & 1]"), ints=("<t>c.k",),
     ),
     Feature(
-        "bits", "{ struct { unsigned a : 3; unsigned b : 9; double v; int c : 7; } <t> = {3u, 5u, <value>, -2};"
-        " <t>.b += <at>;", doubles=("<t>.v",), ints=("<t>.a", "<t>.b"),
+        "bits", "{ struct { unsigned a : 3; unsigned b : 9; double v; int c : 7; } <t>; memset(&<t>, 0, sizeof <t>);"
+        " <t>.a = 3, <t>.v = <value>, <t>.c = -2, <t>.b = 5 + <at>;", doubles=("<t>.v",), ints=("<t>.a", "<t>.b"),
     ),
     Feature(
         "partial",

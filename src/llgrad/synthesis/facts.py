@@ -628,8 +628,10 @@ class Facts:
         return isinstance(scalar(v.type), IntType) and not self.active(v) and not self.memory.points_to(v)
 
     def hides_float(self, i: Store) -> bool:
-        """Does `i` write an integer where a float is kept at other times?"""
-        return isinstance(scalar(i.value.type), IntType) and self.kinds.clashes(i.pointer, i.value)
+        """Does `i` write an integer (zero is one, too, to LLVM) where a float is kept at other times?"""
+        if not isinstance(scalar(i.value.type), IntType):
+            return False
+        return self.kinds.clashes(i.pointer, i.value) or self._target(i).may_hold_float
 
     def pointer_leaves(self, i: Store) -> list[tuple[int, Type]]:
         """The pointers in what `i` stores: (byte offset, type)."""
