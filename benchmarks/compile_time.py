@@ -195,6 +195,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=native.ROOT / "build" / "compile.json")
     options = parser.parse_args()
     console = Console()
+    console = Console(width=max(console.width, 110))
     folder = Path(tempfile.mkdtemp(prefix="llgrad-compile-"))
     try:
         rows = programs(folder)
