@@ -29,6 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("cache", "entry", "passing"),
     ("arguments",),
     ("worker",),
+    ("loaded",),
     ("library",),
     ("numba", "pervalues"),
     ("api", "registering"),

@@ -25,7 +25,8 @@ import numpy as np
 from llgrad.arguments import holds_addresses, refuse_overlap
 from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError, UnsupportedError
-from llgrad.library import Compiled, ForeignFunction
+from llgrad.library import ForeignFunction
+from llgrad.loaded import Compiled
 from llgrad.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.pervalues import PerValues
 from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct

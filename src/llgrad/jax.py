@@ -40,7 +40,8 @@ from llgrad.foreign import Foreign, ForeignTypeError, Operation, Paths
 from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
 from llgrad.foreign.runtime import runtime
-from llgrad.library import ForeignFunction, Library
+from llgrad.library import ForeignFunction
+from llgrad.loaded import Loaded
 
 SOURCE = Path(__file__).parent / "foreign" / "xla.c"
 _TARGET = "llgrad_run"
@@ -172,9 +173,9 @@ mlir.register_lowering(_primitive, _lower, platform="cpu")
 
 
 @functools.cache
-def _handler() -> Library:
+def _handler() -> Loaded:
     """`xla.c`, compiled and registered with XLA."""
-    library = Library([SOURCE], (f"-I{jax.ffi.include_dir()}",), 2, (), False, False)
+    library = Loaded([SOURCE], (f"-I{jax.ffi.include_dir()}",), 2, (), False, False)
     addresses = library.addresses()
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["llgrad_xla_start"])(runtime().table)
     capsule = jax.ffi.pycapsule(ctypes.c_void_p(addresses["llgrad_xla"]))

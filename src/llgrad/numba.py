@@ -19,7 +19,8 @@ from typing import Any
 
 from llgrad.errors import ArgumentError
 from llgrad.frontends.njit import Array, Compiled, compile_function
-from llgrad.library import Facts, ForeignFunction, Library
+from llgrad.library import ForeignFunction
+from llgrad.loaded import Facts, Loaded
 from llgrad.passing import parts
 from llgrad.signature import CType, Parameter, Scalar, Signature, View, Void
 
@@ -74,7 +75,7 @@ def specialised(dispatcher: Any, types: Sequence[Any]) -> ForeignFunction:
     symbol = f"llgrad.numba.{name}"
     signature = _signature(compiled, name, symbol)
     wrapper = _wrapper(compiled, signature)
-    library = Library.of_modules(name, [*compiled.modules, wrapper.encode()], {symbol: _facts(signature)})
+    library = Loaded.of_modules(name, [*compiled.modules, wrapper.encode()], {symbol: _facts(signature)})
     read_only = library.read_only(symbol)
     parameters = tuple(_constant(p, read_only) for p in signature.parameters)
     return ForeignFunction(library, _facts(replace(signature, parameters=parameters)))

@@ -26,7 +26,8 @@ from typing import Any
 
 from llgrad import cache
 from llgrad.errors import ArgumentError, UnknownNameError
-from llgrad.library import EVERYWHERE, ForeignFunction
+from llgrad.library import ForeignFunction
+from llgrad.loaded import EVERYWHERE
 from llgrad.rules import library as rules
 from llgrad.rules.expression import Operand, functions
 from llgrad.rules.library import Entry

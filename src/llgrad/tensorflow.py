@@ -40,7 +40,8 @@ from llgrad.foreign.function import buffers
 from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
 from llgrad.foreign.runtime import runtime
-from llgrad.library import ForeignFunction, Library
+from llgrad.library import ForeignFunction
+from llgrad.loaded import Loaded
 
 SOURCE = Path(__file__).parent / "foreign" / "tensorflow.c"
 _made: dict[Any, ForeignOperation] = {}
@@ -140,10 +141,10 @@ def _tensor(made: Foreign, i: Input, given: Any) -> Any:
 
 
 @functools.cache
-def _start() -> tuple[Any, Library]:
+def _start() -> tuple[Any, Loaded]:
     """The operator's Python function, and the library that has its kernel."""
     found = Path(tf.__file__).with_name("libtensorflow_framework.so.2")
-    library = Library([SOURCE], (), 2, (str(found),), False, False)
+    library = Loaded([SOURCE], (), 2, (str(found),), False, False)
     begin = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(library.addresses()["llgrad_tensorflow_start"])
     if failed := begin(runtime().table):
         raise ForeignError("TensorFlow refuses the operator", cause=failed.decode(), fix="use tensorflow-cpu 2.21")

@@ -278,7 +278,7 @@ def test_refused_derivatives_say_why(lib: llgrad.Library) -> None:
     with pytest.raises(llgrad.LlgradError, match="assembly"):
         load_foreign(lib.tangle).plan("vjp", (0,))
     with pytest.raises(ArgumentError, match="child process"):
-        load_foreign(llgrad.load(lib._paths, isolate=True).waves).plan("primal", ())
+        load_foreign(llgrad.load(lib.waves.library.paths, isolate=True).waves).plan("primal", ())
 
 
 def test_bindings_import_no_other_framework() -> None:

@@ -99,7 +99,7 @@ def test_structs(lib: llgrad.Library) -> None:
 
 
 def test_signatures_are_rusts(lib: llgrad.Library) -> None:
-    assert str(lib["options"].signature) == "fn options(x: &[f64], bound: f64) -> f64"
+    assert str(lib.options.signature) == "fn options(x: &[f64], bound: f64) -> f64"
     assert str(lib.smooth.signature) == "fn smooth(x: &mut [f64], k: f64)"
     assert str(lib.springs.signature) == (
         "fn springs(n: usize, s: *const features::Spring, x: *const f64) -> f64"

@@ -22,7 +22,7 @@ from typing import Any
 from llgrad.errors import ArgumentError
 from llgrad.foreign.function import Call, Foreign, Tape
 from llgrad.foreign.roles import ForeignShapeError, ForeignSignatureError, ForeignTypeError
-from llgrad.library import ForeignFunction, Library, load
+from llgrad.library import ForeignFunction, Library, load, loaded
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 LOADING = ("flags", "optimize", "libraries", "vector_math")
@@ -52,7 +52,7 @@ def library(source: Paths, **loading: Any) -> Library:
     listed = [source] if isinstance(source, str | os.PathLike) else list(source)
     found = load(listed, **loading)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in loading.items()}
-    key = (tuple(str(Path(p).absolute()) for p in listed), tuple(sorted(options.items())), found.identity)
+    key = (tuple(str(Path(p).absolute()) for p in listed), tuple(sorted(options.items())), loaded(found).identity)
     with _lock:
         return _libraries.setdefault(key, found)
 

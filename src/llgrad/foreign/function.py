@@ -133,7 +133,7 @@ class Foreign:
     def _made(self, kind: str, wrt: Wrt) -> Plan:
         if kind == "primal":
             self.function.library.addresses()
-            code = self.function.library._primal()
+            code = self.function.library.primal()
             return self._plan(code, self.function.facts.entry, Primal(self, ()), ())
         try:
             return self._derived(kind, wrt, wrt)

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from llgrad.errors import ArgumentError, UnknownNameError
-from llgrad.library import Effects, ForeignFunction
+from llgrad.library import ForeignFunction
+from llgrad.loaded import Effects
 from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, Void
 
 Shape = tuple[int, ...]

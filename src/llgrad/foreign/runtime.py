@@ -23,7 +23,7 @@ from typing import Any
 from llgrad import entry as entries
 from llgrad.entry import HOOK, TAPE_FREE, Code, Entry
 from llgrad.errors import ForeignError
-from llgrad.library import Library
+from llgrad.loaded import Loaded
 
 SOURCE = Path(__file__).with_name("runtime.c")
 ALIGNMENT = 64
@@ -128,7 +128,7 @@ class Runtime:
     """`runtime.c`, compiled and loaded as any foreign code is."""
 
     def __init__(self) -> None:
-        self.library = Library([SOURCE], (), 2, (), False, False)
+        self.library = Loaded([SOURCE], (), 2, (), False, False)
         addresses = self.library.addresses()
         p, i32, i64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
         self.hook = addresses["llgrad_hook"]

@@ -1,0 +1,406 @@
+"""What `load` keeps of sources: their program, its functions, the code of both and of derivatives, all of it on disk.
+
+The program is compiled when one of its functions is first called; a derivative when it is asked for. With a warm cache
+neither a compiler nor LLVM's optimiser nor the IR parser runs.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llgrad import cache
+from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
+from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.passing import parts
+from llgrad.signature import Pointer, Scalar, Signature, Void
+from llgrad.synthesis.request import Constants, Request, special_name
+
+if TYPE_CHECKING:
+    from llgrad.backend import LLVMModule
+    from llgrad.frontends import Flags
+    from llgrad.ir.module import Module
+    from llgrad.worker import Worker
+
+
+class AnyCode(Protocol):
+    """Loaded code, here or in a child process."""
+
+    def call(self, entry: Entry, values: Sequence[Any]) -> tuple[tuple[Any, ...], int]:
+        """Results and peak of the tape in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a function: signature, IR types of its arguments and result, how small integers are extended."""
+
+    signature: Signature
+    arguments: tuple[str, ...]
+    extensions: tuple[str, ...]
+    result: str
+    unsupported: str = ""
+
+    @property
+    def entry(self) -> Entry:
+        """The entry of the function itself."""
+        results = () if self.result == "void" else (self.result,)
+        return Entry(f"llgrad.entry.{self.signature.symbol}", self.arguments, results)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What LLVM finds that a function does to memory: `access` (read, write, both, none) through each IR argument that
+    is a pointer, and whether it is `stateful`: uses variables that may change."""
+
+    access: tuple[str, ...]
+    stateful: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled derivative."""
+
+    code: AnyCode
+    entry: Entry
+    seconds: float
+    packed_ir: bytes
+
+    @property
+    def ir(self) -> str:
+        """The optimised IR, entry and tape included."""
+        return zlib.decompress(self.packed_ir).decode()
+
+
+EVERYWHERE: dict[str, str] = {}
+"""What is said of functions by name, whatever library has them: registrations, and the name each speaks of."""
+
+
+class Loaded:
+    """Sources that were loaded: the table of their functions, their code, derivatives made of them."""
+
+    def __init__(
+        self, paths: Sequence[Path], flags: Flags, level: int, libraries: tuple[str, ...], isolate: bool,
+        vector_math: bool,
+    ) -> None:  # fmt: skip
+        """Use `load`."""
+        self._worker: Worker | None
+        self._begin(paths, flags, level, libraries, vector_math)
+        self.table = self._recalled() or self._compiled()
+        if isolate:
+            from llgrad.worker import Worker
+
+            self._worker = Worker(self._libraries)
+
+    def _begin(
+        self, paths: Sequence[Path], flags: Flags, level: int, libraries: tuple[str, ...], vector_math: bool
+    ) -> None:
+        self._paths, self._flags, self._level, self._libraries = list(paths), flags, level, libraries
+        self._vector_math = vector_math
+        self._lock = threading.RLock()
+        self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
+        self._prepared: dict[tuple[str, tuple[str, ...]], str] = {}
+        self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
+        self._said: dict[str, None] = {}
+        self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
+        self._code: AnyCode | None = None
+        self._program_: LLVMModule | None = None
+        self._key = ""
+        self._worker = None
+
+    @classmethod
+    def of_modules(cls, name: str, modules: Sequence[bytes], table: dict[str, Facts]) -> Loaded:
+        """IR that is there already, with functions that `table` describes."""
+        from llgrad import pipeline
+
+        made = cls.__new__(cls)
+        made._begin([Path(name)], (), 2, (), False)
+        made._program_ = pipeline.program(modules)
+        made._key = cache.key("modules", *modules, *cache.surroundings()) if cache.folder() else ""
+        made.table = table
+        return made
+
+    def read_only(self, symbol: str) -> set[int]:
+        """The IR arguments of a function through which it writes nothing, as far as LLVM knows."""
+        from llgrad.ir.parse import parse
+
+        arguments = parse(self.prepared(symbol)).function(symbol).arguments
+        return {a.index for a in arguments if a.attribute("readonly") or a.attribute("readnone")}
+
+    @property
+    def paths(self) -> list[Path]:
+        """The sources."""
+        return self._paths
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How they were loaded: options of `load`."""
+        return {
+            "flags": self._flags, "optimize": self._level, "libraries": self._libraries,
+            "vector_math": self._vector_math,
+        }  # fmt: skip
+
+    @property
+    def isolated(self) -> bool:
+        """Does the code run in a child process?"""
+        return self._worker is not None
+
+    # --- compiling
+
+    def _recalled(self) -> dict[str, Facts] | None:
+        """The table of functions, from the cache."""
+        self._key = cache.recalled(self._paths, self._flags) or ""
+        found = cache.get(cache.key("library", self._key)) if self._key else None
+        if found is None:
+            return None
+        table: dict[str, Facts]
+        table, libraries = cache.loaded(found["table"])
+        self._libraries += libraries
+        return table
+
+    def _compiled(self) -> dict[str, Facts]:
+        from llgrad import pipeline
+        from llgrad.frontends import compile_sources
+
+        started = time.time_ns()
+        done = compile_sources(self._paths, self._flags)
+        self._libraries += tuple(name for name in done.libraries if name not in self._libraries)
+        trusted = all(p.suffix.lower() not in (".ll", ".bc", ".o", ".a") for p in self._paths)
+        self._program_ = pipeline.program(done.modules, trusted=trusted)
+        table = _table(self._program_, self._paths)
+        self._key = cache.remember(self._paths, self._flags, done.dependencies, started) or ""
+        if self._key:
+            pieces = {"table": cache.dumped((table, done.libraries))}
+            cache.put(cache.key("program", self._key), {"bitcode": self._program_.bitcode()})
+            cache.put(cache.key("library", self._key), pieces)
+        return table
+
+    def _program(self) -> LLVMModule:
+        if self._program_ is None:
+            from llgrad.backend import LLVMModule
+
+            found = cache.get(cache.key("program", self._key)) if self._key else None
+            if found:
+                self._program_ = LLVMModule.from_bitcode(found["bitcode"])
+            else:
+                self._compiled()
+        assert self._program_ is not None
+        return self._program_
+
+    def primal(self) -> AnyCode:
+        """The program's own code, compiled once: all its functions share their variables."""
+        with self._lock:
+            if self._code is None:
+                name = cache.key("primal", self._key, str(self._vector_math))
+                found = cache.get(name) if self._key else None
+                data = found["object"] if found else self._primal_object(name)
+                self._code = self._loaded(data, ())
+            code: AnyCode = self._code
+            return code
+
+    def _primal_object(self, name: str) -> bytes:
+        from llgrad import pipeline
+        from llgrad.backend.codegen import emit_jit_object
+
+        program = self._program()
+        cxx = self._may_throw(program.text())
+        fails = "@llgrad_fail(" in program.text()
+        entries = [_entry(f, cxx, fails) for f in self.table.values() if not f.unsupported]
+        entries += [fail_text()] if fails else []
+        data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))
+        if self._key:
+            cache.put(name, {"object": data})
+        return data
+
+    @property
+    def identity(self) -> str:
+        """Names the content of the sources and how they were compiled."""
+        return f"{self._key or id(self)} {self._level} {self._libraries} {self._vector_math} {self._worker is not None}"
+
+    def addresses(self) -> dict[str, int]:
+        """Where the loaded program's functions and variables are; valid as long as this lives."""
+        code = self.primal()
+        if not isinstance(code, Code):
+            raise ArgumentError(
+                "the library runs in a child process", cause="isolate=True", fix="load it without isolate=True"
+            )
+        return code.addresses
+
+    def effects(self, symbol: str) -> Effects:
+        """What the function does to memory."""
+        with self._lock:
+            name = cache.key("effects", self._key, symbol)
+            found = cache.get(name) if self._key else None
+            if found:
+                known: Effects = cache.loaded(found["effects"])
+                return known
+            made = _effects(self._program(), self._special.get(symbol, (symbol, ()))[0])
+            if self._key:
+                cache.put(name, {"effects": cache.dumped(made)})
+            return made
+
+    def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
+        shared = self.primal() if borrowed else None
+        if self._worker is not None:
+            return self._worker.load(data, shared, borrowed)
+        symbols = {n: shared.addresses[n] for n in borrowed} if isinstance(shared, Code) else {}
+        return Code(data, libraries=self._libraries, symbols=symbols)
+
+    def derivative(self, request: Request) -> Compiled:
+        """The compiled derivative that `request` asks for (its function is a symbol); made once."""
+        return self.derivatives(request)[0]
+
+    def derivatives(self, *requests: Request) -> tuple[Compiled, ...]:
+        """The same for the sweeps of a split derivative, which share a plan and its tape."""
+        with self._lock:
+            said = self._registrations()
+            if (requests, said) not in self._derived:
+                self._derived[requests, said] = self._derive(requests, said)
+            return self._derived[requests, said]
+
+    def _derive(self, requests: tuple[Request, ...], said: tuple[str, ...]) -> tuple[Compiled, ...]:
+        started = time.perf_counter()
+        settings = (repr(requests), str(self._level), str(self._vector_math))
+        name = cache.key("derivative", self._key, *settings, "".join(said))
+        found = cache.get(name) if self._key else None
+        if found is None:
+            found = self._derivative_pieces(requests)
+            if self._key:
+                cache.put(name, found)
+        entries, borrowed = cache.loaded(found["entries"])
+        code = self._loaded(found["object"], borrowed)
+        seconds = time.perf_counter() - started
+        return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
+
+    def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
+        from llgrad import pipeline
+        from llgrad.backend.codegen import emit_jit_object
+        from llgrad.backend.elf import read_object
+
+        made = pipeline.derivatives(self.prepared(requests[0].root), requests, self._level)
+        entries = [Entry(f"llgrad.entry.{d.symbol}", d.parameters, d.results, guarded=True) for d in made]
+        cxx = self._may_throw(made[0].text)
+        written = [
+            entry_text(e, d.symbol, aggregate=d.aggregate, cxx=cxx) for e, d in zip(entries, made, strict=True)
+        ]
+        whole = pipeline.finish(
+            made[0].text, [*written, support_text()], [*(e.name for e in entries), TAPE_FREE, HOOK],
+            vector_math=self._vector_math,
+        )  # fmt: skip
+        data = emit_jit_object(whole)
+        wanted = {s.name for s in read_object(data).symbols if not s.defined}
+        borrowed = tuple(n for n in made[0].borrowed if n in wanted)
+        ir = zlib.compress(whole.text().encode(), 1)
+        return {"object": data, "entries": cache.dumped((entries, borrowed)), "ir": ir}
+
+    def _may_throw(self, text: str) -> bool:
+        """Must entries catch C++ exceptions? Yes for C++ wherever there is the library that this takes."""
+        from llgrad.backend.libraries import Libraries
+
+        if "@__gxx_personality_v0" in text or "@__cxa_" in text:
+            return True
+        cxx = any(p.suffix in (".cc", ".cpp", ".cxx", ".C") for p in self._paths)
+        return cxx and Libraries(self._libraries).address("__gxx_personality_v0") != 0
+
+    def prepared(self, symbol: str) -> str:
+        """The IR of a function from which derivatives are made."""
+        from llgrad import pipeline
+
+        with self._lock:
+            said = self._registrations()
+            if (symbol, said) not in self._prepared:
+                general, constants = self._special.get(symbol, (symbol, ()))
+                self._prepared[symbol, said] = pipeline.prepare(
+                    self._program(), [general], self._level, said=said, constants=constants
+                )
+            return self._prepared[symbol, said]
+
+    def specialised(self, symbol: str, constants: Constants) -> str:
+        """The symbol of a function with arguments fixed."""
+        name = special_name(symbol, constants)
+        self._special[name] = (symbol, constants)
+        return name
+
+    def say(self, registration: str) -> None:
+        """What holds for all derivatives that are made from now on (see `registering`)."""
+        self._said[registration] = None
+
+    def _registrations(self) -> tuple[str, ...]:
+        """What has been said of this library's functions, and of functions of the names that it has."""
+        if not EVERYWHERE:
+            return tuple(self._said)
+        if self._names is None:
+            self._names = frozenset(f.name for f in self._program().functions())
+        return (*self._said, *(text for text, name in EVERYWHERE.items() if name in self._names))
+
+
+def _effects(program: LLVMModule, symbol: str) -> Effects:
+    from llgrad import pipeline
+    from llgrad.assembly import GLOBAL
+    from llgrad.ir.parse import parse
+
+    text = pipeline.prepare(program, [symbol], 2)
+    f = parse(text).function(pipeline.own_name(symbol))
+    access = tuple(next((_ACCESS[x.name] for x in a.attributes if x.name in _ACCESS), "both") for a in f.arguments)
+    variables = [m[1] for m in GLOBAL.finditer(text) if m[3] == "global" and not m[1].startswith("@llvm.")]
+    return Effects(access, any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables))
+
+
+_ACCESS = {"readonly": "read", "writeonly": "write", "readnone": "none"}
+
+
+def _table(program: LLVMModule, paths: Sequence[Path]) -> dict[str, Facts]:
+    """The functions that may be called: external ones, and inline ones written in the sources themselves."""
+    from llgrad.ir.parse import parse
+    from llgrad.signature import candidates
+
+    module = parse(program.text())
+    names = {str(p) for p in paths} | {str(p.absolute()) for p in paths}
+    found = [
+        c
+        for c in candidates(module)
+        if module.globals[c.symbol].linkage == "external" or (c.source and c.source.file in names)
+    ]
+    return {c.symbol: _facts(module, c.symbol) for c in found}
+
+
+def _facts(module: Module, symbol: str) -> Facts:
+    from llgrad.signature import signature
+
+    f, s = module.function(symbol), signature(module, symbol)
+    extensions = tuple(
+        next((x.name for x in a.attributes if x.name in ("zeroext", "signext")), "") for a in f.arguments
+    )
+    arguments = tuple(str(a.type) for a in f.arguments)
+    unsupported = _unsupported(s, arguments, f.function_type.vararg)
+    return Facts(s, arguments, extensions, str(f.function_type.result), unsupported)
+
+
+def _unsupported(s: Signature, arguments: tuple[str, ...], variadic: bool) -> str:
+    """Why a function cannot be called from Python; empty if it can."""
+    if variadic:
+        return "it takes a variable number of arguments"
+    if s.result_argument is not None or not isinstance(s.result, Void | Scalar | Pointer):
+        return f"it returns {s.result} by value"
+    for p in s.parameters:
+        if p.unsupported:
+            return p.unsupported
+        if not isinstance(p.type, Scalar | Pointer) or len(p.ir_arguments) != len(parts(p.type)):
+            return f"its parameter {p.name} is {p.type} by value"
+    try:
+        for t in arguments:
+            slot_bytes(t)
+    except UnsupportedError as error:
+        return error.message
+    carried = sum(len(p.ir_arguments) for p in s.parameters)
+    return "" if len(arguments) == carried else "its parameters in the IR do not match the source"
+
+
+def _entry(facts: Facts, cxx: bool, fails: bool) -> str:
+    made = replace(facts.entry, guarded=fails)
+    return entry_text(made, facts.signature.symbol, extensions=facts.extensions, cxx=cxx)
