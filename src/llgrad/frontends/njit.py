@@ -170,10 +170,10 @@ def _patched() -> tuple[Any, Any]:
     mine = typing_context, cpu.CPUContext(typing_context, "cpu")
     for n, name in enumerate(("typing_context", "target_context")):
         setattr(target, name, property(_of_thread(getattr(target, name).fget, n)))
+    compiler: Any = dispatcher.Dispatcher
     for name in ("get_call_template", "get_overload", "get_compile_result"):
-        setattr(dispatcher.Dispatcher, name, _redirected(getattr(dispatcher.Dispatcher, name)))
-    compiling = _redirected(dispatcher.Dispatcher.is_compiling.fget)
-    dispatcher.Dispatcher.is_compiling = property(compiling)
+        setattr(compiler, name, _redirected(getattr(compiler, name)))
+    compiler.is_compiling = property(_redirected(compiler.is_compiling.fget))
     codegen.CPUCodeLibrary.add_ir_module = _recording(codegen.CPUCodeLibrary.add_ir_module)
     return mine
 
