@@ -93,9 +93,10 @@ class KindError(UnsupportedError):
 
 
 class ActivityError(UnsupportedError):
-    """Constant and active pointers merge, or a shadow is missing."""
+    """Constant and active pointers merge, or a shadow is missing. `within`: the function of the IR where that is."""
 
     code = "activity"
+    within = ""
 
 
 class ForeignError(LlgradError):

@@ -284,12 +284,14 @@ class Facts:
         """Raise ActivityError where a pointer may point to active memory and to memory without a shadow."""
         mixture = self.activity.mixed(pointer)
         if mixture is not None and not self._decided_as_it_runs(pointer):
-            raise ActivityError(
+            error = ActivityError(
                 f"%{getattr(pointer, 'name', '?')} points to {mixture}",
                 span=self.span(i),
                 cause="constant and active memory meet in one pointer",
                 fix="make both arguments active, copy the constant one first, or ask for runtime activity",
             )
+            error.within = i.block.function.name if i.block.function else ""
+            raise error
 
     def may_be_constant(self, pointer: AnyValue) -> bool:
         """Under runtime activity: may the shadow of a pointer turn out to be the pointer itself?"""
