@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FOLDER = Path(__file__).parent / "programs"
+FOLDER = Path(__file__).parent / "corpus"
 GUARD = 64  # bytes around each buffer that nothing may touch
 GUARD_BYTE, FILLER = 0xC7, 0xA5
 _FLOATS = {"double": "f8", "float": "f4", "long double": "f16", "double complex": "c16", "float complex": "c8"}

@@ -1,4 +1,4 @@
-"""The corpus: every program of `tests/programs` is differentiated at every level and checked against all we have.
+"""The corpus: every program of `tests/corpus` is differentiated at every level and checked against all we have.
 
 What llgrad refuses is listed here, with the error class, so that refusals are seen. A program that is listed but not
 refused fails its test: take it off the list.

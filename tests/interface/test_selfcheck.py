@@ -1,4 +1,4 @@
-"""The self-checking programs: each at O0 and O2, through `llgrad cc` (or `c++`) and through `llgrad opt`, then run.
+"""The self-checking programs of `tests/programs`: each at O0 and O2, through `llgrad cc` (or `c++`) and through `llgrad opt`, then run.
 
 A program compares derivatives with finite differences itself, prints what is wrong, and ends with a status not 0.
 O0 means: unoptimised code, differentiated before any optimisation, and not optimised afterwards. C++ takes long to
@@ -19,7 +19,7 @@ from llgrad.drivers import drive
 from llgrad.drivers.compiling import INCLUDE
 from llgrad.frontends import find_compiler
 
-PROGRAMS = Path(__file__).with_name("programs")
+PROGRAMS = Path(__file__).parents[1] / "programs"
 NAMES = sorted(p.name for p in PROGRAMS.glob("*.c*"))
 EIGEN = Path("/usr/include/eigen3")
 SECONDS = 20

@@ -21,7 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SOLVERS = HERE / "corpus" / "eigen_solvers.cpp"  # 180,000 lines of assembly at -O0
 C_SOURCES = sorted(set((HERE / "corpus").glob("*.c*")) - {SOLVERS})
-PROGRAMS = sorted((HERE.parent / "programs").glob("*.c*"))
+PROGRAMS = sorted((HERE.parent / "corpus").glob("*.c*"))
 EIGEN = next((p for p in map(Path, ("/usr/include/eigen3", "/usr/local/include/eigen3")) if p.is_dir()), None)
 EXOTIC = sorted((HERE / "exotic").glob("*.ll"))
 LEVELS = ("-O0", "-O1", "-O2", "-O3")

@@ -1,23 +1,32 @@
-// A search tree on the heap, built by insertion and folded by recursion.
-#include <stdlib.h>
-struct tree { struct tree *left, *right; double value; };
-static struct tree *insert(struct tree *t, double v) {
+/* A search tree: the shape depends on the data, the sum runs over it recursively. */
+#include "selfcheck.h"
+struct tree { double key; struct tree *left, *right; };
+static struct tree *insert(struct tree *t, double key)
+{
     if (!t) {
-        t = malloc(sizeof *t);
-        t->left = t->right = NULL;
-        t->value = v;
-    } else if (v < t->value) t->left = insert(t->left, v);
-    else t->right = insert(t->right, v);
+        t = (struct tree *)calloc(1, sizeof *t);
+        t->key = key;
+    } else if (key < t->key)
+        t->left = insert(t->left, key);
+    else
+        t->right = insert(t->right, key);
     return t;
 }
-static double fold(struct tree *t) {
-    if (!t) return 1;
-    double s = fold(t->left) * t->value + 0.5 * fold(t->right);
-    free(t);
-    return s;
+static double fold(const struct tree *t, int depth)
+{
+    return t ? t->key * t->key / depth + fold(t->left, depth + 1) - fold(t->right, depth + 1) : 0;
 }
-double binary_tree(double *x, int n) {
-    struct tree *t = NULL;
-    for (int i = 0; i < n; i++) t = insert(t, x[i]);
-    return fold(t);
+static void drop(struct tree *t)
+{
+    if (t) { drop(t->left); drop(t->right); free(t); }
 }
+static double f(const double *x, int n)
+{
+    struct tree *t = 0;
+    for (int i = 0; i < n; i++)
+        t = insert(t, x[i]);
+    double sum = fold(t, 1);
+    drop(t);
+    return sum;
+}
+int main(void) { CHECK_GRADIENT(f, 7); return failures(); }

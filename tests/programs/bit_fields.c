@@ -1,14 +1,18 @@
-// Bit fields beside a double.
-// s: [("bits", "u4"), ("v", "f8")] 2 bits=13,6
-// n: 2
-struct item { unsigned kind : 2, power : 3, used : 1; double v; };
-double bit_fields(struct item *s, int n) {
-    double t = 1;
+/* Bit fields beside doubles. */
+#include "selfcheck.h"
+struct flags { unsigned on : 1, times : 5; double value; };
+static double f(const double *x, int n)
+{
+    struct flags s[4];
+    double sum = 0;
     for (int i = 0; i < n; i++) {
-        for (unsigned k = 0; k < s[i].power; k++) t *= s[i].v;
-        if (s[i].kind == 1) t += s[i].v;
-        s[i].used = 1;
-        s[i].v *= t;
+        s[i].on = x[i] > 0.6;
+        s[i].times = (unsigned)i + 2;
+        s[i].value = x[i] * x[i];
     }
-    return t;
+    for (int i = 0; i < n; i++)
+        if (s[i].on)
+            sum += s[i].times * s[i].value * x[0];
+    return sum;
 }
+int main(void) { CHECK_GRADIENT(f, 4); return failures(); }

@@ -1,9 +1,11 @@
-// The complex library.
-// z: 3
-// n: 3
+/* Complex exponential and square root. */
+#include "selfcheck.h"
 #include <complex.h>
-void complex_functions(double complex *z, int n) {
-    z[0] = cexp(z[0]) * csin(z[1]);
-    z[1] = csqrt(z[1]) + clog(z[2] + 1);
-    z[2] = cabs(z[2]) * carg(z[0]) + creal(z[1]) * I;
+static double f(const double *x, int n)
+{
+    (void)n;
+    double _Complex z = x[0] + x[1] * I;
+    double _Complex w = cexp(z) * csqrt(z + x[2]);
+    return creal(w) + 2 * cimag(w);
 }
+int main(void) { CHECK_GRADIENT(f, 3); return failures(); }

@@ -1,12 +1,15 @@
-// std::array, std::swap, algorithms.
-#include <algorithm>
+// std::array by value and by reference.
+#include "selfcheck.h"
 #include <array>
-#include <numeric>
-extern "C" double cpp_array(double *x, int n) {
-    std::array<double, 6> a;
-    std::copy(x, x + 6, a.begin());
-    std::swap(a[0], a[5]);
-    std::reverse(a.begin() + 1, a.end() - 1);
-    std::transform(a.begin(), a.end(), x, a.begin(), [](double u, double v) { return u * v; });
-    return std::inner_product(a.begin(), a.end(), x, 1.0) * std::accumulate(a.begin(), a.end(), 0.0);
+using vec = std::array<double, 3>;
+static vec cross(const vec &a, const vec &b)
+{
+    return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
+static double f(const double *x, int n)
+{
+    vec a{x[0], x[1], x[2]}, b{x[n - 1], x[n - 2], x[n - 3]};
+    vec c = cross(a, b), d = cross(c, a);
+    return c[0] * d[1] + d[2];
+}
+int main() { CHECK_GRADIENT(f, 5); return failures(); }

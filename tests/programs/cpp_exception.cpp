@@ -1,6 +1,21 @@
-// A throw on a way that is not taken.
+// Code that may throw, and does not here.
+#include "selfcheck.h"
 #include <stdexcept>
-extern "C" double cpp_exception(double *x, int n) {
-    if (n < 2) throw std::invalid_argument("too short");
-    return x[0] * x[1];
+#include <vector>
+static double root(double x)
+{
+    if (x < 0)
+        throw std::domain_error("negative");
+    return std::sqrt(x);
 }
+static double f(const double *x, int n)
+{
+    std::vector<double> y;
+    for (int i = 0; i < n; i++)
+        y.push_back(root(x[i]));
+    double sum = 0;
+    for (double v : y)
+        sum += v * v * v;
+    return sum;
+}
+int main() { CHECK_GRADIENT(f, 4); return failures(); }

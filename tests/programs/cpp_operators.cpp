@@ -1,18 +1,18 @@
-// A small class with operators, passed by reference.
-#include <cmath>
-struct Vec {
-    double a, b, c;
-    Vec operator+(const Vec &o) const { return {a + o.a, b + o.b, c + o.c}; }
-    Vec operator*(double s) const { return {a * s, b * s, c * s}; }
-    double dot(const Vec &o) const { return a * o.a + b * o.b + c * o.c; }
-    double norm() const { return std::sqrt(dot(*this)); }
+// A class with operators and a template over it.
+#include "selfcheck.h"
+struct vec2 {
+    double x, y;
+    vec2 operator+(const vec2 &o) const { return {x + o.x, y + o.y}; }
+    vec2 operator*(double k) const { return {x * k, y * k}; }
+    double operator*(const vec2 &o) const { return x * o.x + y * o.y; }
+    vec2 &operator+=(const vec2 &o) { return *this = *this + o; }
 };
-extern "C" double cpp_operators(double *x, int n) {
-    Vec u{x[0], x[1], x[2]}, v{x[3], x[4], x[5]};
-    for (int i = 0; i < 3; i++) {
-        Vec w = u * v.norm() + v * 0.5;
-        v = u;
-        u = w * (1 / w.norm());
-    }
-    return u.dot(v) + u.a;
+template <class T> static T blend(const T &a, const T &b, double t) { return a * (1 - t) + b * t; }
+static double f(const double *x, int n)
+{
+    vec2 p{x[0], x[1]}, sum{0, 0};
+    for (int i = 0; i + 1 < n; i++)
+        sum += blend(p, vec2{x[i], x[i + 1]}, x[i] / 4);
+    return sum * p + sum.x;
 }
+int main() { CHECK_GRADIENT(f, 5); return failures(); }

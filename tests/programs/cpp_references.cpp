@@ -1,10 +1,13 @@
-// References, defaults, overloads.
-static void scale(double &a, double s = 2.0) { a *= s * a; }
-static void scale(float &a, double s) { a = static_cast<float>(a * s); }
-extern "C" double cpp_references(double *x, int n) {
-    float f = static_cast<float>(x[0]);
-    scale(x[1]);
-    scale(x[2], x[3]);
-    scale(f, x[4]);
-    return x[1] * x[2] * f;
+// References in, references out.
+#include "selfcheck.h"
+static double &larger(double &a, double &b) { return a > b ? a : b; }
+static void exchange(double &a, double &b) { double c = a; a = b; b = c; }
+static double f(const double *x, int n)
+{
+    double a = x[0] * 2, b = x[1], c = x[n - 1];
+    larger(a, b) *= c;
+    exchange(b, c);
+    larger(b, c) += a * b;
+    return a + 2 * b + 3 * c * c;
 }
+int main() { CHECK_GRADIENT(f, 3); return failures(); }

@@ -1,6 +1,14 @@
-// std::sort.
+// std::sort: numbers change places.
+#include "selfcheck.h"
 #include <algorithm>
-extern "C" double cpp_sort(double *x, int n) {
-    std::sort(x, x + n);
-    return x[0] * x[1] + 3 * x[n - 1];
+#include <vector>
+static double f(const double *x, int n)
+{
+    std::vector<double> y(x, x + n);
+    std::sort(y.begin(), y.end());
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += (i + 1) * y[i] * y[i];
+    return sum;
 }
+int main() { CHECK_GRADIENT(f, 7); return failures(); }

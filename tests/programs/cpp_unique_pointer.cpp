@@ -1,13 +1,21 @@
-// Ownership by std::unique_ptr.
+// Buffers owned by unique_ptr, moved.
+#include "selfcheck.h"
 #include <memory>
-struct Layer { double w[2]; int n; };
-extern "C" double cpp_unique_pointer(double *x, int n) {
-    double s = 1;
-    for (int k = 0; k < 3; k++) {
-        auto layer = std::make_unique<Layer>();
-        layer->n = 2;
-        for (int i = 0; i < layer->n; i++) layer->w[i] = x[k + i] * s;
-        s = layer->w[0] * layer->w[1] + 0.5;
-    }
-    return s;
+static std::unique_ptr<double[]> squares(const double *x, int n)
+{
+    auto y = std::make_unique<double[]>(n);
+    for (int i = 0; i < n; i++)
+        y[i] = x[i] * x[i];
+    return y;
 }
+static double f(const double *x, int n)
+{
+    auto a = squares(x, n);
+    auto b = std::move(a);
+    a = squares(b.get(), n);
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+int main() { CHECK_GRADIENT(f, 4); return failures(); }

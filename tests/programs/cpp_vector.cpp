@@ -1,9 +1,14 @@
-// std::vector: growth, iterators, range loops.
+// std::vector grows with push_back.
+#include "selfcheck.h"
 #include <vector>
-extern "C" double cpp_vector(double *x, int n) {
-    std::vector<double> v(x, x + n), w;
-    for (double a : v) w.push_back(a * a);
-    double s = 0;
-    for (std::size_t i = 0; i < w.size(); i++) s += w[i] * v[v.size() - 1 - i];
-    return s;
+static double f(const double *x, int n)
+{
+    std::vector<double> v;
+    for (int i = 0; i < n; i++)
+        v.push_back(x[i] * x[i]);
+    double sum = 0;
+    for (std::size_t i = 0; i < v.size(); i++)
+        sum += v[i] * v[v.size() - 1 - i];
+    return sum;
 }
+int main() { CHECK_GRADIENT(f, 6); return failures(); }

@@ -1,12 +1,17 @@
-// A virtual method, called through a base pointer that LLVM may resolve.
-struct Shape { virtual double area(double a) const = 0; virtual ~Shape() {} };
-struct Square : Shape { double area(double a) const override { return a * a; } };
-struct Circle : Shape { double area(double a) const override { return 3.0 * a * a * a; } };
-extern "C" double cpp_virtual(double *x, int n) {
-    Square square;
-    Circle circle;
-    const Shape *shapes[2] = {&square, &circle};
-    double s = 0;
-    for (int i = 0; i < n; i++) s += shapes[i % 2]->area(x[i]) * s + x[i];
-    return s;
+// Virtual functions: the class is chosen while the program runs.
+#include "selfcheck.h"
+struct shape { virtual double area(double r) const = 0; virtual ~shape() {} };
+struct disc : shape { double area(double r) const override { return 3.25 * r * r; } };
+struct square : shape { double side; explicit square(double s) : side(s) {} double area(double r) const override { return side * r; } };
+static double f(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        disc d;
+        square s(x[0]);
+        const shape *p = i % 2 ? static_cast<const shape *>(&d) : &s;
+        sum += p->area(x[i]);
+    }
+    return sum;
 }
+int main() { CHECK_GRADIENT(f, 5); return failures(); }

@@ -1,10 +1,17 @@
-// A mutable global as scratch memory: written before it is read.
-static double scratch[8];
-double global_scratch(double *x, int n) {
-    double s = 0;
-    for (int i = 0; i < n; i++) scratch[i] = x[i] * x[i];
-    for (int i = 1; i < n; i++) scratch[i] += scratch[i - 1] * x[0];
-    for (int i = 0; i < n; i++) s += scratch[i] * x[i];
-    for (int i = 0; i < n; i++) scratch[i] = 0;
-    return s;
+/* Intermediate values in a global array. */
+#include "selfcheck.h"
+static double scratch[16];
+static void fill(const double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        scratch[i] = x[i] * x[i];
 }
+static double f(const double *x, int n)
+{
+    double sum = 0;
+    fill(x, n);
+    for (int i = 0; i < n; i++)
+        sum += scratch[i] * scratch[(i + 2) % n];
+    return sum;
+}
+int main(void) { CHECK_GRADIENT(f, 5); return failures(); }

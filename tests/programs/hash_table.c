@@ -1,28 +1,26 @@
-// Chained buckets on the heap.
-#include <stdlib.h>
-struct entry { int key; double value; struct entry *next; };
-double hash_table(double *x, int n) {
-    struct entry *bucket[3] = {0};
-    double s = 0;
-    for (int i = 0; i < 2 * n; i++) {
-        int key = (i * 7) % 5;
-        struct entry *e = bucket[key % 3];
-        while (e && e->key != key) e = e->next;
+/* Chained buckets: integers, pointers and doubles in one struct. */
+#include "selfcheck.h"
+struct entry { int key; struct entry *next; double value; };
+static double f(const double *x, int n)
+{
+    struct entry *buckets[4] = {0}, pool[12];
+    int used = 0;
+    for (int i = 0; i < n; i++) {
+        int key = (7 * i + 3) % 10, slot = key % 4;
+        struct entry *e = buckets[slot];
+        while (e && e->key != key)
+            e = e->next;
         if (!e) {
-            e = malloc(sizeof *e);
-            e->key = key;
-            e->value = 0.1;
-            e->next = bucket[key % 3];
-            bucket[key % 3] = e;
+            e = &pool[used++];
+            e->key = key, e->value = 0, e->next = buckets[slot];
+            buckets[slot] = e;
         }
-        e->value += x[i % n] * (e->value + 0.5);
+        e->value += x[i] * x[i];
     }
-    for (int b = 0; b < 3; b++)
-        while (bucket[b]) {
-            struct entry *e = bucket[b];
-            s += e->value * e->value * (e->key + 1);
-            bucket[b] = e->next;
-            free(e);
-        }
-    return s;
+    double product = 1;
+    for (int s = 0; s < 4; s++)
+        for (struct entry *e = buckets[s]; e; e = e->next)
+            product *= 1 + e->value / (e->key + 1);
+    return product;
 }
+int main(void) { CHECK_GRADIENT(f, 8); return failures(); }

@@ -1,13 +1,16 @@
-// Sorting with a while loop whose condition reads memory that it moves.
-void insertion_sort(double *x, int n) {
-    for (int i = 1; i < n; i++) {
-        double v = x[i];
+/* Sorting by hand: who moves where depends on the data. */
+#include "selfcheck.h"
+static double f(const double *x, int n)
+{
+    double y[8], sum = 0;
+    for (int i = 0; i < n; i++) {
         int j = i;
-        while (j > 0 && x[j - 1] > v) {
-            x[j] = x[j - 1];
-            j--;
-        }
-        x[j] = v;
+        for (; j && y[j - 1] < x[i]; j--)
+            y[j] = y[j - 1];
+        y[j] = x[i];
     }
-    for (int i = 1; i < n; i++) x[i] *= x[i - 1];
+    for (int i = 0; i < n; i++)
+        sum += y[i] * y[i] / (i + 1);
+    return sum;
 }
+int main(void) { CHECK_GRADIENT(f, 7); return failures(); }

@@ -1,12 +1,15 @@
-// A scalar filter: gain and variance carried along.
-void kalman_filter(double *x, int n, double *y, int m) {
-    double state = y[0], p = 1;
-    for (int i = 0; i < n; i++) {
-        p += y[1];
-        double gain = p / (p + y[2]);
-        state += gain * (x[i] - state);
-        p *= 1 - gain;
-        x[i] = state;
+/* A filter of one state over a series. */
+#include "selfcheck.h"
+static double f(const double *x, int n)
+{
+    double state = 0, p = 1, like = 0, q = x[0] * 0.1, r = x[1];
+    for (int t = 0; t < n; t++) {
+        p += q;
+        double s = p + r, k = p / s, e = x[t] - state;
+        state += k * e;
+        p *= 1 - k;
+        like += log(s) + e * e / s;
     }
-    y[3] = p;
+    return like;
 }
+int main(void) { CHECK_GRADIENT(f, 8); return failures(); }

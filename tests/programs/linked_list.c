@@ -1,20 +1,23 @@
-// A list on the heap, built and walked and freed.
-#include <stdlib.h>
+/* A list is built from the input, walked, and freed. */
+#include "selfcheck.h"
 struct node { double value; struct node *next; };
-double linked_list(double *x, int n) {
-    struct node *head = NULL;
+static double f(const double *x, int n)
+{
+    struct node *head = 0;
     for (int i = 0; i < n; i++) {
-        struct node *c = malloc(sizeof *c);
-        c->value = x[i] * x[i];
-        c->next = head;
-        head = c;
+        struct node *fresh = (struct node *)malloc(sizeof *fresh);
+        fresh->value = x[i] * x[i];
+        fresh->next = head;
+        head = fresh;
     }
-    double s = 0;
-    for (struct node *p = head; p; p = p->next) s = s * 0.5 + p->value * (s + 1);
+    double sum = 0, weight = 1;
     while (head) {
         struct node *next = head->next;
+        sum += weight * sin(head->value);
+        weight += 0.5;
         free(head);
         head = next;
     }
-    return s;
+    return sum;
 }
+int main(void) { CHECK_GRADIENT(f, 6); return failures(); }

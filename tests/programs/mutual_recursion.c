@@ -1,10 +1,7 @@
-// Two functions that call each other.
-#include <math.h>
-static double odd(double *x, int n);
-static double even(double *x, int n) { return n == 0 ? x[0] : sin(odd(x, n - 1)) * x[n % 6]; }
-static double odd(double *x, int n) {
-    if (n == 0) return x[1];
-    x[n % 6] *= 1.1;
-    return even(x, n - 1) + x[n % 6];
-}
-double mutual_recursion(double *x, int n) { return even(x, 9); }
+/* Two functions that call each other. */
+#include "selfcheck.h"
+static double odd(double x, int n);
+static double even(double x, int n) { return n ? x * odd(x + 1, n - 1) : x; }
+static double odd(double x, int n) { return n ? sin(x) + even(x * 0.5, n - 1) : 1; }
+static double f(double x) { return even(x, 7) + odd(x, 4); }
+int main(void) { CHECK_SLOPE(f, 0.7); CHECK_SLOPE(f, -1.3); return failures(); }

@@ -1,12 +1,20 @@
-// Data-dependent loops within a data-dependent loop.
-#include <math.h>
-double nested_while(double *x, int n) {
-    double s = x[0], t = x[1];
-    while (s < 5.0) {
-        double r = t;
-        while (r > 0.1) r *= 0.6 * sin(s) * sin(s) + 0.1;
-        s += r + 0.4 * x[2];
-        t = t * 0.9 + r * s;
+/* Loops within loops, all with ends that depend on the data. */
+#include "selfcheck.h"
+static double f(const double *x, int n)
+{
+    double total = 0;
+    for (int i = 0; i < n; i++) {
+        double a = x[i];
+        while (a < 4) {
+            double b = a;
+            do {
+                b = b * 0.7 + 0.1;
+                total += b * b;
+            } while (b > 0.6);
+            a = a * 1.8 + 0.3;
+        }
+        total += a;
     }
-    return s * t;
+    return total;
 }
+int main(void) { CHECK_GRADIENT(f, 3); return failures(); }

@@ -1,25 +1,29 @@
-// An iteration until the value stands still, with local vectors.
-// x: 9 0.2 1.0
-// n: 3
-// tolerance: 1e-6
-#include <math.h>
-double power_iteration(const double *x, int n) {
-    double v[8], w[8], value = 0, last = 1;
-    for (int i = 0; i < n; i++) v[i] = 1;
-    while (fabs(value - last) > 1e-14) {
+/* The largest eigenvalue, with a vector that is scaled in each step. */
+#include "selfcheck.h"
+static double f(const double *x, int n)
+{
+    double v[4] = {1, 1, 1, 1}, w[4], lambda = 0;
+    for (int k = 0; k < 60; k++) {
         double norm = 0;
-        last = value;
-        for (int i = 0; i < n; i++) {
-            w[i] = 0;
-            for (int j = 0; j < n; j++) w[i] += x[i * n + j] * v[j];
+        for (int i = 0; i < 3; i++) {
+            w[i] = (3 + x[i]) * v[i] * (i == 0 ? 2 : 1);
+            for (int j = 0; j < 3; j++)
+                w[i] += 0.1 * x[(i + j) % n] * v[j];
+        }
+        for (int i = 0; i < 3; i++)
             norm += w[i] * w[i];
-        }
-        norm = sqrt(norm);
-        value = 0;
-        for (int i = 0; i < n; i++) {
-            value += v[i] * w[i];
-            v[i] = w[i] / norm;
-        }
+        lambda = sqrt(norm);
+        for (int i = 0; i < 3; i++)
+            v[i] = w[i] / lambda;
     }
-    return value;
+    return lambda;
+}
+int main(void)
+{
+    double x[3], d[3] = {0};
+    sample(x, 3);
+    __enzyme_autodiff_void((void *)f, enzyme_dup, x, d, enzyme_const, 3);
+    for (int i = 0; i < 3; i++)
+        expect_within("f", i, d[i], slope_by(f, 3, i), 1e-6);
+    return failures();
 }

@@ -1,11 +1,15 @@
-// VLAs, also within a loop.
-double variable_length_array(double *x, int n) {
-    double a[n], s = 0;
-    for (int i = 0; i < n; i++) a[i] = x[i] * x[0];
-    for (int k = 1; k < n; k++) {
-        double b[k];
-        for (int i = 0; i < k; i++) b[i] = a[i] * (s + 1);
-        s = 0.2 * b[k - 1] * b[0];
+/* Stack memory of a size that the program computes. */
+#include "selfcheck.h"
+static double f(const double *x, int n)
+{
+    double total = 0;
+    for (int m = 1; m <= n; m++) {
+        double part[m];
+        for (int i = 0; i < m; i++)
+            part[i] = x[i] * x[m - 1];
+        for (int i = 0; i < m; i++)
+            total += part[i] * part[m - 1 - i];
     }
-    return s;
+    return total;
 }
+int main(void) { CHECK_GRADIENT(f, 5); return failures(); }

@@ -10,7 +10,7 @@ from deriving import derivation, prepared
 from llgrad.synthesis.plan import Planner
 from llgrad.synthesis.request import Mode
 
-PROGRAMS = Path(__file__).parents[1] / "programs"
+PROGRAMS = Path(__file__).parents[1] / "corpus"
 
 FUSED = {"fused_map": 1, "fused_pairs": 2, "fused_sum_returned": 1, "fused_in_place": 1, "fused_pointers_walk": 1,
          "fused_late_branch": 2, "fused_overwritten_later": 1,

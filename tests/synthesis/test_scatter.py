@@ -9,7 +9,7 @@ from deriving import derivation, prepared
 
 from llgrad.synthesis.request import Mode
 
-PROGRAMS = Path(__file__).parents[1] / "programs"
+PROGRAMS = Path(__file__).parents[1] / "corpus"
 # name: activities, function whose plan is looked at, whether it is split, loads that are collected
 CASES = {
     "collected_stencil": ("dcdo", "collected_step", True, 3),
