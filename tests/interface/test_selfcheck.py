@@ -1,4 +1,4 @@
-"""The self-checking programs of `tests/programs`: each at O0 and O2, through `llgrad cc` (or `c++`) and through `llgrad opt`, then run.
+"""The self-checking programs of `tests/programs`, each at O0 and O2, by `llgrad cc` (or `c++`) and by `llgrad opt`.
 
 A program compares derivatives with finite differences itself, prints what is wrong, and ends with a status not 0.
 O0 means: unoptimised code, differentiated before any optimisation, and not optimised afterwards. C++ takes long to
