@@ -39,7 +39,6 @@ REFUSED: dict[str, Refused] = {
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),
     # memory that holds a float at one time and something else at another
-    "cpp_function_object": refused("KindError"),
     "pool_of_cells": refused("UnsupportedError", levels=(0,)),  # which store reaches a load is seen in registers only
     "tagged_variant": refused("UnsupportedError"),
     # not there yet

@@ -345,6 +345,8 @@ class Builder:
         if isinstance(v, (iv.Undef, iv.ConstZero)) or not self.sized(v.type):
             return
         self.seed(region, v.type, offset)
+        if isinstance(v, iv.Function):  # in a table of functions
+            self.take_address(v)
         if isinstance(v.type, PointerType):
             if not isinstance(v, iv.ConstNull):
                 self.graph.edge(*self.cell(v), self.graph.pointee(region, offset), store=True)

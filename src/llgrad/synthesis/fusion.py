@@ -297,8 +297,11 @@ class _Candidate:
             written, loop = self._element(w), self.flow.loop_of(w.block)
             if written is None or written[0] is not read[0] or written[1] != read[1] or loop is None:
                 continue
+            counter = written[3]
+            if not isinstance(counter, Phi) or counter.block is not loop.header:
+                continue
             whole = written[2] is not None and loop.latch is not None and self.flow.dominates(w.block, loop.latch)
-            first = isinstance(written[3], Phi) and is_number(written[3].incoming_from(loop.preheader), 0)  # type: ignore[arg-type]
+            first = is_number(counter.incoming_from(loop.preheader), 0)  # type: ignore[arg-type]
             inside = read[2] == written[2] or is_number(read[3], 0)
             done = len(loop.exits) == 1 and self.flow.dominates(loop.exits[0][1], i.block)
             if loop is not self.loop and whole and first and inside and done:
