@@ -40,6 +40,7 @@ BY_HAND, ADOLC = "by hand", "ADOL-C"
 VARIANTS = {"restrict": native.VECTOR_MATH, "plain": native.VECTOR_NO_RESTRICT}
 LIMIT = 1e-8
 LONGEST = 3.0  # seconds: a candidate that would take longer is left out
+MOST_TAPE = 4 << 30  # bytes: likewise
 BUDGET = {True: 0.4, False: 1.5}  # seconds for one size; quick, full
 
 
@@ -144,18 +145,22 @@ def measure(
     """One program in one variant: all tools, all sizes. `tell` hears what is left out."""
     found: list[Result] = []
     for size in sizes:
-        for tool in [t for t in built if _too_slow(found, t, size)]:
-            tell(f"{name}, {variant}: {tool} is left out from size {size}: it would take more than {LONGEST} s")
+        for tool in [t for t in built if _too_much(found, t, size)]:
+            tell(f"{name}, {variant}: {tool} is left out from size {size}: it would take too long, or too much memory")
             del built[tool]
-        found += _at_size(name, variant, size, built, quick, tell)
+        if ENZYME in built or OURS in built:
+            found += _at_size(name, variant, size, built, quick, tell)
         progress()
     return found
 
 
-def _too_slow(found: list[Result], tool: str, size: int) -> bool:
-    """Would a call take too long, if time grows with the square of the size?"""
+def _too_much(found: list[Result], tool: str, size: int) -> bool:
+    """Would a call take too long, or too long a tape, if both grow with the square of the size?"""
     earlier = [r for r in found if r.tool == tool]
-    return bool(earlier) and earlier[-1].timing.median * (size / earlier[-1].size) ** 2 > 10 * LONGEST
+    if not earlier:
+        return False
+    last, growth = earlier[-1], (size / earlier[-1].size) ** 2
+    return last.timing.median * growth > 10 * LONGEST or (last.tape or 0) * growth > MOST_TAPE
 
 
 def _at_size(
