@@ -61,8 +61,8 @@ class Progress(tf.keras.callbacks.Callback):
 
 def read(every=3):
     """Elevations in metres, every so many points of the grid, and the places of these in the unit square."""
-    with cbook.get_sample_data("jacksboro_fault_dem.npz") as found:
-        land = found["elevation"][::every, ::every].astype(np.float32)
+    found = np.load(cbook.get_sample_data("jacksboro_fault_dem.npz", asfileobj=False))
+    land = found["elevation"][::every, ::every].astype(np.float32)
     rows, columns = np.indices(land.shape, dtype=np.float32)
     scale = np.float32(max(land.shape))
     return land, np.stack([columns.ravel() / scale, rows.ravel() / scale], axis=1)
