@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from cases import Memory, Program
-from harness import _NUMPY, SLOT, Built, entry_name, request
+from harness import _NUMPY, SLOT, Built, arguments, entry_name, put, request
 from oracle import Vector
 
 from llgrad.synthesis import tape
@@ -58,17 +58,6 @@ class Apart:
     def run(
         self, which: int, arena: Any, memory: Memory, shadow: Memory, scalars: Vector, last: list[Any], results: Any
     ) -> None:
-        values: list[tuple[str, Any]] = [("u8", arena.ctypes.data)]
-        numbers = iter(scalars)
-        for p in self.program.parameters:
-            if p.kind == "buffer":
-                values.append(("u8", memory.address(p.name)))
-                values += [("u8", shadow.address(p.name))] if p.active else []
-            elif p.kind == "integer":
-                values.append((f"i{int(p.type[1:]) // 8}", int(p.value)))
-            else:
-                values.append((_NUMPY[p.type], next(numbers)))
         slots = np.zeros(SLOT * 64, np.uint8)
-        for i, (kind, value) in enumerate([*values, *last]):
-            slots[SLOT * i : SLOT * i + np.dtype(kind).itemsize].view(kind)[0] = value
+        put(slots, [("u8", arena.ctypes.data), *arguments(self.program, memory, shadow, scalars), *last])
         self.entries[which](results.ctypes.data, slots.ctypes.data)

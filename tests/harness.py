@@ -15,7 +15,7 @@ import os
 import subprocess
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -234,6 +234,30 @@ define void @llgrad_fail(i32 %code, ptr %detail) cold noreturn {{
 # --- calling them ------------------------------------------------------------------------------------------------
 
 
+def arguments(
+    program: Program, memory: Memory, shadow: Memory, numbers: Iterable[float], tangents: Iterable[float] | None = None
+) -> list[tuple[str, Any]]:
+    """(NumPy type, value) of what a derivative takes for the parameters; tangents, if any, follow their floats."""
+    values: list[tuple[str, Any]] = []
+    rest, moved = iter(numbers), iter(tangents if tangents is not None else ())
+    for p in program.parameters:
+        if p.kind == "buffer":
+            values.append(("u8", memory.address(p.name)))
+            values += [("u8", shadow.address(p.name))] if p.active else []
+        elif p.kind == "integer":
+            values.append((f"i{int(p.type[1:]) // 8}", int(p.value)))
+        else:
+            values.append((_NUMPY[p.type], next(rest)))
+            values += [(_NUMPY[p.type], next(moved))] if tangents is not None else []
+    return values
+
+
+def put(slots: Any, values: Iterable[tuple[str, Any]]) -> None:
+    """One value a slot."""
+    for i, (kind, value) in enumerate(values):
+        slots[SLOT * i : SLOT * i + np.dtype(kind).itemsize].view(kind)[0] = value
+
+
 class Call:
     """One derivative, ready to be called with any seed."""
 
@@ -267,21 +291,10 @@ class Call:
 
     def _pack(self, slots: Any, memory: Memory, shadow: Memory, scalars: Vector, seeds: Vector) -> None:
         values: list[tuple[str, Any]] = [] if self.mode is Mode.FORWARD else [("u8", self.arena.ctypes.data)]
-        numbers = iter(scalars)
-        tangents = iter(seeds)
-        for p in self.program.parameters:
-            if p.kind == "buffer":
-                values.append(("u8", memory.address(p.name)))
-                values += [("u8", shadow.address(p.name))] if p.active else []
-            elif p.kind == "integer":
-                values.append((f"i{int(p.type[1:]) // 8}", int(p.value)))
-            else:
-                values.append((_NUMPY[p.type], next(numbers)))
-                values += [(_NUMPY[p.type], next(tangents))] if self.mode is Mode.FORWARD else []
+        values += arguments(self.program, memory, shadow, scalars, seeds if self.mode is Mode.FORWARD else None)
         if self.mode is Mode.COMBINED and self.program.result != "void":
             values.append((_NUMPY[self.program.result], seeds[-1]))
-        for i, (kind, value) in enumerate(values):
-            slots[SLOT * i : SLOT * i + np.dtype(kind).itemsize].view(kind)[0] = value
+        put(slots, values)
 
     def _results(self, results: Any) -> list[float]:
         kinds = [p.type for p in self.program.scalars]

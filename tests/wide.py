@@ -10,7 +10,7 @@ from typing import Any
 import harness
 import numpy as np
 from cases import Memory, Program
-from harness import SLOT, Matrix, Vector
+from harness import SLOT, Matrix, Vector, put
 
 from llgrad import pipeline
 from llgrad.backend import Engine
@@ -63,8 +63,7 @@ class WideCall:
             shadow.set_floats(seed[:floats])
         values = self._values(memory, shadows, point[floats:], [s[floats:] for s in seeds])
         slots, results = np.zeros(SLOT * (len(values) + 1), np.uint8), np.zeros(SLOT * 64, np.uint8)
-        for n, (kind, value) in enumerate(values):
-            slots[SLOT * n : SLOT * n + np.dtype(kind).itemsize].view(kind)[0] = value
+        put(slots, values)
         self._entry(results.ctypes.data, slots.ctypes.data)
         if not (memory.intact() and all(s.intact() for s in shadows)):
             raise AssertionError("something was written outside the buffers")

@@ -33,8 +33,8 @@ def ends(fitted, durations):
     """Where the planets are after these times, one for each."""
     speeds = jnp.exp(fitted["speeds"])
     starts = jnp.stack([PERIHELION, 0 * speeds, 0 * speeds, speeds], axis=1)
-    one = lambda start, duration: orbit(start, jnp.exp(fitted["pull"]), duration, STEPS)  # noqa: E731
-    return jax.vmap(one)(starts, durations)
+    pull = jnp.exp(fitted["pull"])
+    return jax.vmap(lambda start, duration: orbit(start, pull, duration, STEPS))(starts, durations)
 
 
 def misfit(fitted):

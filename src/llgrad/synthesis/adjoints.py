@@ -56,7 +56,6 @@ class Adjoints(ForwardValues):
 
     adjoints: dict[tuple[int, AnyValue], AnyValue]  # (lane, value) -> stack cell
     cells: Builder  # the target's entry block, still open, for stack cells
-    strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     callee: Callee
     collected: dict[Load, list[AnyValue]]  # columns, one a lane, of adjoints that are added later
     strips: dict[Loop, tuple[AnyValue, AnyValue]]  # cells: the last and the first iteration of the current strip
@@ -155,7 +154,7 @@ class Adjoints(ForwardValues):
                 self.unallocate(i)
 
     def partials(self, i: Instruction, values: _RuleValues) -> None:
-        rule, guarded = values.shape.rule, self.request.strong_zero or i in self.strong_zeros
+        rule, guarded = values.shape.rule, self.request.strong_zero or i in self.plan.strong_zeros
         seeds = self.seeds(i, values.shape)
         for k, (v, lane) in enumerate(values.parts):
             if rule.operands[k] != "float" or not self.facts.active(v):

@@ -455,7 +455,10 @@ class Facts:
     def may_drop(self, i: Instruction, unwritten: Collection[MemoryObject]) -> bool:
         """Is this a store, a copy or a fill of such memory alone?"""
         called = i.called_function if isinstance(i, Call) else None
-        fills = called is not None and called.is_declaration and behaviour(i, called).kind in ("copy", "fill")  # type: ignore[arg-type]
+        fills = (
+            isinstance(i, Call) and called is not None and called.is_declaration
+            and behaviour(i, called).kind in ("copy", "fill")
+        )  # fmt: skip
         written = {o for a in self.memory.writes(i) for o in a.objects}
         return (isinstance(i, Store) or fills) and bool(written) and all(o in unwritten for o in written)
 

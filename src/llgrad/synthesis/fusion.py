@@ -80,7 +80,7 @@ class _Candidate:
     def __init__(
         self, facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], loop: Loop
     ) -> None:
-        self.facts, self.flow, self.effects, self.loop = facts, flow, effects, loop
+        self.facts, self.function, self.flow, self.effects, self.loop = facts, function, flow, effects, loop
         self.inside = [i for b in loop.order for i in b.instructions]
         exits = {x for _, x in loop.exits}
         self.exit = next(iter(exits)) if len(exits) == 1 else None
@@ -92,7 +92,7 @@ class _Candidate:
         loop, facts = self.loop, self.facts
         if self.exit is None or loop.parent is not None or [b for b, _ in loop.exits] != [loop.latch]:
             return None
-        if facts.loop(loop.header.function, loop).count is None or not all(map(self._is_simple, self.inside)):  # type: ignore[arg-type]
+        if facts.loop(self.function, loop).count is None or not all(map(self._is_simple, self.inside)):
             return None
         late = self._late()
         if late is None or not self._waits(late) or not self._hands_on_sums() or not self._writes_apart():
@@ -194,7 +194,8 @@ class _Candidate:
         So it is if, for a condition that does not change in the loop, in the iterations where it holds, and in those
         where it does not, `phi` is not used or nothing else takes its place.
         """
-        if not isinstance(phi.incoming_from(self.loop.preheader), Undef):  # type: ignore[arg-type]
+        assert self.loop.preheader is not None
+        if not isinstance(phi.incoming_from(self.loop.preheader), Undef):
             return False
         branches = [b.terminator for b in self.loop.order if isinstance(b.terminator, Branch)]
         conditions = dict.fromkeys(x.condition for x in branches if x.condition is not None)
@@ -298,10 +299,10 @@ class _Candidate:
             if written is None or written[0] is not read[0] or written[1] != read[1] or loop is None:
                 continue
             counter = written[3]
-            if not isinstance(counter, Phi) or counter.block is not loop.header:
+            if not isinstance(counter, Phi) or counter.block is not loop.header or loop.preheader is None:
                 continue
             whole = written[2] is not None and loop.latch is not None and self.flow.dominates(w.block, loop.latch)
-            first = is_number(counter.incoming_from(loop.preheader), 0)  # type: ignore[arg-type]
+            first = is_number(counter.incoming_from(loop.preheader), 0)
             inside = read[2] == written[2] or is_number(read[3], 0)
             done = len(loop.exits) == 1 and self.flow.dominates(loop.exits[0][1], i.block)
             if loop is not self.loop and whole and first and inside and done:
@@ -325,14 +326,17 @@ class _Candidate:
 
     def _bound(self, index: AnyValue, block: Block) -> _Bound:
         """What `index` stays below, in `block`: it counts up by one in an inner loop that ends when it comes to it."""
-        loop = self.flow.loop_of(index.block) if isinstance(index, Phi) else None
-        if loop is None or index.block is not loop.header or loop is self.loop or block not in loop.blocks:  # type: ignore[union-attr]
+        if not isinstance(index, Phi) or index.type != I64:
             return None
-        if not isinstance(index, Phi) or index.type != I64 or len(loop.exits) != 1 or loop.latch is None:
+        loop = self.flow.loop_of(index.block)
+        if loop is None or index.block is not loop.header or loop is self.loop or block not in loop.blocks:
+            return None
+        if len(loop.exits) != 1 or loop.latch is None:
             return None
         next, branch = index.incoming_from(loop.latch), loop.exits[0][0].terminator
-        counts = isinstance(next, Binary) and next.opcode == "add" and "nuw" in next.flags
-        if not counts or next.operands[0] is not index or not is_number(next.operands[1], 1):  # type: ignore[union-attr]
+        if not isinstance(next, Binary) or next.opcode != "add" or "nuw" not in next.flags:
+            return None
+        if next.lhs is not index or not is_number(next.rhs, 1):
             return None
         test = branch.condition if isinstance(branch, Branch) else None
         if loop.exits[0][0] is not loop.latch or not isinstance(test, Compare) or test.lhs is not next:

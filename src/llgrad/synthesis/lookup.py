@@ -37,7 +37,7 @@ from llgrad.ir.values import (
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Key, key_of
-from llgrad.synthesis.plan import Plan, show
+from llgrad.synthesis.plan import Plan, loop_of, show
 from llgrad.synthesis.record import Layout, RecordingSweep, guarded
 from llgrad.synthesis.request import Request
 from llgrad.synthesis.scopes import mark
@@ -137,7 +137,7 @@ class ForwardValues(Lanes):
         self.place, self.b.block, self.b.at = here, block, at
 
     def _home(self, key: Key) -> Place:
-        own = self._loop_of(key)
+        own = loop_of(self.flow, key)
         loop = self.place.loop
         home = self.place
         while loop is not None and loop is not own:
@@ -147,17 +147,6 @@ class ForwardValues(Lanes):
                 break
             loop = loop.parent
         return home
-
-    def _loop_of(self, key: Key) -> Loop | None:
-        kind, of = key
-        match of:
-            case Loop():
-                return of.parent
-            case Block():
-                return self.flow.loop_of(of)
-            case (call, _):
-                return self.flow.loop_of(call.block)
-        return self.flow.loop_of(of.block)
 
     def _load(self, key: Key) -> AnyValue:
         """A kept value, from the frame or from its column."""

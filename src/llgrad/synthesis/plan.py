@@ -51,6 +51,7 @@ from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
 from llgrad.synthesis.scatter import scattered
+from llgrad.synthesis.speculated import strong_zeros
 
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 3, 8, 40, 6  # rough costs in units of an addition
@@ -107,6 +108,7 @@ class Plan:
     guards: dict[Loop, Guard]  # inner loops of nests that are only entered under a condition
     paired: dict[Instruction, Instruction]  # allocation -> the release that always follows it
     wanted: frozenset[Key]
+    strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
     scattered: dict[Loop, tuple[Load, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
 
@@ -184,6 +186,19 @@ def show(key: Key) -> str:
             return f"{kind} %{of.name}"
 
 
+def loop_of(flow: Flow, key: Key) -> Loop | None:
+    """The innermost loop each iteration of which has its own value of `key`."""
+    match key[1]:
+        case Loop() as loop:
+            return loop.parent
+        case Block() as block:
+            return flow.loop_of(block)
+        case (call, _):
+            return flow.loop_of(call.block)
+        case instruction:
+            return flow.loop_of(instruction.block)
+
+
 class Planner:
     """Makes a plan; `make_plan` is the way in."""
 
@@ -211,7 +226,7 @@ class Planner:
             raise UnsupportedError(f"{self.function.name} returns from more than one block: unify them first")
         plan = Plan(
             self.function, self.split, self.flow, returns[0] if returns else None, effects, relevant, loops, choices,
-            frozenset(), {}, {}, self.guards, paired, frozenset(),
+            frozenset(), {}, {}, self.guards, paired, frozenset(), strong_zeros(self.facts, self.flow, effects),
         )  # fmt: skip
         self._decide(plan)
         if not self.split:
@@ -339,9 +354,9 @@ class Planner:
             if key in nodes:
                 continue
             found = self.recipe(plan, key)
-            weight = self.iterations(self.loop_of(key))
+            weight = self.iterations(loop_of(self.flow, key))
             keep = _KEEP * weight * max(1, self.facts.layout.alloc_size(self.type_of(key)) // 8)
-            if self.loop_of(key) in self.fused:
+            if loop_of(self.flow, key) in self.fused:
                 keep = weight  # at hand, from the same iteration
             if found is None:
                 nodes[key] = Choice(keep, None)
@@ -454,22 +469,9 @@ class Planner:
                 return I64
         return PTR
 
-    def loop_of(self, key: Key) -> Loop | None:
-        """The innermost loop each iteration of which has its own value of `key`."""
-        kind, of = key
-        match of:
-            case Loop():
-                return of.parent
-            case Block():
-                return self.flow.loop_of(of)
-            case (call, _):
-                return self.flow.loop_of(call.block)
-            case _:
-                return self.flow.loop_of(of.block)
-
     def kept_in(self, key: Key) -> Loop | None:
         """The loop each iteration of which has an element of its own; a fused one has one for all."""
-        loop = self.loop_of(key)
+        loop = loop_of(self.flow, key)
         return None if loop in self.fused else loop
 
     def iterations(self, loop: Loop | None) -> int:

@@ -31,7 +31,6 @@ from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
 from llgrad.synthesis.request import Callee
 from llgrad.synthesis.scatter import STRIP
-from llgrad.synthesis.speculated import strong_zeros
 
 Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
 
@@ -55,7 +54,6 @@ class ReverseSweep(Adjoints):
         self.finish = finish
         self.adjoints, self.nowhere, self.zeros = {}, {}, {}
         self.runs: dict[Block, Iteration] = {}  # latch of a fused loop -> its forward half
-        self.strong_zeros = strong_zeros(self.facts, self.flow, self.plan.effects)
         self.unwound: dict[Block, Block] = {}  # reverse blocks of calls that ended with a throw: what precedes these
         last = self.plan.last
         assert last is not None

@@ -52,33 +52,24 @@ same:
 }
 """
 _UNCHUNK = """
-define internal ptr @llgrad.tape.unchunk(ptr %arena, ptr %now, i64 %i) alwaysinline nounwind {
+define internal ptr @%s(ptr %%arena, ptr %%now, i64 %%i) alwaysinline nounwind {
 entry:
-  %low = and i64 %i, 63
-  %done = icmp eq i64 %low, 0
-  br i1 %done, label %drop, label %same
+  %%low = and i64 %%i, 63
+  %%done = icmp eq i64 %%low, 0
+  br i1 %%done, label %%drop, label %%same
 drop:
-  %older = load ptr, ptr %now, align 8
-  call void @llgrad.tape.release(ptr %arena, ptr %now)
-  ret ptr %older
+  %%older = load ptr, ptr %%now, align 8%s
+  ret ptr %%older
 same:
-  ret ptr %now
+  ret ptr %%now
 }
 """
-_OLDER = """
-define internal ptr @llgrad.tape.older(ptr %arena, ptr %now, i64 %i) alwaysinline nounwind {
-entry:
-  %low = and i64 %i, 63
-  %done = icmp eq i64 %low, 0
-  br i1 %done, label %drop, label %same
-drop:
-  %older = load ptr, ptr %now, align 8
-  ret ptr %older
-same:
-  ret ptr %now
+_RELEASE = "\n  call void @llgrad.tape.release(ptr %arena, ptr %now)"
+_TEXTS = {
+    "llgrad.tape.chunk": _CHUNK,
+    "llgrad.tape.unchunk": _UNCHUNK % ("llgrad.tape.unchunk", _RELEASE),
+    "llgrad.tape.older": _UNCHUNK % ("llgrad.tape.older", ""),  # the tape is read again
 }
-"""
-_TEXTS = {"llgrad.tape.chunk": _CHUNK, "llgrad.tape.unchunk": _UNCHUNK, "llgrad.tape.older": _OLDER}
 
 
 def function(module: Module, name: str) -> Function:
