@@ -36,3 +36,15 @@ double f(const double *restrict x, int n, double *restrict y) {
 }
 """
     assert not derivation(prepared(source, level=0), Mode.COMBINED, "dcdo").plan("f", True).scattered
+
+
+def test_no_columns_for_irregular_addresses() -> None:
+    source = """
+double f(const double *restrict x, const int *restrict at, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) { const double *p = x + 4 * at[i]; sum += p[0] * p[1] * p[2]; }
+    return sum;
+}
+"""
+    plan = derivation(prepared(source, level=2), Mode.COMBINED, "dcco").plan("f", False)
+    assert plan.loops and not plan.scattered, str(plan)

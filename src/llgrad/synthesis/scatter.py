@@ -66,9 +66,14 @@ def _collected(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect], 
 
 
 def pays(facts: Facts, strides: Strides, read: Access, reads: Sequence[Access]) -> bool:
-    """Are there enough loads of what may be the same object, and does one of them meet this in another iteration?"""
+    """Are there enough loads of what may be the same object, and does one of them meet this in another iteration?
+
+    Where no address is regular, nothing is vectorised when the columns are added either.
+    """
     near = [other for other in reads if facts.memory.may_alias(read, other)]
-    return len(near) >= FEWEST and not all(strides.same_iteration(read, other) for other in near)
+    if len(near) < FEWEST or all(strides.same_iteration(read, other) for other in near):
+        return False
+    return any(strides.address(other) is not None for other in near)
 
 
 def _through_restrict(written: Access, read: Access) -> bool:
