@@ -54,7 +54,8 @@ from llgrad.synthesis.scatter import scattered
 from llgrad.synthesis.speculated import strong_zeros
 
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
-_CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 3, 8, 40, 6  # rough costs in units of an addition
+_ADDRESS, _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 2, 6, 16, 80, 12  # rough costs: an addition is 2
+_RESERVE = 80  # of a tape block of its own each time a loop is entered
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +357,7 @@ class Planner:
             found = self.recipe(plan, key)
             weight = self.iterations(loop_of(self.flow, key))
             keep = _KEEP * weight * max(1, self.facts.layout.alloc_size(self.type_of(key)) // 8)
+            keep += self._reserving(loop_of(self.flow, key))
             if loop_of(self.flow, key) in self.fused:
                 keep = weight  # at hand, from the same iteration
             if found is None:
@@ -364,6 +366,13 @@ class Planner:
             cost, depends = found
             nodes[key] = Choice(keep, max(1, cost * weight), depends)
             work += depends
+
+    def _reserving(self, loop: Loop | None) -> int:
+        """What a tape block of its own costs a loop that has none."""
+        if loop is None or loop in self.fused:
+            return 0
+        root = self._root(loop)
+        return _RESERVE * self.iterations(root.parent) if root.parent is not None else 0
 
     def at_hand(self, key: Key) -> bool:
         """Static stack memory of a combined derivative: its address is known to the whole function."""
@@ -408,7 +417,7 @@ class Planner:
                     return None
                 return 2, [self._key(induction.start, kind), None if induction.unit is None else key_of(induction.unit)]
             case GetElementPtr() | Call() if not isinstance(i, Call) or is_column(i):
-                return _CHEAP, [self._key(i.operands[0], kind), *(key_of(v) for v in i.operands[1:])]
+                return _ADDRESS, [self._key(i.operands[0], kind), *(key_of(v) for v in i.operands[1:])]
             case Load():
                 changed = i.flags or self.facts.overwritten(i, self.function, self.split)
                 if changed or (kind == "shadow" and self.facts.apart):  # repeated, a sweep clears shadow pointers too
@@ -419,7 +428,7 @@ class Planner:
             case Binary(opcode="fdiv" | "frem" | "sdiv" | "udiv" | "srem" | "urem"):
                 return (_DIVIDE, [key_of(v) for v in i.operands]) if kind == "primal" else None
             case Cast():
-                return _CHEAP, [self._key(i.value, kind)]
+                return _ADDRESS, [self._key(i.value, kind)]
             case (
                 Binary()
                 | Unary()
