@@ -7,6 +7,7 @@ a test holds the two together. Raise a subclass, never `LlgradError` itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,10 @@ class KindError(UnsupportedError):
 
 
 class ActivityError(UnsupportedError):
-    """Constant and active pointers merge, or a shadow is missing. `within`: the function of the IR where that is."""
+    """Constant and active pointers merge, or a shadow is missing. `splits`: copies of functions that may mend it."""
 
     code = "activity"
-    within = ""
+    splits: tuple[Any, ...] = ()
 
 
 class ForeignError(LlgradError):

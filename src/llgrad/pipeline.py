@@ -40,7 +40,7 @@ from llgrad.errors import ActivityError, ArgumentError, ParseError, UnknownNameE
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType
-from llgrad.ir.values import Attribute, Call, Function
+from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import lower
 from llgrad.reducing import make_reducible
@@ -48,6 +48,7 @@ from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.specialising import specialised
 from llgrad.synthesis import tape
+from llgrad.synthesis.copies import with_copies, without_second_scopes
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
@@ -372,38 +373,13 @@ def derived_module(
             made = derive(module, *(replace(r, function=function, inner=None) for r in requests))
             break
         except ActivityError as error:
-            if (apart := told_apart(text, error.within)) is None:
+            if not error.splits:
                 raise
-            text = apart
+            text = with_copies(text if requests[0].mode is Mode.FORWARD else write(reducible(text)), error.splits)
+    without_second_scopes(module)
     for r, f in zip(requests, made, strict=True) if described else ():
         declare_types(module, module.function(function), f, r)
     return module, made
-
-
-def _called(name: str) -> str:
-    return rf'(?:call|invoke) [^\n]*@"?{re.escape(name)}"?\('
-
-
-def told_apart(text: str, name: str) -> str | None:
-    """The text with the function `name` inlined into those that call it; if only one does, that into its own callers.
-
-    So calls with constant and calls with active memory are told apart. None where there is nothing to inline.
-    """
-    module = parse(text)
-    f = module.globals.get(name)
-    seen: set[str] = set()
-    while isinstance(f, Function) and f.name not in seen:
-        seen.add(f.name)
-        calls = [i for g in module.functions for i in g.instructions() if isinstance(i, Call) and i.callee is f]
-        callers = list(dict.fromkeys(i.block.function for i in calls))
-        if len(calls) > 1 and f not in callers and f.linkage in ("internal", "private"):
-            kept = [a for a in f.attributes if a.name not in ("noinline", "optnone")]
-            f.attributes = (*kept, Attribute("alwaysinline"))
-            work = verified(write(module))
-            work.run(["always_inliner", *NORMAL_FORM, "global_dce"])
-            return work.text() if len(re.findall(_called(f.name), work.text())) < len(calls) else None
-        f = callers[0] if len(callers) == 1 else None
-    return None
 
 
 def reducible(text: str) -> Module:

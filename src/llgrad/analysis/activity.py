@@ -238,6 +238,16 @@ class Activity:
         constant = frozenset(o for o in pointees if self._is_shadowless(o))
         return Mixture((pointees & self.shadowed_objects) - self.shadowless, constant) if constant else None
 
+    def nature(self, value: AnyValue) -> tuple[bool, bool]:
+        """Does a pointer lead to memory that cannot have a shadow; does it lead to active memory?"""
+        objects = self.memory.reachable(self.memory.points_to(value))
+        return any(map(self._is_shadowless, objects)), not self.active_objects.isdisjoint(objects)
+
+    def meets_both(self, function: Function) -> bool:
+        """Does memory with a shadow meet memory that cannot have one in a pointer, or in a write, of a function?"""
+        values = (*function.arguments, *function.instructions())
+        return any(map(self.mixed, values)) or any(i.block.function is function for i, _ in self.conflicts)
+
     def is_pointer_integer(self, value: AnyValue) -> bool:
         """Is an integer used as a pointer, or may it be?"""
         if not isinstance(value, (Argument, Instruction)) or value not in self._pointer_integers:

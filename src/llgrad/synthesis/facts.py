@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis import memory as memory_analysis
 from llgrad.analysis.activitygraph import has_rule
+from llgrad.analysis.apart import splits
 from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.known import behaviour, is_column
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
@@ -120,7 +122,7 @@ class Facts:
         for i, o in self.activity.conflicts:
             if self._decided_as_it_runs(self._written_through(i)):
                 continue
-            raise ActivityError(
+            raise self.activity_error(
                 f"active data is written to {o}, which the request says is constant, and read back",
                 span=self.span(i),
                 cause="the argument is used as a work array for values that have derivatives",
@@ -284,14 +286,18 @@ class Facts:
         """Raise ActivityError where a pointer may point to active memory and to memory without a shadow."""
         mixture = self.activity.mixed(pointer)
         if mixture is not None and not self._decided_as_it_runs(pointer):
-            error = ActivityError(
+            raise self.activity_error(
                 f"%{getattr(pointer, 'name', '?')} points to {mixture}",
                 span=self.span(i),
                 cause="constant and active memory meet in one pointer",
                 fix="make both arguments active, copy the constant one first, or ask for runtime activity",
             )
-            error.within = i.block.function.name if i.block.function else ""
-            raise error
+
+    def activity_error(self, message: str, **more: Any) -> ActivityError:
+        """The error, with the copies of functions that may mend it."""
+        error = ActivityError(message, **more)
+        error.splits = splits(self.activity)
+        return error
 
     def may_be_constant(self, pointer: AnyValue) -> bool:
         """Under runtime activity: may the shadow of a pointer turn out to be the pointer itself?"""

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Callable, Sequence
 
 from llgrad.analysis.known import is_column
-from llgrad.errors import ActivityError, UnsupportedError
+from llgrad.errors import UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I64, PTR, VOID, ArrayType, IntType, PointerType, Type
@@ -89,7 +89,7 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) ->
     if isinstance(v.type, PointerType) and not facts.memory.points_to(v):
         return ConstNull(v.type)  # it points nowhere: a null that is found in memory
     where = v if isinstance(v, Instruction) else None
-    raise ActivityError(
+    raise facts.activity_error(
         f"%{v.name if isinstance(v, Value) else v} has no shadow",
         span=facts.span(where) if where is not None else None,
         cause="a pointer to constant memory meets pointers to active memory",
