@@ -294,5 +294,18 @@ double f(const double *x) {{
     swap(a, a + 1, 8);
     return a[0] * a[0] + 3 * a[1];
 }}
-""", "do", "KindError", "", level=0, flags=("-fno-strict-aliasing",)) for piece in ("char", "short", "int")),
+""", "do", "KindError", "", level=0, flags=("-fno-strict-aliasing",)) for piece in ("char", "short", "int", "float")),
+    *(Case(f"copied_in_halves_{where}", f"""
+#include <stddef.h>
+static void copy(float *p, const float *q, size_t n) {{
+    for (size_t i = 0; i < n / 4; i++) p[i] = q[i];  //!
+}}
+{source}
+""", letters, "KindError", "part of a float", level=0, flags=("-fno-strict-aliasing",))
+    for where, letters, source in [
+        ("to_the_stack", "do", """
+double f(const double *x) { double a[2]; copy((float *)a, (const float *)x, 16); return a[0] * a[0] + 3 * a[1]; }
+"""),
+        ("to_the_caller", "ddc", "void f(const double *x, double *y) { copy((float *)y, (const float *)x, 16); }"),
+    ]),
 ]  # fmt: skip

@@ -99,6 +99,39 @@ def test_allowed(name: str, mode: Mode) -> None:
     pipeline.verified(write(derived(prepared(source), mode, letters)))
 
 
+TWO_FORMATS = {
+    "a float and a double by turns": ("doo", """
+struct either { int single; union { double d; float f; }; };
+static double read(struct either *e) { double v; if (e->single) v = e->f; else v = e->d; return v; }
+double f(const double *x, float y) {
+    struct either e[2];
+    for (int i = 0; i < 2; i++)
+        if (i) e[i].f = y, e[i].single = 1;
+        else e[i].d = x[i], e[i].single = 0;
+    return read(e) * read(e + 1);
+}
+"""),
+    "floats moved, doubles beside them": ("ddo", """
+struct both { float v[2]; double w; };
+static void move(float *to, const float *from, int n) { for (int i = 0; i < n; i++) to[i] = from[i]; }
+double f(const float *x, const double *y) {
+    struct both a = {{x[0], x[1]}, y[0]}, b;
+    move(b.v, a.v, 2);
+    b.w = a.w;
+    return b.v[0] * b.w * b.v[1];
+}
+"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("name", TWO_FORMATS)
+def test_floats_of_two_formats_are_no_pieces(name: str, level: int) -> None:
+    letters, source = TWO_FORMATS[name]
+    text = prepared(source, level=level, flags=("-fno-strict-aliasing",))
+    pipeline.verified(write(derived(text, Mode.COMBINED, letters)))
+
+
 def test_reverse_refuses_computed_goto_into_loops() -> None:
     """`goto *p` makes loops without a preheader."""
     source = """

@@ -146,6 +146,19 @@ def _scalars(t: ByteType, offset: int, base: int) -> Iterator[Found]:
             yield Found(0, base, max(t.size, 1))
 
 
+@lru_cache(maxsize=4096)
+def formats(t: ByteType) -> frozenset[str]:
+    """The formats of all floats in a type."""
+    match t:
+        case Basic(format=format) if format:
+            return frozenset({format})
+        case Sequence(element=element):
+            return formats(element)
+        case Record(members=members):
+            return frozenset(f for m in members for f in formats(m.type))
+    return frozenset()
+
+
 def is_buffer(t: Sequence) -> bool:
     """Arrays of `unsigned char`, `std::byte` are storage for anything."""
     return isinstance(t.element, Basic) and t.element.encoding == "uchar" and t.size != t.element.size

@@ -450,6 +450,20 @@ class Builder:
 
     # --- declarations -------------------------------------------------------------------------------------------
 
+    def declared_formats(self, pointer: iv.AnyValue) -> frozenset[str]:
+        """Formats of the floats in the type that is declared for what an argument, variable or pointer points to."""
+        if isinstance(pointer, iv.GlobalVariable):
+            return bl.formats(self.debug.global_type(pointer) or self.llvm_type(pointer.value_type))
+        if isinstance(pointer, iv.Argument):
+            function = next(f for f in self.functions if pointer in f.arguments)
+            declared = self.debug.result_and_parameters(function)
+            plain = declared is not None and len(declared[1]) == len(function.arguments)
+            t = declared[1][pointer.index].type if plain and declared else None
+            pointee = t.to() if isinstance(t, bl.Pointer) else None
+            return bl.formats(pointee) if pointee is not None else frozenset()
+        tokens = self.cell(pointer)[0].tokens
+        return frozenset(f for token, level in tokens.items() if level < WEAK for f in bl.formats(token.type))
+
     def _debug_record(self, line: str) -> None:
         record = debug_record(line)
         if record is None or not record.plain or "%" not in record.operand:

@@ -136,6 +136,14 @@ class Kinds:
             return False
         return not any(s.all & bl.POINTER_BIT for s in self._builder.graph.find(r).slots.values())
 
+    def formats(self, v: iv.AnyValue) -> frozenset[FloatType]:
+        """The formats of the floats in a value."""
+        return frozenset(kind.format for _, kind, _ in self._leaves(v) if kind.format is not None)
+
+    def declared_formats(self, pointer: iv.AnyValue) -> frozenset[FloatType]:
+        """The formats of the floats that are declared to be in the memory behind a pointer."""
+        return frozenset(map(FloatType, self._builder.declared_formats(pointer)))
+
     def clashes(self, pointer: iv.AnyValue, value: iv.AnyValue) -> bool:
         """Is the memory behind a pointer, where `value` is stored, of undecided kind?"""
         return any(k is CONFLICT for _, k, _ in self.memory(pointer, self.layout.size(value.type)).leaves)

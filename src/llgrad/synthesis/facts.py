@@ -18,6 +18,7 @@ from llgrad.analysis.loops import Count, Induction, backedge_count, constant_cou
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import holds_pointer_type
+from llgrad.analysis.pieces import pieces
 from llgrad.analysis.punned import integers
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
@@ -137,6 +138,14 @@ class Facts:
                 cause="formatting and parsing have no derivative; together they would hand the float on without one",
                 fix="pass the number itself, or mark the call inactive",
             )
+        for store in pieces(self.memory, self.kinds):
+            if self.activity.varied(store.value):
+                raise KindError(
+                    "what is stored here may be a part of a float, or several floats",
+                    span=self.span(store),
+                    cause=f"it is moved as {store.value.type}, and the memory is used as floats of another format, too",
+                    fix="copy through a pointer of the right type, or with memcpy",
+                )
         for f in self.activity.functions:
             for i in f.instructions():
                 self._refuse_hidden(i)

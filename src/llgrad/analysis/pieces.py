@@ -1,0 +1,172 @@
+"""Floats that are moved in pieces, or several at a time, by accesses of another float format.
+
+A loop over a `float *` may copy doubles in halves. Each load and store looks like that of a number, but its tangent and
+adjoint are pieces of another's, and adding pieces adds nothing. `pieces` finds stores of a value that was only moved
+since it was loaded, where memory was read that was written as another format, or that is declared to be of another, and
+that is read as another format afterwards. Either end alone is no piece: members of a union are used by turns. What is
+older than the program and not declared may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from llgrad.analysis.memory import Access, Memory, MemoryObject
+from llgrad.analysis.reaching import Reaching
+from llgrad.analysis.reused import is_copy
+from llgrad.ir.types import FloatType, IntType, scalar
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Call,
+    Cast,
+    ExtractElement,
+    InsertElement,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    ShuffleVector,
+    Store,
+    Unary,
+    Value,
+)
+
+_MOVED = (Argument, Call, Load, Phi, Select, ExtractElement, InsertElement, ShuffleVector)
+Format = FloatType
+
+
+class Formats(Protocol):
+    """What is asked of an analysis of kinds."""
+
+    def formats(self, v: AnyValue, /) -> frozenset[Format]: ...
+
+    def declared_formats(self, pointer: AnyValue, /) -> frozenset[Format]: ...
+
+
+def pieces(memory: Memory, kinds: Formats) -> Iterator[Store]:
+    """Stores that may write a piece of a float of another format, or several of them."""
+    return _Pieces(memory, kinds).found()
+
+
+class _Pieces(Reaching):
+    def __init__(self, memory: Memory, kinds: Formats) -> None:
+        super().__init__(memory)
+        self.kinds = kinds
+        self._stored: dict[MemoryObject, set[Format]] = {}
+        for o, writers in self._writers.items():
+            formats = {_format(i.value) for i, _ in writers if isinstance(i, Store)}
+            self._stored[o] = {f for f in formats if f is not None}
+
+    def found(self) -> Iterator[Store]:
+        seen: set[Store] = set()
+        for f in self.memory.functions:
+            for i in f.instructions():
+                for store in self._read_as_another(i) if isinstance(i, Load) else self._kept_as_another(i):
+                    if store not in seen and self._is_piece(store.value, _format(store.value), set()):
+                        yield store
+                    seen.add(store)
+
+    def _read_as_another(self, load: Load) -> Iterator[Store]:
+        """The stores of moved values of other formats that `load` may read."""
+        if (own := _format(load)) is not None:
+            for a in self.memory.reads(load):
+                if self._meets_another(a, own):
+                    for i in self._stores(load, a, 4)[0]:
+                        if _format(i.value) not in (None, own) and _is_moved(i.value):
+                            yield i
+
+    def _meets_another(self, access: Access, own: Format) -> bool:
+        """May memory that is read have been written as another format, directly or by a copy?"""
+        return any(
+            self._formats_written(i) - {own} and self.memory.may_alias(a, access)
+            for o in access.objects if o.kind != "unknown"
+            for i, a in self._writers.get(o, ())
+        )  # fmt: skip
+
+    def _formats_written(self, i: Instruction) -> set[Format | None]:
+        if isinstance(i, Store):
+            return {_format(i.value)} - {None}
+        if isinstance(i, Call) and is_copy(i):
+            return {f for a in self.memory.reads(i) for o in a.objects for f in self._stored.get(o, ())}
+        return set()
+
+    def _kept_as_another(self, i: Instruction) -> Iterator[Store]:
+        """A store of a moved value to memory that is the caller's and declared to be of another format."""
+        if isinstance(i, Store) and (own := _format(i.value)) is not None and _is_moved(i.value):
+            sites = {o.site for a in self.memory.writes(i) for o in a.objects if o.kind in ("argument", "global")}
+            declared = [self.kinds.declared_formats(site) for site in sites if isinstance(site, Value)]
+            if any(formats and own not in formats for formats in declared):
+                yield i
+
+    def _stores(self, reader: Instruction, access: Access, depth: int) -> tuple[list[Store], bool]:
+        """The stores that may have written what is read, looking through copies; and whether it may be older."""
+        found: list[Store] = []
+        writers, older = self.writers(reader, access)
+        for i in self._inside(writers):
+            if isinstance(i, Store):
+                found.append(i)
+            elif isinstance(i, Call) and is_copy(i):
+                for a in self.memory.reads(i) if depth else ():
+                    more, before = self._stores(i, a, depth - 1)
+                    found, older = found + more, older or before
+                older = older or not depth
+        return found, older
+
+    def _inside(self, writers: Iterable[Instruction]) -> Iterator[Instruction]:
+        for i in dict.fromkeys(writers):
+            if isinstance(i, Call) and not self.is_outside(i):
+                yield from self.written_by_others(i)
+            else:
+                yield i
+
+    def _is_piece(self, v: AnyValue, own: Format | None, seen: set[AnyValue]) -> bool:
+        """May the bits of a moved value, of format `own`, be those of floats of another format?"""
+        if v in seen or _format(v) != own or not _is_moved(v):
+            return False
+        seen.add(v)
+        match v:
+            case Load():
+                return any(self._reads_another(v, a, own, seen) for a in self.memory.reads(v))
+            case Cast(value=value):
+                formats = self.kinds.formats(value)
+                return bool(formats - {own}) or self._is_piece(value, own, seen)
+            case Argument() | Call():
+                return any(self._is_piece(o, own, seen) for o in self.passed_on(v) or ())
+        operands = v.operands if isinstance(v, Instruction) else ()
+        return any(self._is_piece(o, own, seen) for o in operands)
+
+    def _reads_another(self, load: Load, access: Access, own: Format | None, seen: set[AnyValue]) -> bool:
+        stores, older = self._stores(load, access, 4)
+        for i in stores:
+            if isinstance(scalar(i.value.type), IntType):
+                if self.kinds.formats(i.value) - {own}:
+                    return True
+            elif _format(i.value) not in (None, own) or self._is_piece(i.value, own, seen):
+                return True
+        return older and self._is_declared_otherwise(load, access, own)
+
+    def _is_declared_otherwise(self, load: Load, access: Access, own: Format | None) -> bool:
+        """Is memory that is older than the program declared to be of other formats, or not at all?"""
+        for o in access.objects:
+            if o.is_external and not o.is_constant:
+                known = isinstance(o.site, Value) and o.kind in ("argument", "global")
+                declared = self.kinds.declared_formats(o.site if known and o.site is not None else load.pointer)
+                if own not in declared or not known and len(declared) > 1:
+                    return True
+        return False
+
+
+def _format(v: AnyValue) -> Format | None:
+    t = scalar(v.type)
+    return t if isinstance(t, FloatType) else None
+
+
+def _is_moved(v: AnyValue) -> bool:
+    """Is a value no result of arithmetic, so that it may be any bits?"""
+    copied = isinstance(v, Cast | Unary) and v.opcode in ("bitcast", "freeze")
+    return copied or isinstance(v, _MOVED)
+
+
+__all__ = ["pieces"]

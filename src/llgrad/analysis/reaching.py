@@ -1,0 +1,146 @@
+"""Which writes may reach a read: within the read's function by its blocks, between functions by memory object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from llgrad.analysis.memory import Access, Memory, MemoryObject
+from llgrad.analysis.objects import gep_offset
+from llgrad.analysis.solver import reach
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Block,
+    Call,
+    Function,
+    GetElementPtr,
+    GlobalVariable,
+    Instruction,
+    Load,
+    Return,
+    Store,
+    Value,
+)
+
+
+class Reaching:
+    """The answers for one program. An access without a TBAA tag is reached by writes of any type."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._functions = {a: f for f in memory.functions for a in f.arguments}
+        self._writers: dict[MemoryObject, list[tuple[Instruction, Access]]] = {}
+        for f in memory.functions:
+            for i in f.instructions():
+                if isinstance(i, Store) or (isinstance(i, Call) and self.is_outside(i)):
+                    for a in memory.writes(i):
+                        for o in a.objects:
+                            self._writers.setdefault(o, []).append((i, a))
+
+    def writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
+        """Stores and calls that may have written what is read; and whether it may be older than the root's call."""
+        found, complete = self._reaching(reader, access)
+        if complete:
+            return list(found), False
+        everywhere = {
+            i: None for o in access.objects for i, a in self._writers.get(o, ()) if self.memory.may_alias(a, access)
+        }  # fmt: skip
+        return list(everywhere), any(o.kind not in ("stack", "heap") and not o.is_constant for o in access.objects)
+
+    def written_by_others(self, call: Call) -> list[Instruction]:
+        """What may write, in functions called and anywhere else, to where a call writes."""
+        places = {o for a in self.memory.writes(call) for o in a.objects}
+        return [i for o in places for i, _ in self._writers.get(o, ()) if i is not call]
+
+    def is_outside(self, call: Call) -> bool:
+        """May a call reach a function without a body?"""
+        return any(f is None or f.is_declaration for f in self.memory.callees(call))
+
+    def passed_on(self, v: Value) -> list[AnyValue] | None:
+        """What an argument or a call's result is, in the program; None where it comes from outside."""
+        match v:
+            case Argument() if self._functions[v] is not self.memory.root:
+                return [c.arguments[v.index] for c in self.memory.callers(self._functions[v])]
+            case Call() if not self.is_outside(v):
+                return list(_returned(self.memory.functions_called(v).functions))
+        return None
+
+    def _reaching(self, reader: Instruction, access: Access) -> tuple[dict[Instruction, None], bool]:
+        """The writes of the reader's function that may reach it, and whether nothing older does."""
+        found: dict[Instruction, None] = {}
+        work: list[tuple[Block, int]] = [(reader.block, reader.block.instructions.index(reader))]
+        seen: set[Block] = set()
+        complete = True
+        while work:
+            block, end = work.pop()
+            if self._walk(block.instructions[:end], reader, access, found, block is reader.block and not seen):
+                continue
+            before = list(_predecessors(block))
+            complete &= bool(before) or self._starts_here(block, access)
+            for p in before:
+                if p not in seen:
+                    seen.add(p)
+                    work.append((p, len(p.instructions)))
+        return found, complete
+
+    def _walk(
+        self, instructions: list[Instruction], reader: Instruction, access: Access, found: dict[Instruction, None],
+        own: bool,
+    ) -> bool:  # fmt: skip
+        """Collect the writes of a block, last first; True where one of them writes all that is read."""
+        for i in reversed(instructions):
+            if not isinstance(i, Store | Call):
+                continue
+            if isinstance(i, Store) and isinstance(reader, Load) and self._covers(i, reader, own):
+                found[i] = None
+                return True
+            for a in self.memory.writes(i):
+                if self.memory.may_alias(a, access):
+                    found[i] = None
+        return False
+
+    def _covers(self, store: Store, load: Load, own: bool) -> bool:
+        """Is all that is loaded in what is stored? `own`: the two are in one run of one block."""
+        layout = self.memory.module.layout
+        written, read = layout.size(store.value.type), layout.size(load.type)
+        if own and store.pointer is load.pointer:
+            return written >= read
+        base, at = self._place(store.pointer)
+        other, start = self._place(load.pointer)
+        stable = isinstance(base, Argument | Alloca | GlobalVariable)
+        return stable and base is other and at <= start and start + read <= at + written
+
+    def _place(self, pointer: AnyValue) -> tuple[AnyValue, int]:
+        """A pointer as a base and constant bytes."""
+        at = 0
+        while isinstance(pointer, GetElementPtr):
+            offset = gep_offset(pointer.source_type, pointer.indices, self.memory.module.layout)
+            if offset is None:
+                break
+            at, pointer = at + offset, pointer.pointer
+        return pointer, at
+
+    def _starts_here(self, block: Block, access: Access) -> bool:
+        """At the function's entry: does all that is read begin to exist in this call of it?"""
+        f = block.function
+        own = f is not None and all(o.kind == "stack" and o.function is f for o in access.objects)
+        return own and f is not None and not self._recurs(f)
+
+    def _recurs(self, f: Function) -> bool:
+        callers = reach([f], lambda g: [c.block.function for c in self.memory.callers(g) if c.block.function])
+        return any(c.block.function in callers and g is f for g in callers for c in self.memory.callers(g))
+
+
+def _returned(functions: Iterable[Function]) -> Iterator[AnyValue]:
+    for f in functions:
+        for i in f.instructions():
+            if isinstance(i, Return) and i.value is not None:
+                yield i.value
+
+
+def _predecessors(block: Block) -> Iterator[Block]:
+    return (u.block for u in dict.fromkeys(block.users) if isinstance(u, Instruction) and u.is_terminator)
+
+
+__all__ = ["Reaching"]
