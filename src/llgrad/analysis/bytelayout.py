@@ -187,6 +187,13 @@ def is_flexible(t: ByteType) -> bool:
     return (isinstance(last, Sequence) and last.size <= last.element.size) or is_flexible(last)
 
 
+def tail(t: ByteType) -> int:
+    """Where the array begins that a flexible record ends in."""
+    assert isinstance(t, Record)
+    last = max(t.members, key=lambda m: m.offset)
+    return last.offset + (tail(last.type) if isinstance(last.type, Record) else 0)
+
+
 def array_at(t: ByteType, offset: int, step: int) -> Span | None:
     """The outermost array of `t` around byte `offset` that steps of `step` bytes walk (0: any array).
 

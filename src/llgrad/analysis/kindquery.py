@@ -7,6 +7,7 @@ scalar by scalar, so that overlapping scalars are seen and every byte gets an an
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
@@ -269,6 +270,29 @@ def _found(r: Region) -> Region:
     return r
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Bytes before elements of `stride` bytes each, of which there may be any number; is it declared so?"""
+
+    size: int
+    stride: int
+    declared: bool
+
+
+def header(region: Region, offset: int) -> Header | None:
+    """The header of what lies behind `offset`, by a declared flexible array, else by where it is walked from."""
+    if region.period or region.overflow:
+        return None
+    for token, level in region.tokens.items():
+        if level <= DECLARED and token.high is None and token.at == offset and bl.is_flexible(token.type):
+            size = bl.tail(token.type)
+            if size and (span := bl.array_at(token.type, size, 0)) is not None and span.element.size:
+                return Header(size, span.element.size, True)
+    walked = {(at - offset, step) for (at, step), slot in region.slots.items() if step > 1 and slot.all and at > offset}
+    steps = {step for _, step in walked}
+    return Header(min(walked)[0], steps.pop(), False) if len(steps) == 1 else None
+
+
 def repeated(region: Region, offset: int, stride: int) -> list[Leaf]:
     """One stride of what lies behind `offset`; scalars seen further on that do not fit make a conflict."""
     leaves = resolve(region, offset, stride, repeats=stride)
@@ -324,4 +348,7 @@ def _declared_strides(region: Region, offset: int) -> set[int]:
     return by_level[min(by_level)] if by_level else set()
 
 
-__all__ = ["ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Leaf", "is_word", "repeated", "resolve", "stride_of"]
+__all__ = [
+    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "header", "is_word", "repeated",
+    "resolve", "stride_of",
+]  # fmt: skip

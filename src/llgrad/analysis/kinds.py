@@ -22,7 +22,17 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
 from llgrad.analysis.kindbuild import Builder
 from llgrad.analysis.kindgraph import Region
-from llgrad.analysis.kindquery import ANY_MASK, CONFLICT_MASK, INT_ANSWER, Leaf, is_word, repeated, resolve, stride_of
+from llgrad.analysis.kindquery import (
+    ANY_MASK,
+    CONFLICT_MASK,
+    INT_ANSWER,
+    Leaf,
+    header,
+    is_word,
+    repeated,
+    resolve,
+    stride_of,
+)  # fmt: skip
 from llgrad.analysis.moves import blank_bytes
 from llgrad.errors import KindError
 from llgrad.ir import values as iv
@@ -67,11 +77,12 @@ def float_kind(t: FloatType) -> Kind:
 class Layout:
     """Scalars as (offset, kind, size), in order and without gaps over [0, size), or over [0, stride) and then again.
 
-    `stride` is None where the extent is known.
+    `stride` is None where the extent is known. After a `head` of so many bytes, [head, head + stride) is what repeats.
     """
 
     stride: int | None
     leaves: tuple[tuple[int, Kind, int], ...]
+    head: int = 0
 
     @property
     def at(self) -> dict[int, Kind]:
@@ -88,7 +99,8 @@ class Layout:
 
     def __str__(self) -> str:
         inner = ", ".join(f"{o}: {k}" for o, k, _ in self.leaves)
-        return f"{{{inner}}}" + (f" every {self.stride}" if self.stride else "")
+        after = f" after {self.head}" if self.head else ""
+        return f"{{{inner}}}" + (f" every {self.stride}{after}" if self.stride else "")
 
 
 def analyse(module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None) -> Kinds:
@@ -285,7 +297,26 @@ class Kinds:
         stride = lcm(to.stride, source.stride)
         if stride > 4096:
             return Layout(1, ((0, UNKNOWN, 1),))
-        return Layout(stride, _either(_tiled(to, stride), _tiled(source, stride)))
+        plain = Layout(stride, _either(_tiled(to, stride), _tiled(source, stride)))
+        if plain.is_known or "memcpy" not in name:
+            return plain
+        return self._with_header(call, to_local and from_local) or plain
+
+    def _with_header(self, copy: iv.Call, any_size: bool) -> Layout | None:
+        """What a copy moves as a header and elements of which there may be any number, where all of that is known."""
+        cells = [self._builder.cell(a) for a in copy.arguments[:2]]
+        start, multiple = linear(copy.arguments[2])
+        for h in dict.fromkeys(h for cell in cells if (h := header(*cell)) is not None):
+            if not (any_size or h.declared) and ((start - h.size) % h.stride or multiple % h.stride):
+                continue
+            sides = []
+            for region, at in cells:
+                elements = _named(repeated(region, at + h.size, h.stride))
+                sides.append((*self._resolve(region, at, h.size), *((h.size + o, k, s) for o, k, s in elements)))
+            made = Layout(h.stride, _either(sides[0], sides[1]), h.size)
+            if made.is_known:
+                return made
+        return None
 
     def _in_words(self, copy: iv.Call, layout: Layout) -> Layout:
         """Conflicts on both sides of a copy as WORDs, where they are that."""

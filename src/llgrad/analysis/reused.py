@@ -18,10 +18,14 @@ from llgrad.ir.values import Call, Function, Instruction, Load, Store
 
 
 class Leaves(Protocol):
-    """What an instruction reads or writes, as an analysis of kinds answers: (offset, kind, bytes), every `stride`."""
+    """What an instruction reads or writes, as an analysis of kinds answers: (offset, kind, bytes), every `stride` after
+    the `head`."""
 
     @property
     def stride(self) -> int | None: ...
+
+    @property
+    def head(self) -> int: ...
 
     @property
     def leaves(self) -> tuple[tuple[int, Any, int], ...]: ...
@@ -77,7 +81,7 @@ class Reused:
             unknown = not kind.is_known
             pointer_leaf, float_leaf = unknown or kind.name == "pointer", unknown or kind.is_float
             if pointer_leaf or float_leaf:
-                by = strided(layout.stride, at) if layout.stride else at
+                by = strided(layout.stride, at) if layout.stride and at >= layout.head else at
                 for o, spot in places:
                     yield o, (moved(spot, by), size), pointer_leaf, float_leaf
 

@@ -671,6 +671,10 @@ class Facts:
         size = layout.stride or sum(n for _, _, n in layout.leaves)
         moved = (kinds_analysis.POINTER, kinds_analysis.WORD)
         leaves = [(o, k) for o, k, _ in layout.leaves if k.format is not None or k in moved]
+        if layout.head:
+            floats = tuple((o, k.format) for o, k in leaves if k.format is not None)
+            pointers = tuple(o for o, k in leaves if k is kinds_analysis.POINTER)
+            return Copied(size, floats, pointers, head=layout.head)
         stride = _period(leaves, size)
         floats = tuple((o, k.format) for o, k in leaves if k.format is not None and o < stride)
         words = tuple(o for o, k in leaves if k is kinds_analysis.WORD and o < stride)

@@ -1,6 +1,7 @@
 """Small functions that generated code calls, made when first asked for: copies between shadows by layout, tape chunks.
 
-A `Copied` says what a stretch of memory holds: leaves at byte offsets, again and again every `stride` bytes.
+A `Copied` says what a stretch of memory holds: leaves at byte offsets, again and again every `stride` bytes. Leaves
+before its `head` are there once: a header.
 
 Of a *word* only its shadow says what it is. An address, as a double, is a positive number below 2^-1022 (addresses have
 fewer than 52 bits), and nothing else that may lie there matters: so such a bit pattern is a shadow pointer, or nothing,
@@ -11,8 +12,11 @@ Adjoints below 2^-1022 are lost, as they are on machines that flush them to zero
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from llgrad.analysis.bytelayout import FLOAT_SIZES
 from llgrad.ir.build import declare
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
@@ -24,17 +28,19 @@ from llgrad.synthesis import tape
 @dataclass(frozen=True, slots=True)
 class Copied:
     """`floats`: (offset, format), `pointers`: offsets, and `words`: offsets of what is a double at one time and a
-    pointer or a number at another; in every `stride` bytes."""
+    pointer or a number at another; in every `stride` bytes after the `head`."""
 
     stride: int
     floats: tuple[tuple[int, FloatType], ...]
     pointers: tuple[int, ...] = ()
     words: tuple[int, ...] = ()
+    head: int = 0
 
     @property
     def name(self) -> str:
         leaves = [f"{o}{t.name}" for o, t in self.floats] + [f"{o}p" for o in self.pointers]
-        return ".".join([str(self.stride), *leaves, *(f"{o}w" for o in self.words)])
+        head = [f"{self.head}h"] if self.head else []
+        return ".".join([*head, str(self.stride), *leaves, *(f"{o}w" for o in self.words)])
 
 
 _CHUNK = """
@@ -97,6 +103,8 @@ def pointer_copy(module: Module, layout: Copied) -> Function | None:
     """`(target, source, bytes)`: copy the pointers only. None where there are none. The two may overlap."""
     if not layout.pointers and not layout.words:
         return None
+    if layout.head:
+        return _in_pieces(module, "copy.pointers", ("target", "source"), layout, pointer_copy)
     places = list(enumerate(layout.pointers))
     words = list(enumerate(layout.words, len(places)))
     body = [line for n, o in places for line in (*_at(n, "s", o), f"%v{n} = load ptr, ptr %s{n}, align 1")]
@@ -117,6 +125,8 @@ def float_clear(module: Module, layout: Copied) -> Function | None:
     floats = [*layout.floats, *((o, FloatType("double")) for o in layout.words)]
     if not floats:
         return None
+    if layout.head:
+        return _in_pieces(module, "clear.floats", ("target",), layout, float_clear)
     body = [
         line
         for n, (offset, t) in enumerate(floats)
@@ -127,7 +137,8 @@ def float_clear(module: Module, layout: Copied) -> Function | None:
 
 def pointer_clear(module: Module, layout: Copied) -> Function | None:
     """`(target, bytes)`: clear the pointers only. None where there are none."""
-    return float_clear(module, Copied(layout.stride, tuple((o, FloatType("double")) for o in layout.pointers)))
+    cleared = tuple((o, FloatType("double")) for o in layout.pointers)
+    return float_clear(module, Copied(layout.stride, cleared, head=layout.head))
 
 
 def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Function | None:
@@ -137,6 +148,10 @@ def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Functio
     """
     if not layout.floats and not layout.words:
         return None
+    if layout.head:
+        assert not overlap
+        piece = partial(float_copy_adjoint, overlap=False)
+        return _in_pieces(module, "copy.adjoint", ("target", "source"), layout, piece)
     body: list[str] = []
     for n, offset in enumerate(layout.words, len(layout.floats)):
         body += [
@@ -187,6 +202,34 @@ def _zero(t: FloatType) -> str:
         if t.name == "x86_fp80"
         else "0xL" + "0" * 32
     )
+
+
+def _pieces(layout: Copied) -> list[tuple[int, int, Copied]]:
+    """A layout with a header as ones without: where each begins and ends (0: nowhere), leaves of the header first."""
+    pieces = [(0, o + FLOAT_SIZES[t.name], Copied(o + FLOAT_SIZES[t.name], ((o, t),))) for o, t in layout.floats]
+    pieces += [(0, o + 8, Copied(o + 8, (), (o,))) for o in layout.pointers]
+    floats = tuple((o - layout.head, t) for o, t in layout.floats if o >= layout.head)
+    pointers = tuple(o - layout.head for o in layout.pointers if o >= layout.head)
+    elements = (layout.head, 0, Copied(layout.stride, floats, pointers))
+    return [piece for piece in pieces if piece[1] <= layout.head] + [elements]
+
+
+_Make = Callable[[Module, Copied], Function | None]
+
+
+def _in_pieces(module: Module, what: str, pointers: Sequence[str], layout: Copied, make: _Make) -> Function:
+    """The function for a layout with a header: those for its pieces, each if `bytes` reaches so far."""
+    lines = []
+    for n, (start, end, piece) in enumerate(_pieces(layout)):
+        if (f := make(module, piece)) is None:
+            continue
+        lines += [f"%{p}{n} = getelementptr i8, ptr %{p}, i64 {start}" for p in pointers]
+        lines += [f"%rest{n} = sub i64 %bytes, {start}", f"%long{n} = icmp uge i64 %bytes, {end or start}"]
+        lines += [f"%b{n} = select i1 %long{n}, i64 {end or f'%rest{n}'}, i64 0"]
+        lines += [f"call void @{f.name}({', '.join(f'ptr %{p}{n}' for p in pointers)}, i64 %b{n})"]
+    formal = ", ".join([*(f"ptr %{p}" for p in pointers), "i64 %bytes"])
+    name, body = f"llgrad.{what}.{layout.name}", "\n  ".join([*lines, "ret void"])
+    return _define(module, name, f"define internal void @{name}({formal}) nounwind {{\n  {body}\n}}\n")
 
 
 def _looped(
