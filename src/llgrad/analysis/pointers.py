@@ -121,6 +121,7 @@ class PointerGraph:
         self._pending: deque[Function] = deque()
         self._taken: list[Function] | None = None
         self._from_nothing: list[Cast] = []
+        self._of_other_types: dict[Call, list[Function]] = {}  # code that a call reaches if none has its type
         self._tables: dict[tuple[int, int], int] = {}
         self.called_back: set[Function] = set()
         self._active = frozenset(active_arguments)
@@ -154,7 +155,10 @@ class PointerGraph:
             self._flow.add(self._nodes(cast)[0], [self._fact(UNKNOWN)])
         lost = [c for c, found in self._linked.items() if not found and c not in self.unknown_calls]
         for call in lost:
-            self._link_unknown(call)
+            for function in self._of_other_types.get(call, ()):
+                self._link(call, function)
+            if not self._linked[call]:
+                self._link_unknown(call)
         return bool(blind or lost)
 
     def _arguments(self, root: Function, distinct: bool, constant: frozenset[int]) -> None:
@@ -488,8 +492,10 @@ class PointerGraph:
             for obj in {f >> _BITS for f in facts}:
                 what = self.objects[obj]
                 if isinstance(what.site, Function) and what.is_code:
-                    if _is_callable(call, what.site):
+                    if what.site.function_type == call.function_type:
                         self._link(call, what.site)
+                    elif _is_callable(call, what.site):
+                        self._of_other_types.setdefault(call, []).append(what.site)
                 elif what.kind == "contents" and isinstance(what.site, GlobalVariable) and what.site.initializer:
                     self._link_met(call)
                 elif not self._is_data(what):
@@ -548,12 +554,17 @@ class PointerGraph:
         return self._tables[fact, slot]
 
     def _link_met(self, call: Call) -> None:
-        """What a variable of the program holds from before: a function that the program may have stored there."""
+        """What a variable of the program holds from before: a function that the program may have stored there.
+
+        If it has none of that type, what is called is not the program's: it has only what it is given.
+        """
         known = [f for f in met_functions(self.module) if f.function_type == call.function_type]
         for function in known:
             self._link(call, function)
-        if not known:
-            self._link_unknown(call)
+        if not known and call not in self.unknown_calls:
+            self.unknown_calls[call] = behaviour(call, None)
+            for node in self._nodes(call):
+                self._flow.edge(self._unknown, node)
 
     def _link_unknown(self, call: Call) -> None:
         """Code that is not known, or any function of that type whose address is taken."""

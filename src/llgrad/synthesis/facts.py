@@ -235,11 +235,13 @@ class Facts:
         return None
 
     def _refuse_shadowless(self) -> None:
-        """NoRuleError at a call that leads active data out of sight, else ActivityError where it is touched."""
+        """NoRuleError at a call that leads active data out of sight, else ActivityError where it is touched.
+
+        Of such calls one that names a function: what it is given may be all that makes the others active.
+        """
         everything = [i for f in self.activity.functions for i in f.instructions()]
-        for i in everything:
-            if isinstance(i, Call) and self._leads_outside(i):
-                raise self.no_rule(i)
+        if outside := [i for i in everything if isinstance(i, Call) and self._leads_outside(i)]:
+            raise self.no_rule(min(outside, key=lambda call: call.called_function is None))
         touched = [(i, o) for o in self.activity.shadowless for i in everything if self._touches_floats(i, o)]
         if not touched:
             return

@@ -38,6 +38,6 @@ def _may_store(line: str, defined: set[str]) -> bool:
     """May this line hand on an address: an initial value, or code that is no call of what is not the program's own?"""
     if line.startswith("@"):
         m = GLOBAL.match(line)
-        return m is not None and m[3] == "global" and not plain(m[1]).startswith((VIRTUAL, "__enzyme", "llvm."))
+        return m is not None and not plain(m[1]).startswith((VIRTUAL, "__enzyme", "llvm."))
     called = _CALLED.search(line)
     return line.startswith(" ") and "__enzyme" not in line and (called is None or called[1] in defined)
