@@ -6,8 +6,8 @@ a test holds the two together. Raise a subclass, never `LlgradError` itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,13 @@ class ArgumentError(LlgradError):
 
 
 class UnsupportedError(LlgradError):
-    """A construct that llgrad refuses to differentiate rather than differentiate wrongly."""
+    """A construct that llgrad refuses to differentiate rather than differentiate wrongly.
+
+    `remedy`: what may be done to the program's text first.
+    """
 
     code = "unsupported"
+    remedy: Callable[[str], str] | None = None
 
 
 class NoRuleError(UnsupportedError):
@@ -94,10 +98,9 @@ class KindError(UnsupportedError):
 
 
 class ActivityError(UnsupportedError):
-    """Constant and active pointers merge, or a shadow is missing. `splits`: copies of functions that may mend it."""
+    """Constant and active pointers merge, or a shadow is missing."""
 
     code = "activity"
-    splits: tuple[Any, ...] = ()
 
 
 class ForeignError(LlgradError):

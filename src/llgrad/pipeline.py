@@ -36,7 +36,7 @@ from llgrad.assembly import (
     without_idle_metadata,
 )
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
-from llgrad.errors import ActivityError, ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
+from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType
@@ -48,7 +48,6 @@ from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.specialising import specialised
 from llgrad.synthesis import tape
-from llgrad.synthesis.copies import with_copies, without_second_scopes
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
@@ -372,11 +371,10 @@ def derived_module(
         try:
             made = derive(module, *(replace(r, function=function, inner=None) for r in requests))
             break
-        except ActivityError as error:
-            if not error.splits:
+        except UnsupportedError as error:
+            if error.remedy is None:
                 raise
-            text = with_copies(text if requests[0].mode is Mode.FORWARD else write(reducible(text)), error.splits)
-    without_second_scopes(module)
+            text = error.remedy(text if requests[0].mode is Mode.FORWARD else write(reducible(text)))
     for r, f in zip(requests, made, strict=True) if described else ():
         declare_types(module, module.function(function), f, r)
     return module, made

@@ -1,9 +1,9 @@
-"""Copies of functions for some of their calls (`analysis.apart` says which)."""
+"""Copies of functions, for some of their calls (`analysis.apart` says which) or under another signature."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from llgrad.analysis.apart import Split
@@ -18,6 +18,9 @@ _COPY = re.compile(re.escape(_MARK) + r"\d+$")
 _LINKAGE = r"(?:internal|private|linkonce_odr|linkonce|weak_odr|weak|available_externally|dso_local|hidden|protected) "
 _HEAD = re.compile(rf"^define (?:{_LINKAGE})*")
 _COMDAT = re.compile(r" comdat(?:\(\$[^)]*\))?(?=[^\n]* \{\n)")
+_REFERENCE = re.compile(r"(?<![\w.])!(\d+)\b")
+_OUTER = re.compile(r"\b(?:scope|inlinedAt): !(\d+)")
+_RETAINED = re.compile(r", retainedNodes: !\d+")
 
 
 def with_copies(text: str, splits: Sequence[Split]) -> str:
@@ -27,9 +30,10 @@ def with_copies(text: str, splits: Sequence[Split]) -> str:
     for split in splits:
         members = [module.function(name) for name in split.members]
         for group in split.groups:
-            names = _fresh(module, members)
+            names = fresh_names(module, members)
             for f in members:
-                bodies.append(_copy(f, names))
+                module.add(Function(names[f.name], f.function_type, [a.name for a in f.arguments]))
+                bodies.append(copy(f, names))
             for site in group:
                 call = list(module.function(site.caller).instructions())[site.index]
                 assert isinstance(call, Call) and call.called_function is not None
@@ -37,23 +41,45 @@ def with_copies(text: str, splits: Sequence[Split]) -> str:
     return joined([write(module), *bodies])
 
 
-def _fresh(module: Module, members: Sequence[Function]) -> dict[str, str]:
-    """Names of copies, declared in the module."""
+def fresh_names(module: Module, members: Sequence[Function]) -> dict[str, str]:
+    """Names for copies of functions, which the module has not yet."""
     plain = [_COPY.sub("", f.name) for f in members]
     n = next(n for n in count(1) if not any(f"{name}{_MARK}{n}" in module.globals for name in plain))
-    names = {f.name: f"{name}{_MARK}{n}" for f, name in zip(members, plain, strict=True)}
-    for f in members:
-        module.add(Function(names[f.name], f.function_type, [a.name for a in f.arguments]))
-    return names
+    return {f.name: f"{name}{_MARK}{n}" for f, name in zip(members, plain, strict=True)}
 
 
-def _copy(f: Function, names: dict[str, str]) -> str:
+def copy(f: Function, names: Mapping[str, str]) -> str:
+    """The definition of a function under another name; what it calls has other names, too."""
     text = _HEAD.sub("define internal ", write_function(f), count=1)
-    return renamed(_COMDAT.sub("", text, count=1), names) + "\n"
+    assert f.module is not None
+    return _in_scopes_of_its_own(f.module, renamed(_COMDAT.sub("", text, count=1), names)) + "\n"
 
 
-def without_second_scopes(module: Module) -> None:
-    """Copies without the subprogram of their debug info, which LLVM wants in one function only."""
-    for f in module.functions:
-        if _COPY.search(f.name):
-            f.metadata = {kind: ref for kind, ref in f.metadata.items() if kind != "dbg"}
+def _in_scopes_of_its_own(module: Module, text: str) -> str:
+    """A copy's text with debug info of its own: LLVM wants a subprogram in one function only."""
+    header = text.partition("\n")[0]
+    if (subprogram := re.search(r"!dbg !(\d+)", header)) is None:
+        return text
+    old: dict[int, str] = {}  # nodes that lie in the subprogram
+    seen: dict[int, bool] = {int(subprogram[1]): True}
+
+    def inside(i: int) -> bool:
+        if i not in seen:
+            seen[i] = False
+            outer = [int(n) for n in _OUTER.findall(module.raw_metadata.get(i, ""))]
+            seen[i] = any([inside(n) for n in outer])
+        return seen[i]
+
+    for i in {int(n) for n in _REFERENCE.findall(text)}:
+        inside(i)
+    for i, lies in seen.items():
+        if lies:
+            old[i] = module.raw_metadata.get(i, "")
+    new = {i: module.add_metadata(_RETAINED.sub("", body)).id for i, body in old.items()}
+
+    def edit(m: re.Match[str]) -> str:
+        return f"!{new.get(int(m[1]), int(m[1]))}"
+
+    for i in new.values():
+        module.raw_metadata[i] = _REFERENCE.sub(edit, module.raw_metadata[i])
+    return _REFERENCE.sub(edit, text)

@@ -61,6 +61,7 @@ from llgrad.ir.values import (
 from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
+from llgrad.synthesis.copies import with_copies
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
 from llgrad.synthesis.texts import read_back
@@ -307,7 +308,8 @@ class Facts:
     def activity_error(self, message: str, **more: Any) -> ActivityError:
         """The error, with the copies of functions that may mend it."""
         error = ActivityError(message, **more)
-        error.splits = splits(self.activity)
+        if found := splits(self.activity):
+            error.remedy = partial(with_copies, splits=found)
         return error
 
     def may_be_constant(self, pointer: AnyValue) -> bool:
