@@ -10,6 +10,7 @@ convention is guessed.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import subprocess
@@ -28,7 +29,7 @@ from sandbox import FAILED
 
 from llgrad import pipeline
 from llgrad.backend import Engine
-from llgrad.errors import LlgradError
+from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
 from llgrad.interpret import Machine, tangent
 from llgrad.ir.parse import parse
@@ -154,6 +155,9 @@ def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) ->
         try:
             (f,) = derive(module, request(program, mode))
         except Exception as error:
+            if getattr(error, "remedy", None) is not None:
+                with contextlib.suppress(UnsupportedError):
+                    return _written(pipeline.mended(text, Mode.COMBINED, error), wanted, built)
             if not isinstance(error, LlgradError):
                 error.add_note(traceback.format_exc())
             built.errors[program.name, mode] = error

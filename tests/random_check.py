@@ -13,6 +13,7 @@ one level; what crashes is checked alone.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import re
 import subprocess
@@ -40,7 +41,7 @@ from sandbox import Crash, isolated
 from wide import WideCall, all_lanes
 
 from llgrad import pipeline
-from llgrad.errors import LlgradError, VerifyError
+from llgrad.errors import LlgradError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
@@ -142,6 +143,10 @@ def built_together(text: str, programs: Sequence[Program], level: int) -> Built:
                         entries.append(_entry(p, mode, f))
                         names.append((p, mode))
         except Exception as error:
+            if getattr(error, "remedy", None) is not None:
+                with contextlib.suppress(UnsupportedError):
+                    text = pipeline.mended(text, Mode.COMBINED, error)
+                    continue
             if not isinstance(error, LlgradError):
                 error.add_note(traceback.format_exc())
             built.errors[program.name, asked[0].mode] = error

@@ -30,8 +30,7 @@ def refused(error: str, modes: tuple[Mode, ...] = BOTH, levels: tuple[int, ...] 
 REFUSED: dict[str, Refused] = {
     # what the design refuses
     "computed_goto": refused("UnsupportedError"),
-    "cpp_catch_writes": refused("UnsupportedError", REVERSE),
-    "cpp_throw_value": refused("NoRuleError", FORWARD) | refused("UnsupportedError", REVERSE),
+    "cpp_throw_value": refused("NoRuleError", FORWARD) | refused("ActivityError", REVERSE),
     "float_bit_tricks": refused("KindError", levels=(0,)),  # O1 makes llvm.fabs of it
     "inline_assembly": refused("NoRuleError"),
     "integer_hash_of_float": refused("KindError", REVERSE, (1, 2, 3)),

@@ -168,13 +168,12 @@ class Derivative:
     @property
     def plan(self) -> str:
         """What is kept on the tape and what is recomputed, as text. Reverse mode only."""
-        from llgrad.ir.parse import parse
-        from llgrad.synthesis.derive import Derivation
+        from llgrad.pipeline import derived
 
         if self.mode is Mode.FORWARD:
             raise ArgumentError("forward mode has no plan", cause="it keeps nothing")
-        module = parse(self.function.library.prepared(self.signature.symbol))
-        return str(Derivation(module, self.request).plan(self.signature.symbol, False))
+        made, _ = derived(self.function.library.prepared(self.signature.symbol), [self.request])
+        return str(made.plan(self.signature.symbol, False))
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
         """What synthesis is asked for, with or without the promise that no arrays overlap."""

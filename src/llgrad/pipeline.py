@@ -20,6 +20,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from llgrad.assembly import (
     DEFINITION,
@@ -54,6 +55,9 @@ from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
 from llgrad.unrolling import mark_short_loops
+
+if TYPE_CHECKING:
+    from llgrad.synthesis.derive import Derivation
 
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
 LEVELS = range(4)
@@ -357,7 +361,6 @@ def derived_module(
     `described`: with the declared types of their parameters, for when they are derived again.
     """
     from llgrad.synthesis.declared import declare_types
-    from llgrad.synthesis.derive import derive
 
     function = own_name(requests[0].function)
     if (inner := requests[0].inner) is not None:
@@ -366,18 +369,34 @@ def derived_module(
         there, text = set(definitions(text)), write(module)
         new = [name for name in definitions(text) if name not in there]
         text = prepare_again(set_apart(text, [function], new, f"d{_depth(inner)}"), function, level)
-    while True:
-        module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
-        try:
-            made = derive(module, *(replace(r, function=function, inner=None) for r in requests))
-            break
-        except UnsupportedError as error:
-            if error.remedy is None:
-                raise
-            text = error.remedy(text if requests[0].mode is Mode.FORWARD else write(reducible(text)))
+    derivation, made = derived(text, [replace(r, function=function, inner=None) for r in requests])
+    module = derivation.module
     for r, f in zip(requests, made, strict=True) if described else ():
         declare_types(module, module.function(function), f, r)
     return module, made
+
+
+def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Function]]:
+    """The sweeps of one derivative, written into the module of the text, or of what an error makes of it."""
+    from llgrad.synthesis.derive import Derivation
+
+    while True:
+        module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
+        try:
+            made = Derivation(module, requests[0], requests[1:])
+            return made, made.derive()
+        except UnsupportedError as error:
+            text = mended(text, requests[0].mode, error)
+
+
+def mended(text: str, mode: Mode, error: UnsupportedError) -> str:
+    """The text after the error's remedy; the error where there is none, or it does nothing."""
+    given = text if mode is Mode.FORWARD else write(reducible(text))
+    if error.remedy is None or (new := error.remedy(given)) == given:
+        raise error
+    work = verified(new)
+    work.run(NORMAL_FORM)
+    return work.text()
 
 
 def reducible(text: str) -> Module:

@@ -71,13 +71,11 @@ class Report:
 
 def explain(derivative: Derivative) -> Report:
     """What the reverse-mode derivative does. Raises as making the derivative does."""
-    from llgrad.ir.parse import parse
-    from llgrad.synthesis.derive import Derivation
+    from llgrad.pipeline import derived
 
     signature = derivative.signature
-    module = parse(derivative.function.library.prepared(signature.symbol))
-    made = Derivation(module, derivative.request)
-    made.derive()
+    made, _ = derived(derivative.function.library.prepared(signature.symbol), [derivative.request])
+    module = made.module
     acts = zip(signature.parameters, derivative.acts, strict=True)
     report = Report(repr(derivative).strip("<>"), [(str(p.type.declare(p.name)), _ACTS[act]) for p, act in acts])
     report.sources = tuple(p.absolute() for p in derivative.function.library.paths)

@@ -17,7 +17,7 @@ from llgrad.ir.values import Call, Function
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A direct call: instruction number `index` of a function."""
+    """A direct call: number `index` of the calls of `callee` in a function."""
 
     caller: str
     index: int
@@ -30,6 +30,11 @@ class Split:
 
     members: tuple[str, ...]
     groups: tuple[tuple[Site, ...], ...]
+
+
+def direct_calls(caller: Function, callee: Function) -> list[Call]:
+    """The calls of one function in another."""
+    return [i for i in caller.instructions() if isinstance(i, Call) and i.callee is callee]
 
 
 def splits(activity: Activity) -> tuple[Split, ...]:
@@ -66,7 +71,7 @@ def _split(activity: Activity, members: list[Function]) -> Split | None:
                 continue
             if call.called_function is f:
                 key = (f, *map(activity.nature, call.arguments))
-                index = next(n for n, i in enumerate(caller.instructions()) if i is call)
+                index = next(n for n, i in enumerate(direct_calls(caller, f)) if i is call)
                 groups.setdefault(key, []).append(Site(caller.name, index, f.name))
             else:
                 others = True

@@ -63,7 +63,7 @@ _PASSED_ON = re.compile(
 _RUN_TIME: tuple[tuple[re.Pattern[str], Behaviour], ...] = (
     (re.compile(r"__cxa_allocate_exception"), Behaviour("allocate", "none", "none", inactive=True)),
     (re.compile(r"__cxa_(free_exception|end_catch)"), NOTHING),
-    (re.compile(r"__cxa_throw"), STOPS),
+    (re.compile(r"__cxa_(re)?throw"), STOPS),
     (
         re.compile(r"__cxa_(begin_catch|get_exception_ptr)"),
         Behaviour("plain", "none", "none", inactive=True, pure_result=True),

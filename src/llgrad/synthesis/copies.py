@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from llgrad.analysis.apart import Split
+from llgrad.analysis.apart import Site, Split, direct_calls
 from llgrad.assembly import joined, renamed
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -26,6 +26,7 @@ _RETAINED = re.compile(r", retainedNodes: !\d+")
 def with_copies(text: str, splits: Sequence[Split]) -> str:
     """The text with the copies that `splits` wants, and the calls in its groups as calls of them."""
     module = parse(text)
+    calls = {site: _call(module, site) for split in splits for group in split.groups for site in group}
     bodies = []
     for split in splits:
         members = [module.function(name) for name in split.members]
@@ -35,10 +36,12 @@ def with_copies(text: str, splits: Sequence[Split]) -> str:
                 module.add(Function(names[f.name], f.function_type, [a.name for a in f.arguments]))
                 bodies.append(copy(f, names))
             for site in group:
-                call = list(module.function(site.caller).instructions())[site.index]
-                assert isinstance(call, Call) and call.called_function is not None
-                call.set_operand(call.arity, module.function(names[call.called_function.name]))
+                calls[site].set_operand(calls[site].arity, module.function(names[site.callee]))
     return joined([write(module), *bodies])
+
+
+def _call(module: Module, site: Site) -> Call:
+    return direct_calls(module.function(site.caller), module.function(site.callee))[site.index]
 
 
 def fresh_names(module: Module, members: Sequence[Function]) -> dict[str, str]:

@@ -49,6 +49,7 @@ from llgrad.rules import library
 from llgrad.rules.facts import Allocator
 from llgrad.rules.rule import Rule
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.unwinding import with_returned_exceptions
 
 Key = tuple[str, Any]
 
@@ -231,12 +232,14 @@ def _call_body(facts: Facts, i: Call) -> Effect:
     if any(f.function_type != i.function_type for f in callees):
         raise _refuse(facts, i, "an active call through a pointer to functions of another type")
     if facts.reverse and facts.is_caught(i) and facts.leaves_traces(i):
-        raise UnsupportedError(
+        error = UnsupportedError(
             "a handler catches what is thrown by a function that writes active memory",
             span=facts.span(i),
             cause="what was written before the throw would have to be undone by the reverse sweep",
             fix="let the function return its results, or let the exception leave the differentiated function",
         )
+        error.remedy = with_returned_exceptions
+        raise error
     return CallBody(callees)
 
 

@@ -449,6 +449,16 @@ fail:
 }
 
 define linkonce_odr void @llgrad.tape.free(ptr %arena) noinline nounwind {
+entry:
+  br label %next
+next:
+  %top = load ptr, ptr %arena, align 8
+  %empty = icmp eq ptr %top, null
+  br i1 %empty, label %done, label %drop
+drop:
+  call void @llgrad.tape.release(ptr %arena, ptr %top)
+  br label %next
+done:
   ret void
 }
 """

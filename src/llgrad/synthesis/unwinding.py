@@ -1,0 +1,343 @@
+"""Exceptions as results: what is thrown in a function that writes active memory, and caught by one that goes on.
+
+The reverse sweep goes back through what ran. A function that was left by a throw ran in part, and nothing says which;
+one that returns says so. So, where a handler from which a function returns catches what its callees throw (C++, Itanium
+ABI), the callees are copied: a copy has one more parameter, the address of a *pending* exception. Where the original
+would throw, the copy catches (`catch (...)` around calls that may throw), cleans up, notes the exception there and
+returns; its callers look there after the call, and go to their handler if there is one. The handler's own `landingpad`
+finds out which of its clauses are meant: the pending exception is thrown again right in front of it. A function that
+keeps its signature throws what it does not catch again. All this is control flow like any other.
+
+What is called through pointers is not copied: a handler of that stays as it is.
+"""
+
+from __future__ import annotations
+
+from llgrad.analysis.activitygraph import declares_inactive, has_rule, is_opaque
+from llgrad.analysis.flow import flow
+from llgrad.analysis.known import behaviour
+from llgrad.analysis.solver import reach
+from llgrad.assembly import joined
+from llgrad.ir.build import Builder, Names, declare, zero
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import I32, PTR, VOID, FunctionType, StructType, Type
+from llgrad.ir.values import (
+    AnyValue,
+    Block,
+    Branch,
+    Call,
+    ConstNull,
+    Function,
+    InlineAsm,
+    Instruction,
+    Other,
+    Phi,
+    replace_uses,
+)
+from llgrad.ir.write import write
+from llgrad.rules import library
+from llgrad.synthesis.copies import copy, fresh_names
+
+_PERSONALITY = "__gxx_personality_v0"
+_NOT_TRUE = ("memory", "noreturn", "returned")  # of a function that writes to one more place, and returns
+_EXTENDED = ("zeroext", "signext", "inreg")
+_PAIR = StructType((PTR, I32))
+
+
+def with_returned_exceptions(text: str) -> str:
+    """The program in which handlers that go on catch what is returned; the text itself where there is no such."""
+    module = parse(text)
+    raising = _raising(module)
+    handlers = {f: called for f in module.functions if not f.is_declaration and (called := _caught(f, raising))}
+    called = [g for gs in handlers.values() for g in gs]
+    copied = list(reach(called, lambda f: [g for c in _calls(f) if (g := c.called_function) in raising and g]))
+    changed = [*handlers, *copied]
+    if not handlers or any(f.function_type.vararg for f in copied) or not all(map(_is_of_cxx, changed)):
+        return text
+    names = fresh_names(module, copied)
+    bodies = [copy(f, names) for f in copied]
+    module = parse(joined([write(module), *bodies]))
+    made = [_with_parameter(module, names[f.name]) for f in copied]
+    copies = dict(zip([f.name for f in copied], made, strict=True)) | {f.name: f for f in made}
+    for f in handlers:
+        _Returning(module, module.function(f.name), copies, None).convert()
+    for f in made:
+        _Returning(module, f, copies, f.arguments[-1]).convert()
+    return write(module)
+
+
+def _calls(f: Function) -> list[Call]:
+    return [i for i in f.instructions() if isinstance(i, Call)]
+
+
+def _raising(module: Module) -> set[Function]:
+    """The functions with bodies that something may be thrown out of."""
+    found: set[Function] = set()
+    defined = [f for f in module.functions if not (f.is_declaration or is_opaque(f) or has_rule(f))]
+    defined = [f for f in defined if not declares_inactive(f.attributes) and f.attribute("nounwind") is None]
+    grows = True
+    while grows:
+        before = len(found)
+        for f in defined:
+            if f not in found and any(_lets_out(i, found) for i in f.instructions()):
+                found.add(f)
+        grows = len(found) > before
+    return found
+
+
+def _lets_out(i: Instruction, raising: set[Function]) -> bool:
+    if i.opcode == "resume":
+        return True
+    return isinstance(i, Call) and i.opcode == "call" and _may_raise(i, raising)
+
+
+def _may_raise(call: Call, raising: set[Function] | None) -> bool:
+    """May something be thrown out of a call? `raising` are functions with bodies: None if it is none of these."""
+    f = call.called_function
+    if isinstance(call.callee, InlineAsm) or any(a.name == "nounwind" for a in call.attributes):
+        return False
+    if f is None:
+        return True
+    if not f.is_declaration:
+        return raising is not None and f in raising
+    known = behaviour(call, f)
+    silent = f.attribute("nounwind") is not None or f.name.startswith(("llvm.", "llgrad.", "__cxa_begin_catch"))
+    return not (silent or library.lookup(f.name) is not None or known.kind in ("lifetime", "nothing", "copy", "fill"))
+
+
+def _caught(f: Function, raising: set[Function]) -> list[Function]:
+    """What raises under handlers of `f` from which it goes on to return."""
+    invokes = [c for c in _calls(f) if c.opcode == "invoke" and c.called_function in raising]
+    returns = flow(f).reaches_return if invokes else None
+    return [c.called_function for c in invokes if returns and c.called_function and returns(c.targets[1])]
+
+
+def _is_of_cxx(f: Function) -> bool:
+    return f.personality is None or getattr(f.personality, "name", "") == _PERSONALITY
+
+
+def _with_parameter(module: Module, name: str) -> Function:
+    """The function with one more parameter, in place of what has that name."""
+    old = module.function(name)
+    params = (*old.function_type.params, PTR)
+    new = Function(name, FunctionType(old.function_type.result, params), [*(a.name for a in old.arguments), "pending"])
+    new._blocks, old._blocks = old.blocks, []
+    for b in new._blocks:
+        b.function = new
+    for a, made in zip(old.arguments, new.arguments, strict=False):
+        made.attributes = tuple(x for x in a.attributes if x.name != "returned")
+        replace_uses(a, made)
+    new.attributes = tuple(a for a in old.attributes if a.name not in _NOT_TRUE)
+    new.result_attributes = tuple(a for a in old.result_attributes if a.name in _EXTENDED)
+    new.calling_convention = old.calling_convention
+    new.linkage, new.prefix, new.metadata, new.module = old.linkage, old.prefix, old.metadata, module
+    new.personality = old.personality or declare(module, _PERSONALITY, I32, (), vararg=True)
+    module.globals[name] = new
+    return new
+
+
+class _Returning:
+    """Converts one function; a copy (with a `pending` parameter) returns what another throws."""
+
+    def __init__(
+        self, module: Module, f: Function, copies: dict[str, Function], pending: AnyValue | None
+    ) -> None:
+        self.module, self.f, self.copies = module, f, copies
+        self.returns = pending is not None
+        self.names = Names([b.name for b in f.blocks] + [v.name for v in (*f.arguments, *f.instructions())])
+        self.b = Builder(Block(""), self.names)
+        if pending is None:
+            self.b.block, self.b.at = f.entry, 0
+            pending = self.b.alloca(PTR, "pending", 8)
+            self.b.store(zero(PTR), pending, 8)
+        self.pending = pending
+        self.in_flight: dict[Block, Phi] = {}  # of a landing pad, or of the way out: the exception
+        self.out: Block | None = None
+
+    def convert(self) -> None:
+        blocks = list(self.f.blocks)
+        pads = [b for b in blocks if _pad(b) is not None]
+        resumes = [b.terminator for b in blocks if b.terminator.opcode == "resume"]
+        for pad in pads:
+            phi = Phi(PTR, name=self.names.fresh("in.flight"))
+            phi.block = pad
+            pad.instructions.insert(0, phi)
+            self.in_flight[pad] = phi
+        for call in _calls(self.f):
+            if call.opcode == "invoke" or (self.returns and (self._copied(call) or _may_raise(call, None))):
+                self._call(call)
+        for pad in pads:
+            self._caught_here(pad)
+        for i in resumes:
+            self._goes_on(i)
+        if self.out is not None:
+            self._way_out(self.out)
+
+    # --- calls
+
+    def _copied(self, call: Call) -> Function | None:
+        return self.copies.get(call.called_function.name) if call.called_function is not None else None
+
+    def _call(self, call: Call) -> None:
+        copied = self._copied(call)
+        pad = call.targets[1] if call.opcode == "invoke" else self._out()
+        if call.opcode == "call":
+            after = self._split(call.block, call.block.instructions.index(call) + 1, "after")
+            call.block.append(Branch([after]))
+        block = call.block
+        normal = call.targets[0] if call.opcode == "invoke" else block.terminator.targets[0]
+        thrown = self._block("thrown")
+        if copied is None:
+            self._instead(call, call.callee, call.arguments, "invoke", [normal, thrown])
+            if block.terminator.opcode == "br":
+                block.terminator.drop()
+            self.b.at_end(thrown)
+            exception = self.b.extract(self._landing(), 0, name="exception")
+        else:
+            made = self._instead(call, copied, [*call.arguments, self.pending], "call", [])
+            made.attributes = tuple(a for a in made.attributes if a.name not in _NOT_TRUE)
+            made.result_attributes = tuple(a for a in made.result_attributes if a.name in _EXTENDED)
+            made.argument_attributes = [tuple(a for a in x if a.name != "returned") for x in made.argument_attributes]
+            if block.terminator is not made:
+                block.terminator.drop()
+            self.b.at_end(block)
+            exception = self.b.load(PTR, self.pending, "exception", 8)
+            self.b.branch_if(self.b.icmp("ne", exception, ConstNull(PTR)), thrown, normal)
+            self.b.at_end(thrown)
+            self.b.store(zero(PTR), self.pending, 8)
+        for phi in pad.phis():
+            if phi is not self.in_flight[pad]:
+                _comes_from(phi, block, thrown)
+        self.in_flight[pad].add(exception, thrown)
+        self.b.branch(pad)
+
+    def _instead(
+        self, old: Call, callee: AnyValue, arguments: list[AnyValue], opcode: str, targets: list[Block]
+    ) -> Call:
+        """A call of `callee` where `old` is, which may end its block or not."""
+        type = old.function_type
+        if len(arguments) > len(type.params) and not type.vararg:
+            type = FunctionType(type.result, (*type.params, PTR))
+        bundles, at = [], old.arity + 1
+        for tag, n in old.bundles:
+            bundles.append((tag, old.operands[at : at + n]))
+            at += n
+        new = Call(type, callee, arguments, old.name, opcode, targets, bundles)
+        new.calling_convention, new.attributes = old.calling_convention, old.attributes
+        new.result_attributes, new.metadata = old.result_attributes, old.metadata
+        new.argument_attributes = [*old.argument_attributes, *([()] * (len(arguments) - old.arity))]
+        new.debug_records = old.debug_records
+        block = new.block = old.block
+        block.instructions[block.instructions.index(old)] = new
+        replace_uses(old, new)
+        old.block = None  # type: ignore[assignment]  # it left its block already
+        old.drop()
+        return new
+
+    def _landing(self, like: Other | None = None) -> Other:
+        """A `landingpad` that catches everything."""
+        clauses = list(like.detail["clauses"]) if like is not None else []
+        operands = list(like.operands) if like is not None else []
+        if not any(c == "catch" and isinstance(v, ConstNull) for c, v in zip(clauses, operands, strict=True)):
+            clauses, operands = [*clauses, "catch"], [*operands, ConstNull(PTR)]
+        detail = {"cleanup": False, "clauses": clauses}
+        made = Other("landingpad", like.type if like is not None else _PAIR, operands, detail=detail)
+        self.b.insert(made, "caught")
+        return made
+
+    # --- handlers
+
+    def _caught_here(self, pad: Block) -> None:
+        """The exception in flight arrives at a landing pad: as it is, or to be looked at."""
+        landing, exception = _pad(pad), self.in_flight[pad]
+        assert landing is not None
+        at = pad.instructions.index(landing)
+        if not landing.detail["clauses"]:
+            self.b.block, self.b.at = pad, at
+            value = self.b.insert_value(zero(landing.type), exception, 0)
+            replace_uses(landing, value)
+            landing.drop()
+            return
+        after = self._split(pad, at, "matched")
+        self.b.at_end(pad)
+        self._throw_again(exception, after)
+        self.b.block, self.b.at = after, 0
+        found = self._landing(landing)
+        self._runtime("__cxa_end_catch", [], VOID)
+        replace_uses(landing, found)
+        landing.drop()
+
+    def _throw_again(self, exception: AnyValue, unwind: Block) -> None:
+        self._runtime("__cxa_begin_catch", [exception], PTR)
+        again = declare(self.module, "__cxa_rethrow", VOID, [])
+        nowhere = self._block("nowhere")
+        call = Call(again.function_type, again, [], "", "invoke", [nowhere, unwind])
+        self.b.insert(call)
+        self.b.at_end(nowhere)
+        self.b.unreachable()
+
+    def _runtime(self, name: str, arguments: list[AnyValue], result: Type) -> None:
+        self.b.call(declare(self.module, name, result, [a.type for a in arguments]), arguments)
+
+    def _goes_on(self, resume: Instruction) -> None:
+        """What was caught, and is not handled, leaves the function."""
+        block, whole = resume.block, resume.operands[0]
+        resume.drop()
+        out = self._out() if self.returns else None
+        self.b.at_end(block)
+        exception = self.b.extract(whole, 0, name="exception")
+        if out is not None:
+            self.in_flight[out].add(exception, block)
+            self.b.branch(out)
+            return
+        thrown = self._block("thrown")
+        self._throw_again(exception, thrown)
+        self.b.at_end(thrown)
+        landing = Other("landingpad", whole.type, [], detail={"cleanup": True, "clauses": []})
+        self.b.insert(landing, "again")
+        self._runtime("__cxa_end_catch", [], VOID)
+        self.b.insert(Other("resume", VOID, [landing]))
+
+    def _out(self) -> Block:
+        if self.out is None:
+            self.out = self._block("left")
+            self.b.at_end(self.out)
+            self.in_flight[self.out] = self.b.phi(PTR, name="in.flight")
+        return self.out
+
+    def _way_out(self, out: Block) -> None:
+        self.b.at_end(out)
+        self.b.store(self.in_flight[out], self.pending, 8)
+        result = self.f.function_type.result
+        self.b.ret(None if result == VOID else zero(result))
+
+    # --- blocks
+
+    def _block(self, name: str) -> Block:
+        block = Block(self.names.fresh(name), self.f)
+        self.f._blocks.append(block)
+        return block
+
+    def _split(self, block: Block, at: int, name: str) -> Block:
+        """A new block with what is in `block` from position `at` on, which then has no terminator."""
+        after = self._block(f"{block.name}.{name}")
+        after.instructions, block.instructions = block.instructions[at:], block.instructions[:at]
+        for i in after.instructions:
+            i.block = after
+        for target in dict.fromkeys(after.terminator.targets):
+            for phi in target.phis():
+                _comes_from(phi, block, after)
+        return after
+
+
+def _comes_from(phi: Phi, old: Block, new: Block) -> None:
+    for n, b in enumerate(phi.blocks):
+        if b is old:
+            phi.blocks[n] = new
+            old.users.remove(phi)
+            new.users.append(phi)
+
+
+def _pad(block: Block) -> Other | None:
+    return next((i for i in block.instructions if isinstance(i, Other) and i.opcode == "landingpad"), None)
