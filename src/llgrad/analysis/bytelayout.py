@@ -7,7 +7,7 @@ Masks are bit sets, so that facts about one byte are joined with `|`; see `FLOAT
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -110,6 +110,42 @@ class Record(ByteType):
     polymorphic: bool = False
 
 
+class Shapes:
+    """One type for all that are laid out alike: a class that only wraps another, or has empty bases, is that other."""
+
+    def __init__(self) -> None:
+        self._known: dict[ByteType, ByteType] = {}
+        self._by_shape: dict[Hashable, ByteType] = {}
+
+    def of(self, t: ByteType) -> ByteType:
+        found = self._known.get(t)
+        if found is None:
+            found = self._known[t] = self._inner(t)
+        return found
+
+    def _inner(self, t: ByteType) -> ByteType:
+        match t:
+            case Basic(_, size, encoding, format):
+                return self._one(t, (size, encoding, format))
+            case Pointer(_, size, target, reference=reference):  # a debug type is known by where it is described
+                return self._one(t, (size, getattr(target, "args", target), reference))
+            case Sequence(_, size, element, counts):
+                inner = self.of(element)
+                return self._one(Sequence("", size, inner, counts, t.flavour), (size, inner, counts))
+            case Record(_, size, members, union, polymorphic):
+                inside = tuple(Member("", m.offset, self.of(m.type), m.bit_field) for m in members)
+                inside = tuple(m for m in inside if not isinstance(m.type, Record) or m.type.members)
+                alone = inside[0] if len(inside) == 1 and not polymorphic and not is_flexible(t) else None
+                if alone and not alone.offset and alone.type.size == size and not alone.bit_field:
+                    return alone.type
+                shape = tuple((m.offset, m.type, m.bit_field) for m in inside)
+                return self._one(Record("", size, inside, union, polymorphic), (size, shape, union, polymorphic))
+        return t
+
+    def _one(self, t: ByteType, shape: Hashable) -> ByteType:
+        return self._by_shape.setdefault((type(t), shape), t)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A scalar: its `mask` (0: nothing is declared), first byte `start`, `size`, and the pointer type, if it is one."""
@@ -120,9 +156,10 @@ class Found:
     pointer: Pointer | None = None
 
 
-def scalars(t: ByteType, offset: int) -> list[Found]:
+@lru_cache(maxsize=1 << 16)
+def scalars(t: ByteType, offset: int) -> tuple[Found, ...]:
     """The scalars of `t` that cover byte `offset` (0 ≤ offset < size); none for padding."""
-    return list(_scalars(t, offset, 0))
+    return tuple(_scalars(t, offset, 0))
 
 
 def _scalars(t: ByteType, offset: int, base: int) -> Iterator[Found]:

@@ -16,8 +16,9 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import all_float, is_arithmetic, linear, not_comparison, scalar_bit
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
-from llgrad.analysis.kindgraph import CONFLICT_BIT, DECLARED, LLVM_TYPE, OWN, WEAK, Graph, Region, Token
+from llgrad.analysis.kindgraph import CONFLICT_BIT, Graph, Region
 from llgrad.analysis.kindtags import TagTypes
+from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, OWN, WEAK, Token
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
 from llgrad.analysis.known import is_column, met_functions, virtual_functions
 from llgrad.analysis.moves import read_bytes

@@ -12,18 +12,8 @@ from __future__ import annotations
 from math import gcd
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.kindgraph import (
-    CONFLICT_BIT,
-    DECLARED,
-    LLVM_TYPE,
-    Edge,
-    Graph,
-    Region,
-    Slot,
-    Token,
-    declared,
-    positions,
-)
+from llgrad.analysis.kindgraph import CONFLICT_BIT, Edge, Graph, Region, Slot, declared, positions
+from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, Token
 
 ENDLESS = 1 << 62
 

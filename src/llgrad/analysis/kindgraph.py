@@ -25,9 +25,19 @@ import rustworkx
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bytelayout import ByteType, Found, Record, Sequence, Unknown
+from llgrad.analysis.kindtokens import (
+    DECLARED,
+    OWN,
+    WEAK,
+    Token,
+    element_of,
+    is_pointless,
+    moved_to,
+    normal,
+    token_scalars,
+)
 
 _MOST_SLOTS, _MOST_COPIES, _MOST_TOKENS = 8192, 256, 64
-OWN, DECLARED, LLVM_TYPE, WEAK = range(4)
 CONFLICT_BIT = 1 << 12
 CUT_BIT = 1 << 18  # with it: not about what a scalar is, but where it begins or ends, or how far an array reaches
 
@@ -40,30 +50,6 @@ class Slot:
     linked: bool = False  # a pointer was loaded or stored here, through this region or what was made of its pointer
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """Type `type` is declared with an element starting at byte `at`, for bytes [low, high); None is without end."""
-
-    type: ByteType
-    at: int
-    low: int | None = None
-    high: int | None = None
-
-    def within(self, offset: int, period: int) -> int | None:
-        """The offset inside `type` of a region's byte, or None where the token does not speak of it."""
-        low, high = self.low, self.high
-        if low is not None and high is not None:
-            if period:
-                offset += -(-(low - offset) // period) * period
-            if not low <= offset < high:
-                return None
-        elif (low is not None and offset < low) or (high is not None and offset >= high):
-            return None
-        if bl.is_flexible(self.type):
-            return offset - self.at if offset >= self.at else None
-        return (offset - self.at) % self.type.size
-
-
 @dataclass(eq=False, slots=True)
 class Region:
     id: int
@@ -71,11 +57,14 @@ class Region:
     slots: dict[tuple[int, int], Slot] = field(default_factory=dict)
     tokens: dict[Token, int] = field(default_factory=dict)  # level; lower is stronger
     tokens_up: dict[Token, int] = field(default_factory=dict)
+    news: list[Token] = field(default_factory=list)  # tokens, in the order in which they came or grew stronger
+    news_up: list[Token] = field(default_factory=list)
+    changes: list[tuple[int, int]] = field(default_factory=list)  # of slots, likewise
     edges: dict[Edge, None] = field(default_factory=dict)
     units: set[int] = field(default_factory=set)  # sizes of what was indexed in steps that are multiples of the period
     merged_into: Region | None = None
     overflow: bool = False
-    told: set[tuple[tuple[int, int], Token, int]] = field(default_factory=set)  # what was said of pointees
+    told: dict[tuple[int, int], int] = field(default_factory=dict)  # how many of the news its pointee knows
 
     def key(self, offset: int, step: int) -> tuple[int, int]:
         """Where evidence at `offset` (every `step` bytes) is kept."""
@@ -96,6 +85,13 @@ class Edge:
     store: bool = False
     unit: int = 0  # of the indexed type, where the index is a multiple of something too
     only: int = -1  # the evidence that is carried: by an access of a declared type, of that type's
+    down: int = 0  # how many of the parent's news the child knows; of the child's the parent; of changes, likewise
+    up: int = 0
+    slots_down: int = 0
+    slots_up: int = 0
+
+    def forget(self) -> None:
+        self.down = self.up = self.slots_down = self.slots_up = 0
 
 
 class Graph:
@@ -103,10 +99,11 @@ class Graph:
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
+        self._shapes = bl.Shapes()
         self.edges: list[Edge] = []
         self._dirty: deque[Region] = deque()
         self._queued: set[int] = set()
-        self._merged = False
+        self._merged = True  # or edges were added: ways around cycles may have changed
         self._same: list[tuple[Region, Region]] = []  # to be merged when nothing is being looked at
         self._backflow = False
         self.doubts = 0  # how many slots were doubted
@@ -137,6 +134,7 @@ class Graph:
         low, high = (to, to + size) if size is not None else (None, None)
         e = Edge(parent, at - to, child, step, low, high, store, unit or step, only)
         self.edges.append(e)
+        self._merged = True
         parent.edges[e] = child.edges[e] = None
         if step > 1:
             self.set_period(child, step)
@@ -159,13 +157,18 @@ class Graph:
             slot.pointee = self.region()
         if not slot.linked:
             slot.linked = True
-            self._touch(r)
+            self._changed(r, key)
         return self.find(slot.pointee)
 
     def declare(self, r: Region, token: Token, level: int) -> None:
         """A declared type; `level` is OWN, DECLARED, LLVM_TYPE or WEAK."""
         if token.type.size and not isinstance(token.type, Unknown):
-            self._add_token(self.find(r), token, level, up=True)
+            t = self._shapes.of(token.type)
+            if isinstance(t, Record) and not t.members:  # an empty base lies where another member does
+                if token.high is None:
+                    return
+                level = WEAK
+            self._add_token(self.find(r), Token(t, token.at, token.low, token.high), level, up=True)
 
     def declare_pointer(self, r: Region, offset: int, pointee: ByteType | None, level: int, one: bool = False) -> None:
         """A pointer at byte `offset` of the region is declared to point to `pointee` (`one`: never into an array)."""
@@ -186,6 +189,10 @@ class Graph:
             self._queued.add(r.id)
             self._dirty.append(r)
 
+    def _changed(self, r: Region, key: tuple[int, int]) -> None:
+        r.changes.append(key)
+        self._touch(r)
+
     def _join(self, r: Region, key: tuple[int, int], up: int, every: int) -> None:
         slot = r.slots.get(key)
         if slot is None:
@@ -196,7 +203,7 @@ class Graph:
         if (up | slot.up) != slot.up or (every | slot.all) != slot.all:
             slot.up |= up
             slot.all |= every | up
-            self._touch(r)
+            self._changed(r, key)
 
     def _link(self, r: Region, key: tuple[int, int], pointee: Region, linked: bool) -> None:
         slot = r.slots.get(key)
@@ -207,19 +214,25 @@ class Graph:
             slot = r.slots[key] = Slot()
         if slot.pointee is None or (linked and not slot.linked):
             slot.linked |= linked
-            self._touch(r)
+            self._changed(r, key)
         if slot.pointee is None:
             slot.pointee = pointee
         elif self.find(slot.pointee) is not self.find(pointee):
             self._same.append((slot.pointee, pointee))
 
     def _add_token(self, r: Region, token: Token, level: int, up: bool) -> None:
-        token = _normal(token, r.period)
+        if r.tokens.get(token, 9) <= level and (not up or r.tokens_up.get(token, 9) <= level):
+            return
+        if is_pointless(token, r.period):
+            return
+        token = normal(token, r.period)
         if r.tokens.get(token, 9) > level and (token in r.tokens or len(r.tokens) < _MOST_TOKENS):
             r.tokens[token] = level
+            r.news.append(token)
             self._touch(r)
         if up and r.tokens_up.get(token, 9) > level and (token in r.tokens_up or len(r.tokens_up) < _MOST_TOKENS):
             r.tokens_up[token] = level
+            r.news_up.append(token)
             self._touch(r)
 
     def set_period(self, r: Region, period: int) -> None:
@@ -228,7 +241,6 @@ class Graph:
         if new == r.period:
             return
         r.period = new
-        r.told.clear()
         slots, r.slots = r.slots, {}
         for (offset, step), s in slots.items():
             self._absorb(r, r.key(offset, step), s)
@@ -237,8 +249,17 @@ class Graph:
             setattr(r, name, {})
             fresh: dict[Token, int] = getattr(r, name)
             for token, level in old.items():
-                t = _normal(token, new)
-                fresh[t] = min(level, fresh.get(t, 9))
+                if not is_pointless(token, new):
+                    t = normal(token, new)
+                    fresh[t] = min(level, fresh.get(t, 9))
+        self._tell_again(r)
+
+    def _tell_again(self, r: Region) -> None:
+        """All is news, here and where it comes from."""
+        r.told.clear()
+        r.news, r.news_up, r.changes = list(r.tokens), list(r.tokens_up), list(r.slots)
+        for e in r.edges:
+            e.forget()
         self._touch(r)
 
     def _absorb(self, r: Region, key: tuple[int, int], s: Slot) -> None:
@@ -267,8 +288,7 @@ class Graph:
             for token, level in b.tokens_up.items():
                 self._add_token(a, token, level, up=True)
             b.slots, b.edges = {}, {}
-            a.told.clear()
-            self._touch(a)
+            self._tell_again(a)
 
     # --- solving ------------------------------------------------------------------------------------------------
 
@@ -289,7 +309,7 @@ class Graph:
 
     def _settle(self) -> None:
         """From here on evidence also flows from a copy back to the slots of the original that nothing is known of."""
-        self._backflow = True
+        self._backflow = self._merged = True
         self._settled = {
             (r.id, key)
             for r in self.regions
@@ -298,12 +318,14 @@ class Graph:
             if s.all & ~bl.LIKELY_INT
         }
         for e in self.edges:
+            e.forget()
             self._touch(self.find(e.parent))
 
     def _fixpoint(self) -> None:
         budget = 10_000 + 200 * len(self.regions) + 50 * len(self.edges)
         for _ in range(16):
-            self._cycles()
+            if self._merged:
+                self._cycles()
             self._merged = False
             while self._dirty and (budget := budget - 1) > 0:
                 r = self._dirty.popleft()
@@ -356,22 +378,34 @@ class Graph:
             if step:
                 self._view(e, parent, child, step)
                 return
-        for key, s in list(parent.slots.items()):
-            for position in positions(key, parent.period, -e.at, e.low, e.high):
-                every = _clipped(s.all, position[0], e.high) & e.only
-                up = every & ~(CONFLICT_BIT | CUT_BIT) if e.store else 0
-                if every:
-                    self._join(child, child.key(*position), up, every)
-                led = s.pointee is not None and e.only & bl.POINTER_BIT
-                if s.pointee is not None and led and (e.store or self._asks(child, child.key(*position))):
-                    self._link(child, child.key(*position), s.pointee, e.store)
-            if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, parent.period, e.low + e.at):
-                self.doubt(child, child.key(e.low, 0), CUT_BIT)
-        for key, s in list(child.slots.items()):
+        for key, s in self._slots_down(e, parent):
+            self._carry_down(e, child, key, s, parent.period)
+        for key, s in self._slots_up(e, child):
             for position in positions(key, child.period, 0, e.low, e.high):
                 up = _clipped(s.up, position[0], e.high) & e.only
                 self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
         self._exact_tokens(e, parent, child)
+
+    def _slots_down(self, e: Edge, parent: Region) -> list[tuple[tuple[int, int], Slot]]:
+        """Slots of the parent that changed since the child was told."""
+        changes, e.slots_down = parent.changes[e.slots_down :], len(parent.changes)
+        return [(key, parent.slots[key]) for key in dict.fromkeys(changes)]
+
+    def _slots_up(self, e: Edge, child: Region) -> list[tuple[tuple[int, int], Slot]]:
+        changes, e.slots_up = child.changes[e.slots_up :], len(child.changes)
+        return [(key, child.slots[key]) for key in dict.fromkeys(changes)]
+
+    def _carry_down(self, e: Edge, child: Region, key: tuple[int, int], s: Slot, period: int) -> None:
+        for position in positions(key, period, -e.at, e.low, e.high):
+            every = _clipped(s.all, position[0], e.high) & e.only
+            up = every & ~(CONFLICT_BIT | CUT_BIT) if e.store else 0
+            if every:
+                self._join(child, child.key(*position), up, every)
+            led = s.pointee is not None and e.only & bl.POINTER_BIT
+            if s.pointee is not None and led and (e.store or self._asks(child, child.key(*position))):
+                self._link(child, child.key(*position), s.pointee, e.store)
+        if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, period, e.low + e.at):
+            self.doubt(child, child.key(e.low, 0), CUT_BIT)
 
     def _asks(self, r: Region, key: tuple[int, int]) -> bool:
         """Is a pointer read or written there? Else what it points to is not one with what lies there elsewhere."""
@@ -403,7 +437,9 @@ class Graph:
     def _view(self, e: Edge, parent: Region, child: Region, step: int) -> None:
         if step == 1:
             return
-        for (offset, inner), s in list(child.slots.items()):
+        exact = any(not key[1] and s.pointee is not None for key, s in self._slots_down(e, parent))
+        changed = self._slots_up(e, child)
+        for (offset, inner), s in list(child.slots.items()) if exact else changed:
             key = parent.key(offset + e.at, gcd(step, inner))
             if s.up:
                 self._join(parent, key, s.up, s.up)
@@ -412,12 +448,21 @@ class Graph:
                 for other in self._matching(parent, offset + e.at, step):
                     if parent.slots[other].pointee is not None:
                         self._link(parent, other, s.pointee, parent.slots[other].linked)
-        for token in list(child.tokens_up):
+        for token, _ in self._news_up(e, child):
             if step % token.type.size == 0:
                 self._add_token(parent, Token(token.type, token.at + e.at), WEAK, up=True)
-        for token, level in list(parent.tokens.items()):
-            if (found := _element(token, e.at, step, parent.period)) is not None:
+        for token, level in self._news(e, parent):
+            if (found := element_of(token, e.at, step, parent.period)) is not None:
                 self._add_token(child, found, max(level, DECLARED), up=False)
+
+    def _news(self, e: Edge, parent: Region) -> list[tuple[Token, int]]:
+        """Tokens that the child does not know yet, with their levels."""
+        news, e.down = parent.news[e.down :], len(parent.news)
+        return [(token, parent.tokens[token]) for token in news]
+
+    def _news_up(self, e: Edge, child: Region) -> list[tuple[Token, int]]:
+        news, e.up = child.news_up[e.up :], len(child.news_up)
+        return [(token, child.tokens_up[token]) for token in news]
 
     def _matching(self, r: Region, offset: int, step: int) -> Iterator[tuple[int, int]]:
         """Keys of exact slots that element k·step from `offset` may be."""
@@ -425,12 +470,14 @@ class Graph:
         return (k for k in r.slots if k[1] == 0 and (k[0] - offset) % step == 0 and (r.period or k[0] >= offset))
 
     def _exact_tokens(self, e: Edge, parent: Region, child: Region) -> None:
-        for token, level in list(parent.tokens.items()):
-            if (moved := _moved(token, -e.at, e.low, e.high, parent.period)) is not None:
+        plain = not e.at and e.low is None
+        for token, level in self._news(e, parent):
+            if (moved := token if plain else moved_to(token, -e.at, e.low, e.high, parent.period)) is not None:
                 self._add_token(child, moved, max(level, DECLARED), up=e.store)
-        for token, level in list(child.tokens_up.items()):
-            low, high = (None if x is None else x + e.at for x in (e.low, e.high))
-            moved = _moved(token, e.at, low, high, child.period)
+        for token, level in self._news_up(e, child):
+            low = None if e.low is None else e.low + e.at
+            high = None if e.high is None else e.high + e.at
+            moved = token if plain else moved_to(token, e.at, low, high, child.period)
             if moved is None or (e.store and not self._backflow):
                 continue
             if moved.low is None and moved.high is None:
@@ -446,14 +493,13 @@ class Graph:
         for (offset, step), s in list(r.slots.items()):
             if s.pointee is None or step:
                 continue
-            for token, level in list(r.tokens.items()):
-                said = ((offset, step), token, level)
-                if said not in r.told:
-                    r.told.add(said)
-                    self._declare_pointee(s.pointee, token, level, token.within(offset, r.period))
+            known = r.told.get((offset, step), 0)
+            r.told[offset, step] = len(r.news)
+            for token in r.news[known:]:
+                self._declare_pointee(s.pointee, token, r.tokens[token], token.within(offset, r.period))
 
     def _declare_pointee(self, pointee: Region, token: Token, level: int, inside: int | None) -> None:
-        for found in _scalars(token, inside) if inside is not None else ():
+        for found in token_scalars(token, inside) if inside is not None else ():
             if found.pointer is not None and found.start == inside:
                 strength = OWN if level <= DECLARED else level
                 self.declare_pointer(pointee, 0, found.pointer.to(), strength, found.pointer.reference)
@@ -498,7 +544,7 @@ class Graph:
                 if s is None or now == mask:
                     continue
                 if now is None or mask & ~now:
-                    s.all |= CONFLICT_BIT | CUT_BIT
+                    self._join(child, child.key(residue, 0), 0, CONFLICT_BIT | CUT_BIT)
                 else:
                     self._join(child, child.key(residue, 0), 0, now)
                     grown.append((e, residue, now))
@@ -516,14 +562,9 @@ def declared(r: Region, offset: int) -> list[tuple[Token, Found, int]]:
     for token, level in r.tokens.items():
         inside = token.within(offset, r.period)
         if inside is not None:
-            scalars = _scalars(token, inside)
+            scalars = token_scalars(token, inside)
             found += [(token, Found(f.mask, f.start - inside, f.size, f.pointer), level) for f in scalars]
     return found
-
-
-def _scalars(token: Token, inside: int) -> list[Found]:
-    """Scalars at a byte; padding is a scalar of mask -1."""
-    return bl.scalars(token.type, inside) or [Found(-1, inside, 1)]
 
 
 def _residues(parent: Region, at: int, step: int) -> dict[int, int]:
@@ -600,38 +641,6 @@ def _discrepancy(edges: list[tuple[int, int, int]]) -> int:
     return period
 
 
-def _normal(token: Token, period: int) -> Token:
-    """One spelling for each token: offsets modulo the type's size, or the region's period."""
-    if token.low is None and token.high is None:
-        return Token(token.type, token.at % token.type.size)
-    if period and token.low is not None:
-        by = token.low % period - token.low
-        return Token(token.type, token.at + by, token.low + by, None if token.high is None else token.high + by)
-    return token
-
-
-def _moved(token: Token, by: int, low: int | None, high: int | None, period: int) -> Token | None:
-    """A token shifted and clipped to a window; None where nothing is left."""
-    first, last = (None if x is None else x + by for x in (token.low, token.high))
-    at = token.at + by
-    if period and low is not None and first is not None and last is not None:
-        turn = -(-(low - last + 1) // period) * period  # the first repetition that reaches into the window
-        first, last, at = first + turn, last + turn, at + turn
-    first = low if first is None else first if low is None else max(first, low)
-    last = high if last is None else last if high is None else min(last, high)
-    return None if first is not None and last is not None and first >= last else Token(token.type, at, first, last)
-
-
-def _element(token: Token, at: int, step: int, period: int) -> Token | None:
-    """What a token of an array's owner says of the array's elements, `step` apart, around byte `at`."""
-    unlimited = token.low is None and token.high is None
-    if unlimited and step % token.type.size == 0:
-        return Token(token.type, token.at - at)
-    inside = token.within(at, period)
-    span = bl.array_at(token.type, inside, step) if inside is not None else None
-    return Token(span.element, span.start - inside) if span is not None and inside is not None else None
-
-
 def _may_be_longer(t: ByteType) -> bool:
     return isinstance(t, Record) and t.polymorphic
 
@@ -643,4 +652,4 @@ def _says_nothing(t: ByteType) -> bool:
     return isinstance(t, Unknown) or not t.size or getattr(t, "encoding", "") in ("char", "uchar")
 
 
-__all__ = ["Graph", "Region", "Slot", "Token", "Edge", "declared"]
+__all__ = ["Edge", "Graph", "Region", "Slot", "declared"]

@@ -12,7 +12,8 @@ from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
-from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, DECLARED, LLVM_TYPE, Region
+from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Region
+from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
