@@ -164,6 +164,7 @@ def _apart() -> Iterator[None]:
 def _patched() -> tuple[Any, Any]:
     """Teach Numba, once, to ask which contexts a thread compiles in and to remember IR; the contexts of `_apart`."""
     from numba.core import codegen, cpu, dispatcher, registry, typing
+    from numba.np import npyimpl
 
     target = type(registry.cpu_target)
     typing_context = typing.Context()
@@ -175,7 +176,27 @@ def _patched() -> tuple[Any, Any]:
         setattr(compiler, name, _redirected(getattr(compiler, name)))
     compiler.is_compiling = property(_redirected(compiler.is_compiling.fget))
     codegen.CPUCodeLibrary.add_ir_module = _recording(codegen.CPUCodeLibrary.add_ir_module)
+    npyimpl._ArrayIndexingHelper.update_indices = _in_step(npyimpl._ArrayIndexingHelper.update_indices)
     return mine
+
+
+def _in_step(original: Any) -> Any:
+    """Indices of an operand in an array expression, as a product of the loop's: 0 where a dimension of one is stretched.
+
+    Numba leaves such an index as it was in the iteration before, which hides from LLVM that the others are strided.
+    """
+
+    @functools.wraps(original)
+    def update_indices(self: Any, loops: Any, name: Any) -> None:
+        if not _contexts():
+            return original(self, loops, name)
+        b = self.array.builder
+        inner = loops[len(loops) - len(self.indices) :]
+        for index, place, extent in zip(inner, self.indices, self.array.shape, strict=True):
+            step = b.zext(b.icmp_unsigned(">", extent, extent.type(1)), extent.type)
+            b.store(b.mul(index, step, flags=["nsw"]), place)
+
+    return update_indices
 
 
 def _contexts() -> tuple[Any, Any] | None:
