@@ -17,30 +17,32 @@ contains
     loss = (dot_product(w2, hidden) - target)**2
   end function network
 
-  pure function slope(y, k) result(s)
+  pure subroutine slope(y, k, s)
     real(dp), intent(in) :: y(:), k
-    real(dp) :: s(size(y))
+    real(dp), intent(out) :: s(:)
     integer :: i, n
 
     n = size(y)
     do concurrent (i = 1:n)
       s(i) = y(modulo(i - 2, n) + 1) - 2*y(i) + y(modulo(i, n) + 1) - k*y(i)**3
     end do
-  end function slope
+  end subroutine slope
 
   !> The energy of a ring of cells after some steps of Heun's method
   function integrate(start, k, dt, steps) result(energy)
     real(dp), intent(in) :: start(:), k, dt
     integer, intent(in) :: steps
     real(dp) :: energy
-    real(dp), allocatable :: y(:), a(:)
+    real(dp), allocatable :: y(:), mid(:), a(:), b(:)
     integer :: step
 
     y = start
-    allocate (a(size(y)))
+    allocate (mid(size(y)), a(size(y)), b(size(y)))
     do step = 1, steps
-      a = slope(y, k)
-      y = y + 0.5_dp*dt*(a + slope(y + dt*a, k))
+      call slope(y, k, a)
+      mid(:) = y + dt*a
+      call slope(mid, k, b)
+      y(:) = y + 0.5_dp*dt*(a + b)
     end do
     energy = sum(y**2)
   end function integrate

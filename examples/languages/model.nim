@@ -14,20 +14,20 @@ proc network(n, m: cint, x, w1, b1, w2: Doubles, target: float): float {.exportc
     y += w2[i] * tanh(b1[i] + dot(w1.toOpenArray(row, row + n.int - 1), x.toOpenArray(0, n.int - 1)))
   (y - target) ^ 2
 
-func slope(y: seq[float], k: float): seq[float] =
+func slope(y: seq[float], k: float, s: var seq[float]) =
   let n = y.len
-  result = newSeq[float](n)
   for i in 0 ..< n:
-    result[i] = y[(i + n - 1) mod n] - 2 * y[i] + y[(i + 1) mod n] - k * y[i] ^ 3
+    s[i] = y[(i + n - 1) mod n] - 2 * y[i] + y[(i + 1) mod n] - k * y[i] ^ 3
 
 proc integrate(n: cint, start: Doubles, k, dt: float, steps: cint): float {.exportc, dynlib.} =
   ## The energy of a ring of n cells after some steps of Heun's method
-  var y = @(start.toOpenArray(0, n.int - 1))
+  var
+    y = @(start.toOpenArray(0, n.int - 1))
+    mid, a, b = newSeq[float](y.len)
   for _ in 1 .. steps:
-    let a = slope(y, k)
-    var mid = newSeq[float](y.len)
+    slope(y, k, a)
     for i, v in y: mid[i] = v + dt * a[i]
-    let b = slope(mid, k)
+    slope(mid, k, b)
     for i in 0 ..< y.len: y[i] += 0.5 * dt * (a[i] + b[i])
   dot(y, y)
 

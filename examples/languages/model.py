@@ -12,22 +12,24 @@ def network(x, w1, b1, w2, target):
 
 
 @njit
-def slope(y, k):
+def slope(y, k, out):
     n = len(y)
-    out = np.empty_like(y)
     for i in range(n):
         out[i] = y[i - 1] - 2 * y[i] + y[(i + 1) % n] - k * y[i] ** 3
-    return out
 
 
 @njit
 def integrate(start, k, dt, steps):
     """The energy of a ring of cells after some steps of Heun's method."""
-    y = start.copy()
+    n = len(start)
+    y, mid, a, b = start.copy(), np.empty(n), np.empty(n), np.empty(n)
     for _ in range(steps):
-        a = slope(y, k)
-        b = slope(y + dt * a, k)
-        y += 0.5 * dt * (a + b)
+        slope(y, k, a)
+        for i in range(n):
+            mid[i] = y[i] + dt * a[i]
+        slope(mid, k, b)
+        for i in range(n):
+            y[i] += 0.5 * dt * (a[i] + b[i])
     return np.sum(y**2)
 
 
@@ -35,14 +37,16 @@ def integrate(start, k, dt, steps):
 def solve(a, b):
     """`b . A**-1 b + log det A` of a symmetric positive definite A, by its Cholesky factor."""
     n = len(b)
-    factor = np.zeros((n, n))
+    factor, z, value = np.zeros((n, n)), np.empty(n), 0.0
     for j in range(n):
         for i in range(j, n):
-            s = a[i, j] - np.sum(factor[i, :j] * factor[j, :j])
+            s = a[i, j]
+            for k in range(j):
+                s -= factor[i, k] * factor[j, k]
             if i == j and s <= 0:
                 raise ValueError("the matrix is not positive definite")
             factor[i, j] = np.sqrt(s) if i == j else s / factor[j, j]
-    z = np.zeros(n)
     for i in range(n):
-        z[i] = (b[i] - np.sum(factor[i, :i] * z[:i])) / factor[i, i]
-    return np.sum(z * z) + 2 * np.sum(np.log(np.diag(factor)))
+        z[i] = (b[i] - np.dot(factor[i, :i], z[:i])) / factor[i, i]
+        value += 2 * np.log(factor[i, i])
+    return value + np.dot(z, z)
