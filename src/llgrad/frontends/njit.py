@@ -181,7 +181,7 @@ def _patched() -> tuple[Any, Any]:
 
 
 def _in_step(original: Any) -> Any:
-    """Indices of an operand in an array expression, as a product of the loop's: 0 where a dimension of one is stretched.
+    """Indices of an operand in an array expression, as a product of the loop's: 0 where its extent is one.
 
     Numba leaves such an index as it was in the iteration before, which hides from LLVM that the others are strided.
     """
