@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 from llgrad.rules import bodies
@@ -67,12 +67,14 @@ def without_idle_metadata(text: str) -> str:
 
 def mutable_globals(text: str) -> list[str]:
     """Variables that the text defines and that may change; without those of LLVM."""
-    found = []
+    return [name for name, sort in _variables(text) if sort == "global"]
+
+
+def _variables(text: str) -> Iterator[tuple[str, str]]:
     for m in GLOBAL.finditer(text):
         declared = re.search(r"\b(external|extern_weak|available_externally|appending)\b", m[2])
-        if m[3] == "global" and not declared and not m[1].startswith("@llvm."):
-            found.append(plain(m[1]))
-    return found
+        if not declared and not m[1].startswith("@llvm."):
+            yield plain(m[1]), m[3]
 
 
 def shared_globals(text: str) -> list[str]:
@@ -82,8 +84,8 @@ def shared_globals(text: str) -> list[str]:
 
 
 def definitions(text: str) -> list[str]:
-    """The functions and variables that the text defines."""
-    return [plain(name) for _, name, _ in DEFINITION.findall(text)] + mutable_globals(text)
+    """The functions and variables that the text defines, constants too."""
+    return [plain(name) for _, name, _ in DEFINITION.findall(text)] + [name for name, _ in _variables(text)]
 
 
 def joined(texts: Sequence[str]) -> str:

@@ -10,14 +10,15 @@ from collections.abc import Sequence
 
 from llgrad.analysis.known import met_functions, tape_call, virtual_functions
 from llgrad.errors import UnknownNameError, UnsupportedError
-from llgrad.ir.build import Builder, Names, const_int, declare, i64
+from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, FunctionType, PointerType, StructType, Type
+from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Argument, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
 from llgrad.synthesis import registrations, tape
 from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.forward import ForwardSweep
+from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
 from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan, make_plan
 from llgrad.synthesis.record import RecordingSweep
@@ -25,7 +26,7 @@ from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
 from llgrad.synthesis.scopes import shadow_may_be_primal, stack_on_tape
 from llgrad.synthesis.speculated import define_lanes
-from llgrad.synthesis.sweep import is_thread_local, shadow_name, takes_shadow
+from llgrad.synthesis.sweep import takes_shadow
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3, Act.BOTH: 4}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
@@ -74,14 +75,12 @@ class Derivation:
         """
         b = Builder(root.entry, Names(()))
         b.at = 0
-        memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
         width = range(self.roots[0].width)
         shadows = {shadow_name(g, lane) for g in self.module.variables for lane in width}
         for v in self.module.variables:
             if v.name in shadows:
                 self._refuse_threads(v)
-                size = i64(self.module.layout.alloc_size(v.value_type))
-                b.call(memset, [v, const_int(I8, 0), size, const_int(I1, 0)])
+                clear(b, self.module, v)
 
     def _refuse_threads(self, shadow: GlobalVariable) -> None:
         """The two sweeps of a split derivative may run on two threads."""

@@ -35,13 +35,14 @@ from llgrad.ir.values import (
     Select,
 )
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.globalshadows import constant_shadow
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Key, key_of
 from llgrad.synthesis.plan import Plan, loop_of, show
 from llgrad.synthesis.record import Layout, RecordingSweep, guarded
 from llgrad.synthesis.request import Request
 from llgrad.synthesis.scopes import mark
-from llgrad.synthesis.sweep import clone, constant_shadow
+from llgrad.synthesis.sweep import clone
 
 
 @dataclass(slots=True)

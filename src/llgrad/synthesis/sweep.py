@@ -28,7 +28,6 @@ from llgrad.ir.values import (
     ConstExpr,
     ConstInt,
     ConstNull,
-    ConstZero,
     ExtractElement,
     ExtractValue,
     Function,
@@ -46,16 +45,15 @@ from llgrad.ir.values import (
     Store,
     Unary,
     Undef,
-    Value,
     replace_uses,
 )
 from llgrad.rules.facts import Effects, deallocator_of
 from llgrad.rules.routines import BLOCK_SIZE
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.globalshadows import constant_shadow
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Nothing, effect
-from llgrad.synthesis.registrations import SHADOW
 from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.scopes import mark
 
@@ -69,56 +67,6 @@ DROPPED_CALLS = (
     "llvm.assume",
 )
 _KEPT_METADATA = frozenset({"tbaa"})
-
-
-def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) -> AnyValue:
-    """The shadow of a pointer known at compile time: null, a function, a global, an address within one."""
-    match v:
-        case ConstNull() | Undef() | ConstInt() | ConstZero() | Function():
-            return v
-        case GlobalVariable() if facts.runtime_activity and not facts.activity.shadowed(v):
-            return v
-        case GlobalVariable():
-            return _global_shadow(module, v, lane)
-        case ConstExpr():
-            pointers = [
-                o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o, lane)
-                for o in v.operands
-            ]
-            return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)  # type: ignore[arg-type]
-    if isinstance(v.type, PointerType) and not facts.memory.points_to(v):
-        return ConstNull(v.type)  # it points nowhere: a null that is found in memory
-    where = v if isinstance(v, Instruction) else None
-    raise facts.activity_error(
-        f"%{v.name if isinstance(v, Value) else v} has no shadow",
-        span=facts.span(where) if where is not None else None,
-        cause="a pointer to constant memory meets pointers to active memory",
-        fix="mark both as active (duplicated) or both as constant",
-    )
-
-
-def shadow_name(g: GlobalVariable, lane: int) -> str:
-    """The name of the shadow of a global in one lane."""
-    return f"{g.name}.shadow.{lane}" if lane else f"{g.name}.shadow"
-
-
-def _global_shadow(module: Module, g: GlobalVariable, lane: int) -> AnyValue:
-    """The shadow of a mutable global in one lane: the user's, or a zeroed one that is made on first use."""
-    if (own := next((a for a in g.attributes if a.name == SHADOW), None)) is not None:
-        if lane:
-            raise UnsupportedError(f"@{g.name} has one shadow of the user's", fix="ask for width 1")
-        return module.globals[str(own.value)]
-    name = shadow_name(g, lane)
-    if name not in module.globals:
-        shadow = GlobalVariable(name, g.value_type, zero(g.value_type))
-        shadow.linkage, shadow.align = "internal", max(g.align, 16)
-        shadow.prefix = tuple(word for word in g.prefix if is_thread_local(word))
-        module.add(shadow)
-    return module.globals[name]
-
-
-def is_thread_local(word: str) -> bool:
-    return word.startswith("thread_local")
 
 
 class Sweep(Lanes):
