@@ -104,6 +104,8 @@ def test_no_input_ends_the_process(name: str) -> None:
 def test_hazards_are_named_and_strings_are_not_searched() -> None:
     assert hazards(CASES["assembly"][0]) == ["inline assembly"]
     assert hazards('@s = constant [12 x i8] c" asm vscale x"\n; call asm\n') == []
+    assert hazards("define x86_fp80 @f(x86_fp80 %x) {\n ret x86_fp80 %x\n}\ndeclare void @x86_stdcallcc()") == []
+    assert hazards("define x86_stdcallcc void @f() {\n ret void\n}") == ["unusual calling conventions"]
     assert LLVMModule.from_text(CASES["scalable"][0]).clone().hazards == {"scalable vectors"}
 
 

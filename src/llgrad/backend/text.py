@@ -23,8 +23,9 @@ _COMMENT = re.compile(r";[^\n]*")
 # What can end the process inside LLVM's passes or code generator though it parses and verifies: the words that
 # must occur (quick to look for), then a pattern where the words alone say too little.
 _CONVENTIONS = (
-    "ghccc anyregcc preserve_ swiftcc swifttailcc tailcc cxx_fast_tlscc intel_ocl_bicc hhvmcc x86_ avr_ arm_ aarch64_ "
-    "amdgpu_ ptx_ spir_ riscv_ graalcc cfguard_checkcc m68k_ msp430 webkit_jscc win64cc"
+    "ghccc anyregcc preserve_ swiftcc swifttailcc tailcc cxx_fast_tlscc intel_ocl_bicc hhvmcc x86_stdcall x86_fastcall "
+    "x86_thiscall x86_vectorcall x86_regcall x86_intr x86_64_ avr_ arm_ aarch64_ amdgpu_ ptx_ spir_ riscv_ "
+    "graalcc cfguard_checkcc m68k_ msp430 webkit_jscc win64cc"
 )
 MODULE_ASSEMBLY = "assembly of a module"
 _ARCHITECTURES = "x86 aarch64 arm amdgcn r600 nvvm ppc riscv hexagon mips s390 spv wasm bpf ve xcore loongarch"
