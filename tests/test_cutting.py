@@ -55,6 +55,12 @@ def test_what_a_static_root_reaches_stays_as_it_was() -> None:
     assert "@kept = global i32 3" in text and "llvm.global_ctors" not in text
 
 
+def test_a_function_of_another_library_is_not_taken_for_one_of_this() -> None:
+    text = PROGRAM.replace("define linkonce_odr double @used", "define available_externally double @used")
+    found = pipeline.only(LLVMModule.from_text(text), ["root"])
+    assert "define available_externally double @used" in found
+
+
 def test_what_is_said_besides_keeps_what_it_names() -> None:
     said = ["@llgrad.registered.inactivefn.1 = global ptr @idle\n"]
     assert "idle" in linkages(pipeline.only(LLVMModule.from_text(PROGRAM), ["root"], said))

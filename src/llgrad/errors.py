@@ -6,8 +6,23 @@ a test holds the two together. Raise a subclass, never `LlgradError` itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+_OWN_NAMES = (
+    (r"llgrad\.(?:root|replay\.of|log\.of)\.", ""),
+    (r"__enzyme_fwddiff\.replay\.\S+", "__enzyme_fwdsplit"),
+    (r"argument %?llgrad\.log\b", "the tape"),
+    (r"llgrad\.registered\.([a-z_]+)\.\d+\.", r"__enzyme_\1"),
+)
+"""What functions and globals are called within llgrad, and what the user calls them."""
+
+
+def _shown(text: str) -> str:
+    for own, users in _OWN_NAMES:
+        text = re.sub(own, users, text) if "llgrad." in text or "__enzyme_" in text else text
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +43,8 @@ class LlgradError(Exception):
     code = "llgrad"
 
     def __init__(self, message: str, *, span: Span | None = None, cause: str = "", fix: str = "") -> None:
-        self.message, self.span, self.cause, self.fix = message, span, cause, fix
-        super().__init__(message)
+        self.message, self.span, self.cause, self.fix = _shown(message), span, _shown(cause), _shown(fix)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         where = f"{self.span}: " if self.span else ""

@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -68,7 +69,7 @@ def optimise_program(
     while True:
         ready = innermost(module, sites)
         requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
-        made = _derive(work, requests, max(least, level if before is None else before))
+        made = _derive(work, requests, level if before is None else before, least)
         texts = []
         for site in ready:
             name = next(names)
@@ -122,23 +123,39 @@ def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
     return found
 
 
-def _derive(program: LLVMModule, requests: Sequence[Request], level: int) -> dict[Request, Derived]:
-    """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan."""
+def _derive(program: LLVMModule, requests: Sequence[Request], level: int, least: int) -> dict[Request, Derived]:
+    """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
+
+    What is refused at one level may be plain at another: unoptimised code has bit tricks that LLVM knows, optimised
+    code merges what was told apart. So the others are tried, from `least` on.
+    """
     from llgrad.synthesis.calls import same_tape
 
     groups: dict[object, dict[Request, None]] = {}
     for r in requests:
         split = r.mode in (Mode.AUGMENTED, Mode.REVERSE)
         groups.setdefault(same_tape(r) if split else r, {})[r] = None
+    levels = list(dict.fromkeys(max(least, n) for n in (level, 0, min(level + 2, 2))))
+    prepared = functools.cache(functools.partial(_prepared_static, program))
     made: dict[Request, Derived] = {}
-    prepared: dict[str, str] = {}
     for group in groups.values():
         name = next(iter(group)).function
-        if name not in prepared:
-            prepared[name] = _prepared_static(program, name, level)
-        found = derivatives(prepared[name], [replace(r, function=_root_name(name)) for r in group])
-        made.update(zip(group, found, strict=True))
+        asked = [replace(r, function=_root_name(name)) for r in group]
+        made.update(zip(group, _first_accepted(name, asked, levels, prepared), strict=True))
     return made
+
+
+def _first_accepted(
+    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int], str]
+) -> list[Derived]:
+    refused: UnsupportedError | None = None
+    for level in levels:
+        try:
+            return derivatives(prepared(name, level), requests)
+        except UnsupportedError as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
 
 
 def innermost(module: Module, sites: Sequence[CallSite]) -> list[CallSite]:

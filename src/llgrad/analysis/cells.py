@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from math import gcd
 
+from llgrad.analysis.bitflow import linear
 from llgrad.analysis.objects import WORD, constant_index
 from llgrad.analysis.solver import Propagation
 from llgrad.ir.types import ArrayType, DataLayout, StructType, Type, VectorType
@@ -112,7 +113,8 @@ def gep_spot(source: Type, indices: list[AnyValue], layout: DataLayout) -> Spot:
                 return None
             t = t.element
         size = layout.alloc_size(t)
-        total, stride = (total + number * size, stride) if number is not None else (total, gcd(stride, size))
+        start, multiple = (number, 0) if number is not None else linear(index)
+        total, stride = total + start * size, gcd(stride, multiple * size)
     return strided(stride, total)
 
 

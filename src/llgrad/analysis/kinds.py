@@ -20,6 +20,7 @@ from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
+from llgrad.analysis.cells import Spot, strided
 from llgrad.analysis.kindbuild import Builder
 from llgrad.analysis.kindgraph import Region
 from llgrad.analysis.kindquery import (
@@ -288,12 +289,13 @@ class Kinds:
         length = call.arguments[2]
         size = length.value if isinstance(length, iv.ConstInt) else None
         multiple = gcd(*linear(length))
-        to = self._side(call.arguments[0], size, 0 if to_local else multiple)
+        to = self._side(call.arguments[0], size, multiple, to_local)
         if "memset" in name:
             return to
-        source = self._side(call.arguments[1], size, 0 if from_local else multiple)
+        source = self._side(call.arguments[1], size, multiple, from_local)
         if to.stride is None or source.stride is None:
-            return Layout(to.stride, _either(to.leaves, source.leaves))
+            leaves = _either(to.leaves, source.leaves)
+            return Layout(to.stride, tuple(_without_zeros(leaves, self._padding(call, leaves))))
         stride = lcm(to.stride, source.stride)
         if stride > 4096:
             return Layout(1, ((0, UNKNOWN, 1),))
@@ -317,6 +319,14 @@ class Kinds:
             if made.is_known:
                 return made
         return None
+
+    def _padding(self, copy: iv.Call, leaves: tuple[tuple[int, Kind, int], ...]) -> set[int]:
+        """Bytes of unknown kind that the copy's `tbaa.struct` leaves out, as no field of the struct is there."""
+        ref = copy.metadata.get("tbaa.struct")
+        fields = self._builder.tbaa.fields(ref) if ref is not None else []
+        held = {n for at, size, _ in fields for n in range(at, at + size)}
+        unknown = {n for o, k, size in leaves if k is UNKNOWN for n in range(o, o + size)}
+        return unknown - held if held else set()
 
     def _in_words(self, copy: iv.Call, layout: Layout) -> Layout:
         """Conflicts on both sides of a copy as WORDs, where they are that."""
@@ -342,10 +352,12 @@ class Kinds:
             and all(_is_in_words(self._resolve(r, offset + at, 8)) for r, offset in cells)
         )
 
-    def _side(self, pointer: iv.AnyValue, size: int | None, multiple: int) -> Layout:
+    def _side(self, pointer: iv.AnyValue, size: int | None, multiple: int, local: bool) -> Layout:
         if size is not None:
             return self.memory(pointer, size)
-        return self._repeated(*self._builder.cell(pointer), multiple)
+        found = self._repeated(*self._builder.cell(pointer), multiple)
+        lost = found.stride == 1 and not found.is_known
+        return self._repeated(*self._builder.cell(pointer), 0) if lost and local else found
 
     def _resolve(self, region: Region, offset: int, size: int) -> tuple[tuple[int, Kind, int], ...]:
         return tuple(_named(resolve(self._builder.graph.find(region), offset, size)))
@@ -356,7 +368,7 @@ class Kinds:
         self,
         instruction: iv.Instruction,
         local: tuple[bool, ...] = (),
-        unread: Callable[[int, int], bool] | None = None,
+        unread: Callable[[Spot, int], bool] | None = None,
     ) -> Layout:
         """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT.
 
@@ -366,9 +378,10 @@ class Kinds:
         layout = self.access(instruction, local)
         if isinstance(instruction, iv.Call) and any(k is CONFLICT for _, k, _ in layout.leaves):
             layout = self._in_words(instruction, layout)
-        if unread is not None and layout.stride is None and not layout.is_known:
-            fits = [(o, ANY if k is UNKNOWN and unread(o, s) else k, s) for o, k, s in layout.leaves]
-            layout = Layout(None, tuple(fits))
+        if unread is not None and not layout.is_known:
+            places = {o: strided(layout.stride or 0, o) for o, _, _ in layout.leaves}
+            fits = [(o, ANY if k is UNKNOWN and unread(places[o], s) else k, s) for o, k, s in layout.leaves]
+            layout = Layout(layout.stride, tuple(fits))
         bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
         if bad is None:
             return layout

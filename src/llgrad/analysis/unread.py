@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from llgrad.analysis.cells import Extent, moved, overlap
+from llgrad.analysis.cells import Extent, Spot, difference, moved, overlap
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.reused import is_copy
 from llgrad.ir.values import Call, Instruction, Load
@@ -28,7 +28,7 @@ class Unread:
                 for o, extent in self._read(i):
                     self._readers.setdefault(o, []).append((i, extent))
 
-    def after(self, copy: Call, at: int, size: int) -> bool:
+    def after(self, copy: Call, at: Spot, size: int) -> bool:
         """Does nobody look at `size` bytes, `at` bytes on, of what a copy writes?"""
         places = [(o, (moved(spot, at), size)) for o, spot in self._memory.spots(copy.arguments[0])]
         seen: set[Place] = set()
@@ -50,7 +50,7 @@ class Unread:
     def _copied(self, i: Call, extent: Extent, read: Extent) -> list[Place]:
         """Where a copy takes them."""
         (spot, size), (start, _) = extent, read
-        by = spot - start if isinstance(spot, int) and isinstance(start, int) else None
+        by = difference(spot, start)
         return [(o, (moved(to, by), size)) for o, to in self._memory.spots(i.arguments[0])]
 
     def _read(self, i: Instruction) -> Iterator[Place]:

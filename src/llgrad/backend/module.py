@@ -216,7 +216,7 @@ class LLVMModule:
                 value.name, value.linkage = f"llgrad.dropped.{value.name}", "internal"
             elif not (value.is_declaration or value.name.startswith("llvm.")):
                 linkage, kept = value.linkage, value.name in keep
-                may_go = linkage.name in _LOCAL or linkage.name.startswith("linkonce")
+                may_go = linkage.name in (*_LOCAL, "available_externally") or linkage.name.startswith("linkonce")
                 if kept == may_go and linkage.name not in ("weak_any", "appending"):
                     linkages[value.name] = linkage
                     value.linkage = "external" if kept else "internal"

@@ -173,7 +173,7 @@ class _Reader:
         self.attributes = dict(zip(map(id, call.arguments), call.argument_attributes, strict=False))
         mode = next((m for prefix, m in MODES.items() if prefix in name), None)
         if mode is None and SIZE not in name:
-            known = ", ".join(MODES)
+            known = ", ".join((*MODES, SIZE, "__enzyme_fwdsplit", "__enzyme_batch"))
             self.refuse(f"{name} is not supported", f"use one of {known}")
         self.mode = mode or Mode.AUGMENTED
         self.size = mode is None

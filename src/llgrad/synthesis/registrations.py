@@ -108,7 +108,8 @@ def named(text: str) -> str:
                 f"the global {name} is no registration that llgrad knows",
                 cause=f"known are {', '.join(f'__enzyme_{k}' for k in _KINDS)}", fix="check the spelling",
             )  # fmt: skip
-        renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}"
+        own = re.sub(r"[^\w$]", "_", name.partition(f"__enzyme_{kind}")[2].replace("enzyme_", ""))
+        renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}.{own}"
         return f"{renamed[m[1]]} = {m[2]}global "
 
     text = GLOBAL.sub(edit, text)
@@ -205,7 +206,7 @@ def _functions(g: GlobalVariable, kind: str, parts: list[AnyValue], least: int) 
 
 def _malformed(g: GlobalVariable, kind: str, shape: str) -> UnsupportedError:
     return UnsupportedError(
-        f"the initial value of __enzyme_{kind} ({g.name}) is not {shape}",
+        f"the initial value of {g.name} is not {shape}",
         cause="it must be constant: functions, globals and strings by name",
         fix=f"write void *__enzyme_{kind}NAME[] = {shape}",
     )  # fmt: skip

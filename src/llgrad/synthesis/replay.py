@@ -21,7 +21,7 @@ from llgrad.errors import UnsupportedError
 from llgrad.ir.build import Builder, Names, call_instead, declare
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import I32, PTR, VOID
+from llgrad.ir.types import I32, PTR, VOID, PointerType
 from llgrad.ir.values import AnyValue, Call, ConstNull, Function, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.rules import library
@@ -103,9 +103,14 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
         if word in words:
             at = words.index(word)
             del given[at : at + 1 + more], words[at : at + 1 + more]
-    tape = memory if memory is not None else given.pop()
+    tape = memory if memory is not None else given.pop() if given else None
+    if tape is None or not isinstance(tape.type, PointerType):
+        raise UnsupportedError(
+            f"{CALL} is called without a tape", span=module.span(call), cause="its last argument is no pointer",
+            fix="pass what __enzyme_augmentfwd returned, last",
+        )  # fmt: skip
     if isinstance(tape, ConstNull):
-        _ask(module, call, f"__enzyme_fwddiff.{mark}", [*hidden, f, *given])
+        _ask(module, call, f"__enzyme_fwddiff.replay.{mark}", [*hidden, f, *given])
         return set()
     twins.add(f.name)
     block = call.block
@@ -121,7 +126,7 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
     replay = declare(module, REPLAY + f.name, f.function_type.result, [*f.function_type.params, PTR])
     at = words.index("enzyme_interleave") if "enzyme_interleave" in words else len(given)
     given[at:at] = [_const(module), log]
-    _ask(module, call, f"__enzyme_fwddiff.{mark}", [*hidden, replay, *given])
+    _ask(module, call, f"__enzyme_fwddiff.replay.{mark}", [*hidden, replay, *given])
     return {f.name}
 
 
