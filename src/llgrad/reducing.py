@@ -12,7 +12,7 @@ from __future__ import annotations
 from llgrad.analysis.flow import Flow, flow
 from llgrad.ir.build import Names, const_int
 from llgrad.ir.types import I32
-from llgrad.ir.values import Block, Branch, Call, Function, IndirectBranch, Phi, Switch, Undef, replace_uses
+from llgrad.ir.values import Block, Branch, Call, Function, IndirectBranch, Phi, Switch, Undef, put_instead
 
 
 def make_reducible(f: Function) -> bool:
@@ -60,7 +60,7 @@ def _through_hub(f: Function, found: Flow, entries: tuple[Block, ...], names: Na
     for phi, made in chosen.items():
         kept = [(v, b) for v, b in phi.incoming() if found.dominates(phi.block, b)]
         new = Phi(phi.type, [*kept, (made, hub)], phi.name)
-        _replace(phi, new)
+        put_instead(phi, new)
     hub.append(Switch(choice, entries[0], [(const_int(I32, n), e) for n, e in enumerate(entries) if n]))
 
 
@@ -68,13 +68,3 @@ def _phi(block: Block, phi: Phi, name: str, names: Names) -> Phi:
     phi.name = names.fresh(name)
     block.append(phi)
     return phi
-
-
-def _replace(old: Phi, new: Phi) -> None:
-    """Put `new` where `old` is."""
-    at = old.block.instructions.index(old)
-    new.block = old.block
-    replace_uses(old, new)
-    old.block.instructions[at] = new
-    old.block = None  # type: ignore[assignment]  # it left its block already
-    old.drop()

@@ -55,7 +55,7 @@ from llgrad.ir.values import (
     Store,
     Unary,
     Unreachable,
-    replace_uses,
+    put_instead,
 )
 
 # exponent bits, explicit mantissa bits (the integer bit of x86_fp80 is stored too)
@@ -295,10 +295,5 @@ def call_instead(old: Call, callee: AnyValue, arguments: Sequence[AnyValue], hid
         new.argument_attributes[0] = old.argument_attributes[0]
     new.metadata = {k: v for k, v in old.metadata.items() if k == "dbg"}
     new.debug_records = old.debug_records
-    block = old.block
-    new.block = block
-    block.instructions[block.instructions.index(old)] = new
-    replace_uses(old, new)
-    old.block = None  # type: ignore[assignment]  # it left its block already
-    old.drop()
+    put_instead(old, new)
     return new

@@ -394,6 +394,14 @@ TERMINATORS = frozenset(
 )  # fmt: skip
 
 
+def put_instead(old: Instruction, new: Instruction) -> None:
+    """Put `new` where `old` is, for all its users; `old` is dropped."""
+    new.block = old.block
+    old.block.instructions.insert(old.block.instructions.index(old), new)
+    replace_uses(old, new)
+    old.drop()
+
+
 def replace_uses(old: Value, new: AnyValue) -> None:
     """Make every user of `old` use `new`."""
     for user in list(old.users):

@@ -250,14 +250,11 @@ class _Statement:
         return call_instead(self.call, callee, arguments, self.hidden)
 
     def remove(self) -> None:
-        block = self.call.block
         if self.call.opcode != "call":  # a terminator stays one
             name = f"llgrad.nothing.{len(self.texts)}"
             self.texts.append(f"define internal ptr @{name}() alwaysinline nounwind {{\n  ret ptr null\n}}\n")
             call_instead(self.call, declare(self.module, name, PTR, []), [])
             return
-        block.instructions.remove(self.call)
-        self.call.block = None  # type: ignore[assignment]
         self.call.drop()
 
     def refuse(self, cause: str) -> NoReturn:

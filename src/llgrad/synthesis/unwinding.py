@@ -33,6 +33,7 @@ from llgrad.ir.values import (
     Instruction,
     Other,
     Phi,
+    put_instead,
     replace_uses,
 )
 from llgrad.ir.write import write
@@ -228,11 +229,7 @@ class _Returning:
         new.result_attributes, new.metadata = old.result_attributes, old.metadata
         new.argument_attributes = [*old.argument_attributes, *([()] * (len(arguments) - old.arity))]
         new.debug_records = old.debug_records
-        block = new.block = old.block
-        block.instructions[block.instructions.index(old)] = new
-        replace_uses(old, new)
-        old.block = None  # type: ignore[assignment]  # it left its block already
-        old.drop()
+        put_instead(old, new)
         return new
 
     def _landing(self, like: Other | None = None) -> Other:
