@@ -56,7 +56,9 @@ def optimise_program(
     from llgrad.synthesis import calls, wrappers
 
     text = not_inlined(named(markers_as_globals(unblock(source.text()))))
-    work = LLVMModule.from_text(pure_libm(share_globals(text, threads=True)))
+    work = LLVMModule.from_text(text)
+    work.run(["global_opt"])  # while it can be seen which static variables never change
+    work = LLVMModule.from_text(pure_libm(share_globals(work.text(), threads=True)))
     work.run(["always_inliner", "sroa"])
     unknown = inline_askers(work)
     text, again = replay.lower(work.text())

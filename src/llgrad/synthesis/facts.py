@@ -78,6 +78,10 @@ class LoopFacts:
     inductions: dict[Phi, Induction]
 
 
+def _is_global(o: MemoryObject) -> bool:
+    return isinstance(o.site, GlobalVariable)
+
+
 class Facts:
     """Facts for one root request; the functions it reaches share them."""
 
@@ -252,7 +256,8 @@ class Facts:
             f"{o} needs a shadow and cannot have one",
             span=self.span(i),
             cause="active data reaches memory that llgrad did not see being made",
-            fix="pass the memory as an active argument, or allocate it with a known allocator",
+            fix="pass the memory as an active argument, allocate it with a known allocator"
+            + (", or name a shadow of the variable (`__enzyme_shadow_global`)" if _is_global(o) else ""),
         )
 
     def _leads_outside(self, call: Call) -> bool:

@@ -14,8 +14,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from llgrad.analysis.memory import analyse
 from llgrad.assembly import GLOBAL, NAME, plain, renamed, spelt
 from llgrad.errors import UnknownNameError, UnsupportedError
+from llgrad.ir.build import TRUE
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import PTR, VOID, IntType
@@ -23,6 +25,7 @@ from llgrad.ir.values import (
     Alias,
     AnyValue,
     Attribute,
+    Call,
     ConstAggregate,
     ConstExpr,
     ConstInt,
@@ -30,6 +33,8 @@ from llgrad.ir.values import (
     Function,
     GlobalValue,
     GlobalVariable,
+    Instruction,
+    Load,
 )
 from llgrad.ir.write import write
 from llgrad.rules import library
@@ -47,8 +52,7 @@ _KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
     "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
 )  # fmt: skip
-_BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_ACCESS = re.compile(rf"( *%[-\w.$]+) = (load (?!volatile|atomic)|getelementptr )([^@\n]*?), ptr ({NAME}|%[-\w.$]+)")
+_COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ANNOTATIONS = "llvm.global.annotations"
 
 
@@ -283,30 +287,34 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
     names = {f"@{name}": f"@{_likened(module, like, name)}" for name, like in found.like.items()}
     if names:
         text = re.sub(NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
-    text = _read_anew(_with_heap(text, module, found.heap), found.inactive_globals)
+    text = _read_anew(_with_heap(text, module, found.heap), found.inactive_globals, roots)
     return text + "".join(caller(module.function(r), plain(names[f"@{r}"])) for r in roots if r in found.like)
 
 
-def _read_anew(text: str, names: Collection[str]) -> str:
+def _read_anew(text: str, names: Collection[str], roots: Sequence[str]) -> str:
     """The program with volatile reads of inactive variables: what LLVM knows to be there may have a derivative."""
     if not names:
         return text
-    variables = {f"@{name}" for name in names}
+    module = parse(text)
+    for root in roots:
+        memory = analyse(module, module.function(root))
+        for i in [i for f in memory.functions for i in f.instructions()]:
+            read = _read_from(i)
+            objects = memory.points_to(read) if read is not None else ()
+            if any(isinstance(o.site, GlobalVariable) and o.site.name in names for o in objects):
+                if isinstance(i, Load):
+                    i.flags |= {"volatile"}
+                elif isinstance(i, Call):
+                    i.set_operand(i.arity - 1, TRUE)
+    return write(module)
 
-    def edit(m: re.Match[str]) -> str:
-        if not variables & set(re.findall(NAME, m[0])):
-            return m[0]
-        places, lines = set(variables), []
-        for line in m[0].split("\n"):
-            access = _ACCESS.match(line)
-            if access is not None and access[4] in places:
-                if access[2].startswith("get"):
-                    places.add(access[1].strip())
-                line = line.replace(" = load ", " = load volatile ", 1)
-            lines.append(line)
-        return "\n".join(lines)
 
-    return _BODY.sub(edit, text)
+def _read_from(i: Instruction) -> AnyValue | None:
+    """The address that a load, or a copy, reads from."""
+    if isinstance(i, Load):
+        return i.pointer if "atomic" not in i.flags else None
+    copies = isinstance(i, Call) and isinstance(i.callee, Function) and i.callee.name.startswith(_COPIES)
+    return i.operands[1] if copies else None
 
 
 def _with_heap(text: str, module: Module, names: dict[str, str]) -> str:
