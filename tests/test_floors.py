@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("signature",),
     ("assembly",),
     ("variadic",),
-    ("synthesis", "lowering", "unrolling", "reducing"),
+    ("synthesis", "lowering", "unrolling", "peeling", "reducing"),
     ("specialising",),
     ("asking", "pipeline"),
     ("program",),

@@ -1,7 +1,7 @@
 """The passes, as lists one can read: from bitcode to the IR that is differentiated, and from there to machine code.
 
     program     link, unblock, hide constants of equality tests, share mutable globals      (once a library)
-    prepare     keep what the roots reach, O1 to O3, short loops unrolled, normal form      (once a function)
+    prepare     keep what the roots reach, O1 to O3, short loops unrolled, borders peeled   (once a function)
     derivative  parse, derive, write; mutable globals become references to the program's    (once a derivative)
     finish      link the arena's runtime and entries, O3 with vectorising                   (once a derivative)
 
@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from llgrad import peeling
 from llgrad.assembly import (
     DEFINITION,
     GLOBAL,
@@ -282,16 +283,29 @@ def prepare(
     lower(work, roots)
     if level:
         work.run(["sroa"])
-        mark_short_loops(work)
-        work.optimise(level, vectorize=False, unroll=False)
-        if mark_short_loops(work):
-            work.optimise(level, vectorize=False, unroll=False)
+        work = _optimised(work, level)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])
     text = work.text()
     if not threads:
         _refuse_thread_local(text)
     return text
+
+
+def _optimised(work: LLVMModule, level: int) -> LLVMModule:
+    """`work` optimised for differentiation: short loops unrolled, borders of stencils peeled."""
+    mark_short_loops(work)
+    before = work.clone()
+    work.optimise(level, vectorize=False, unroll=False)
+    stencils = peeling.has_borders(work)
+    if stencils and peeling.peel_borders(before, peeling.EARLY):
+        work = before
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
+    if stencils and peeling.peel_borders(work, peeling.LATE):
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
+    if mark_short_loops(work):
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils)
+    return work
 
 
 def _refuse_thread_local(text: str) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from llgrad import pipeline
-from llgrad.synthesis import adjoints, plan, reverse, scatter, scopes
+from llgrad import peeling, pipeline
+from llgrad.synthesis import adjoints, collecting, plan, scatter, scopes
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
@@ -90,8 +90,21 @@ def no_collecting(patch: Patch) -> None:
 def all_collecting(patch: Patch) -> None:
     """Adjoints are collected in every loop where they may, whether that gains anything or not, in short strips."""
     patch.setattr(scatter, "pays", lambda *_: True)
-    patch.setattr(scatter, "STRIP", 4)
-    patch.setattr(reverse, "STRIP", 4)
+    patch.setattr(collecting, "STRIP", 4)
+
+
+def no_peeling(patch: Patch) -> None:
+    """First and last iterations stay in their loops."""
+    patch.setattr(peeling, "has_borders", lambda work: False)
+
+
+def no_gathering(patch: Patch) -> None:
+    """Every load has a column of its own, which is added to shadow memory by a loop of its own."""
+
+    def alone(facts: Any, flow: Any, loop: Any, loads: Sequence[Any]) -> tuple[scatter.Collected, ...]:
+        return tuple(scatter.Collected(i, i, i, 0, None) for i in loads)
+
+    patch.setattr(scatter, "_grouped", alone)
 
 
 def no_paired_frees(patch: Patch) -> None:
@@ -133,8 +146,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_fusion,
-        all_fusion, no_collecting, all_collecting, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
-        unoptimised,
+        all_fusion, no_collecting, all_collecting, no_peeling, no_gathering, no_paired_frees, chunked_tape,
+        malloc_arena, strict_adjoints, unoptimised,
     )  # fmt: skip
 }
 

@@ -27,7 +27,8 @@ inner_accumulator_reset insertion_sort kalman_filter large_trip_counts linked_li
 local_array_in_loop local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting
 malloc_in_loop malloc_struct_mixed matrix_multiply matrix_power memcpy_partial memmove_overlap multi_exit_loop
 nested_while newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap
-ode_adaptive overwritten_input pointer_to_pointer quicksort recursion_tree_sum row_pointers_argument soft_alignment
+ode_adaptive overwritten_input peeled_clamped peeled_rings pointer_to_pointer quicksort recursion_tree_sum
+row_pointers_argument soft_alignment
 struct_copy struct_with_pointers switch_in_loop triangular_nest triple_nest two_dimensional_array
 variable_length_array zero_trips_inner
 """
@@ -72,6 +73,7 @@ EFFECT = {
     "no_hoisting": "matrix_multiply", "no_nests": "triple_nest", "no_alias_scopes": "matrix_multiply",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "no_fusion": "fused_map", "all_fusion": "dot_product", "no_collecting": "collected_rows",
+    "no_gathering": "collected_rows", "no_peeling": "peeled_clamped",
     "all_collecting": "matrix_multiply", "chunked_tape": "matrix_power", "strict_adjoints": "matrix_multiply",
 }  # fmt: skip
 
@@ -79,10 +81,10 @@ EFFECT = {
 @pytest.mark.parametrize("name", EFFECT)
 def test_switch_does_something(name: str) -> None:
     program = read_program(FOLDER / f"{EFFECT[name]}.c")
-    text = prepared(compiled([program.path]), [program], LEVEL)
     texts = []
     for switch in (None, name):
         with switched(switch):
+            text = prepared(compiled([program.path]), [program], LEVEL)
             texts.append(pipeline.derivative(text, request(program, Mode.COMBINED)).text)
     assert shape(texts[0]) != shape(texts[1])
 

@@ -248,23 +248,29 @@ class LLVMModule:
 
     def optimise(
         self, level: int = 2, *, vectorize: bool = False, unroll: bool = False, cpu: str = "native",
-        inlining_threshold: int | None = None,
+        inlining_threshold: int | None = None, loads_apart: bool = False,
     ) -> None:  # fmt: skip
-        """Run LLVM's O0–O3 pipeline; `vectorize` covers loops and straight lines, `unroll` partial unrolling too."""
+        """Run LLVM's O0–O3 pipeline; `vectorize` covers loops and straight lines, `unroll` partial unrolling too.
+
+        `loads_apart`: a load in a loop stays one, even where the last iteration has read the same (`x[i]`, `x[i + 1]`).
+        """
         if level not in range(4):
             raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
         target.resolve_cpu(cpu)
         options: dict[str, Any] = {"level": level, "vectorize": vectorize, "unroll": unroll, "cpu": cpu}
         if inlining_threshold is not None:
             options["inlining_threshold"] = inlining_threshold
+        if loads_apart:
+            options["loads_apart"] = True
         if self.hazards:
             self._take(run_job("optimise", self.bitcode(), **options)[0])
         else:
             self.optimise_here(**options)
 
     def optimise_here(
-        self, *, level: int, vectorize: bool, unroll: bool, cpu: str, inlining_threshold: int | None = None
-    ) -> None:
+        self, *, level: int, vectorize: bool, unroll: bool, cpu: str, inlining_threshold: int | None = None,
+        loads_apart: bool = False,
+    ) -> None:  # fmt: skip
         """`optimise` in this process, hazards or not."""
         self._printed = None
         options = llvm.create_pipeline_tuning_options(speed_level=level)
@@ -273,7 +279,13 @@ class LLVMModule:
         if inlining_threshold is not None:
             options.inlining_threshold = inlining_threshold
         builder = llvm.create_pass_builder(target.target_machine(cpu), options)
-        builder.getModulePassManager().run(self._ref, builder)
+        if loads_apart:
+            llvm.set_option("llgrad", "-enable-load-in-loop-pre=false")
+        try:
+            builder.getModulePassManager().run(self._ref, builder)
+        finally:
+            if loads_apart:
+                llvm.set_option("llgrad", "-enable-load-in-loop-pre=true")
 
     def run(self, passes: Sequence[str], *, function: str | None = None) -> None:
         """Run single passes by llvmlite's names (`pass_names()`), on the module or on one of its functions."""

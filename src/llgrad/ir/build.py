@@ -6,6 +6,7 @@ function by a `Names`.
 
 from __future__ import annotations
 
+import copy
 import struct
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -123,6 +124,17 @@ def zero(t: Type) -> AnyConstant:
             return ConstNull(t)
         case _:
             return ConstZero(t)
+
+
+def clone(i: Instruction) -> Instruction:
+    """A copy without operands, targets, users and place."""
+    new = copy.copy(i)
+    new.operands, new.targets, new.users = [], [], []
+    new.block = None  # type: ignore[assignment]
+    new.debug_records = ()
+    if isinstance(new, Phi):
+        new.blocks = []
+    return new
 
 
 class Names:

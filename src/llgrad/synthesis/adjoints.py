@@ -57,7 +57,7 @@ class Adjoints(ForwardValues):
     adjoints: dict[tuple[int, AnyValue], AnyValue]  # (lane, value) -> stack cell
     cells: Builder  # the target's entry block, still open, for stack cells
     callee: Callee
-    collected: dict[Load, list[AnyValue]]  # columns, one a lane, of adjoints that are added later
+    columns: dict[Load, list[AnyValue]]  # one a lane, of adjoints that are added later
     strips: dict[Loop, tuple[AnyValue, AnyValue]]  # cells: the last and the first iteration of the current strip
     nowhere: dict[Type, AnyValue]  # under runtime activity: what the adjoints of constant memory are added to
     zeros: dict[Type, AnyValue]  # and where they are taken from
@@ -119,17 +119,8 @@ class Adjoints(ForwardValues):
         return made
 
     def collect(self, i: Load, leaf: Leaf) -> None:
-        """Put the adjoint of a load into its column, to be added to shadow memory later (see `scatter`)."""
-        loop = self.place.loop
-        assert loop is not None
-        place = self.in_column(loop, i, self._index(loop))
-        self.b.store(leaf[2], place, 0)
-
-    def in_column(self, loop: Loop, i: Load, index: AnyValue) -> AnyValue:
-        """Where the adjoint of a load in one iteration of the current strip is."""
-        first = self.b.load(I64, self.strips[loop][1], "", 8)
-        place = self.b.binary("sub", index, first)
-        return self.b.gep(i.type, self.collected[i][self.lane], [place], flags=("inbounds",))
+        """Put the adjoint of a load into its column, to be added to shadow memory later (see `collecting`)."""
+        raise NotImplementedError
 
     # --- instructions
 
@@ -297,7 +288,7 @@ class Adjoints(ForwardValues):
         match i:
             case Load(pointer=p):
                 leaves = self.take(i)
-                if leaves and i in self.collected:
+                if leaves and i in self.columns:
                     self.collect(i, leaves[0])
                 elif leaves:
                     shadow = self.where(p, i.type, self.nowhere)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llgrad.ir.build import FALSE, TRUE, Builder, const_int, zero
+from llgrad.ir.build import FALSE, TRUE, Builder, clone, const_int, zero
 from llgrad.ir.types import I1, I8
 from llgrad.ir.values import AnyValue, Argument, Block, Instruction, Phi, Store
 from llgrad.synthesis.plan import Plan
 from llgrad.synthesis.scopes import mark
-from llgrad.synthesis.sweep import clone
 
 if TYPE_CHECKING:
     from llgrad.synthesis.record import RecordingSweep

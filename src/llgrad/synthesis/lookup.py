@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import is_column, tape_call
-from llgrad.ir.build import Builder, Names, i64, zero
+from llgrad.ir.build import Builder, Names, clone, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import (
     I8,
@@ -42,7 +42,6 @@ from llgrad.synthesis.plan import Plan, loop_of, show
 from llgrad.synthesis.record import Layout, RecordingSweep, guarded
 from llgrad.synthesis.request import Request
 from llgrad.synthesis.scopes import mark
-from llgrad.synthesis.sweep import clone
 
 
 @dataclass(slots=True)

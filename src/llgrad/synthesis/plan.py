@@ -50,7 +50,7 @@ from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
-from llgrad.synthesis.scatter import scattered
+from llgrad.synthesis.scatter import Collected, scattered
 from llgrad.synthesis.speculated import strong_zeros
 
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
@@ -111,7 +111,7 @@ class Plan:
     wanted: frozenset[Key]
     strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
-    scattered: dict[Loop, tuple[Load, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
+    scattered: dict[Loop, tuple[Collected, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
 
     @property
     def late(self) -> frozenset[Instruction]:
@@ -161,7 +161,7 @@ class Plan:
         out += [f"  choice kept or recomputed at %{b.name}" for b in self.flow.order if b in self.choices]
         out += [f"  fused, both sweeps together: loop %{loop.header.name}" for loop in self.fused]
         for loop, loads in self.scattered.items():
-            names = ", ".join(f"%{i.name}" for i in loads)
+            names = ", ".join(map(str, loads))
             out.append(f"  adjoints collected before they are added: loop %{loop.header.name}: {names}")
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")

@@ -15,7 +15,6 @@ from llgrad.ir.types import (
     I8,
     I64,
     PTR,
-    ArrayType,
     IntType,
 )
 from llgrad.ir.values import (
@@ -25,17 +24,17 @@ from llgrad.ir.values import (
     Switch,
 )
 from llgrad.synthesis import support, tape
-from llgrad.synthesis.adjoints import Adjoints, Leaf
+from llgrad.synthesis.adjoints import Leaf
+from llgrad.synthesis.collecting import Collecting
 from llgrad.synthesis.iteration import Iteration
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
 from llgrad.synthesis.request import Callee
-from llgrad.synthesis.scatter import STRIP
 
 Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
 
 
-class ReverseSweep(Adjoints):
+class ReverseSweep(Collecting):
     """Writes the reverse sweep of `source` into `target`: after the recording sweep (combined) or alone (split)."""
 
     def write(
@@ -64,7 +63,7 @@ class ReverseSweep(Adjoints):
             if nest is not None and nest.chunked:
                 self.chunk[loop] = self.cells.alloca(PTR, f"{loop.header.name}.chunk.rev")
         self._find_entries(visited)
-        self._make_columns()
+        self.make_columns()
         self.at(start, None)
         returned = last.terminator.operands[0] if last.terminator.operands else None
         if returned is not None and self.facts.active(returned):
@@ -131,7 +130,7 @@ class ReverseSweep(Adjoints):
             if loop in self.chunk:
                 self.b.store(self.lookup(("block", loop)), self.chunk[loop], 8)
             if loop in self.strips:
-                self._start_strip(loop, self.lookup(("count", loop)))
+                self.start_strip(loop, self.lookup(("count", loop)))
             self.place = Place(self.place.block, loop)
         if target in self.runs:
             self.b.branch(self.runs[target].start)
@@ -148,53 +147,6 @@ class ReverseSweep(Adjoints):
         self.runs[loop.latch].enter()
         self.b.store(i64(0), self.index[loop], 8)
         self.place = Place(self.place.block, loop)
-
-    # --- adjoints that are collected first and added to shadow memory later: see `scatter`
-
-    def _make_columns(self) -> None:
-        """Columns are shared by loops: one innermost loop runs at a time."""
-        self.collected, self.strips = {}, {}
-        made: dict[tuple[str, int, int], AnyValue] = {}
-        for loop, loads in self.plan.scattered.items():
-            self.strips[loop] = self.cells.alloca(I64, "strip.last"), self.cells.alloca(I64, "strip.first")
-            for n, i in enumerate(loads):
-                keys = [(str(i.type), n, lane) for lane in self.each_lane()]
-                for key in keys:
-                    if key not in made:
-                        made[key] = self.cells.alloca(ArrayType(i.type, STRIP), f"{i.name}.column", 64)
-                self.collected[i] = [made[key] for key in keys]
-
-    def _start_strip(self, loop: Loop, last: AnyValue) -> None:
-        """The reverse of iteration `last` comes next."""
-        first = self.b.binary("and", last, i64(-STRIP))
-        for value, cell in zip((last, first), self.strips[loop], strict=True):
-            self.b.store(value, cell, 8)
-
-    def _add_columns(self, loop: Loop) -> None:
-        """The strip is done: add what has been collected, column by column."""
-        last, first = (self.b.load(I64, cell, "", 8) for cell in self.strips[loop])
-        for i in self.plan.scattered[loop]:
-            for _ in self.each_lane():
-                again, done = (self.new_block(f"{i.name}.{word}.rev") for word in ("add", "added"))
-                self.b.store(first, self.index[loop], 8)
-                self.b.branch(again)
-                self.at(again, loop)
-                index = self._index(loop)
-                found = self.b.load(i.type, self.in_column(loop, i, index), f"{i.name}.adj", 0)
-                self.accumulate(self.get_shadow(i.pointer), i.type, found, shadow=True)
-                self.b.store(self.b.binary("add", index, i64(1)), self.index[loop], 8)
-                self.b.branch_if(self.b.icmp("eq", index, last), done, again)
-                self.at(done, loop)
-
-    def _leave_strip(self, block: Block, loop: Loop, index: AnyValue, taken: list[Taken]) -> None:
-        """At the end of an iteration: on within the strip, or add its columns and go on from here."""
-        within, added = self.new_block(f"{block.name}.within.rev"), self.new_block(f"{block.name}.strip.rev")
-        first = self.b.load(I64, self.strips[loop][1], "", 8)
-        self.b.branch_if(self.b.icmp("eq", index, first), added, within)
-        self.at(within, loop)
-        self._back(block, loop, index, taken)
-        self.at(added, loop)
-        self._add_columns(loop)
 
     def _back(self, block: Block, loop: Loop, index: AnyValue, taken: list[Taken]) -> None:
         """To the reverse of the iteration before; in a fused loop, to the one after."""
@@ -238,7 +190,12 @@ class ReverseSweep(Adjoints):
             older = self.b.call(support.function(self.module, how), [self.arena, chunk, index])
             self.b.store(older, self.chunk[loop], 8)
         if loop in self.strips:
-            self._leave_strip(block, loop, index, taken)
+            within, added = self.new_block(f"{block.name}.within.rev"), self.new_block(f"{block.name}.strip.rev")
+            self.b.branch_if(self.strip_is_done(loop, index), added, within)
+            self.at(within, loop)
+            self._back(block, loop, index, taken)
+            self.at(added, loop)
+            self.add_columns(loop)
         forwards = loop in self.plan.fused
         end = self.lookup(("count", loop)) if forwards else i64(0)
         first = self.b.icmp("eq", index, end, f"{block.name}.{'last' if forwards else 'first'}")
@@ -253,7 +210,7 @@ class ReverseSweep(Adjoints):
         self._edge(block, loop.preheader, taken)
         self.at(again, loop)
         if loop in self.strips:
-            self._start_strip(loop, self.b.binary("sub", index, i64(1)))
+            self.start_strip(loop, self.b.binary("sub", index, i64(1)))
         self._back(block, loop, index, taken)
 
     def _leave_choice(self, block: Block, preds: Iterable[Block], taken: list[Taken]) -> None:

@@ -2,8 +2,12 @@
 
 A loop that loads an element and its neighbours adds, in reverse, to places that other iterations add to as well; LLVM
 does not vectorise that. Such a loop goes back in strips of iterations, and puts the adjoints of these loads into
-columns, one a load, in stack memory: that is vectorised. Behind each strip a short loop for each column adds it to
-shadow memory: those whose addresses are regular are vectorised, too.
+columns in stack memory: that is vectorised. Behind each strip short loops add the columns to shadow memory: those whose
+addresses are regular are vectorised, too.
+
+Loads whose adjoints are the same value (the neighbours of a point are only summed) share a column. Loads that are a
+whole number of iterations apart (`x[i - 1]`, `x[i]`, `x[i + 1]`) are added by one loop over the places that they read,
+each place once: a gather. What lies beyond the ends of a column, as far as such loads are apart, is zero.
 
 The sums are the same but for the order of their terms, if nothing in the loop takes an adjoint from where one of these
 loads has read: if no store in it may write there.
@@ -11,31 +15,53 @@ loads has read: if no store in it may write there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import is_float
-from llgrad.ir.values import Argument, Function, GetElementPtr, Instruction, Load, Store
+from llgrad.ir.values import AnyValue, Argument, Binary, Call, Function, GetElementPtr, Instruction, Load, Store
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Effect, Linear, Memory, Nothing, Partials
 from llgrad.synthesis.strides import Strides
 
+APART = 8  # iterations at most between the first and the last of loads that are added together
 FEWEST = 3  # loads of what may be one object, so that the collecting pays
 STRIP = 256  # iterations; a power of two
 MOST = 16  # columns
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A load whose adjoints are collected in the column of `column`.
+
+    It is added together with `group`: at iteration i it reads where that reads at iteration i + `shift`. `step` is how
+    many bytes further on it reads in each iteration; None where the addresses are not regular.
+    """
+
+    load: Load
+    column: Load
+    group: Load
+    shift: int
+    step: int | None
+
+    def __str__(self) -> str:
+        column = f" as %{self.column.name}" if self.column is not self.load else ""
+        where = f" at %{self.group.name} + {self.shift}" if self.group is not self.load else ""
+        return f"%{self.load.name}{column}{where}"
+
+
 def scattered(
     facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], loops: Sequence[Loop]
-) -> dict[Loop, tuple[Load, ...]]:
+) -> dict[Loop, tuple[Collected, ...]]:
     """For each of the innermost `loops` where that pays: the loads whose adjoints are collected."""
     recursive = function in reach(_callers(facts, function), lambda f: _callers(facts, f))
     if facts.runtime_activity or recursive:  # (columns of every call under way would lie on the stack)
         return {}
     found = {loop: _collected(facts, flow, effects, loop) for loop in loops}
-    return {loop: loads for loop, loads in found.items() if loads}
+    return {loop: _grouped(facts, flow, loop, loads) for loop, loads in found.items() if loads}
 
 
 def _callers(facts: Facts, function: Function) -> list[Function]:
@@ -63,6 +89,51 @@ def _collected(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect], 
 
     found = tuple(a for a in loads if pays(facts, strides, reads[a], list(reads.values())))
     return found if len(found) <= MOST else ()
+
+
+def _grouped(facts: Facts, flow: Flow, loop: Loop, loads: Sequence[Load]) -> tuple[Collected, ...]:
+    """Which column each load has, and which loads are added together."""
+    strides, columns = Strides(flow, loop, facts.layout), dict[AnyValue, Load]()
+    found: list[Collected] = []
+    rows: dict[Hashable, list[tuple[int, Collected]]] = {}
+    for i in loads:
+        column = columns.setdefault(_passed_on(i, loop), i)
+        address = strides.address(facts.memory.reads(i)[0])
+        if address is None or address[2] == 0:
+            found.append(Collected(i, column, i, 0, None))
+            continue
+        base, parts, step, constant = address
+        place, rest = divmod(constant, step)
+        rows.setdefault((i.type, base, parts, step, rest), []).append((place, Collected(i, column, i, 0, step)))
+    for row in rows.values():
+        row.sort(key=lambda item: item[0])
+        first, before = row[0], row[0][0]
+        for place, one in row:
+            if place - before > 1 or place - first[0] > APART:  # no place is added to that none of them reads
+                first = place, one
+            before = place
+            found.append(replace(one, group=first[1].load, shift=place - first[0]))
+    return tuple(sorted(found, key=lambda one: loads.index(one.load)))
+
+
+def _passed_on(v: Instruction, loop: Loop) -> AnyValue:
+    """A value of the same iteration whose adjoint is that of `v`: the last of the sums that `v` goes into."""
+    while len(v.users) == 1 and v.users[0] in loop:
+        user = v.users[0]
+        match user:
+            case Binary(opcode="fadd"):
+                passes = True
+            case Binary(opcode="fsub", lhs=a):
+                passes = a is v
+            case Call() if user.called_function is not None and user.type == v.type:
+                named = user.called_function.name.startswith(("llvm.fmuladd.", "llvm.fma."))
+                passes = named and user.arguments[2] is v
+            case _:
+                passes = False
+        if not passes:
+            break
+        v = user
+    return v
 
 
 def pays(facts: Facts, strides: Strides, read: Access, reads: Sequence[Access]) -> bool:

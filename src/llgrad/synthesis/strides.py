@@ -62,7 +62,7 @@ class Strides:
         if isinstance(v, ConstInt):
             return {}, 0, v.signed
         if v not in self.loop:
-            return {v: 1}, 0, 0
+            return self._outside(v, depth)
         if depth == 0 or v.type != I64:
             return None
         match v:
@@ -80,6 +80,16 @@ class Strides:
                 by = n if v.opcode == "mul" else 1 << n
                 return None if a is None else _combined(({}, 0, 0), a, by)
         return None
+
+    def _outside(self, v: AnyValue, depth: int) -> tuple[dict[AnyValue, int], int, int]:
+        """A value from outside the loop as a sum; in 64 bits, where addresses are computed, wrapping does no harm."""
+        match v:
+            case ConstInt():
+                return {}, 0, v.signed
+            case Binary(opcode="add" | "sub", type=t) if depth and t == I64:
+                a, b = (self._outside(x, depth - 1) for x in v.operands)
+                return _combined(a, b, -1 if v.opcode == "sub" else 1)
+        return {v: 1}, 0, 0
 
 
 _Sum = tuple[dict[AnyValue, int], int, int]

@@ -8,12 +8,11 @@ each instruction. The primal is never changed. Nothing is inherited but what is 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 
 from llgrad.analysis.known import is_column
 from llgrad.errors import UnsupportedError
-from llgrad.ir.build import Builder, Names, const_int, declare, i64, zero
+from llgrad.ir.build import Builder, Names, clone, const_int, declare, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I64, PTR, VOID, ArrayType, IntType, PointerType, Type
 from llgrad.ir.values import (
@@ -450,14 +449,3 @@ def is_block_size(i: Instruction) -> bool:
 def takes_shadow(act: Act) -> bool:
     """Is this argument followed by a shadow (pointers) or a tangent (floats in forward mode)?"""
     return act in (Act.DUP, Act.DUPNONEED)
-
-
-def clone(i: Instruction) -> Instruction:
-    """A copy without operands, targets, users and place."""
-    new = copy.copy(i)
-    new.operands, new.targets, new.users = [], [], []
-    new.block = None  # type: ignore[assignment]
-    new.debug_records = ()
-    if isinstance(new, Phi):
-        new.blocks = []
-    return new

@@ -1,0 +1,89 @@
+"""First and last iterations of stencils, apart before differentiation: where they are, and only there."""
+
+from __future__ import annotations
+
+import pytest
+from cases import FOLDER, read_program
+from harness import compiled, prepared
+
+from llgrad.backend import LLVMModule
+from llgrad.ir.parse import parse
+from llgrad.ir.values import Select
+from llgrad.ir.write import write
+from llgrad.peeling import LATE, has_borders, peel_borders
+from llgrad.pipeline import NORMAL_FORM
+
+LOOP = """
+define double @f(ptr %x, i64 %n, i64 %m) {{
+entry:
+  %before = add i64 %n, -1
+  br label %loop
+loop:
+  %i = phi i64 [ {start}, %entry ], [ %next, %loop ]
+  %sum = phi double [ 0.0, %entry ], [ %more, %loop ]
+  %next = add {flags} i64 %i, 1
+  %c = icmp {c}
+  %at = select i1 %c, i64 %m, i64 %i
+  %p = getelementptr double, ptr %x, i64 %at
+  %v = load double, ptr %p
+  {call}
+  %more = fadd double %sum, %v
+  %go = icmp {go}
+  br i1 %go, label %loop, label %end
+end:
+  ret double %more
+}}
+declare void @g() {attributes}
+"""
+USUAL = {
+    "start": "0", "c": "eq i64 %i, 0", "flags": "nuw nsw", "go": "ne i64 %next, %n", "call": "",
+    "attributes": "nounwind",
+}  # fmt: skip
+PEELED = {
+    "first": {},
+    "first, counted down": {"c": "ult i64 %i, 1"},
+    "first of any": {"start": "%m", "c": "ne i64 %m, %i"},
+    "last": {"c": "eq i64 %next, %n"},
+    "last, signed": {"c": "slt i64 %next, %n", "go": "slt i64 %next, %n"},
+    "last, before": {"c": "sge i64 %i, %before"},
+    "harmless call": {"call": "call void @g()", "attributes": "nounwind willreturn"},
+}
+LEFT = {
+    "second": {"c": "eq i64 %i, 1"},
+    "may wrap": {"flags": ""},
+    "last, may wrap": {"c": "ult i64 %next, %n", "flags": "nsw"},
+    "any": {"c": "eq i64 %i, %m"},
+    "start of another": {"start": "%n", "c": "eq i64 %i, %m"},
+    "beyond": {"c": "ugt i64 %i, 0", "start": "1"},
+    "may not return": {"call": "call void @g()"},
+}
+
+
+def loop(words: dict[str, str]) -> LLVMModule:
+    return LLVMModule.from_text(LOOP.format(**(USUAL | words)))
+
+
+@pytest.mark.parametrize("name", PEELED)
+def test_peeled(name: str) -> None:
+    assert has_borders(loop(PEELED[name]))
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_left(name: str) -> None:
+    assert not has_borders(loop(LEFT[name]))
+
+
+def test_nothing_to_peel_changes_nothing() -> None:
+    work = loop(LEFT["second"])
+    assert not peel_borders(work, LATE)
+
+
+@pytest.mark.parametrize("name", ["peeled_rings", "peeled_clamped", "peeled_late", "collected_stencil"])
+def test_inner_loops_choose_no_address(name: str) -> None:
+    program = read_program(FOLDER / f"{name}.c")
+    work = LLVMModule.from_text(prepared(compiled([program.path]), [program], 2))
+    work.run(NORMAL_FORM)
+    assert not has_borders(work)
+    module = parse(work.text())
+    blocks = [b for f in module.functions if not f.is_declaration for b in f.blocks if b in b.successors()]
+    assert not [i for b in blocks for i in b.instructions if isinstance(i, Select)], write(module)
