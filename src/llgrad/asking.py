@@ -7,14 +7,15 @@ until it is known. What is left of such a function, for callers that nobody sees
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from llgrad.assembly import joined, spelt
 from llgrad.backend import LLVMModule
 from llgrad.ir.build import call_instead
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import FunctionType
-from llgrad.ir.values import Attribute, Call, Function
+from llgrad.ir.types import VOID, FunctionType, Type
+from llgrad.ir.values import AnyValue, Attribute, Call, Function, Phi, Select
 from llgrad.ir.write import write
 from llgrad.synthesis import tape
 from llgrad.synthesis.calls import function_asked, naming, origin
@@ -31,6 +32,8 @@ def inline_askers(work: LLVMModule) -> str:
     marked: set[str] = set()
     for _ in range(_DEEPEST):
         module = parse(work.text())
+        if _spread(work, module):
+            continue
         candidates = {f.name: f for f in _in_the_way(module) if f.name not in marked}
         found = {name: f for name, f in candidates.items() if _is_called(module, f)}
         if not found:
@@ -42,6 +45,56 @@ def inline_askers(work: LLVMModule) -> str:
         work.replace_text(write(module))
         work.run(["always_inliner", "sroa"])
     return _left_over(work, parse(work.text()), marked) if marked else ""
+
+
+def _spread(work: LLVMModule, module: Module) -> bool:
+    """Calls that LLVM made one of, of several functions, are several again: a function that compares, inlined."""
+    texts: list[str] = []
+    for i in list(_unknown(module)):
+        choices = _choices(function_asked(i))
+        plain = not any(a.name in ("sret", "byval") for given in i.argument_attributes for a in given)
+        if choices and plain and i.opcode == "call":
+            chosen = Function(f"llgrad.chosen.{len(texts)}", FunctionType(i.function_type.result, _types(i)))
+            texts.append(_chooser(chosen, i, choices))
+            module.add(chosen)
+            call_instead(i, chosen, list(i.arguments))
+    if texts:
+        work.replace_text(joined([write(module), *texts]))
+        work.run(["always_inliner", "sroa"])
+    return bool(texts)
+
+
+def _types(call: Call) -> tuple[Type, ...]:
+    return tuple(v.type for v in call.arguments)
+
+
+def _chooser(chosen: Function, call: Call, choices: Sequence[Function]) -> str:
+    """A function that asks as `call` does, of the one of `choices` that its first argument is."""
+    result, callee = call.function_type.result, spelt(call.called_function.name if call.called_function else "")
+    rest = "".join(f", {t} %a{n}" for n, t in enumerate(_types(call)[1:]))
+    lines = [f"define internal {result} {spelt(chosen.name)}(ptr %which{rest}) alwaysinline {{"]
+    for n, f in enumerate(choices):
+        if n + 1 < len(choices):
+            lines.append(f"%is{n} = icmp eq ptr %which, {spelt(f.name)}")
+            lines += [f"br i1 %is{n}, label %do{n}, label %else{n}", f"do{n}:"]
+        made = f"call {call.function_type} {callee}(ptr {spelt(f.name)}{rest})"
+        lines += [made, "ret void"] if result == VOID else [f"%r{n} = {made}", f"ret {result} %r{n}"]
+        lines += [f"else{n}:"] if n + 1 < len(choices) else ["}"]
+    return "\n".join(lines) + "\n"
+
+
+def _choices(v: AnyValue | None, depth: int = 4) -> list[Function]:
+    """The functions that a value is one of; none where there may be others."""
+    match v:
+        case Function():
+            return [v]
+        case Select(_, a, b) if depth:
+            found = [_choices(origin(x), depth - 1) for x in (a, b)]
+        case Phi() if depth:
+            found = [_choices(origin(x), depth - 1) for x in v.operands]
+        case _:
+            return []
+    return list(dict.fromkeys(f for fs in found for f in fs)) if all(found) else []
 
 
 def _unknown(module: Module) -> Iterator[Call]:

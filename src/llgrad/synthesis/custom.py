@@ -340,7 +340,10 @@ class CustomRule:
         return [self.b.load(t, self.b.offset(memory, o)) for t, o in zip(fields, at, strict=True)]
 
     def primal(self) -> AnyValue:
-        """The function's own value, where the rule does not return it."""
+        """The function's own value, where the rule does not return it; anything where nobody looks at it."""
+        calls = self.facts.memory.callers(self.source)
+        if calls and self.source is not self.facts.root and not any(c.users for c in calls):
+            return zero(self.result)
         if self.writes_memory():
             raise self.refused("it does not return the function's value, and the function writes memory",
                                "return {tape, value}, or in forward mode {value, tangent}")
