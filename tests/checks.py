@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 from cases import Program
-from harness import LEVELS, MODES, Built, Reference, build, compiled, interpreted, jacobian, prepared
+from harness import LEVELS, MODES, Built, Reference, build, compiled, interpreted, jacobian, machine, prepared
 from oracle import Matrix, directional, disagreement, finite_differences
 from sandbox import isolated
 
@@ -85,7 +85,7 @@ def compare_with_duals(program: Program, text: str, built: Sequence[Built], foun
     tolerance = DUALS_TOLERANCE if program.precise else SINGLE["exact"]
     for seed in (1, 2):
         u = np.random.default_rng(seed).uniform(-1, 1, program.inputs)
-        _, tangents = interpreted(text, program, program.point, u)
+        _, tangents = interpreted(machine(text), program, program.point, u)
         what = f"{program.name} forward against dual numbers, direction {seed}"
         _note(found, directional(what, matrix, u, tangents, tolerance))
 

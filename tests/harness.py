@@ -324,10 +324,15 @@ def jacobian(built: Built, program: Program, mode: Mode, point: Vector) -> tuple
 # --- the interpreter -----------------------------------------------------------------------------------------------
 
 
-def interpreted(text: str, program: Program, point: Vector, direction: Vector) -> tuple[Vector, Vector]:
-    """Outputs and their tangents in one direction, by dual numbers on the IR `text`."""
-    machine = Machine(parse(text), uninitialised="poison")
-    machine.run_constructors()
+def machine(text: str) -> Machine:
+    """An interpreter of the IR `text`, for `interpreted`."""
+    made = Machine(parse(text), uninitialised="poison")
+    made.run_constructors()
+    return made
+
+
+def interpreted(machine: Machine, program: Program, point: Vector, direction: Vector) -> tuple[Vector, Vector]:
+    """Outputs and their tangents in one direction, by dual numbers."""
     places = {b.name: machine.put(np.frombuffer(b.initial, np.uint8)) for b in program.buffers}
     for b in program.buffers:
         for offset, target, at in b.pointers:

@@ -35,15 +35,16 @@ from cases import Program, read_program
 from checks import SINGLE, Findings, judge
 from features import HEADER, HEADER_CXX
 from generator import Source, generate, reduced
-from harness import Built, Reference, _engine, _entry, compiled, interpreted, jacobian, prepared, request
+from harness import Built, Reference, _engine, _entry, compiled, interpreted, jacobian, machine, prepared, request
 from oracle import Matrix, directional, disagreement, smoothness
 from sandbox import Crash, isolated
 from wide import WideCall, all_lanes
 
 from llgrad import pipeline
 from llgrad.errors import LlgradError, UnsupportedError, VerifyError
+from llgrad.interpret import Machine
 from llgrad.ir.module import Module
-from llgrad.ir.values import Function
+from llgrad.ir.values import Function, GlobalValue
 from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.synthesis.derive import derive
@@ -130,43 +131,57 @@ def requests(program: Program, variant: Variant) -> dict[str, list[Request]]:
 
 
 def built_together(text: str, programs: Sequence[Program], level: int) -> Built:
-    """All derivatives of all programs in one module. What is refused leaves with its program, and all begins anew."""
-    built, left = Built(level), list(programs)
-    while left:
-        module, entries, names = pipeline.reducible(text), [], []
-        try:
-            for program in left:
-                for suffix, asked in requests(program, Variant.of(program.name)).items():
-                    for n, f in enumerate(_derived(module, asked)):
-                        p, mode = _called(program, suffix, n), asked[0].mode
-                        mode = Mode.REVERSE if mode is Mode.AUGMENTED else mode
-                        entries.append(_entry(p, mode, f))
-                        names.append((p, mode))
-        except Exception as error:
-            if getattr(error, "remedy", None) is not None:
-                with contextlib.suppress(UnsupportedError):
-                    text = pipeline.mended(text, Mode.COMBINED, error)
-                    continue
-            if not isinstance(error, LlgradError):
-                error.add_note(traceback.format_exc())
-            built.errors[program.name, asked[0].mode] = error
-            left.remove(program)
-            continue
+    """All derivatives of all programs in one module; what is refused leaves nothing there.
+
+    What can be had of another text of the programs makes all begin anew.
+    """
+    built, module = Built(level), pipeline.reducible(text)
+    entries: list[str] = []
+    names: list[tuple[Program, Mode]] = []
+    for program in programs:
+        for suffix, asked in requests(program, Variant.of(program.name)).items():
+            mode = Mode.REVERSE if asked[0].mode is Mode.AUGMENTED else asked[0].mode
+            try:
+                made = _derived(module, asked)
+            except Exception as error:
+                if getattr(error, "remedy", None) is not None:
+                    with contextlib.suppress(UnsupportedError):
+                        return built_together(pipeline.mended(text, Mode.COMBINED, error), programs, level)
+                if not isinstance(error, LlgradError):
+                    error.add_note(traceback.format_exc())
+                built.errors[program.name, asked[0].mode] = error
+                break
+            called = [_called(program, suffix, n) for n in range(len(made))]
+            entries += [_entry(p, mode, f) for p, f in zip(called, made, strict=True)]
+            names += [(p, mode) for p in called]
+    if names:
         built.engine = _engine(write(module) + "\n".join(entries), names, min(level, 2))
-        break
     return built
 
 
 def _derived(module: Module, asked: Sequence[Request]) -> list[Function]:
     """The sweeps of one derivative; what was defined beside them gets names of its own, for the next may differ."""
     before = set(module.globals)
-    made = derive(module, *asked)
+    try:
+        made = derive(module, *asked)
+    except Exception:
+        _take_out(module, [name for name in module.globals if name not in before])
+        raise
     for name in [n for n in module.globals if n not in before]:
         g = module.globals[name]
         if not g.is_declaration and not name.startswith("llgrad.tape.") and library.lookup(name) is None:
             g.name = f"{name}.{len(module.globals)}"
             module.globals[g.name] = module.globals.pop(name)
     return made
+
+
+def _take_out(module: Module, names: Sequence[str]) -> None:
+    """Half-written functions leave the module."""
+    for g in map(module.globals.pop, names):
+        for i in g.instructions() if isinstance(g, Function) else ():
+            for v in i.operands:
+                if isinstance(v, GlobalValue) and i in v.users:
+                    v.users.remove(i)
 
 
 def _called(program: Program, suffix: str, n: int) -> Program:
@@ -182,13 +197,13 @@ def _check(
     programs: Sequence[Program], reference: Reference, whole: Any, level: int, other: Path | None
 ) -> dict[str, Checked]:
     """Of each program: derivatives among each other, with finite differences where they say something, with duals."""
-    built = built_together(prepared(whole, programs, level), programs, level)
-    plain = prepared(whole, programs, 0)
+    text = prepared(whole, programs, level)
+    built, plain = built_together(text, programs, level), machine(prepared(whole, programs, 0) if level else text)
     return {p.name: _judged(p, built, reference, plain, whole, other) for p in programs}
 
 
 def _judged(
-    program: Program, built: Built, reference: Reference, plain: str, whole: Any, other: Path | None
+    program: Program, built: Built, reference: Reference, plain: Machine, whole: Any, other: Path | None
 ) -> Checked:
     found, run = Checked(), reference.function(program)
     refused = [(mode, error) for (name, mode), error in built.errors.items() if name == program.name]
@@ -214,9 +229,9 @@ def _notes(error: Exception) -> list[str]:
     return [] if isinstance(error, LlgradError) else getattr(error, "__notes__", [])
 
 
-def _compare_with_duals(program: Program, matrix: Matrix, text: str, found: Findings) -> None:
+def _compare_with_duals(program: Program, matrix: Matrix, plain: Machine, found: Findings) -> None:
     u = np.random.default_rng(3).uniform(-1, 1, program.inputs)
-    _, tangents = interpreted(text, program, program.point, u)
+    _, tangents = interpreted(plain, program, program.point, u)
     tolerance = DUALS if program.precise else SINGLE_DUALS
     sentence = directional(f"{program.name} forward against dual numbers", matrix, u, tangents, tolerance)
     found.wrong += [sentence] if sentence else []
