@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("synthesis", "lowering", "unrolling", "peeling", "reducing"),
     ("specialising",),
     ("asking", "pipeline"),
+    ("versions",),
     ("program",),
     ("cache", "entry", "passing"),
     ("arguments",),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from llgrad import pipeline
+from llgrad import pipeline, versions
 from llgrad.api import Derivative
 from llgrad.backend import emit_object
 from llgrad.backend.elf import read_object
@@ -37,7 +37,7 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
     """The gradient as a C function `name`. `disjoint`: callers promise that no two arrays overlap."""
     _refuse_views(derivative)
     library, symbol = derivative.function.library, derivative.signature.symbol
-    derived = pipeline.derivative(library.prepared(symbol), derivative.request_for(disjoint))
+    derived = versions.dispatched(library.prepared(symbol), derivative.request_for(disjoint), library.level)
     wrapper = _wrapper(derivative, derived, name)
     made = pipeline.finish(derived.text, [wrapper], [name], last=pipeline.fail_text(), cpu=cpu)
     data = emit_object(made, cpu=cpu)

@@ -138,6 +138,11 @@ class Loaded:
         return self._paths
 
     @property
+    def level(self) -> int:
+        """How far LLVM optimises before differentiation."""
+        return self._level
+
+    @property
     def options(self) -> dict[str, Any]:
         """How they were loaded: options of `load`."""
         return {

@@ -44,6 +44,7 @@ from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.statements import settled
 from llgrad.synthesis.sweep import takes_shadow
+from llgrad.versions import dispatched
 
 
 def optimise_program(
@@ -71,7 +72,8 @@ def optimise_program(
     while True:
         ready = innermost(module, sites)
         requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
-        made = _derive(work, requests, level if before is None else before, least)
+        last = len(ready) == len(sites)
+        made = _derive(work, requests, level if before is None else before, least, last)
         texts = []
         for site in ready:
             name = next(names)
@@ -125,11 +127,15 @@ def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
     return found
 
 
-def _derive(program: LLVMModule, requests: Sequence[Request], level: int, least: int) -> dict[Request, Derived]:
+def _derive(
+    program: LLVMModule, requests: Sequence[Request], level: int, least: int, last: bool
+) -> dict[Request, Derived]:
     """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
 
     What is refused at one level may be plain at another: unoptimised code has bit tricks that LLVM knows, optimised
     code merges what was told apart. So the others are tried, from `least` on.
+
+    `last`: they are not differentiated again, and may have two versions.
     """
     from llgrad.synthesis.calls import same_tape
 
@@ -143,17 +149,19 @@ def _derive(program: LLVMModule, requests: Sequence[Request], level: int, least:
     for group in groups.values():
         name = next(iter(group)).function
         asked = [replace(r, function=_root_name(name)) for r in group]
-        made.update(zip(group, _first_accepted(name, asked, levels, prepared), strict=True))
+        made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
     return made
 
 
 def _first_accepted(
-    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int], str]
+    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int], str], last: bool
 ) -> list[Derived]:
     refused: UnsupportedError | None = None
     for level in levels:
         try:
-            return derivatives(prepared(name, level), requests)
+            text = prepared(name, level)
+            alone = last and len(requests) == 1
+            return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests)
         except UnsupportedError as error:
             refused = refused or error
     assert refused is not None

@@ -54,7 +54,7 @@ class Step:
 @dataclass(slots=True)
 class Report:
     """`frames`: bytes that each function keeps outside of loops, one entry for each way it is differentiated.
-    `sources`: the files that were compiled.
+    `sources`: the files that were compiled. `versions`: what C programs choose between (`llgrad.versions`).
     """
 
     title: str
@@ -63,6 +63,7 @@ class Report:
     lines: dict[str, dict[int, Line]] = field(default_factory=dict)
     loops: list[Step] = field(default_factory=list)
     frames: list[tuple[str, int]] = field(default_factory=list)
+    versions: str = ""
 
     def line(self, span: Span) -> Line:
         """What is said of the line at `span`, to be added to."""
@@ -71,14 +72,17 @@ class Report:
 
 def explain(derivative: Derivative) -> Report:
     """What the reverse-mode derivative does. Raises as making the derivative does."""
+    from llgrad import versions
     from llgrad.pipeline import derived
 
-    signature = derivative.signature
-    made, _ = derived(derivative.function.library.prepared(signature.symbol), [derivative.request])
+    signature, library = derivative.signature, derivative.function.library
+    text = library.prepared(signature.symbol)
+    made, _ = derived(text, [derivative.request])
     module = made.module
     acts = zip(signature.parameters, derivative.acts, strict=True)
     report = Report(repr(derivative).strip("<>"), [(str(p.type.declare(p.name)), _ACTS[act]) for p, act in acts])
-    report.sources = tuple(p.absolute() for p in derivative.function.library.paths)
+    report.sources = tuple(p.absolute() for p in library.paths)
+    report.versions = str(versions.versions(text, derivative.request_for(False), library.level))
     for plan in made.plans.values():
         _read(report, module, plan)
     return report
@@ -167,6 +171,7 @@ def shown(report: Report) -> Group:
         loops.add_row(str(step.span or "?"), step.function, f"{step.bytes} B", step.how)
     parts += [Text(), loops] if report.loops else [Text("\nNo loop is gone back through.")]
     parts += [Text(f"{name} keeps {size} B outside of loops") for name, size in report.frames]
+    parts.append(Text(f"For callers in C: {report.versions}"))
     parts += [_listing(file, lines, _source(file, report.sources)) for file, lines in sorted(report.lines.items())]
     return Group(*parts)
 

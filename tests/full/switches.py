@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from llgrad import peeling, pipeline
+from llgrad import peeling, pipeline, program
 from llgrad.synthesis import adjoints, collecting, plan, scatter, scopes
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
@@ -132,6 +132,11 @@ def strict_adjoints(patch: Patch) -> None:
     patch.setattr(adjoints, "ADJOINT_FLAGS", frozenset())
 
 
+def one_version(patch: Patch) -> None:
+    """Programs ask for the derivative for any pointers, and test nothing as they run."""
+    patch.setattr(program, "dispatched", pipeline.derivative)
+
+
 def unoptimised(patch: Patch) -> None:
     """LLVM leaves the derivative as llgrad wrote it."""
     whole = pipeline.finish
@@ -147,7 +152,7 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_fusion,
         all_fusion, no_collecting, all_collecting, no_peeling, no_gathering, no_paired_frees, chunked_tape,
-        malloc_arena, strict_adjoints, unoptimised,
+        malloc_arena, strict_adjoints, one_version, unoptimised,
     )  # fmt: skip
 }
 

@@ -1,0 +1,224 @@
+"""Derivatives in two versions, of which a test of the pointers chooses when they are called: is their memory apart?
+
+Without `restrict`, LLVM must believe that each store changes what every other pointer leads to: the norm stays in the
+loop, values are loaded again and kept on the tape, adjoints are not vectorised. Where the bytes that the function may
+touch behind each pointer have bounds at its entry (`analysis.extents`), its derivative becomes
+
+    if the ranges are apart: the derivative of the function optimised once more, its pointers `noalias`
+    else:                    the derivative as it is for any pointers
+
+`dispatched` writes that. The ranges are those of the function as it is, and of what it becomes: what LLVM concludes
+from `noalias` holds for the accesses of the first, what is said of the derivative for those of the second. Tested are
+the primals' ranges where one of two is written and the source does not say `restrict`, and all shadows with each other:
+both versions rely on it that no shadow is primal memory (`synthesis.scopes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from llgrad import pipeline
+from llgrad.analysis.bounds import Unbounded, Value, Writer
+from llgrad.analysis.extents import Extents, Refused, argument_name, extents
+from llgrad.assembly import spelt
+from llgrad.backend import LLVMModule
+from llgrad.errors import LlgradError
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import PointerType
+from llgrad.ir.values import Argument, Attribute, Function
+from llgrad.ir.write import write
+from llgrad.pipeline import Derived
+from llgrad.synthesis import registrations
+from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.sweep import takes_shadow
+
+MOST_TESTS = 120
+INTRINSICS = """
+declare { i64, i1 } @llvm.sadd.with.overflow.i64(i64, i64)
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """What is chosen between: the function prepared for pointers that are apart, and the test that they are.
+
+    `test` computes `%apart` from `%p0`, `%p1`, … (arguments) and `%s0.0`, … (shadows, by lane); `tests` of ranges.
+    """
+
+    text: str
+    test: tuple[str, ...]
+    tests: int
+
+    def __str__(self) -> str:
+        return f"two versions, of which {self.tests} tests of where memory lies choose when it is called"
+
+
+def dispatched(text: str, request: Request, level: int) -> Derived:
+    """The derivative of the prepared text that `request` asks for, in two versions where that promises something."""
+    general = pipeline.derivative(text, request, level)
+    found = versions(text, request, level)
+    if not isinstance(found, Versions):
+        return general
+    try:
+        fast = pipeline.derivative(found.text, replace(request, disjoint=True), level)
+    except LlgradError:  # the general version does for all
+        return general
+    return _joined(general, fast, found, request)
+
+
+def versions(text: str, request: Request, level: int) -> Versions | str:
+    """What to choose between; or why there is one version."""
+    if level == 0 or request.inner is not None or request.mode not in (Mode.FORWARD, Mode.COMBINED):
+        return "one version: a derivative in one sweep of an optimised function can have two"
+    if request.disjoint or request.runtime_activity:
+        return "one version: its pointers are apart" if request.disjoint else "one version: shadows may be primals"
+    module = parse(text)
+    root = module.function(pipeline.own_name(request.function))
+    pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
+    if len(pointers) < 2:
+        return "one version: it has one pointer at most"
+    try:
+        before = extents(module, root, _opaque(module))
+        if not before.loops or not any(True for _ in _pairs(root, before, request)):
+            return "one version: no loop is in the way of pointers that may overlap"
+        changed = apart(text, root.name, level)
+        module = parse(changed)
+        again = module.function(root.name)
+        after = extents(module, again, _opaque(module))
+        w = Writer()
+        tests = _test(w, [(root, before), (again, after)], request)
+    except (Refused, Unbounded) as reason:
+        return f"one version: whether memory overlaps cannot be tested, because {reason}"
+    return Versions(changed, tuple(w.lines), tests)
+
+
+def apart(text: str, root: str, level: int) -> str:
+    """The prepared text, optimised again with the pointers of `root` being `noalias`."""
+    module = parse(text)
+    for a in module.function(root).arguments:
+        if isinstance(a.type, PointerType) and a.attribute("noalias") is None:
+            a.attributes = (*a.attributes, Attribute("noalias"))
+    work = LLVMModule.from_text(pipeline.hide(write(module)))
+    work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
+    pipeline.reveal(work)
+    work.run([*pipeline.NORMAL_FORM, "global_dce"])
+    return work.text()
+
+
+def _opaque(module: Module) -> list[str]:
+    """Functions whose derivatives are the user's; where allocators or shadows are, nothing is known of memory."""
+    found = registrations.read(module)
+    if found.shadow_globals or found.heap:
+        raise Refused("the program has allocators, or shadows of globals, of its own")
+    return [*found.ruled, *found.splits]
+
+
+# --- the test ---------------------------------------------------------------------------------------------------------
+
+
+def _shadows(request: Request, a: Argument) -> list[str]:
+    """The names of an argument's shadows in the test."""
+    shadowed = request.arguments[a.index] in (Act.DUP, Act.DUPNONEED)
+    return [f"%s{a.index}.{lane}" for lane in range(request.width if shadowed else 0)]
+
+
+def _pairs(root: Function, found: Extents, request: Request) -> Iterator[tuple[str, Argument, str, Argument]]:
+    """The memory that must be apart: two names in the test, each with the argument whose ranges it has."""
+    touched = [a for a in root.arguments if a in found.touched]
+    for n, a in enumerate(touched):
+        for b in touched[n + 1 :]:
+            written = found.touched[a].written or found.touched[b].written
+            wanted = Act.DUPNONEED not in (request.arguments[a.index], request.arguments[b.index])
+            said = a.attribute("noalias") is not None or b.attribute("noalias") is not None
+            if written and wanted and not said:
+                yield argument_name(a), a, argument_name(b), b
+    shadows = [(name, a) for a in touched for name in _shadows(request, a)]
+    for n, (one, a) in enumerate(shadows):
+        yield from ((one, a, other, b) for other, b in shadows[n + 1 :])
+
+
+def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request) -> int:
+    """Write `%apart`, the test of all that was found; how many pairs of ranges it compares."""
+    ends: dict[str, tuple[Value, Value]] = {}
+    pairs: dict[tuple[str, str], None] = {}
+    for f, e in found:
+        for p, least, most in e.needs:
+            w.within(p, least, most)
+        for a, touched in e.touched.items():
+            low, high = touched.write(w)
+            for name in (argument_name(a), *_shadows(request, a)):
+                first, last = ends.get(name, (low, high))
+                ends[name] = w.smaller(first, low), w.larger(last, high)
+        pairs.update({(one, other): None for one, _, other, _ in _pairs(f, e, request)})
+    if len(pairs) > MOST_TESTS:
+        raise Refused(f"there are {len(pairs)} pairs of pointers")
+    clashes = [_clash(w, ends, one, other) for one, other in pairs]
+    total = "false"
+    for name in (*w.failures, *clashes):
+        total = name if total == "false" else w.emit(f"or i1 {total}, {name}")
+    w.lines.append(f"%apart = xor i1 {total}, true")
+    return len(pairs)
+
+
+def _clash(w: Writer, ends: dict[str, tuple[Value, Value]], one: str, other: str) -> str:
+    """May two ranges overlap?"""
+    places = {}
+    for name in (one, other):
+        at = w.emit(f"ptrtoint ptr {name} to i64")
+        places[name] = [w.add(at, end) for end in ends[name]]
+    first = w.emit(f"icmp sgt i64 {places[one][1]}, {places[other][0]}")
+    second = w.emit(f"icmp sgt i64 {places[other][1]}, {places[one][0]}")
+    return w.emit(f"and i1 {first}, {second}")
+
+
+# --- the derivative that chooses --------------------------------------------------------------------------------------
+
+
+def _joined(general: Derived, apart: Derived, found: Versions, request: Request) -> Derived:
+    """One text with both versions, and the function that chooses."""
+    symbol = f"{general.symbol}.either"
+    parts = []
+    for d in (general, apart):
+        part = pipeline.verified(d.text)
+        part.internalize([d.symbol])
+        parts.append(part)
+    parts.append(LLVMModule.from_text(_chooser(general, apart, found, request, symbol)))
+    whole = LLVMModule.linked(parts)
+    whole.internalize([symbol])
+    made = dict.fromkeys([symbol, *general.made, *apart.made])
+    borrowed = tuple(dict.fromkeys([*general.borrowed, *apart.borrowed]))
+    return replace(
+        general, text=whole.text(), symbol=symbol, made=tuple(made), borrowed=borrowed, tape=general.tape or apart.tape
+    )
+
+
+def _chooser(general: Derived, apart: Derived, found: Versions, request: Request, symbol: str) -> str:
+    names = ["%arena"] * (request.mode is not Mode.FORWARD)
+    for n, act in enumerate(request.arguments):
+        names.append(f"%p{n}")
+        names += [f"%s{n}.{lane}" for lane in range(request.width if takes_shadow(act) else 0)]
+    names += [f"%x{n}" for n in range(len(general.parameters) - len(names))]
+    given = ", ".join(f"{t} {name}" for t, name in zip(general.parameters, names, strict=True))
+    types = ", ".join(general.parameters)
+    result = "void" if not general.results else general.results[0]
+    result = f"{{ {', '.join(general.results)} }}" if general.aggregate else result
+    lines = "\n".join(f"  {line}" for line in found.test)
+    returned = ("", "ret void") if result == "void" else ("%r = ", f"ret {result} %r")
+
+    def version(label: str, d: Derived) -> str:
+        call = f"{returned[0]}call {result} {spelt(d.symbol)}({given})"
+        return f"{label}:\n  {call}\n  {returned[1]}\n".replace("%r", f"%r.{label}")
+
+    return f"""{INTRINSICS}
+declare {result} {spelt(general.symbol)}({types})
+declare {result} {spelt(apart.symbol)}({types})
+define {result} {spelt(symbol)}({given}) {{
+{lines}
+  br i1 %apart, label %fast, label %slow
+{version("fast", apart)}{version("slow", general)}}}
+"""

@@ -1,0 +1,160 @@
+"""Two versions of a derivative: what functions touch, the test of pointers, and what switching it off changes.
+
+(What the derivatives are where memory overlaps: `tests/programs/overlapping_pointers.c`, and more of `overlaps` in the
+slow set.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import overlaps
+import pytest
+from full.switches import switched
+
+import llgrad
+from llgrad import program, versions
+from llgrad.analysis.bounds import Between, Known, Poly, Unbounded, Writer
+from llgrad.analysis.extents import Refused, extents
+from llgrad.api import Derivative
+from llgrad.ir.parse import parse
+from llgrad.report import explain
+from llgrad.synthesis.request import Act, Mode, Request
+
+HEAD = "#include <stdlib.h>\n#include <string.h>\n"
+
+
+@pytest.fixture
+def prepared(source: Callable[..., Path]) -> Callable[[str], str]:
+    """The IR of the function f in C code."""
+    return lambda code: llgrad.load(source(HEAD + code))._loaded.prepared("f")
+
+
+def touched(text: str) -> dict[int, tuple[object, object]]:
+    """Ranges by position of the argument, of a function whose loops have constant counts."""
+    module = parse(text)
+    found = extents(module, module.function("f"))
+    w = Writer()
+    for p, low, high in found.needs:
+        w.within(p, low, high)
+    return {a.index: t.write(w) for a, t in found.touched.items()}
+
+
+LOOP = "void f(double *x, double *y) { for (int i = 0; i < 50; i++) "
+RANGES = {
+    LOOP + "y[i] += x[i + 1] * x[2 * i]; }": [(0, 792), (0, 400)],
+    "void f(double *x, double *y) { for (int i = 49; i >= 0; i--) y[49 - i] += x[-i]; }": [(-392, 8), (0, 400)],
+    LOOP + "y[i / 3] = y[i % 7] + x[i & 24]; }": [(0, 200), (0, 136)],
+    "void f(float *x, char *y) { for (int i = 0; i < 60; i += 3) y[i] = x[i]; }": [(0, 232), (0, 58)],
+    LOOP + "for (int j = i + 1; j < 50; j++) y[50 * i + j] *= x[j - i - 1]; }": [(0, 392), (8, 20000)],
+    LOOP + "memcpy(x + 8 * i, y + i, 64); }": [(0, 3200), (0, 456)],
+    """static __attribute__((noinline)) double at(const double *p, int n) {
+         double s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }
+       void f(double *x, double *y) { for (int i = 1; i < 33; i++) y[i] = at(x + i, 2 * i); }""": [(8, 768), (8, 264)],
+    "void f(double *x, double *y) { for (double *p = x + 2; p < x + 34; p++) y[4] += *p; }": [(16, 272), (32, 40)],
+}
+
+
+@pytest.mark.parametrize("code", RANGES)
+def test_ranges(code: str, prepared: Callable[[str], str]) -> None:
+    assert touched(prepared(code)) == dict(enumerate(RANGES[code]))
+
+
+REFUSED = {
+    "void f(double *x, int *k) { for (int i = 0; i < 50; i++) x[k[i]] = 1; }": "not known at the entry",
+    "void f(double **x, double *y) { for (int i = 0; i < 50; i++) x[i][1] = *y; }": "pointers in memory",
+    "double g[50]; void f(double *x, double *y) { for (int i = 0; i < 50; i++) y[i] = g[i] * x[i]; }": "variable g",
+    "void h(void); void f(double *x, double *y) { for (int i = 0; i < 50; i++) h(); *x = *y; }": "calls h",
+    "void f(double *x, double (*g)(double)) { for (int i = 0; i < 50; i++) x[i] = g(x[i]); }": "through a pointer",
+    "void f(double *x, double *y) { for (int i = 0; x[i] > 0; i++) y[i] = x[i]; }": "count",
+    "void f(volatile double *x, double *y) { for (int i = 0; i < 50; i++) y[i] = x[i]; }": "volatile",
+    """double f(double *x, int n);
+       __attribute__((noinline)) static double g(double *x, int n) { return n > 50 ? x[n] + f(x, n) : 0; }
+       double f(double *x, int n) { return n ? g(x, n - 1) * x[n] : 1; }""": "calls itself",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_refused(code: str, prepared: Callable[[str], str]) -> None:
+    with pytest.raises((Refused, Unbounded), match=REFUSED[code]):
+        touched(prepared(code))
+
+
+def test_bounds_of_polynomials() -> None:
+    """j < i < n: i * n + j lies between n and n² - 1; what is not known has no bound; overflow is seen."""
+    n, w = Known(lambda _: 10), Writer()
+    i = Between(Poly.of(1), Poly.of(n) - 1, met=True)
+    j = Between(Poly.of(0), Poly.of(i) - 1, met=True)
+    p = Poly.of(i) * Poly.of(n) + Poly.of(j)
+    assert (w.least(p), w.most(p)) == (10, 98)
+    assert (w.least(Poly.of(i) - Poly.of(j)), w.most(Poly.of(i) * Poly.of(j))) == (1, 72)
+    with pytest.raises(Unbounded):
+        w.most(Poly.of(Between(Poly.of(0), None)))
+    with pytest.raises(Unbounded):
+        w.most(Poly.of(1 << 62) * 4)
+    huge = Writer()
+    huge.most(Poly.of(Known(lambda _: "%n")) * 8)
+    assert huge.failures
+
+
+NORM = """void f(int n, double *x, double *y) {
+    for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < n; j++) s += x[j] * x[j]; y[i] = x[i] / s; } }
+"""
+
+
+def asked(*acts: Act, **more: object) -> Request:
+    return Request("f", Mode.COMBINED, acts, Act.CONST, **more)  # type: ignore[arg-type]
+
+
+def test_what_is_compared(prepared: Callable[[str], str]) -> None:
+    """Primals of which one is written, unless the source says `restrict`; shadows of each lane."""
+    text = prepared(NORM)
+    dup = (Act.CONST, Act.DUP, Act.DUP)
+
+    def tests(request: Request, given: str = text) -> int | str:
+        found = versions.versions(given, request, 2)
+        return found.tests if isinstance(found, versions.Versions) else found
+
+    assert tests(asked(*dup)) == 2
+    assert tests(asked(*dup, width=3)) == 1 + 15
+    assert tests(asked(Act.CONST, Act.DUP, Act.CONST)) == 1
+    assert tests(asked(Act.CONST, Act.DUP, Act.DUPNONEED)) == 1
+    assert tests(asked(*dup), prepared(NORM.replace("*y", "*restrict y"))) == 1
+    for other in (asked(*dup, runtime_activity=True), asked(*dup, disjoint=True)):
+        assert str(tests(other)).startswith("one version")
+    straight = "void f(int n, double *x, double *y) { x[0] = y[0] * n; x[1] = y[1] * y[0]; }"
+    assert "no loop" in str(tests(asked(*dup), prepared(straight)))
+
+
+def test_explained(source: Callable[..., Path]) -> None:
+    gather = "void g(double *x, double *y, int *k) { for (int i = 0; i < 99; i++) y[k[i]] = x[i]; }"
+    lib = llgrad.load(source(NORM + gather))
+    asked = [Derivative(lib[name], Mode.COMBINED, ("x",), "y", "grad", compile=False) for name in "fg"]
+    said = [explain(derivative).versions for derivative in asked]
+    assert said[0].startswith("two versions, of which 2 tests")
+    assert "cannot be tested, because addresses in argument 2" in said[1]
+
+
+@pytest.mark.parametrize("switch", [None, "one_version"])
+def test_switch_does_something(switch: str | None, source: Callable[..., Path]) -> None:
+    """The norm leaves the loop in the version for pointers that are apart."""
+    ask = "void __enzyme_autodiff(void *, ...);\n" + NORM
+    ask += "void g(int n, double *x, double *d, double *y, double *e) { __enzyme_autodiff((void *)f, n, x, d, y, e); }"
+    whole = overlaps.assembly(source(ask))
+    with switched(switch):
+        text = program.optimise_program(program.read_ir(whole), 2).text()
+    assert ("with.overflow" in text or "llvm.smax" in text) == (switch is None)
+
+
+def test_overlapping_calls() -> None:
+    """Random functions, called with memory that overlaps, in one version and in two."""
+    found = overlaps.Found()
+    assert overlaps.checked([1, 4, 8], found) == []
+    assert found.held > 8
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("start", range(1000, 1200, 20))
+def test_more_overlapping_calls(start: int) -> None:
+    assert overlaps.checked(list(range(start, start + 20)), overlaps.Found()) == []
