@@ -96,3 +96,32 @@ double f(const double *x) { return g(x) * g(x + 1); }
     combined, split = str(made.plan("g", False)), str(made.plan("g", True))
     assert "(combined)" in combined and "(split)" in split
     assert "primal %t" not in combined and "primal %t:" in split
+
+
+READS = """
+static __attribute__((noinline)) double g(const double *x, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * x[i];
+    return sum;
+}
+double f(double *restrict x, int n, double *restrict y) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) y[i] = x[i] / g(x, n);
+    %s
+    for (int i = 0; i < n; i++) sum += y[i];
+    return sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("after", "kept"), [("", False), ("x[2] = 3;", True)])
+def test_a_callee_reads_again_what_nobody_writes(after: str, kept: bool) -> None:
+    """Both sweeps of a callee run in one call of a combined root; its memory is in nobody else's hands between them."""
+    made = derivation(prepared(READS % after, level=2), Mode.COMBINED, "dcdo")
+    plan = made.plan("g", True)
+    assert bool(plan.nests) == kept, str(plan)
+
+
+def test_a_split_derivative_keeps_what_its_callees_read() -> None:
+    made = derivation(prepared(READS % "", level=2), Mode.AUGMENTED, "dcdo")
+    assert made.plan("g", True).nests

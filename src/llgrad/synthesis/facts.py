@@ -423,8 +423,12 @@ class Facts:
         return not self.activity.active_call(call) and bool(self.memory.frees(call))
 
     def overwritten(self, reader: Instruction, function: Function, split: bool) -> bool:
-        """May what `reader` read have changed by the time the reverse sweep asks for it? (Releases are postponed.)"""
-        return self.memory.overwritten_after(reader, returns_to=split, frees=self.frees_at_once)
+        """May what `reader` read have changed by the time the reverse sweep asks for it? (Releases are postponed.)
+
+        A callee of a combined root has two sweeps as well, but both run in one call of the root.
+        """
+        handed_out = split and (self.apart or bool(self.memory.callers(self.root)))
+        return self.memory.overwritten_after(reader, returns_to=handed_out, frees=self.frees_at_once)
 
     # --- primal memory that is not wanted (dupnoneed), whose pointer may be null
 

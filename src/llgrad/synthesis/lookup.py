@@ -184,7 +184,7 @@ class ForwardValues(Lanes):
     def _trips(self, loop: Loop) -> AnyValue:
         trips = self.b.binary("add", self.count_now(loop), i64(1))
         guard = self.plan.guards.get(loop)
-        return trips if guard is None else guarded(self.b, guard, self.get(guard.condition), trips)
+        return trips if guard is None else guarded(self.b, guard, self.get, trips)
 
     def count_now(self, loop: Loop) -> AnyValue:
         """Back edges taken by `loop`, from values known at its nest's entry."""

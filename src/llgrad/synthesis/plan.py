@@ -31,6 +31,7 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Compare,
+    ConstInt,
     ExtractElement,
     ExtractValue,
     Function,
@@ -53,6 +54,7 @@ from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, n
 from llgrad.synthesis.scatter import Collected, scattered
 from llgrad.synthesis.speculated import strong_zeros
 
+MOST_TESTS = 4  # before a loop is entered
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _ADDRESS, _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 2, 6, 16, 80, 12  # rough costs: an addition is 2
 _RESERVE = 80  # of a tape block of its own each time a loop is entered
@@ -69,10 +71,13 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """In every iteration of the loop around it, a loop is entered if and only if `condition` is `when`."""
+    """In every iteration of the loop around it, a loop is entered if and only if each condition is as is said."""
 
-    condition: AnyValue
-    when: bool
+    tests: tuple[tuple[AnyValue, bool], ...]
+
+    @property
+    def conditions(self) -> tuple[AnyValue, ...]:
+        return tuple(condition for condition, _ in self.tests)
 
 
 @dataclass(slots=True)
@@ -345,7 +350,7 @@ class Planner:
                 count = self.facts.loop(self.function, loop).count
                 operands = () if count is None or nest.chunked else count.operands
                 if loop in self.guards and not nest.chunked:
-                    operands = (*operands, self.guards[loop].condition)
+                    operands = (*operands, *self.guards[loop].conditions)
                 yield from (k for k in map(key_of, operands) if k is not None and not self.at_hand(k))
 
     def _collect(self, plan: Plan, wanted: set[Key], nodes: dict[Key, Choice]) -> None:
@@ -426,7 +431,8 @@ class Planner:
             case Select():
                 return _CHEAP, [key_of(i.condition), self._key(i.if_true, kind), self._key(i.if_false, kind)]
             case Binary(opcode="fdiv" | "frem" | "sdiv" | "udiv" | "srem" | "urem"):
-                return (_DIVIDE, [key_of(v) for v in i.operands]) if kind == "primal" else None
+                cost = 2 * _CHEAP if isinstance(i.rhs, ConstInt) else _DIVIDE
+                return (cost, [key_of(v) for v in i.operands]) if kind == "primal" else None
             case Cast():
                 return _ADDRESS, [self._key(i.value, kind)]
             case (
@@ -520,19 +526,22 @@ class Planner:
     def _entered(self, loop: Loop, outer: Loop, path: list[Loop]) -> bool:
         """Is `loop` entered in every iteration of `outer`, or in every one if a condition known before holds?"""
         assert loop.preheader is not None
-        if self._always(loop.preheader, outer):
-            return all(x not in self.guards or self._outside(self.guards[x].condition, outer) for x in path)
-        controls = [(b, edge) for b, edge in self.flow.controls(loop.preheader) if b in outer.blocks]
-        if len(controls) != 1:
-            return False
-        block, edge = controls[0]
-        branch = block.terminator
-        if not isinstance(branch, Branch) or branch.condition is None or not self._always(block, outer):
-            return False
-        if not self._outside(branch.condition, outer) or len(set(branch.targets)) != 2:
-            return False
-        self.guards[loop] = Guard(branch.condition, edge == 0)
-        return all(x not in self.guards or self._outside(self.guards[x].condition, outer) for x in path)
+        tests: list[tuple[AnyValue, bool]] = []
+        block = loop.preheader
+        while not self._always(block, outer):
+            controls = [(b, edge) for b, edge in self.flow.controls(block) if b in outer.blocks]
+            if len(controls) != 1 or len(tests) == MOST_TESTS:
+                return False
+            block, edge = controls[0]
+            branch = block.terminator
+            if not isinstance(branch, Branch) or branch.condition is None or len(set(branch.targets)) != 2:
+                return False
+            if not self._outside(branch.condition, outer):
+                return False
+            tests.append((branch.condition, edge == 0))
+        if tests:
+            self.guards[loop] = Guard(tuple(tests))
+        return all(self._outside(v, outer) for x in path if x in self.guards for v in self.guards[x].conditions)
 
     def _always(self, block: Block, loop: Loop) -> bool:
         """Does every iteration of `loop` run `block`, the last one too?"""

@@ -132,9 +132,12 @@ class Layout:
         return b.gep(self.type(slot), column, [n], flags=("inbounds",))
 
 
-def guarded(b: Builder, guard: Guard, condition: AnyValue, trips: AnyValue) -> AnyValue:
-    """`trips` where the loop is entered, else 0."""
-    return b.select(condition, trips, i64(0)) if guard.when else b.select(condition, i64(0), trips)
+def guarded(b: Builder, guard: Guard, value: Callable[[AnyValue], AnyValue], trips: AnyValue) -> AnyValue:
+    """The iterations of a loop that may not be entered; `value` gives the conditions as they are here."""
+    for condition, when in guard.tests:
+        held = value(condition)
+        trips = b.select(held, trips, i64(0)) if when else b.select(held, i64(0), trips)
+    return trips
 
 
 class RecordingSweep(Sweep):
@@ -276,7 +279,7 @@ class RecordingSweep(Sweep):
             trips = self.b.binary("add", taken, i64(1), f"{loop.header.name}.trips")
             guard = self.plan.guards.get(loop) if loop is not root else None
             if guard is not None:
-                trips = guarded(self.b, guard, self.value(guard.condition), trips)
+                trips = guarded(self.b, guard, self.value, trips)
             self.trip[root, loop] = trips
         return self.trip[root, loop]
 
