@@ -8,7 +8,8 @@
 One operator with a kernel of its own, `LlgradCall` (`foreign/tensorflow.c`, compiled on first use by the compiler that
 llgrad uses, over TensorFlow's C API), stands for a function and for all its derivatives. It works in eager mode and in
 graphs, unknown dimensions included: sizes are a small tensor that is then computed in the graph. Gradients are
-registered for the operator in terms of itself, see `llgrad.foreign.function`.
+in terms of the operator itself, see `llgrad.foreign.function`: registered for graphs; in eager mode tapes are given a
+function that has everything at hand, which costs less than what TensorFlow notes of an operator and its attributes.
 
 Limits: the CPU; the rank of every input must be known; XLA (`jit_compile=True`) has no such operator and says so; a
 SavedModel runs where the same function was made by `load` before. In graphs the gradient is by all float inputs.
@@ -16,13 +17,12 @@ SavedModel runs where the same function was made by `load` before. In graphs the
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -47,13 +47,18 @@ SOURCE = Path(__file__).parent / "foreign" / "tensorflow.c"
 _made: dict[Any, ForeignOperation] = {}
 _sites: dict[int, _Site] = {}
 _lock = threading.RLock()
+_by_name: dict[Any, tuple[Any, ForeignOperation]] = {}
 _Eager = ops.EagerTensor
+_execute = pywrap_tfe.TFE_Py_FastPathExecute
+_unwatched, _watched = pywrap_tfe.TFE_Py_TapeSetIsEmpty, pywrap_tfe.TFE_Py_TapeSetPossibleGradientTypes
+_stop, _restart = pywrap_tfe.TFE_Py_TapeSetStopOnThread, pywrap_tfe.TFE_Py_TapeSetRestartOnThread
+_note = pywrap_tfe.TFE_Py_TapeSetRecordOperation
 
 
 def _at_once() -> bool:
     """Is this eager mode, with no device asked for?"""
-    here = context.context()
-    return here.executing_eagerly() and not here.device_name
+    here = context.context()._thread_local_data
+    return here.is_eager and not here.device_name
 
 
 class ForeignOperation(Operation):
@@ -100,25 +105,34 @@ def load(source: Paths | ForeignFunction, function: str | None = None, **options
 
 
 def foreign(*inputs: Any, filename: Any, function: str, **options: Any) -> Any:
-    """The outputs of a function of compiled sources for these inputs; `options` are those of `load`."""
+    """The outputs of a function of compiled sources for these inputs; `options` are those of `load`. A file that was
+    edited is compiled again; of the files that it includes `load` knows."""
+    if type(filename) is str and not options:
+        found = _by_name.get((filename, function))
+        if found is not None and found[0] == _stamp(filename):
+            return found[1](*inputs)
     listed = (filename,) if isinstance(filename, str | os.PathLike) else tuple(filename)
-    key = (listed, tuple([_stamp(p) for p in listed]), function, repr(sorted(options.items())) if options else "")
+    stamps = [_stamp(p) for p in listed]
+    key = (listed, tuple(stamps), function, repr(sorted(options.items())) if options else "")
     made = _made.get(key)
     if made is None:
         with _lock:
             made = _made[key] = load(filename, function, **options)
+    if type(filename) is str and not options:
+        _by_name[filename, function] = stamps[0], made
     return made(*inputs)
 
 
 foreign.autograph_info__ = None  # type: ignore[attr-defined]  # AutoGraph calls it as it is
 
 
-def _stamp(path: Any) -> int:
-    """When a file was changed; `load` says so where there is none."""
+def _stamp(path: Any) -> Any:
+    """Which file it is, and when it was changed; `load` says so where there is none."""
     try:
-        return os.stat(path).st_mtime_ns
+        found = os.stat(path)
     except OSError:
-        return 0
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def _tensor(made: Foreign, i: Input, given: Any) -> Any:
@@ -141,18 +155,35 @@ def _tensor(made: Foreign, i: Input, given: Any) -> Any:
 
 
 @functools.cache
-def _start() -> tuple[Any, Loaded]:
-    """The operator's Python function, and the library that has its kernel."""
+def _start() -> tuple[Any, Any]:
+    """`LlgradCall`'s Python function, and what registers operators."""
     found = Path(tf.__file__).with_name("libtensorflow_framework.so.2")
     library = Loaded([SOURCE], (), 2, (str(found),), False, False)
-    begin = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(library.addresses()["llgrad_tensorflow_start"])
-    if failed := begin(runtime().table):
-        raise ForeignError("TensorFlow refuses the operator", cause=failed.decode(), fix="use tensorflow-cpu 2.21")
+    address, texts = library.addresses()["llgrad_tensorflow_operator"], ctypes.POINTER(ctypes.c_char_p)
+    begin = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_char_p, texts, texts, texts)(address)
+
+    def register(name: str, *listed: Sequence[str], kept: Loaded = library) -> None:
+        packed = [(ctypes.c_char_p * (len(part) + 1))(*(s.encode() for s in part)) for part in listed]
+        if failed := begin(runtime().table, name.encode(), *packed):
+            raise ForeignError("TensorFlow refuses the operator", cause=failed.decode(), fix="use tensorflow-cpu 2.21")
+
+    attributes = ["Taken: list(type) >= 1", "Made: list(type) >= 1", "site: int"]
+    register("LlgradCall", ["taken: Taken", "meta: int64"], ["made: Made"], attributes)
     listed = op_def_pb2.OpList()
     listed.op.add().CopyFrom(op_def_registry.get("LlgradCall"))
     space: dict[str, Any] = {}
     exec(_pywrap_python_op_gen.GetPythonWrappers(listed.SerializeToString()), space)
-    return space["llgrad_call"], library
+    return space["llgrad_call"], register
+
+
+@functools.cache
+def _plain(taken: tuple[str, ...], made: tuple[str, ...]) -> str:
+    """The name of an operator of these dtypes, for eager mode."""
+    name = "Llgrad" + "".join(d.capitalize() for d in (*taken, "to", *made))
+    inputs = [*(f"taken{n}: {d}" for n, d in enumerate(taken)), "meta: int64"]
+    with _lock:
+        _start()[1](name, inputs, [f"made{n}: {d}" for n, d in enumerate(made)], ())
+    return name
 
 
 class _Site:
@@ -163,7 +194,8 @@ class _Site:
     ) -> None:
         self.made, self.kind, self.wrt, self.statics = made, kind, wrt, statics
         self.batched = batched if any(batched) else ()
-        self.calls: dict[Any, Any] = {}  # by shapes: what `call` finds, in eager mode
+        self.simple = kind == "primal" and not self.batched
+        self.calls: dict[Any, _Call] = {}  # by shapes, in eager mode
 
     @functools.cached_property
     def key(self) -> int:
@@ -182,38 +214,32 @@ class _Site:
         """The operator on these tensors."""
         if tf.executing_eagerly() and all(type(x) is _Eager for x in operands):
             return self.eager(operands)
-        meta, made, layout, checks = self._meta(operands)
-        with tf.control_dependencies(checks):
-            found = self._operator(operands, meta, [tf.as_dtype(d) for _, d in made], layout)
-        for tensor, (shape, _) in zip(found, made, strict=True):
-            tensor.set_shape([d if isinstance(d, int) else None for d in shape])
-        return list(found)
+
+        def run(operands: Sequence[Any]) -> list[Any]:
+            meta, made, checks = self._meta(operands)
+            with tf.control_dependencies(checks):
+                found = _start()[0](taken=list(operands), meta=meta, Made=[d for _, d in made], site=self.number)
+            for tensor, (shape, _) in zip(found, made, strict=True):
+                tensor.set_shape([d if isinstance(d, int) else None for d in shape])
+            return list(found)
+
+        return run(operands) if _unwatched() else _noted(self, operands, _floats(operands), run, None)
 
     def eager(self, operands: Sequence[Any]) -> list[Any]:
         """The same at once, as the operator's Python function would do it."""
+        call = self.calls.get(tuple([x._shape_tuple() for x in operands])) or self.call(operands)
+        return call.run(operands) if _unwatched() else _noted(self, operands, call.floats, call.run, call)
+
+    def call(self, operands: Sequence[Any]) -> _Call:
+        """The call for tensors of these shapes."""
+        with tf.device("/CPU:0"):
+            meta, made, _ = self._meta(operands)
         shapes = tuple([x._shape_tuple() for x in operands])
-        found = self.calls.get(shapes)
-        if found is None:
-            with tf.device("/CPU:0"):
-                meta, made, layout, _ = self._meta(operands)
-            enums = [tf.as_dtype(d).as_datatype_enum for _, d in made]
-            named = ["Made", enums, "key", self.key, "site", self.number, "layout", layout]
-            found = self.calls[shapes] = meta, named
-        meta, named = found
-        try:
-            return pywrap_tfe.TFE_Py_FastPathExecute(
-                context.context(), "LlgradCall", None, list(operands), meta, *named
-            )  # fmt: skip
-        except core._NotOkStatusException as error:
-            raise ops.raise_from_not_ok_status(error, None) from None  # (which raises)
+        found = self.calls[shapes] = _Call(self, operands, meta, [d for _, d in made])
+        return found
 
-    def _operator(self, operands: Sequence[Any], meta: Any, dtypes: list[Any], layout: list[int]) -> Any:
-        return _start()[0](
-            taken=list(operands), meta=meta, Made=dtypes, key=self.key, site=self.number, layout=layout
-        )
-
-    def _meta(self, operands: Sequence[Any]) -> tuple[Any, list[Any], list[int], list[Any]]:
-        """Sizes as a tensor, shapes and dtypes of the results, `layout`, checks to run before: see tensorflow.c."""
+    def _meta(self, operands: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
+        """Sizes as a tensor, shapes and dtypes of the results, checks to run before: see tensorflow.c."""
         flags = self.batched or (False,) * len(operands)
         dims = [_dims(self.made, x) for x in operands]
         shapes = [tuple(d[1:] if b else d) for d, b in zip(dims, flags, strict=True)][: len(self.made.tensors)]
@@ -223,17 +249,21 @@ class _Site:
         checks = [] if known else self._checks(dict(zip((i.name for i in roles.tensors), shapes, strict=True)))
         taken, made, sizes = buffers(self.made, self.kind, self.wrt, shapes, resolved, plan)
         count = next((d[0] for d, b in zip(dims, flags, strict=True) if b), None)
+        for x, (_, dtype) in zip(operands, taken, strict=True):
+            if x.dtype != dtype:
+                raise ForeignTypeError(f"the {self.kind} of {self.made.name} was given {x.dtype.name}, not {dtype}")
         items = [prod(shape) * dtype.itemsize for shape, dtype in (*taken, *made)]
         places = [*flags, *(count is not None for _ in made)]
         strides = [n if b else 0 for n, b in zip(items, places, strict=True)]
         strides.insert(len(taken), 0)
-        results = [((*(() if count is None else (count,)), *shape), dtype) for shape, dtype in made]
+        results = [((*(() if count is None else (count,)), *shape), tf.as_dtype(dtype)) for shape, dtype in made]
         every = [
-            -1 if count is None else count, *sizes, *resolved.integers, *strides,
-            *(d for shape, _ in results for d in shape),
+            self.key, -1 if count is None else count, len(sizes), len(resolved.integers),
+            *(len(shape) for shape, _ in results),
+            *sizes, *resolved.integers, *strides, *(d for shape, _ in results for d in shape),
         ]  # fmt: skip
         meta = tf.constant(every, tf.int64) if known else tf.stack([tf.cast(n, tf.int64) for n in every])
-        return meta, results, [len(sizes), len(resolved.integers), *(len(shape) for shape, _ in results)], checks
+        return meta, results, checks
 
     def _checks(self, shapes: dict[str, Any]) -> list[Any]:
         """What `resolve` would ask of sizes that are known only when the graph runs."""
@@ -248,6 +278,69 @@ class _Site:
 
 
 _site = functools.lru_cache(1024)(_Site)
+
+
+class _Call:
+    """A call in eager mode, for tensors of one set of shapes."""
+
+    def __init__(self, site: _Site, operands: Sequence[Any], meta: Any, dtypes: Sequence[Any]) -> None:
+        self.site, self.meta, self.dtypes = site, meta, list(dtypes)
+        self.floats = _floats(operands)
+        self.operator = _plain(tuple(x.dtype.name for x in operands), tuple(d.name for d in dtypes))
+        self.single = len(self.dtypes) == 1
+        self.pulled: dict[Wrt, _Call] = {}  # calls that make adjoints, by what they differentiate by
+
+    def run(self, operands: Sequence[Any]) -> list[Any]:
+        """The operator's results."""
+        try:
+            made = _execute(context.context(), self.operator, None, *operands, self.meta)
+        except core._FallbackException:  # somebody wants to see all operators (`tf.debugging`)
+            return list(
+                _start()[0](taken=list(operands), meta=self.meta, Made=self.dtypes, site=self.site.number)
+            )
+        except core._NotOkStatusException as error:
+            raise ops.raise_from_not_ok_status(error, None) from None  # (which raises)
+        return [made] if self.single else made
+
+    def learn(self, by: Wrt, taken: Sequence[Any]) -> None:
+        """Of a function: remember the call that made its adjoints of the inputs `by`."""
+        if all(type(x) is _Eager for x in taken):
+            calls = _site(self.site.made, "vjp", by, self.site.statics, ()).calls
+            if found := calls.get(tuple([x._shape_tuple() for x in taken])):
+                self.pulled[by] = found
+
+
+def _floats(operands: Sequence[Any]) -> list[int]:
+    return [n for n, x in enumerate(operands) if x.dtype.is_floating]
+
+
+def _noted(
+    site: _Site, operands: Sequence[Any], floats: list[int], run: Callable[..., list[Any]], call: _Call | None
+) -> list[Any]:
+    """What `run` makes of the operands, noted on the tapes (and by `tf.autodiff.ForwardAccumulator`)."""
+    by = tuple([n for n in floats if _watched([operands[n]])])
+    if not by:
+        return run(operands)
+    _stop()
+    try:
+        made = run(operands)
+    finally:
+        _restart()
+
+    def back(*adjoints: Any) -> list[Any]:
+        quick = call and call.pulled.get(by)
+        if quick and _unwatched() and _at_once() and all([type(a) is _Eager for a in adjoints]):
+            return quick.run([*operands, *adjoints])
+        found = _adjoints(site, operands, made, adjoints, [n in by for n in range(len(operands))])
+        if call and site.simple:
+            call.learn(by, [*operands, *adjoints])
+        return [found[n] for n in by]
+
+    def ahead(*tangents: Any) -> list[Any]:
+        return _tangents(site, operands, dict(zip(by, tangents, strict=True)))
+
+    _note("LlgradCall", made, [operands[n] for n in by], back, ahead)
+    return made
 
 
 def _dims(made: Foreign, x: Any) -> list[Any]:
@@ -267,14 +360,17 @@ def _dims(made: Foreign, x: Any) -> list[Any]:
 
 @tf.RegisterGradient("LlgradCall")
 def _gradient(op: Any, *adjoints: Any) -> list[Any]:
-    attrs = getattr(op, "attrs", None)  # eager: names and values
-    site = _sites[op.get_attr("site") if attrs is None else attrs[attrs.index("site") + 1]]
     operands = list(op.inputs)[:-1]
-    given = [tf.zeros_like(o) if a is None else a for o, a in zip(op.outputs, adjoints, strict=True)]
-    skipped = getattr(op, "skip_input_indices", None) or ()
-    wanted = [n not in skipped for n in range(len(operands))]
-    with contextlib.nullcontext() if _at_once() else tf.device("/CPU:0"):
-        return [*_GRADIENTS[site.kind](site, operands, given, wanted), None]
+    return [*_adjoints(_sites[op.get_attr("site")], operands, op.outputs, adjoints, [True] * len(operands)), None]
+
+
+def _adjoints(
+    site: _Site, operands: Sequence[Any], made: Sequence[Any], adjoints: Sequence[Any], wanted: list[bool]
+) -> list[Any]:
+    """Adjoints of operands that are wanted (None for others), from those of what was made."""
+    given = [tf.zeros_like(o) if a is None else a for o, a in zip(made, adjoints, strict=True)]
+    with tf.device("/CPU:0"):
+        return _GRADIENTS[site.kind](site, list(operands), given, wanted)
 
 
 def _split(site: _Site, listed: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
@@ -344,7 +440,7 @@ def _curved(
     return result
 
 
-def _third(site: _Site, operands: list[Any], adjoints: list[Any], wanted: list[bool]) -> list[Any]:
+def _third(site: _Site, *_: Any) -> list[Any]:
     raise UnsupportedError(
         f"third derivatives of {site.made.name} are not available", span=site.made.function.signature.source,
         cause="a second derivative of it was differentiated", fix="differentiate at most twice",
@@ -352,5 +448,40 @@ def _third(site: _Site, operands: list[Any], adjoints: list[Any], wanted: list[b
 
 
 _GRADIENTS = {"primal": _of_primal, "vjp": _of_pullback, "jvp": _of_pushforward, "second": _third, "bend": _third}
+
+
+# --- tangents, for `tf.autodiff.ForwardAccumulator` in eager mode ----------------------------------------------------
+
+
+def _tangents(site: _Site, operands: Sequence[Any], tangents: dict[int, Any]) -> list[Any]:
+    """Tangents of what was made, along those of operands."""
+    if site.kind not in ("primal", "vjp", "jvp"):
+        return _third(site)
+    with tf.device("/CPU:0"):
+        count = len(site.made.tensors)
+        inputs, rest = operands[:count], range(count, len(operands))
+        along = {n: tangents[n] for n in site.made.active if n in tangents}
+        found = [_along_inputs(site, list(inputs), list(operands[count:]), along)] if along else []
+        if any(n in tangents for n in rest):  # linear in these
+            moved = [tangents[n] if n in tangents else tf.zeros_like(operands[n]) for n in rest]
+            found.append(_of(site, site.kind, site.wrt, site.batched, [*inputs, *moved]))
+        return [tf.add_n(parts) for parts in zip(*found, strict=True)]
+
+
+def _along_inputs(site: _Site, inputs: list[Any], rest: list[Any], along: dict[int, Any]) -> list[Any]:
+    own, of_rest = list(site.batched[: len(inputs)]), list(site.batched[len(inputs) :])
+    wrt = tuple(n for n in site.made.active if n in along or n in site.wrt)
+    moved = [along[n] if n in along else tf.zeros_like(inputs[n]) for n in wrt]
+    places = [own[n] for n in wrt] if own else []
+    if site.kind == "primal":
+        return _of(site, "jvp", wrt, [*own, *places], [*inputs, *moved])
+    if site.kind == "vjp":
+        found = _of(site, "second", wrt, [*own, *of_rest, *places], [*inputs, *rest, *moved])
+        return [found[wrt.index(n)] for n in site.wrt]
+    first, flags = (dict(zip(site.wrt, part, strict=False)) for part in (rest, of_rest))
+    one = [first[n] if n in first else tf.zeros_like(inputs[n]) for n in wrt]
+    ones = [flags.get(n, own[n]) for n in wrt] if own else []
+    return _of(site, "bend", wrt, [*own, *ones, *places], [*inputs, *one, *moved])
+
 
 __all__ = ["ForeignOperation", "foreign", "load"]

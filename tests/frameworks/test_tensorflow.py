@@ -142,6 +142,11 @@ def test_wrong_arguments(lib: llgrad.Library, source_file: Path) -> None:
         f([1.0])
     with pytest.raises(ForeignShapeError, match="x has 3, y has 2"):
         load(lib.product)(x, x[:2])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    with pytest.raises((ForeignTypeError, tf.errors.InvalidArgumentError), match="int64"):
+        tape.gradient(y, x, output_gradients=tf.ones(3, tf.int64))
     with pytest.raises(TypeError, match="out={'y'"):
         foreign(x, filename=source_file, function="layer")
     with pytest.raises(Exception, match="no known rank"):  # (TensorFlow wraps what is raised as it traces)
@@ -151,6 +156,61 @@ def test_wrong_arguments(lib: llgrad.Library, source_file: Path) -> None:
         tape.gradient(load(lib.tangle)(x), x)
     with pytest.raises(tf.errors.OpError):
         tf.function(f, jit_compile=True)(x)
+
+
+def test_forward_accumulators(lib: llgrad.Library) -> None:
+    """Forward mode, alone and over itself, and in both orders with reverse mode; eager and in a graph."""
+    f, x, v = load(lib.energy), random(5), random(5) * 0.3
+    a, k = random(5) + 0.1, tf.constant(1.5, tf.float64)
+
+    def own(x: Any) -> Any:
+        return tf.reduce_sum(a * x**3 + k * k * x * tf.roll(x, -1, 0))
+
+    def push(g: Any) -> Any:
+        def pushed(x: Any) -> Any:
+            with tf.autodiff.ForwardAccumulator(x, v) as accumulator:
+                y = g(x)
+            return accumulator.jvp(y)
+
+        return pushed
+
+    def pull(g: Any) -> Any:
+        def pulled(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = g(x) ** 2
+            return tape.gradient(y, x)
+
+        return pulled
+
+    ways = (push, lambda g: push(push(g)), lambda g: push(pull(g)), lambda g: pull(push(g)))
+    for way in ways:
+        wanted = way(own)(x)
+        np.testing.assert_allclose(way(lambda x: f(x, a, k))(x), wanted)
+        np.testing.assert_allclose(tf.function(way(lambda x: f(x, a, k)))(x), wanted)
+    shared = push(lambda x: f.batched(x[None] * [[1.0], [2.0]], a, k, shared=("a", "k")))(x)
+    np.testing.assert_allclose(shared, push(lambda x: tf.stack([own(x), own(2 * x)]))(x))
+
+
+def test_whoever_watches_operators_sees_them(lib: llgrad.Library) -> None:
+    f, x = load(lib.waves), random(3)
+    tf.debugging.enable_check_numerics()
+    try:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        assert np.all(np.isfinite(tape.gradient(y, x)))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="NaN"):
+            f(x * float("nan"))
+    finally:
+        tf.debugging.disable_check_numerics()
+
+
+def test_an_edited_file_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "scale.c"
+    for factor in (1, 2, 3):
+        path.write_text(f"double scale(const double *x, int n) {{ return {factor} * x[n - 1]; }}")
+        assert foreign(random(2) * 0 + 1, filename=str(path), function="scale") == factor
 
 
 def test_third_derivatives_are_refused(lib: llgrad.Library) -> None:

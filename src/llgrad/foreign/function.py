@@ -20,7 +20,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -241,8 +240,11 @@ class Tape:
         given = self._forward.given(taken, made)
         if runtime.record(self._forward.plan.address, given, self._forward._sizes, held, failure):
             raise failure.error()
-        self._held = held.value or 0
-        weakref.finalize(self, _forget, self._forward.plan, self._held)
+        self._held, self._forget = held.value or 0, runtime.forget
+
+    def __del__(self) -> None:
+        if forget := getattr(self, "_forget", None):  # (none where recording failed)
+            forget(self._forward.plan.address, self._held)
 
     def pull(self, adjoints: Sequence[int], made: Sequence[int]) -> None:
         """Adjoints of outputs at these addresses → adjoints of inputs."""
@@ -257,10 +259,6 @@ class Tape:
     def made(self) -> list[Item]:
         """Shapes and dtypes of the adjoints."""
         return self._back.made
-
-
-def _forget(plan: Plan, held: int) -> None:
-    plan.runtime.forget(plan.address, held)
 
 
 Item = tuple[Any, np.dtype[Any]]  # shape and dtype of a buffer

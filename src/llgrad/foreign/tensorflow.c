@@ -1,8 +1,11 @@
-/* One operator of TensorFlow, `LlgradCall`, over its C API: finds the plan that an attribute names, and runs it.
+/* Operators of TensorFlow over its C API. They find the plan that their last input names, and run it.
  *
  * Inputs: what the plan takes, then `meta`, a vector of int64 in host memory:
- *     count (-1: no batch) | bytes of all buffers | integers | strides of the caller's buffers | dimensions of outputs
- * Attributes: `key` names the plan; `site` is Python's (what its gradient is); `layout` says how many sizes and integers there are, then the rank of each output.
+ *     key of the plan | count (-1: no batch) | how many sizes | how many integers | ranks of the outputs
+ *     | bytes of all buffers | integers | strides of the caller's buffers | dimensions of outputs
+ * `LlgradCall` takes and makes tensors of any dtypes and serves graphs; its attribute `site` is Python's (what its
+ * gradient is). For eager mode, where each attribute costs time, operators are registered without any: one for each list
+ * of dtypes.
  * TensorFlow's symbols are found by the loader; the few that are used are declared here. See runtime.c.
  */
 #include <stddef.h>
@@ -41,12 +44,6 @@ extern TF_KernelBuilder *TF_NewKernelBuilder(
     const char *op, const char *device, void *(*create)(TF_OpKernelConstruction *),
     void (*compute)(void *, TF_OpKernelContext *), void (*drop)(void *));
 extern void TF_RegisterKernelBuilder(const char *name, TF_KernelBuilder *, TF_Status *);
-extern void TF_OpKernelConstruction_GetAttrInt64(TF_OpKernelConstruction *, const char *, int64_t *, TF_Status *);
-extern void TF_OpKernelConstruction_GetAttrInt64List(TF_OpKernelConstruction *, const char *, int64_t *, int,
-                                                     TF_Status *);
-extern void TF_OpKernelConstruction_GetAttrSize(TF_OpKernelConstruction *, const char *, int32_t *list, int32_t *total,
-                                                TF_Status *);
-extern void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction *, TF_Status *);
 extern void TF_OpKernelContext_Failure(TF_OpKernelContext *, TF_Status *);
 extern int TF_NumInputs(TF_OpKernelContext *);
 extern int TF_NumOutputs(TF_OpKernelContext *);
@@ -56,51 +53,30 @@ extern size_t TF_DataTypeSize(int);
 extern TF_Tensor *TF_AllocateOutput(TF_OpKernelContext *, int, int dtype, const int64_t *dims, int rank, size_t bytes,
                                     TF_Status *);
 
-typedef struct {
-    int64_t key, sizes, integers;
-    int64_t ranks[];
-} Kernel;
-
-enum { LAYOUT = 2 };
+enum { KEY, COUNT, SIZES, INTEGERS, RANKS };
 static const Runtime *runtime;
 
-static void *create(TF_OpKernelConstruction *with)
+/* Are there as many numbers in `meta` as its first ones say? */
+static int whole(const int64_t *meta, int64_t length, int64_t inputs, int64_t outputs)
 {
-    TF_Status *status = TF_NewStatus();
-    int32_t listed = 0, total = 0;
-    TF_OpKernelConstruction_GetAttrSize(with, "layout", &listed, &total, status);
-    Kernel *kernel = calloc(1, sizeof *kernel + (size_t)(listed > 0 ? listed : 0) * sizeof(int64_t));
-    int64_t layout[listed > 0 ? listed : 1];
-    if (TF_GetCode(status) == OK)
-        TF_OpKernelConstruction_GetAttrInt64(with, "key", &kernel->key, status);
-    if (TF_GetCode(status) == OK)
-        TF_OpKernelConstruction_GetAttrInt64List(with, "layout", layout, listed, status);
-    if (TF_GetCode(status) == OK && listed < LAYOUT)
-        TF_SetStatus(status, INVALID_ARGUMENT, "llgrad: a call with another layout");
-    if (TF_GetCode(status) != OK) {
-        TF_OpKernelConstruction_Failure(with, status);
-    } else {
-        kernel->sizes = layout[0];
-        kernel->integers = layout[1];
-        for (int32_t n = LAYOUT; n < listed; n++)
-            kernel->ranks[n - LAYOUT] = layout[n];
+    if (length < RANKS + outputs || meta[SIZES] < 0 || meta[SIZES] > length || meta[INTEGERS] < 0 ||
+        meta[INTEGERS] > length)
+        return 0;
+    int64_t wanted = RANKS + outputs + meta[SIZES] + meta[INTEGERS] + inputs + 1 + outputs;
+    for (int64_t n = 0; n < outputs; n++) {
+        if (meta[RANKS + n] < 0 || meta[RANKS + n] > length)
+            return 0;
+        wanted += meta[RANKS + n];
     }
-    TF_DeleteStatus(status);
-    return kernel;
+    return length == wanted && meta[SIZES] >= inputs;
 }
 
-static void run_plan(const Kernel *kernel, TF_OpKernelContext *with, TF_Tensor **held, TF_Status *status)
+static void run_plan(TF_OpKernelContext *with, TF_Tensor **held, TF_Status *status)
 {
     int inputs = TF_NumInputs(with) - 1, outputs = TF_NumOutputs(with);
     int64_t before = 0, buffers = inputs + 1 + outputs;
     char *addresses[buffers];
     int64_t bytes[buffers];
-    void *plan = runtime->found(kernel->key, &before);
-    if (!plan || before != inputs) {
-        TF_SetStatus(status, FAILED_PRECONDITION, "llgrad: the foreign function of this graph is not loaded in this "
-                     "process; make it with llgrad.tensorflow.foreign before the graph runs");
-        return;
-    }
     for (int n = 0; n <= inputs; n++) {
         TF_GetInput(with, n, &held[n], status);
         if (TF_GetCode(status) != OK)
@@ -108,14 +84,24 @@ static void run_plan(const Kernel *kernel, TF_OpKernelContext *with, TF_Tensor *
         addresses[n] = TF_TensorData(held[n]);
         bytes[n] = (int64_t)TF_TensorByteSize(held[n]);
     }
-    const int64_t *meta = (const int64_t *)addresses[inputs], *sizes = meta + 1, *integers = sizes + kernel->sizes;
-    const int64_t *strides = integers + kernel->integers, *dims = strides + buffers;
-    int64_t wanted = 1 + kernel->sizes + kernel->integers + buffers, items = meta[0] < 0 ? 1 : meta[0];
-    for (int n = 0; n < outputs; n++)
-        wanted += kernel->ranks[n];
-    int fits = TF_TensorElementCount(held[inputs]) == wanted;
+    const int64_t *meta = (const int64_t *)addresses[inputs];
+    if (!whole(meta, TF_TensorElementCount(held[inputs]), inputs, outputs)) {
+        TF_SetStatus(status, INVALID_ARGUMENT, "llgrad: a call with another layout: this graph was made by another "
+                     "version of llgrad; make it again");
+        return;
+    }
+    void *plan = runtime->found(meta[KEY], &before);
+    if (!plan || before != inputs) {
+        TF_SetStatus(status, FAILED_PRECONDITION, "llgrad: the foreign function of this graph is not loaded in this "
+                     "process; make it with llgrad.tensorflow.foreign before the graph runs");
+        return;
+    }
+    const int64_t *ranks = meta + RANKS, *sizes = ranks + outputs, *integers = sizes + meta[SIZES];
+    const int64_t *strides = integers + meta[INTEGERS], *dims = strides + buffers;
+    int64_t items = meta[COUNT] < 0 ? 1 : meta[COUNT];
+    int fits = 1;
     for (int n = 0; fits && n < inputs; n++)
-        fits = bytes[n] == sizes[n] * (meta[0] >= 0 && strides[n] ? items : 1);
+        fits = bytes[n] == sizes[n] * (meta[COUNT] >= 0 && strides[n] ? items : 1);
     if (!fits) {
         TF_SetStatus(status, INVALID_ARGUMENT, "llgrad: the shapes of the inputs are not those of the call");
         return;
@@ -124,16 +110,16 @@ static void run_plan(const Kernel *kernel, TF_OpKernelContext *with, TF_Tensor *
     for (int n = 0; n < outputs; n++) {
         int dtype = TF_ExpectedOutputDataType(with, n);
         size_t size = TF_DataTypeSize(dtype);
-        for (int64_t d = 0; d < kernel->ranks[n]; d++)
+        for (int64_t d = 0; d < ranks[n]; d++)
             size *= (size_t)dims[d];
-        held[inputs + 1 + n] = TF_AllocateOutput(with, n, dtype, dims, (int)kernel->ranks[n], size, status);
+        held[inputs + 1 + n] = TF_AllocateOutput(with, n, dtype, dims, (int)ranks[n], size, status);
         if (TF_GetCode(status) != OK)
             return;
         addresses[inputs + 1 + n] = TF_TensorData(held[inputs + 1 + n]);
-        dims += kernel->ranks[n];
+        dims += ranks[n];
     }
     Failure failure = {0, 0, 0};
-    const int64_t *apart = meta[0] < 0 ? NULL : strides;
+    const int64_t *apart = meta[COUNT] < 0 ? NULL : strides;
     if (runtime->run(plan, addresses, sizes, apart, items, runtime->threads, &failure)) {
         int memory;
         const char *text = runtime->message(&failure, &memory);
@@ -143,12 +129,13 @@ static void run_plan(const Kernel *kernel, TF_OpKernelContext *with, TF_Tensor *
 
 static void compute(void *kernel, TF_OpKernelContext *with)
 {
+    (void)kernel;
     int count = TF_NumInputs(with) + TF_NumOutputs(with);
     TF_Tensor *held[count];
     for (int n = 0; n < count; n++)
         held[n] = NULL;
     TF_Status *status = TF_NewStatus();
-    run_plan(kernel, with, held, status);
+    run_plan(with, held, status);
     for (int n = 0; n < count; n++)
         if (held[n])
             TF_DeleteTensor(held[n]);
@@ -162,25 +149,22 @@ static void shapes(TF_ShapeInferenceContext *with, TF_Status *status)
     TF_ShapeInferenceContextSetUnknownShape(with, status);
 }
 
-/* Registers operator and kernel; NULL, or what went wrong. */
-const char *llgrad_tensorflow_start(const Runtime *with)
+/* Registers an operator with these inputs, outputs and attributes, and its kernel; NULL, or what went wrong. */
+const char *llgrad_tensorflow_operator(const Runtime *with, const char *name, const char **inputs, const char **outputs,
+                                       const char **attributes)
 {
     runtime = with;
     TF_Status *status = TF_NewStatus(); /* kept where its message is returned */
-    TF_OpDefinitionBuilder *op = TF_NewOpDefinitionBuilder("LlgradCall");
-    TF_OpDefinitionBuilderAddInput(op, "taken: Taken");
-    TF_OpDefinitionBuilderAddInput(op, "meta: int64");
-    TF_OpDefinitionBuilderAddOutput(op, "made: Made");
-    TF_OpDefinitionBuilderAddAttr(op, "Taken: list(type) >= 1");
-    TF_OpDefinitionBuilderAddAttr(op, "Made: list(type) >= 1");
-    TF_OpDefinitionBuilderAddAttr(op, "key: int");
-    TF_OpDefinitionBuilderAddAttr(op, "site: int");
-    TF_OpDefinitionBuilderAddAttr(op, "layout: list(int)");
+    TF_OpDefinitionBuilder *op = TF_NewOpDefinitionBuilder(name);
+    for (; *inputs; inputs++)
+        TF_OpDefinitionBuilderAddInput(op, *inputs);
+    for (; *outputs; outputs++)
+        TF_OpDefinitionBuilderAddOutput(op, *outputs);
+    for (; *attributes; attributes++)
+        TF_OpDefinitionBuilderAddAttr(op, *attributes);
     TF_OpDefinitionBuilderSetShapeInferenceFunction(op, shapes);
     TF_RegisterOpDefinition(op, status);
-    if (TF_GetCode(status) != OK)
-        return TF_Message(status);
-    TF_KernelBuilder *kernel = TF_NewKernelBuilder("LlgradCall", "CPU", create, compute, free);
-    TF_RegisterKernelBuilder("LlgradCall", kernel, status);
+    if (TF_GetCode(status) == OK)
+        TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", NULL, compute, NULL), status);
     return TF_GetCode(status) == OK ? NULL : TF_Message(status);
 }
