@@ -9,7 +9,7 @@ from deriving import FILE, derived, prepared
 from refusal_cases import BOTH, CASES, Case
 
 from llgrad import errors, pipeline
-from llgrad.errors import LlgradError
+from llgrad.errors import KindError, LlgradError
 from llgrad.ir.write import write
 from llgrad.synthesis.request import Mode
 
@@ -204,6 +204,24 @@ def test_punned_bits_are_never_a_silent_zero(name: str, mode: Mode) -> None:
     name_of_derivative = next(f.name for f in whole.functions() if f.name.startswith(f"llgrad.{mode}.f."))
     body = whole.text().split(f"@{name_of_derivative}(")[1].split("\n}")[0]
     assert "fmul" in body or "fadd" in body
+
+
+@pytest.mark.parametrize("mode", BOTH)
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_what_is_read_as_an_integer_does_not_become_a_float(level: int, mode: Mode) -> None:
+    """Undefined in C: TBAA says that `long` is read, and then its bits are a double's."""
+    source = """
+#include <string.h>
+double f(const double *x, int n) {
+    long m = 0;
+    for (int i = 0; i < n; i++) { long u = ((const long *)x)[i]; if (u > m) m = u; }
+    double d;
+    memcpy(&d, &m, 8);
+    return d * d;
+}
+"""
+    with pytest.raises(KindError):
+        derived(prepared(source, level=level), mode, "dco")
 
 
 READ_AS_UNSIGNED = {

@@ -67,6 +67,7 @@ from llgrad.synthesis.support import Copied
 from llgrad.synthesis.texts import read_back
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
+_EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,13 @@ class LoopFacts:
     count: Count | None
     constant: int | None
     inductions: dict[Phi, Induction]
+
+
+def _hands_on(i: Instruction) -> bool:
+    """Is the result of `i`, which is an integer's or a float's, all bits of one of its operands?"""
+    if isinstance(i, Call):
+        return i.called_function is not None and i.called_function.name.startswith(_EXTREMA)
+    return isinstance(i, (Phi, Select, Cast)) or i.opcode == "freeze"
 
 
 def _is_global(o: MemoryObject) -> bool:
@@ -192,6 +200,7 @@ class Facts:
         if isinstance(i, Load) and isinstance(i.type, IntType) and not self.active(i):
             if self._matters(i):
                 self.refuse_conflict(i)
+                self._refuse_becoming_float(i)
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
             if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
                 self.copied(i)
@@ -202,6 +211,15 @@ class Facts:
                 cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
             )
+
+    def _refuse_becoming_float(self, i: Load) -> None:
+        """A load that its TBAA tag says is an integer's: KindError if its bits are handed on to become a float's."""
+
+        def handed_on(v: Instruction) -> list[Instruction]:
+            return [u for u in v.users if _hands_on(u)] if isinstance(v.type, IntType) else []
+
+        if any(v.opcode == "bitcast" and isinstance(v.type, FloatType) for v in reach([i], handed_on)):
+            raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.layout.size(i.type))
 
     def _matters(self, i: Instruction) -> bool:
         """Does `i` read memory that depends on active inputs, or write memory on which active outputs depend?"""
