@@ -184,7 +184,7 @@ def _other(b: Builder, i: iv.Other) -> None:
 
 
 def _call(b: Builder, i: iv.Call) -> None:
-    f, arguments = i.called_function or _through_alias(i.callee), i.arguments
+    f, arguments = i.called_function, i.arguments
     if f is None:
         if not isinstance(i.callee, iv.InlineAsm):
             b.indirect_call(i)

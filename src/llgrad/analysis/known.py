@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llgrad.ir.module import Module
-from llgrad.ir.values import Alias, Attribute, Call, Function, GlobalVariable
+from llgrad.ir.values import Attribute, Call, Function, GlobalVariable
 from llgrad.rules import Effects, effects, lookup
 
 Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "nothing"]
@@ -108,23 +108,15 @@ def _pointed(module: Module, prefix: str) -> dict[Function, GlobalVariable]:
     return found
 
 
-def called(call: Call) -> Function | None:
-    """The function called by name, through aliases."""
-    callee = call.callee
-    while isinstance(callee, Alias):
-        callee = callee.aliasee
-    return callee if isinstance(callee, Function) else None
-
-
 def is_column(call: Call) -> bool:
     """Is it the address of a column in a block of llgrad's tape?"""
-    callee = called(call)
+    callee = call.called_function
     return callee is not None and callee.name == "llgrad.tape.column"
 
 
 def tape_call(call: Call) -> str:
     """What a call does to llgrad's tape: "reserve", "release", "take", "give", "defer", "finish"; else nothing."""
-    callee = called(call)
+    callee = call.called_function
     if callee is None or not callee.is_declaration or not callee.name.startswith("llgrad.tape.") or is_column(call):
         return ""
     return callee.name.removeprefix("llgrad.tape.")
@@ -150,7 +142,7 @@ def _named(call: Call, name: str) -> Behaviour | None:
         links = name.startswith("strto") or (not known.inactive and lookup(name) is None)
         return _of_effects(known, links)
     if _PASSED_ON.fullmatch(name):
-        reads, writes = _memory(call, called(call))
+        reads, writes = _memory(call, call.called_function)
         return Behaviour(reads="args" if reads != "none" else "none", writes="args" if writes != "none" else "none",
                          pure_result=True)  # fmt: skip
     return None

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, flow
-from llgrad.analysis.known import Behaviour, behaviour, called, reads_argument, writes_argument
+from llgrad.analysis.known import Behaviour, behaviour, reads_argument, writes_argument
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
 from llgrad.analysis.pointers import PointerGraph
 from llgrad.analysis.solver import reach
@@ -154,7 +154,7 @@ class Memory:
 
     def functions_called(self, call: Call) -> Callees:
         """The functions, with and without bodies, that a call may reach."""
-        callee = called(call)
+        callee = call.called_function
         if callee is not None:
             return Callees((callee,), False)
         found = self._graph.linked(call)

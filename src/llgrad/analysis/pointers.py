@@ -21,7 +21,6 @@ from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, gep_s
 from llgrad.analysis.known import (
     Behaviour,
     behaviour,
-    called,
     is_column,
     met_functions,
     virtual_functions,
@@ -478,7 +477,7 @@ class PointerGraph:
     # --- calls
 
     def _call(self, call: Call) -> None:
-        callee = called(call)
+        callee = call.called_function
         if callee is not None:
             self._link(call, callee)
             return

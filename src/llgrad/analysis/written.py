@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from llgrad.analysis.flow import Flow, flow
-from llgrad.analysis.known import called
 from llgrad.analysis.objects import WORD, constant_targets, gep_offset, initial_pointers
 from llgrad.ir.module import Module
 from llgrad.ir.types import IntType, PointerType, Type
@@ -68,7 +67,7 @@ class _Written:
         work = list(found)
         while work:
             for i in work.pop().instructions():
-                named = called(i) if isinstance(i, Call) else None
+                named = i.called_function if isinstance(i, Call) else None
                 pointed = {g for v in i.operands if not isinstance(v, _LOCAL) for g in self._code(v)}
                 self._taken |= pointed - {named}
                 for f in {*pointed, *([named] if named else [])}:
@@ -108,7 +107,7 @@ class _Written:
                 changed |= at_end.get(block) != state
                 at_end[block] = state
         for i, state in found:
-            if isinstance(i, Call) and (f := called(i)) in self.enters and f not in self._taken:
+            if isinstance(i, Call) and (f := i.called_function) in self.enters and f not in self._taken:
                 assert f is not None
                 self.enters[f] &= state
         return found
@@ -118,7 +117,7 @@ class _Written:
             case Store(value, pointer):
                 return self._range(pointer, self.module.layout.size(value.type))
             case Call():
-                f = called(i)
+                f = i.called_function
                 if f is not None and f in self.leaves and i.opcode == "call":
                     return self.leaves[f]
                 if f is not None and f.name.startswith(_COPIES) and isinstance(i.arguments[2], ConstInt):

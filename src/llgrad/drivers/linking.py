@@ -26,6 +26,7 @@ from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags,
 from llgrad.drivers.objects import Options, Unit, is_archive, is_bitcode, is_object, members, units
 from llgrad.drivers.words import CommandLine, Item, Role
 from llgrad.errors import LlgradError, SourceError
+from llgrad.frontends import clang
 
 
 @dataclass(slots=True)
@@ -245,6 +246,8 @@ def _linked(found: Sequence[Unit]) -> LLVMModule:
             modules.append(LLVMModule.read(unit.bitcode))
         except LlgradError as error:
             raise SourceError(f"the bitcode of {unit.name} cannot be read", cause=str(error)) from error
+    if clang.wants_strings(unit.bitcode for unit in found):
+        modules.append(LLVMModule.read(clang.strings(raw=True).module))
     return LLVMModule.linked(modules)
 
 

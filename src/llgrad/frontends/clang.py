@@ -20,9 +20,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from llgrad.errors import CompilerError
@@ -142,13 +142,31 @@ def compile_file(source: Source, *, raw: bool, cxx: bool) -> Compiled:
         return Compiled(bitcode.read_bytes(), tuple(source.directory / p if source.directory else p for p in found))
 
 
+_STRINGS = Path(__file__).parent / "runtime" / "strings.cpp"
+_STRING_MEMBER = re.compile(
+    rb"_ZNK?St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE(?:"
+    rb"(?:9_M_create|9_M_append|9_M_mutate|9_M_assign|8_M_erase|10_M_replace|14_M_replace_aux|7reserve)E)"
+)
 _FIX = "correct the source, or pass the flags it needs (-I…, -D…, -std=…)"
 
 
 def _compile(sources: Sequence[Source], raw: bool, cxx: bool) -> list[Compiled]:
     """Several files at a time."""
     with ThreadPoolExecutor(max_workers=min(len(sources), os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda source: compile_file(source, raw=raw, cxx=cxx), sources))
+        made = list(pool.map(lambda source: compile_file(source, raw=raw, cxx=cxx), sources))
+    if cxx and wants_strings(compiled.module for compiled in made):
+        made.append(replace(strings(raw=raw), dependencies=(sources[0].path, _STRINGS)))
+    return made
+
+
+def wants_strings(modules: Iterable[bytes]) -> bool:
+    """Does bitcode name members of libstdc++'s `std::string` that are not inline, and their bodies nowhere?"""
+    return any(_STRING_MEMBER.search(module) for module in modules)
+
+
+def strings(*, raw: bool) -> Compiled:
+    """Bodies of the members of libstdc++'s `std::string`, as weak symbols: before C++20 no program has them."""
+    return compile_file(Source(_STRINGS, ("-std=gnu++17", "-g0")), raw=raw, cxx=True)
 
 
 def _identity() -> str:

@@ -595,8 +595,11 @@ class Call(Instruction):
 
     @property
     def called_function(self) -> Function | None:
-        """The callee where it is known by name."""
-        return self.callee if isinstance(self.callee, Function) else None
+        """The callee where it is known by name, or by an alias of its name."""
+        callee: object = self.callee
+        while isinstance(callee, Alias) and callee.kind == "alias":
+            callee = callee.aliasee
+        return callee if isinstance(callee, Function) else None
 
 
 class Branch(Instruction):

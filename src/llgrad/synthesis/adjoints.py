@@ -319,7 +319,7 @@ class Adjoints(ForwardValues):
         if length.type != I64:
             length = self.b.cast("zext", length, I64)
         length = self._if(self.is_constant(i.arguments[0]), i64(0), length)
-        if name == "memset":
+        if name == "memset" or self.facts.is_text(i):
             self._clear(target, length)
             return
         layout = self.facts.copied(i)
@@ -382,7 +382,7 @@ class Adjoints(ForwardValues):
     # --- calls
 
     def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
-        indirect = not isinstance(i.callee, Function)
+        indirect = i.called_function is None
         request, derivative = self.callee(functions, indirect)
         arguments: list[AnyValue] = [self.get(i.callee), self.arena] if indirect else [self.arena]
         for v, act in zip(i.arguments, request.arguments, strict=True):

@@ -694,8 +694,15 @@ class Facts:
             return []
         return [(o, PTR) for o, k, _ in self.kinds.require(i).leaves if k is kinds_analysis.POINTER]
 
+    def is_text(self, i: Call) -> bool:
+        """Is what a memcpy moves the characters of a constant? Then it is a fill, as far as derivatives go."""
+        sites = [o.is_constant and o.site for o in self.memory.points_to(i.arguments[1])]
+        return bool(sites) and all(isinstance(g, GlobalVariable) and _is_text(g.value_type) for g in sites)
+
     def copied(self, i: Call) -> Copied:
         """What a memcpy or memmove moves."""
+        if self.is_text(i):
+            return Copied(1, ())
         layout = self.kinds.require(
             i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._unread.after, i)
         )
@@ -741,6 +748,10 @@ class Facts:
     def escapes(self, allocation: Instruction) -> bool:
         """Does the caller see what is allocated here after the root has returned?"""
         return any(self.memory.escapes(o) for o in self.memory.points_to(allocation))
+
+
+def _is_text(t: Type) -> bool:
+    return isinstance(t, ArrayType) and t.element == I8
 
 
 def _period(leaves: Sequence[tuple[int, object]], size: int) -> int:

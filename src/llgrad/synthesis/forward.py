@@ -272,7 +272,7 @@ class ForwardSweep(Sweep):
 
     def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
         wanted = self.facts.active(i) or self.facts.shadowed(i)
-        indirect = not isinstance(i.callee, Function)
+        indirect = i.called_function is None
         request, derivative = self.callee(functions, indirect, wanted)
         arguments: list[AnyValue] = [self.value(i.callee)] if indirect else []
         for v, act in zip(i.arguments, request.arguments, strict=True):

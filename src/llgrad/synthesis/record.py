@@ -390,7 +390,7 @@ class RecordingSweep(Sweep):
             super().make_shadow(i)
 
     def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
-        indirect = not isinstance(i.callee, Function)
+        indirect = i.called_function is None
         request, derivative = self.callee(functions, indirect)
         arguments: list[AnyValue] = [self.value(i.callee), self.arena] if indirect else [self.arena]
         for v, act in zip(i.arguments, request.arguments, strict=True):
