@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from llgrad.analysis.bounds import Between, Known, Poly, Value, Writer, extreme, hull, mapped
 from llgrad.analysis.flow import Flow, Loop, flow
-from llgrad.analysis.known import STOPS, behaviour, called
+from llgrad.analysis.known import STOPS, behaviour
 from llgrad.analysis.loops import OPPOSITE, SWAPPED
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
@@ -200,7 +200,7 @@ class _Reader:
             at.written |= written
 
     def call(self, f: _Frame, call: Call) -> None:
-        callee = called(call)
+        callee = call.called_function
         if callee is None:
             raise Refused("it calls through a pointer")
         if callee.name in self.opaque:
@@ -383,7 +383,7 @@ class _Reader:
                 return self.one_of(f, v, [self.number(f, x) for x, b in v.incoming() if b in f.flow])
             case Select():
                 return self.one_of(f, v, [self.number(f, x) for x in (v.if_true, v.if_false)])
-            case Call() if (callee := called(v)) is not None:
+            case Call() if (callee := v.called_function) is not None:
                 return self.intrinsic(f, v, callee.name.split(".")[1:2])
         return None
 
@@ -635,7 +635,7 @@ def _growing(found: dict[Loop, Between]) -> Iterator[tuple[Loop, Between]]:
 def _own(v: AnyValue) -> bool:
     """Is it memory that is made here, or that nobody writes, or none?"""
     if isinstance(v, Call):
-        callee = called(v)
+        callee = v.called_function
         return callee is not None and callee.is_declaration and behaviour(v, callee).kind == "allocate"
     return isinstance(v, (Alloca, Function, GlobalVariable, Constant)) and not isinstance(v, ConstExpr)
 
