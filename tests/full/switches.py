@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from llgrad import peeling, pipeline, program
-from llgrad.synthesis import adjoints, collecting, plan, scatter, scopes
+from llgrad.synthesis import adjoints, collecting, plan, released, scatter, scopes
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
@@ -107,6 +107,11 @@ def no_gathering(patch: Patch) -> None:
     patch.setattr(scatter, "_grouped", alone)
 
 
+def late_release(patch: Patch) -> None:
+    """Whatever the primal releases may be read again: nothing is released by the forward sweep."""
+    patch.setattr(released, "_read_back", lambda facts: frozenset(facts.memory.objects))
+
+
 def no_paired_frees(patch: Patch) -> None:
     """All that the primal releases is released at the end."""
     patch.setattr(Planner, "_paired_frees", lambda self, effects: {})
@@ -151,8 +156,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_fusion,
-        all_fusion, no_collecting, all_collecting, no_peeling, no_gathering, no_paired_frees, chunked_tape,
-        malloc_arena, strict_adjoints, one_version, unoptimised,
+        all_fusion, no_collecting, all_collecting, no_peeling, no_gathering, late_release, no_paired_frees,
+        chunked_tape, malloc_arena, strict_adjoints, one_version, unoptimised,
     )  # fmt: skip
 }
 

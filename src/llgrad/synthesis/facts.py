@@ -118,6 +118,7 @@ class Facts:
         )
         self.reverse, self.runtime_activity = mode is not Mode.FORWARD, runtime_activity
         self.apart = mode in (Mode.AUGMENTED, Mode.REVERSE)  # the caller has the tape; the reverse may run again
+        self.read_back: frozenset[MemoryObject] | None = None  # see `released`
         self._refuse_undecidable()
         self._not_wanted = [a for a, act in zip(root.arguments, arguments, strict=True) if act is Act.DUPNONEED]
         self._flows: dict[Function, Flow] = {}

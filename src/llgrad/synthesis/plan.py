@@ -51,6 +51,7 @@ from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
+from llgrad.synthesis.released import at_once
 from llgrad.synthesis.scatter import Collected, scattered
 from llgrad.synthesis.speculated import strong_zeros
 
@@ -290,7 +291,7 @@ class Planner:
         found: dict[Instruction, Instruction] = {}
         for i in effects:
             known = self.facts.effects(i) if isinstance(i, Call) else None
-            if known is None or known.deallocator is None or known.deallocator.family == TAPE:
+            if known is None or known.deallocator is None or known.deallocator.family == TAPE or at_once(self.facts, i):
                 continue
             made = i.operands[known.deallocator.pointer]
             if (

@@ -28,6 +28,7 @@ from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.late import Late
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
 from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
+from llgrad.synthesis.released import at_once
 from llgrad.synthesis.request import Act, Callee, Request
 from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import Sweep
@@ -407,7 +408,10 @@ class RecordingSweep(Sweep):
                     self.shadows[i] = self.b.extract(made, 2 + lane, name=f"{i.name}.shadow")
 
     def free(self, i: Instruction) -> None:
-        """Postpone: to the mirror of the allocation where the two are paired, else to the end."""
+        """Postpone: to the mirror of the allocation where the two are paired, else to the end. (Or not: `released`.)"""
+        if at_once(self.facts, i):
+            self.copy(i)
+            return
         if i in self.plan.paired.values():
             return
         assert isinstance(i, Call)
