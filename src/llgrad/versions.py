@@ -7,10 +7,11 @@ touch behind each pointer have bounds at its entry (`analysis.extents`), its der
     if the ranges are apart: the derivative of the function optimised once more, its pointers `noalias`
     else:                    the derivative as it is for any pointers
 
-`dispatched` writes that. The ranges are those of the function as it is, and of what it becomes: what LLVM concludes
-from `noalias` holds for the accesses of the first, what is said of the derivative for those of the second. Tested are
-the primals' ranges where one of two is written and the source does not say `restrict`, and all shadows with each other:
-both versions rely on it that no shadow is primal memory (`synthesis.scopes`).
+`dispatched` writes that where the function's own loops touch two such pointers: what it merely calls is compiled for
+any pointers in both versions. The ranges are those of the function as it is, and of what it becomes: what LLVM
+concludes from `noalias` holds for the accesses of the first, what is said of the derivative for those of the second.
+Tested are the primals' ranges where one of two is written and the source does not say `restrict`, and all shadows with
+each other: both versions rely on it that no shadow is primal memory (`synthesis.scopes`).
 """
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ def versions(text: str, request: Request, level: int) -> Versions | str:
         return "one version: it has one pointer at most"
     try:
         before = extents(module, root, _opaque(module))
-        if not before.loops or not any(True for _ in _pairs(root, before, request)):
-            return "one version: no loop is in the way of pointers that may overlap"
+        looped = {a for a, touched in before.touched.items() if touched.looped}
+        if not any(a in looped and b in looped for _, a, _, b in _pairs(root, before, request)):
+            return "one version: it has no loop of its own in which two pointers may overlap"
         changed = apart(text, root.name, level)
         module = parse(changed)
         again = module.function(root.name)

@@ -70,10 +70,14 @@ Places = tuple[Place, ...]
 
 @dataclass(slots=True)
 class Touched:
-    """What is done to the memory of one argument: bytes from `low` to before `high`, one entry an access."""
+    """What is done to the memory of one argument: bytes from `low` to before `high`, one entry an access.
+
+    `looped`: in a loop of the function itself, or in what is called there.
+    """
 
     ranges: dict[tuple[Poly, Poly], None] = field(default_factory=dict)
     written: bool = False
+    looped: bool = False
 
     def write(self, w: Writer) -> tuple[Value, Value]:
         """Write the first byte and the one behind the last, as distances from the argument."""
@@ -98,14 +102,13 @@ class Touched:
 
 @dataclass(slots=True)
 class Extents:
-    """`touched`: by argument; an argument whose memory is not touched is not in it. `loops`: is there a loop?
+    """`touched`: by argument; an argument whose memory is not touched is not in it.
 
     `needs`: polynomials with what they must be at least and at most, so that the rest holds.
     """
 
     touched: dict[Argument, Touched] = field(default_factory=dict)
     needs: dict[tuple[Poly, int, int], None] = field(default_factory=dict)
-    loops: bool = False
 
 
 def extents(module: Module, root: Function, opaque: Iterable[str] = ()) -> Extents:
@@ -148,6 +151,7 @@ class _Frame:
     given: dict[Argument, Poly]
     pointed: dict[Argument, Places]
     stack: tuple[Function, ...]
+    looped: bool = False  # called in a loop of the root
     numbers: dict[AnyValue, Poly | None] = field(default_factory=dict)
     places: dict[AnyValue, Places | None] = field(default_factory=dict)  # None: in the making
     iterations: dict[Loop, Between] = field(default_factory=dict)
@@ -155,6 +159,10 @@ class _Frame:
     def scope(self, v: Instruction) -> tuple[_Frame, Loop | None]:
         """Where a number that `v` makes changes."""
         return self, self.flow.loop_of(v.block)
+
+    def in_loop(self, i: Instruction) -> bool:
+        """Is it run in a loop of the root?"""
+        return self.looped or (len(self.stack) == 1 and self.flow.loop_of(i.block) is not None)
 
 
 class _Reader:
@@ -164,7 +172,6 @@ class _Reader:
     # --- instructions
 
     def function(self, f: _Frame) -> None:
-        self.found.loops |= bool(f.flow.loops)
         if f.flow.irreducible:
             raise Refused(f"{f.source.name} has a cycle with several entries")
         for block in f.flow.order:
@@ -183,13 +190,13 @@ class _Reader:
                     raise Refused("it has volatile or atomic accesses")
                 type = i.type if isinstance(i, Load) else i.value.type
                 size = Poly.of(self.module.layout.size(type))
-                self.touch(f, i.pointer, size, isinstance(i, Store))
+                self.touch(f, i, i.pointer, size, isinstance(i, Store))
             case Call():
                 self.call(f, i)
             case Other() if i.opcode not in ("resume", "landingpad"):
                 raise Refused(f"it has a {i.opcode}")
 
-    def touch(self, f: _Frame, pointer: AnyValue, size: Poly | None, written: bool) -> None:
+    def touch(self, f: _Frame, by: Instruction, pointer: AnyValue, size: Poly | None, written: bool) -> None:
         for place in self.pointer(f, pointer):
             if place.base is None:
                 continue
@@ -198,6 +205,7 @@ class _Reader:
             at = self.found.touched.setdefault(place.base, Touched())
             at.ranges[place.offset, place.offset + size] = None
             at.written |= written
+            at.looped |= f.in_loop(by)
 
     def call(self, f: _Frame, call: Call) -> None:
         callee = call.called_function
@@ -215,9 +223,9 @@ class _Reader:
             raise Refused(f"it calls {callee.name}")
         if known.kind in ("copy", "fill"):
             size = self.number(f, call.arguments[2])
-            self.touch(f, call.arguments[0], size, True)
+            self.touch(f, call, call.arguments[0], size, True)
             if known.kind == "copy":
-                self.touch(f, call.arguments[1], size, False)
+                self.touch(f, call, call.arguments[1], size, False)
             return
         if "any" in (known.reads, known.writes):
             raise Refused(f"it calls {callee.name}, which may access anything")
@@ -237,7 +245,7 @@ class _Reader:
             raise Refused(f"{callee.name} takes a struct through a pointer")
         given = {a: p for a, v in pairs if (p := self.number(f, v)) is not None}
         pointed = {a: self.pointer(f, v) for a, v in pairs if isinstance(a.type, PointerType)}
-        self.function(_Frame(callee, flow(callee), given, pointed, (*f.stack, callee)))
+        self.function(_Frame(callee, flow(callee), given, pointed, (*f.stack, callee), f.in_loop(call)))
 
     # --- pointers
 
@@ -411,8 +419,9 @@ class _Reader:
         if v.opcode == "and" and isinstance(v.rhs, ConstInt):
             return self.masked(f, v, v.rhs)
         a, b = self.number(f, v.lhs), self.number(f, v.rhs)
-        if a is None or b is None:
-            return None
+        return None if a is None or b is None else self.computed(f, v, a, b)
+
+    def computed(self, f: _Frame, v: Binary, a: Poly, b: Poly) -> Poly | None:
         by = v.rhs.signed if isinstance(v.rhs, ConstInt) else None
         match v.opcode:
             case "add":
@@ -427,6 +436,8 @@ class _Reader:
                 found = a * (1 << by)
             case "xor" if by == -1:
                 return Poly.of(-1) - a
+            case "xor" | "or" if by is not None and by >= 0:  # changes that many at most
+                return self.need(a) + self.within(f, v, -by if v.opcode == "xor" else 0, by)
             case "sdiv" | "udiv" if by is not None and by > 0:
                 return self.quotient(f, v, a, by)
             case "ashr" | "lshr" if by is not None and 0 <= by < 63:
