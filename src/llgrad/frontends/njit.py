@@ -189,7 +189,8 @@ def _in_step(original: Any) -> Any:
     @functools.wraps(original)
     def update_indices(self: Any, loops: Any, name: Any) -> None:
         if not _contexts():
-            return original(self, loops, name)
+            original(self, loops, name)
+            return
         b = self.array.builder
         inner = loops[len(loops) - len(self.indices) :]
         for index, place, extent in zip(inner, self.indices, self.array.shape, strict=True):

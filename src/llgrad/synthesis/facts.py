@@ -213,7 +213,7 @@ class Facts:
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
             )
 
-    def _refuse_becoming_float(self, i: Load) -> None:
+    def _refuse_becoming_float(self, i: Instruction) -> None:
         """A load that its TBAA tag says is an integer's: KindError if its bits are handed on to become a float's."""
 
         def handed_on(v: Instruction) -> list[Instruction]:
