@@ -18,6 +18,8 @@ from llgrad import program, versions
 from llgrad.analysis.bounds import Between, Known, Poly, Unbounded, Writer
 from llgrad.analysis.extents import Refused, extents
 from llgrad.api import Derivative
+from llgrad.backend import LLVMModule
+from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.report import explain
 from llgrad.synthesis.request import Act, Mode, Request
@@ -81,6 +83,97 @@ def test_refused(code: str, prepared: Callable[[str], str]) -> None:
         touched(prepared(code))
 
 
+IN_IR = {
+    """declare <2 x double> @llvm.masked.gather.v2f64.v2p0(<2 x ptr>, <2 x i1>, <2 x double>)
+    define void @f(ptr %x, ptr %y) {
+      %a = getelementptr double, ptr %x, <2 x i64> <i64 0, i64 7>
+      %m = icmp ne <2 x ptr> %a, zeroinitializer
+      %v = call <2 x double> @llvm.masked.gather.v2f64.v2p0(<2 x ptr> %a, <2 x i1> %m, <2 x double> zeroinitializer)
+      store <2 x double> %v, ptr %y
+      ret void
+    }""": "with a pointer of the caller's",
+    """define void @f(ptr %x) {
+      %a = ptrtoint ptr %x to i64
+      %p = inttoptr i64 %a to ptr
+      store double 0.0, ptr %p
+      ret void
+    }""": "pointers in memory",
+    """define void @f(ptr %x, ptr %y, i32 %n) {
+    entry:
+      br label %loop
+    loop:
+      %p = phi ptr [ %x, %entry ], [ %q, %loop ]
+      %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+      store double 0.0, ptr %p
+      %q = load ptr, ptr %y
+      %j = add nsw i32 %i, 1
+      %go = icmp slt i32 %j, %n
+      br i1 %go, label %loop, label %end
+    end:
+      ret void
+    }""": "pointers in memory",
+}
+
+
+def read(text: str) -> Module:
+    return parse(LLVMModule.from_text(text).text())
+
+
+@pytest.mark.parametrize("text", IN_IR)
+def test_refused_in_ir(text: str) -> None:
+    module = read(text)
+    with pytest.raises(Refused, match=IN_IR[text]):
+        extents(module, module.function("f"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "stays", "negative"),
+    [("nsw", "slt", (0, 8)), ("", "slt", (0, 8)), ("nsw", "ult", None), ("", "ult", None), ("", "ne", None)],
+)
+def test_counts_and_what_they_need(flags: str, stays: str, negative: object) -> None:
+    """`do x[i] = 0; while (++i < n)`: 3 iterations for 3, one for -1; what would wrap, or run on, fails instead."""
+    text = f"""define void @f(ptr %x, i32 %n) {{
+    entry:
+      br label %loop
+    loop:
+      %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+      %p = getelementptr double, ptr %x, i32 %i
+      store double 0.0, ptr %p
+      %j = add {flags} i32 %i, 1
+      %go = icmp {stays} i32 %j, %n
+      br i1 %go, label %loop, label %end
+    end:
+      ret void
+    }}"""
+    assert (range_for(text, 3), range_for(text, -1)) == ((0, 24), negative)
+
+
+def range_for(text: str, n: int) -> object:
+    """The range of the first argument where the second is `n`; None where the extents do not hold."""
+    module = read(text)
+    found = extents(module, module.function("f"))
+    [touched] = found.touched.values()
+    for p in (*(p for p, _, _ in found.needs), *(p for pair in touched.ranges for p in pair)):
+        for x in known(p):
+            x.write = lambda _: n
+    w = Writer()
+    try:
+        for p, low, high in found.needs:
+            w.within(p, low, high)
+        return touched.write(w)
+    except Unbounded:
+        return None
+
+
+def known(p: Poly) -> set[Known]:
+    """The numbers that a polynomial and its bounds are made of."""
+    found: set[Known] = set()
+    for x in {x for m in p.terms for x in m}:
+        more = {x} if isinstance(x, Known) else {y for q in (x.low, x.high) if q is not None for y in known(q)}
+        found |= more
+    return found
+
+
 def test_bounds_of_polynomials() -> None:
     """j < i < n: i * n + j lies between n and n² - 1; what is not known has no bound; overflow is seen."""
     n, w = Known(lambda _: 10), Writer()
@@ -119,7 +212,7 @@ def test_what_is_compared(prepared: Callable[[str], str]) -> None:
     assert tests(asked(*dup)) == 2
     assert tests(asked(*dup, width=3)) == 1 + 15
     assert tests(asked(Act.CONST, Act.DUP, Act.CONST)) == 1
-    assert tests(asked(Act.CONST, Act.DUP, Act.DUPNONEED)) == 1
+    assert tests(asked(Act.CONST, Act.DUP, Act.DUPNONEED)) == 2
     assert tests(asked(*dup), prepared(NORM.replace("*y", "*restrict y"))) == 1
     for other in (asked(*dup, runtime_activity=True), asked(*dup, disjoint=True)):
         assert str(tests(other)).startswith("one version")

@@ -135,9 +135,8 @@ def _pairs(root: Function, found: Extents, request: Request) -> Iterator[tuple[s
     for n, a in enumerate(touched):
         for b in touched[n + 1 :]:
             written = found.touched[a].written or found.touched[b].written
-            wanted = Act.DUPNONEED not in (request.arguments[a.index], request.arguments[b.index])
             said = a.attribute("noalias") is not None or b.attribute("noalias") is not None
-            if written and wanted and not said:
+            if written and not said:
                 yield argument_name(a), a, argument_name(b), b
     shadows = [(name, a) for a in touched for name in _shadows(request, a)]
     for n, (one, a) in enumerate(shadows):

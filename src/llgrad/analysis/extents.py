@@ -232,7 +232,8 @@ class _Reader:
         given = (known.freed, known.moves, known.place)
         if "args" in (known.reads, known.writes) or any(n is not None for n in given):
             for a in call.arguments:
-                if isinstance(a.type, PointerType) and self.pointer(f, a) != (OWN,):
+                many = isinstance(a.type, VectorType) and isinstance(a.type.element, PointerType)
+                if many or (isinstance(a.type, PointerType) and self.pointer(f, a) != (OWN,)):
                     raise Refused(f"it calls {callee.name} with a pointer of the caller's")
 
     def enter(self, f: _Frame, call: Call, callee: Function) -> None:
