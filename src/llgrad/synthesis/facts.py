@@ -219,7 +219,8 @@ class Facts:
         def handed_on(v: Instruction) -> list[Instruction]:
             return [u for u in v.users if _hands_on(u)] if isinstance(v.type, IntType) else []
 
-        if any(v.opcode == "bitcast" and isinstance(v.type, FloatType) for v in reach([i], handed_on)):
+        start: list[Instruction] = [i]
+        if any(v.opcode == "bitcast" and isinstance(v.type, FloatType) for v in reach(start, handed_on)):
             raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.layout.size(i.type))
 
     def _matters(self, i: Instruction) -> bool:
