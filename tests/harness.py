@@ -28,6 +28,7 @@ from oracle import Matrix, Vector
 from sandbox import FAILED
 
 from llgrad import pipeline
+from llgrad.assembly import with_bodies
 from llgrad.backend import Engine
 from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
@@ -163,7 +164,7 @@ def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) ->
             built.errors[program.name, mode] = error
             return None
         entries.append(_entry(program, mode, f))
-    return write(module) + "\n".join(entries)
+    return with_bodies(write(module)) + "\n".join(entries)
 
 
 def _singly(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> list[tuple[Program, Mode]]:

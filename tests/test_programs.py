@@ -34,7 +34,6 @@ REFUSED: dict[str, Refused] = {
     "float_bit_tricks": refused("KindError", levels=(0,)),  # O1 makes llvm.fabs of it
     "inline_assembly": refused("NoRuleError"),
     "integer_hash_of_float": refused("KindError", REVERSE, (1, 2, 3)),
-    "library_long_double_complex": refused("UnsupportedError"),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),
     # memory that holds a float at one time and something else at another

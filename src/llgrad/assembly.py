@@ -7,11 +7,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 from llgrad.rules import bodies
+from llgrad.rules.library import PARTS
 
 NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _TOKEN = re.compile(rf'{NAME}|"[^"\n]*"')
 GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
+_LONG = r"\{ x86_fp80, x86_fp80 \}|x86_fp80"
+_PARTS = re.compile(rf"^declare [^@\n]*?({_LONG}) @{re.escape(PARTS)}(\w+)\(([^\n]*?)\)", re.MULTILINE)
 _METADATA = re.compile(r"^!(\d+) = ([^\n]*)\n", re.MULTILINE)
 _REFERENCE = re.compile(r"!(\d+)")
 _UNIT_LISTS = re.compile(r", (?:enums|retainedTypes|globals|imports): !\d+")
@@ -118,4 +121,27 @@ def with_bodies(text: str) -> str:
     while missing := [m for m in declaration.finditer(text) if m[1] in own]:
         text = declaration.sub(lambda m: "" if m[1] in own else m[0], text)
         text = joined([text, *(bodies.body(*own[m[1]]) for m in missing)])
-    return text
+    return joined([text, *map(_whole_of, _PARTS.finditer(text))]) if PARTS in text else text
+
+
+def _whole_of(declaration: re.Match[str]) -> str:
+    """A function of the parts of complex numbers, which calls that of the library: that wants them in memory."""
+    result, callee, operands = declaration[1], declaration[2], declaration[3].count("x86_fp80") // 2
+    pair = "{ x86_fp80, x86_fp80 }"
+    lines, given = [], []
+    for n in range(operands):
+        lines += [
+            f"  %z.{n} = alloca {pair}, align 16",
+            f"  %at.{n} = getelementptr i8, ptr %z.{n}, i64 16",
+            f"  store x86_fp80 %re.{n}, ptr %z.{n}, align 16",
+            f"  store x86_fp80 %im.{n}, ptr %at.{n}, align 16",
+        ]
+        given.append(f"ptr byval({pair}) align 16")
+    passed = ", ".join(f"{g} %z.{n}" for n, g in enumerate(given))
+    body = "\n".join([*lines, f"  %r = call {result} @{callee}({passed})", f"  ret {result} %r"])
+    parameters = ", ".join(f"x86_fp80 %re.{n}, x86_fp80 %im.{n}" for n in range(operands))
+    return f"""define internal {result} @{PARTS}{callee}({parameters}) nounwind {{
+{body}
+}}
+declare {result} @{callee}({', '.join(given)})
+"""

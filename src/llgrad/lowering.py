@@ -38,6 +38,7 @@ _LOCAL = re.compile(r"^define (?:internal|private|linkonce_odr|linkonce) ")
 _BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\) (?:align (\d+) )?")
 _THREAD_LOCAL = "@llvm.threadlocal.address"
 _ADDRESS = re.compile(rf"^( *(%[-\w.$]+) = call [^\n]*{_THREAD_LOCAL}\.p0\(ptr [^@\n]*({_NAME})\).*\n)", re.MULTILINE)
+_PAIR_OF_LONG = "{ x86_fp80, x86_fp80 }"
 _SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")
 _LARGEST_WRAPPER = 60  # lines
@@ -56,7 +57,7 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
         text = plain_addresses(own_structs(text))
     if found:
         text = with_routines(text, found, declared)
-    text = pointed_rules(text)
+    text = in_parts(pointed_rules(text))
     if declared & CONTAINERS.keys():
         text = with_containers(text, declared & CONTAINERS.keys())
     text = inlined_wrappers(text, frozenset(keep))
@@ -179,6 +180,44 @@ def own_structs(text: str) -> str:
         sizes = [_struct_size(parsed, a) for a in parsed.function(_plain(name)).arguments]
         text = text.replace(definitions[name], _copying(definitions[name], [n for n in sizes if n is not None]))
     return "\n".join(edit(line) for line in text.split("\n"))
+
+
+def in_parts(text: str) -> str:
+    """The text in which functions of `long double complex`, which pass it in memory, call those that have its parts."""
+    made = []
+    for m in list(_DECLARED.finditer(text)):
+        entry = library.lookup(name := _plain(m[1]))
+        if entry is None or entry.shape != "byval" or name.startswith(library.LIKE):
+            continue
+        new, operands = f"{library.PARTS}of.{name}", m[0].count("byval(")
+        call = re.compile(rf"^(.*\b(?:call|invoke) .*)@{re.escape(name)}\((.*)$", re.MULTILINE)
+        text = call.sub(lambda c, new=new: f"{c[1]}@{new}({_BYVAL.sub('', c[2])}", text)  # type: ignore[misc]
+        made.append(_parts_of(new, f"{library.PARTS}{name}", _result(m[0]), operands))
+    return "\n".join([text, *made]) if made else text
+
+
+def _result(declaration: str) -> str:
+    return _PAIR_OF_LONG if "{" in declaration.partition("@")[0] else "x86_fp80"
+
+
+def _parts_of(name: str, callee: str, result: str, operands: int) -> str:
+    """A function that takes addresses of complex numbers, and hands their parts on."""
+    lines, parts = [], []
+    for n in range(operands):
+        lines += [
+            f"  %re.{n} = load x86_fp80, ptr %z.{n}, align 16",
+            f"  %at.{n} = getelementptr i8, ptr %z.{n}, i64 16",
+            f"  %im.{n} = load x86_fp80, ptr %at.{n}, align 16",
+        ]
+        parts += [f"x86_fp80 %re.{n}", f"x86_fp80 %im.{n}"]
+    given = ", ".join(f"ptr %z.{n}" for n in range(operands))
+    types = ", ".join(["x86_fp80"] * len(parts))
+    body = "\n".join([*lines, f"  %r = call {result} @{callee}({', '.join(parts)})", f"  ret {result} %r"])
+    return f"""define internal {result} @{name}({given}) alwaysinline nounwind {{
+{body}
+}}
+declare {result} @{callee}({types}) nounwind willreturn memory(none)
+"""
 
 
 def _is_taken(name: str, text: str) -> bool:

@@ -7,7 +7,7 @@ llvm.sin.v4f32. x86-64 conventions of the System V ABI: `long double` is x86_fp8
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -138,6 +138,9 @@ def add(name: str, entry: Entry) -> None:
     _OWN[name] = entry
 
 
+PARTS = "llgrad.parts."
+"""`llgrad.parts.cexpl` is `cexpl` with real and imaginary parts as arguments of their own: shape "pair"."""
+
 LIKE = "llgrad.like."
 """`llgrad.like.exp.mine` (`llgrad.like.exp$1.mine`, …) is a function of the user's that has the rule of `exp`."""
 
@@ -151,6 +154,9 @@ def lookup(symbol: str) -> Entry | None:
         return lookup(re.split(r"[.$]", symbol.removeprefix(LIKE))[0])
     if symbol in _OWN:
         return _OWN[symbol]
+    if symbol.startswith(PARTS):
+        whole = _table().get(symbol.removeprefix(PARTS))
+        return replace(whole, shape="pair") if whole is not None and whole.shape == "byval" else None
     return _table().get(symbol)
 
 
