@@ -213,11 +213,11 @@ def test_what_is_compared(prepared: Callable[[str], str]) -> None:
     assert tests(asked(*dup, width=3)) == 1 + 15
     assert tests(asked(Act.CONST, Act.DUP, Act.CONST)) == 1
     assert tests(asked(Act.CONST, Act.DUP, Act.DUPNONEED)) == 2
-    assert tests(asked(*dup), prepared(NORM.replace("*y", "*restrict y"))) == 1
+    assert "in the way" in str(tests(asked(*dup), prepared(NORM.replace("*y", "*restrict y"))))
     for other in (asked(*dup, runtime_activity=True), asked(*dup, disjoint=True)):
         assert str(tests(other)).startswith("one version")
     straight = "void f(int n, double *x, double *y) { x[0] = y[0] * n; x[1] = y[1] * y[0]; }"
-    assert "no loop of its own" in str(tests(asked(*dup), prepared(straight)))
+    assert "in the way" in str(tests(asked(*dup), prepared(straight)))
 
 
 def test_explained(source: Callable[..., Path]) -> None:

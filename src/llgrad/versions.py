@@ -7,17 +7,21 @@ touch behind each pointer have bounds at its entry (`analysis.extents`), its der
     if the ranges are apart: the derivative of the function optimised once more, its pointers `noalias`
     else:                    the derivative as it is for any pointers
 
-`dispatched` writes that where the function's own loops touch two such pointers: what it merely calls is compiled for
-any pointers in both versions. The ranges are those of the function as it is, and of what it becomes: what LLVM
-concludes from `noalias` holds for the accesses of the first, what is said of the derivative for those of the second.
-Tested are the primals' ranges where one of two is written and the source does not say `restrict`, and all shadows with
-each other: both versions rely on it that no shadow is primal memory (`synthesis.scopes`).
+`dispatched` writes that where a pointer that the function's own loops use is in another's way: what it merely calls
+is compiled for any pointers in both versions, and shadows alone, of pointers that are `restrict` or only read, gain too
+little for what a second derivative costs to compile.
+
+The ranges are those of the function as it is, and of what it becomes: what LLVM concludes from `noalias` holds for the
+accesses of the first, what is said of the derivative for those of the second. Tested are the primals' ranges where one
+of two is written and the source does not say `restrict`, and all shadows with each other: both versions rely on it that
+no shadow is primal memory (`synthesis.scopes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from llgrad import pipeline
 from llgrad.analysis.bounds import Unbounded, Value, Writer
@@ -86,8 +90,8 @@ def versions(text: str, request: Request, level: int) -> Versions | str:
     try:
         before = extents(module, root, _opaque(module))
         looped = {a for a, touched in before.touched.items() if touched.looped}
-        if not any(a in looped and b in looped for _, a, _, b in _pairs(root, before, request)):
-            return "one version: it has no loop of its own in which two pointers may overlap"
+        if not any(a in looped or b in looped for a, b in _hindered(root, before)):
+            return "one version: in its own loops, no pointer is in the way of another"
         changed = apart(text, root.name, level)
         module = parse(changed)
         again = module.function(root.name)
@@ -129,24 +133,31 @@ def _shadows(request: Request, a: Argument) -> list[str]:
     return [f"%s{a.index}.{lane}" for lane in range(request.width if shadowed else 0)]
 
 
-def _pairs(root: Function, found: Extents, request: Request) -> Iterator[tuple[str, Argument, str, Argument]]:
-    """The memory that must be apart: two names in the test, each with the argument whose ranges it has."""
+Pair = tuple[str, str]
+"""Two pieces of memory that must be apart, by their names in the test."""
+
+
+def _hindered(root: Function, found: Extents) -> Iterator[tuple[Argument, Argument]]:
+    """Pointers of which LLVM must believe that a store through one changes what the other leads to."""
     touched = [a for a in root.arguments if a in found.touched]
     for n, a in enumerate(touched):
         for b in touched[n + 1 :]:
-            written = found.touched[a].written or found.touched[b].written
             said = a.attribute("noalias") is not None or b.attribute("noalias") is not None
-            if written and not said:
-                yield argument_name(a), a, argument_name(b), b
-    shadows = [(name, a) for a in touched for name in _shadows(request, a)]
-    for n, (one, a) in enumerate(shadows):
-        yield from ((one, a, other, b) for other, b in shadows[n + 1 :])
+            if not said and (found.touched[a].written or found.touched[b].written):
+                yield a, b
+
+
+def _pairs(root: Function, found: Extents, request: Request) -> Iterator[Pair]:
+    """What must be apart: primals of which one is written, and all shadows."""
+    for a, b in _hindered(root, found):
+        yield argument_name(a), argument_name(b)
+    yield from combinations([name for a in root.arguments if a in found.touched for name in _shadows(request, a)], 2)
 
 
 def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request) -> int:
     """Write `%apart`, the test of all that was found; how many pairs of ranges it compares."""
     ends: dict[str, tuple[Value, Value]] = {}
-    pairs: dict[tuple[str, str], None] = {}
+    pairs: dict[Pair, None] = {}
     for f, e in found:
         for p, least, most in e.needs:
             w.within(p, least, most)
@@ -155,7 +166,7 @@ def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request
             for name in (argument_name(a), *_shadows(request, a)):
                 first, last = ends.get(name, (low, high))
                 ends[name] = w.smaller(first, low), w.larger(last, high)
-        pairs.update({(one, other): None for one, _, other, _ in _pairs(f, e, request)})
+        pairs.update(dict.fromkeys(_pairs(f, e, request)))
     if len(pairs) > MOST_TESTS:
         raise Refused(f"there are {len(pairs)} pairs of pointers")
     clashes = [_clash(w, ends, one, other) for one, other in pairs]
