@@ -10,7 +10,7 @@ counted. "args" is memory reachable from the pointer operands. What is not liste
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Memory = Literal["none", "args", "any"]
@@ -46,7 +46,10 @@ class Deallocator:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a call of a known function may do."""
+    """What a call of a known function may do.
+
+    `within_first`: the pointer that it returns is null or points to the memory that its first argument points to.
+    """
 
     inactive: bool = False
     reads_memory: Memory = "none"
@@ -54,6 +57,7 @@ class Effects:
     noreturn: bool = False
     allocator: Allocator | None = None
     deallocator: Deallocator | None = None
+    within_first: bool = False
 
 
 ALLOCATES, FREES = "llgrad.alloc.", "llgrad.free."
@@ -150,6 +154,11 @@ _TABLE: dict[str, Effects] = {
     **_all("strtod strtof strtold strtol strtoll strtoul strtoull", _STREAM),
     # strings and bytes that are looked at only
     **_all("strlen strnlen strcmp strncmp strcasecmp strncasecmp memcmp bcmp strspn strcspn strcoll", _READS),
+    **_all("strchr strrchr strstr strpbrk memchr memrchr", replace(_READS, within_first=True)),
+    # text that is copied: no float is
+    **_all("strcpy strncpy strcat strncat stpcpy stpncpy", replace(_STREAM, within_first=True)),
+    **_all("__strcpy_chk __strncpy_chk __strcat_chk __strncat_chk", replace(_STREAM, within_first=True)),
+    **_all("strlcpy strlcat strtok strtok_r", _STREAM),
     **_all("isalpha isdigit isspace isupper islower isalnum ispunct isxdigit tolower toupper abs labs llabs", _PURE),
     "malloc_usable_size": _PURE,
     "__ctype_b_loc": _PURE,
@@ -203,4 +212,5 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     # std::ostream::operator<<, put, write, flush; operator<<(ostream&, char const*); endl
     (re.compile(r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*"), _STREAM),
     (re.compile(r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*"), _STREAM),
+    (re.compile(r"_ZNSt9basic_iosI\w*(?:5clear|4init|8setstate)\w*"), _STREAM),
 )

@@ -365,8 +365,13 @@ class Sweep(Lanes):
         return self.b.binary("mul", count, i64(size))
 
     def shadow_call(self, i: Call, name: str) -> AnyValue:
-        """The shadow of a call's result: an allocation's twin, cleared."""
+        """The shadow of a call's result: an allocation's twin, cleared; or as far behind that of the first argument."""
         known = self.facts.effects(i)
+        if known is not None and known.within_first:
+            first, found = self.value(i.arguments[0]), self.value(i)
+            by = self.b.binary("sub", self.b.cast("ptrtoint", found, I64), self.b.cast("ptrtoint", first, I64))
+            there = self.b.offset(self.shadow(i.arguments[0]), by)
+            return self.b.select(self.b.icmp("eq", found, ConstNull(PTR)), ConstNull(PTR), there, name)
         if known is None or known.allocator is None:
             raise UnsupportedError(
                 f"the pointer that {self._callee_name(i)} returns has no shadow", span=self.facts.span(i),
