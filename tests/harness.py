@@ -149,7 +149,21 @@ def prepared(whole: Any, programs: Sequence[Program], level: int, built: Built |
 
 
 def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> str | None:
-    """The module with all derivatives; None if one could not be written (then it is in the errors)."""
+    """The module with all derivatives; None if one could not be written (then it is in the errors).
+
+    The last one is kept: often, O1, O2 and O3 make the same of a program.
+    """
+    asked = text, tuple((p.name, mode) for p, mode in wanted)
+    if asked not in _LAST and (made := _with_derivatives(text, wanted, built)) is not None:
+        _LAST.clear()
+        _LAST[asked] = made
+    return _LAST.get(asked)
+
+
+_LAST: dict[tuple[str, tuple[tuple[str, Mode], ...]], str] = {}
+
+
+def _with_derivatives(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> str | None:
     module = pipeline.reducible(text)
     entries = []
     for program, mode in wanted:
@@ -158,7 +172,7 @@ def _written(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) ->
         except Exception as error:
             if getattr(error, "remedy", None) is not None:
                 with contextlib.suppress(UnsupportedError):
-                    return _written(pipeline.mended(text, Mode.COMBINED, error), wanted, built)
+                    return _with_derivatives(pipeline.mended(text, Mode.COMBINED, error), wanted, built)
             if not isinstance(error, LlgradError):
                 error.add_note(traceback.format_exc())
             built.errors[program.name, mode] = error
