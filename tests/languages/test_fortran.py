@@ -213,3 +213,18 @@ def test_output_is_inactive(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         "  r = sum(x**2)\n  print *, 'sum', r\n  if (r > 1d6) error stop 'too large'\nend function\n"
     )
     assert np.array_equal(llgrad.grad(llgrad.load(path).f, wrt="x")(X, 5), 2 * X)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "places", "products", "orders", "shifts", "unpacked", "allocation",
+        pytest.param("reductions", marks=pytest.mark.full),
+    ],
+)  # fmt: skip
+def test_what_is_left_to_the_runtime(name: str) -> None:
+    """At -O0 flang calls its runtime for every intrinsic of arrays; the calls have bodies here."""
+    require("a.f90")
+    f = llgrad.load(HERE / "runtime.f90", flags=["-O0"])[name]
+    x = np.array([0.31, 0.72, 0.55, 0.13, 0.94, 0.47])
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x), differences(lambda v: f(*v), [x])[0], rtol=1e-7, atol=1e-8)

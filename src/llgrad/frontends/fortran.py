@@ -2,7 +2,7 @@
 
 LLVM's optimisation is left out, flang's own is not: it turns array expressions into loops and gives TBAA. Calls of the
 runtime that remain find it in a shared library made from flang's static one when it is first needed; those that move
-numbers have bodies in `runtime/flang.c`.
+numbers have bodies in `runtime/flang.c` and `runtime/flang_arrays.c`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from llgrad.frontends.fortrantypes import written_out
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
 from llgrad.places import cache_folder
 
-_BODIES = Path(__file__).parent / "runtime" / "flang.c"
+_BODIES = tuple(Path(__file__).parent / "runtime" / name for name in ("flang.c", "flang_arrays.c"))
 _PROGRAMS = (*(f"flang-{n}" for n in range(22, 18, -1)), "flang")
 _FIX = "correct the source, or pass the flags it needs (-I…, -fdefault-real-8, -ffree-form, …)"
 _FLAGS = ("-g", "-O2", "-emit-llvm", "-S", "-ffp-contract=off")
 _RAW = ("-mllvm", UNOPTIMISED)
 _UNVECTORISED = ("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
+_DEFINED = re.compile(rb"^define (?=[^\n]*@_FortranA)", re.MULTILINE)
 _MODULE = re.compile(r"^[ \t]*(?:submodule\s*\(\s*([\w:]+)\s*\)|module(?!\s+procedure\b))\s*(\w+)", re.I | re.M)
 _USE = re.compile(r"^[ \t]*use\b\s*(?:,\s*(?:non_)?intrinsic\s*)?(?:::)?\s*(\w+)", re.I | re.M)
 _INCLUDE = re.compile(r"""^\s*\#?include\s*["']([^"']+)["']""", re.I | re.M)
@@ -50,9 +51,12 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
             data = written_out(assembly.read_text()).encode()
             libraries = (str(runtime(tool.path)),) if b"_FortranA" in data else ()
             made.append(Compiled(data, (source.path, *_included(source)), libraries))
-    if any(compiled.libraries for compiled in made):
-        bodies = clang.compile_file(Source(_BODIES), raw=raw, cxx=False)
-        made.append(Compiled(bodies.module, (sources[0].path, _BODIES)))
+    called = {name for compiled in made for name in re.findall(rb"@(_FortranA\w+)\(", compiled.module)}
+    for path in _BODIES:
+        if called & set(re.findall(rb"\b_FortranA\w+", path.read_bytes())):
+            bodies = clang.compile_file(Source(path, ("-S",)), raw=raw, cxx=False)
+            droppable = _DEFINED.sub(b"define linkonce_odr ", bodies.module)  # what is not called
+            made.append(Compiled(droppable, (sources[0].path, *bodies.dependencies)))
     return made
 
 

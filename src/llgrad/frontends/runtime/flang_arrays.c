@@ -1,0 +1,553 @@
+/* Bodies of the array intrinsics that flang leaves to its runtime (all of them at -O0, few above), for arrays of numbers
+ * and logicals up to rank 4, and of what allocates arrays where a status is asked for. As in flang.c, types and ranks
+ * fold. Sums are plain ones, not compensated. */
+#include <float.h>
+#include "flang.h"
+#pragma STDC CX_LIMITED_RANGE ON
+
+extern void llgrad_fail(int32_t code, const void *detail) __attribute__((noreturn));
+extern void _FortranAInitialize(const Descriptor *d, const char *file, int line);
+
+typedef double _Complex DoubleComplex;
+typedef float _Complex FloatComplex;
+
+/* The view of an array with dimension `dim` (from 1) last, the others in their order before it. */
+INSIDE Array last(Array a, int dim)
+{
+    Array b = a;
+    if (dim == 4) return a;
+    b.n3 = dim == 1 ? a.n0 : dim == 2 ? a.n1 : a.n2, b.s3 = dim == 1 ? a.s0 : dim == 2 ? a.s1 : a.s2;
+    b.n2 = a.n3, b.s2 = a.s3;
+    if (dim < 3) b.n1 = a.n2, b.s1 = a.s2;
+    if (dim == 1) b.n0 = a.n1, b.s0 = a.s1;
+    return b;
+}
+
+INSIDE Array without(Array a, int64_t bytes)
+{
+    a.n3 = 1, a.rank--, a.bytes = bytes;
+    return allocated(a);
+}
+
+INSIDE void give(Descriptor *result, const Descriptor *like, Array made)
+{
+    describe(result, like, made.rank);
+    result->bytes = made.bytes, result->type = made.type;
+    set(result, made, (Dimension){1, 0, 0});
+}
+
+/* --- all elements to one number, or those along a dimension to one each ------------------------------------------- */
+
+INSIDE Array masked(const Descriptor *mask, Array otherwise) { return mask ? array_of(mask) : otherwise; }
+#define CHOSEN(mask, m, i, j, k, l) (!(mask) || holds((m).bytes, AT(m, i, j, k, l)))
+
+#define WHOLE(name, type, start, step)                                         \
+    API type name(const Descriptor *x, const char *file, int line, int dim, const Descriptor *mask) \
+    {                                                                          \
+        Array a = array_of(x), m = masked(mask, a);                            \
+        type r = start;                                                        \
+        ROWS(a, {                                                              \
+            if (CHOSEN(mask, m, i, j, k, l)) {                                 \
+                type v = *(const type *)AT(a, i, j, k, l);                     \
+                step;                                                          \
+            }                                                                  \
+        })                                                                     \
+        return r;                                                              \
+    }
+#define COMPLEX(name, type, start, step)                                       \
+    API void name(type *result, const Descriptor *x, const char *file, int line, int dim, const Descriptor *mask) \
+    {                                                                          \
+        Array a = array_of(x), m = masked(mask, a);                            \
+        type r = start;                                                        \
+        ROWS(a, {                                                              \
+            if (CHOSEN(mask, m, i, j, k, l)) {                                 \
+                type v = *(const type *)AT(a, i, j, k, l);                     \
+                step;                                                          \
+            }                                                                  \
+        })                                                                     \
+        *result = r;                                                           \
+    }
+WHOLE(_FortranASumReal4, float, 0, r += v)
+WHOLE(_FortranASumReal8, double, 0, r += v)
+WHOLE(_FortranAProductReal4, float, 1, r *= v)
+WHOLE(_FortranAProductReal8, double, 1, r *= v)
+WHOLE(_FortranAMaxvalReal4, float, -FLT_MAX, if (v > r) r = v)
+WHOLE(_FortranAMaxvalReal8, double, -DBL_MAX, if (v > r) r = v)
+WHOLE(_FortranAMinvalReal4, float, FLT_MAX, if (v < r) r = v)
+WHOLE(_FortranAMinvalReal8, double, DBL_MAX, if (v < r) r = v)
+COMPLEX(_FortranACppSumComplex4, FloatComplex, 0, r += v)
+COMPLEX(_FortranACppSumComplex8, DoubleComplex, 0, r += v)
+COMPLEX(_FortranACppProductComplex4, FloatComplex, 1, r *= v)
+COMPLEX(_FortranACppProductComplex8, DoubleComplex, 1, r *= v)
+
+#define ALONG(type, start, step, end)                                          \
+    for (int64_t k = 0; k < a.n2; k++)                                         \
+        for (int64_t j = 0; j < a.n1; j++)                                     \
+            for (int64_t i = 0; i < a.n0; i++) {                               \
+                type r = start;                                                \
+                for (int64_t l = 0; l < a.n3; l++)                             \
+                    if (CHOSEN(mask, m, i, j, k, l)) {                         \
+                        type v = *(const type *)AT(a, i, j, k, l);             \
+                        step;                                                  \
+                    }                                                          \
+                *(type *)AT(made, i, j, k, 0) = end;                           \
+            }
+#define EACH_ROW(name, real4, real8, step)                                     \
+    API void name(Descriptor *result, const Descriptor *x, int dim, const char *file, int line, const Descriptor *mask) \
+    {                                                                          \
+        Array a = last(array_of(x), dim), made = without(a, a.bytes);          \
+        Array m = mask ? last(array_of(mask), dim) : a;                        \
+        if (mask && !mask->rank) m = array_of(mask);                           \
+        if (a.type == TYPE_DOUBLE) { ALONG(double, real8, step, r) }           \
+        else if (a.type == TYPE_FLOAT) { ALONG(float, real4, step, r) }        \
+        else if (a.bytes == 8) { ALONG(int64_t, (int64_t)(real8), step, r) }   \
+        else { ALONG(int32_t, (int32_t)(real4), step, r) }                     \
+        give(result, x, made);                                                 \
+    }
+EACH_ROW(_FortranASumDim, 0, 0, r += v)
+EACH_ROW(_FortranAProductDim, 1, 1, r *= v)
+EACH_ROW(_FortranAMaxvalDim, -FLT_MAX, -DBL_MAX, if (v > r) r = v)
+EACH_ROW(_FortranAMinvalDim, FLT_MAX, DBL_MAX, if (v < r) r = v)
+
+API void _FortranANorm2Dim(Descriptor *result, const Descriptor *x, int dim, const char *file, int line)
+{
+    Array a = last(array_of(x), dim), made = without(a, a.bytes), m = a;
+    const Descriptor *mask = 0;
+    if (a.type == TYPE_DOUBLE) { ALONG(double, 0, r += v * v, sqrt(r)) }
+    else { ALONG(float, 0, r += v * v, sqrtf(r)) }
+    give(result, x, made);
+}
+
+API _Bool _FortranAAny(const Descriptor *x, const char *file, int line, int dim)
+{
+    Array a = array_of(x);
+    ROWS(a, { if (holds(a.bytes, AT(a, i, j, k, l))) return 1; })
+    return 0;
+}
+
+API _Bool _FortranAAll(const Descriptor *x, const char *file, int line, int dim)
+{
+    Array a = array_of(x);
+    ROWS(a, { if (!holds(a.bytes, AT(a, i, j, k, l))) return 0; })
+    return 1;
+}
+
+API int64_t _FortranACount(const Descriptor *x, const char *file, int line, int dim)
+{
+    Array a = array_of(x);
+    int64_t n = 0;
+    ROWS(a, { n += holds(a.bytes, AT(a, i, j, k, l)); })
+    return n;
+}
+
+#define REDUCE(type, name)                                                     \
+    API type name(const Descriptor *x, type (*f)(const type *, const type *), const char *file, \
+                                          int line, int dim, const Descriptor *mask, const type *identity, _Bool ordered) \
+    {                                                                          \
+        Array a = array_of(x), m = masked(mask, a);                            \
+        type r = identity ? *identity : 0;                                     \
+        _Bool some = 0;                                                        \
+        ROWS(a, {                                                              \
+            if (CHOSEN(mask, m, i, j, k, l)) {                                 \
+                type v = *(const type *)AT(a, i, j, k, l);                     \
+                r = some ? f(&r, &v) : v;                                      \
+                some = 1;                                                      \
+            }                                                                  \
+        })                                                                     \
+        return r;                                                              \
+    }
+REDUCE(float, _FortranAReduceReal4Ref)
+REDUCE(double, _FortranAReduceReal8Ref)
+
+/* --- where an element is: what is found is numbers ------------------------------------------------------------------ */
+
+INSIDE void put(int kind, char *at, int64_t value)
+{
+    if (kind == 8) *(int64_t *)at = value;
+    else if (kind == 4) *(int32_t *)at = value;
+    else if (kind == 2) *(int16_t *)at = value;
+    else *(int8_t *)at = value;
+}
+
+INSIDE double number(Array a, const char *at)
+{
+    if (a.type == TYPE_DOUBLE) return *(const double *)at;
+    if (a.type == TYPE_FLOAT) return *(const float *)at;
+    if (a.bytes == 8) return *(const int64_t *)at;
+    if (a.bytes == 4) return *(const int32_t *)at;
+    return a.bytes == 2 ? *(const int16_t *)at : *at;
+}
+
+enum { LOGICAL = 14 }; /* the first code of logicals */
+INSIDE int meets(int what, Array a, const char *at, double best, const Descriptor *target)
+{
+    if (what == '>') return number(a, at) > best;
+    if (what == '<') return number(a, at) < best;
+    if (a.type >= LOGICAL && a.type < LOGICAL + 5) return holds(a.bytes, at) == holds(target->bytes, target->base);
+    return number(a, at) == number(array_of(target), target->base);
+}
+
+INSIDE void place(Descriptor *result, const Descriptor *x, int what, const Descriptor *target, int kind,
+                  const Descriptor *mask, _Bool back)
+{
+    Array a = array_of(x), m = masked(mask, a), made = vector(a, a.rank);
+    int64_t at0 = 0, at1 = 0, at2 = 0, at3 = 0;
+    double best = 0;
+    made.bytes = kind, made.type = kind == 8 ? 10 : kind == 4 ? 9 : kind == 2 ? 8 : 7;
+    made = allocated(made);
+    ROWS(a, {
+        const char *p = AT(a, i, j, k, l);
+        if (CHOSEN(mask, m, i, j, k, l)) {
+            int first = !at0, equal = what != '=' && back && !first && number(a, p) == best;
+            if (what == '=' ? (first || back) && meets(what, a, p, best, target)
+                            : first || equal || meets(what, a, p, best, target))
+                at0 = i + 1, at1 = j + 1, at2 = k + 1, at3 = l + 1, best = what == '=' ? 0 : number(a, p);
+        }
+    })
+    put(kind, made.base, at0);
+    if (a.rank > 1) put(kind, made.base + kind, at1);
+    if (a.rank > 2) put(kind, made.base + 2 * kind, at2);
+    if (a.rank > 3) put(kind, made.base + 3 * kind, at3);
+    give(result, x, made);
+}
+
+INSIDE void places(Descriptor *result, const Descriptor *x, int what, const Descriptor *target, int kind, int dim,
+                   const Descriptor *mask, _Bool back)
+{
+    Array a = last(array_of(x), dim), made = without(a, kind), m = mask ? last(array_of(mask), dim) : a;
+    if (mask && !mask->rank) m = array_of(mask);
+    made.type = kind == 8 ? 10 : kind == 4 ? 9 : kind == 2 ? 8 : 7;
+    for (int64_t k = 0; k < a.n2; k++)
+        for (int64_t j = 0; j < a.n1; j++)
+            for (int64_t i = 0; i < a.n0; i++) {
+                int64_t at = 0;
+                double best = 0;
+                for (int64_t l = 0; l < a.n3; l++) {
+                    const char *p = AT(a, i, j, k, l);
+                    if (!CHOSEN(mask, m, i, j, k, l)) continue;
+                    int equal = what != '=' && back && at && number(a, p) == best;
+                    if (what == '=' ? (!at || back) && meets(what, a, p, best, target)
+                                    : !at || equal || meets(what, a, p, best, target))
+                        at = l + 1, best = what == '=' ? 0 : number(a, p);
+                }
+                put(kind, AT(made, i, j, k, 0), at);
+            }
+    give(result, x, made);
+}
+
+#define PLACE(name, what)                                                      \
+    API void name(Descriptor *result, const Descriptor *x, int kind, const char *file, int line, \
+                             const Descriptor *mask, _Bool back)               \
+    {                                                                          \
+        place(result, x, what, 0, kind, mask, back);                           \
+    }
+PLACE(_FortranAMaxlocReal4, '>')
+PLACE(_FortranAMaxlocReal8, '>')
+PLACE(_FortranAMinlocReal4, '<')
+PLACE(_FortranAMinlocReal8, '<')
+#define PLACES(name, what)                                                     \
+    API void name(Descriptor *result, const Descriptor *x, int kind, int dim, const char *file, int line, \
+                             const Descriptor *mask, _Bool back)               \
+    {                                                                          \
+        places(result, x, what, 0, kind, dim, mask, back);                     \
+    }
+PLACES(_FortranAMaxlocDim, '>')
+PLACES(_FortranAMinlocDim, '<')
+
+API void _FortranAFindloc(Descriptor *result, const Descriptor *x, const Descriptor *target, int kind, const char *file,
+                          int line, const Descriptor *mask, _Bool back)
+{
+    place(result, x, '=', target, kind, mask, back);
+}
+
+API void _FortranAFindlocDim(Descriptor *result, const Descriptor *x, const Descriptor *target, int kind, int dim,
+                             const char *file, int line, const Descriptor *mask, _Bool back)
+{
+    places(result, x, '=', target, kind, dim, mask, back);
+}
+
+/* --- products of vectors and matrices --------------------------------------------------------------------------------- */
+
+#define DOT(name, type)                                                        \
+    API type name(const Descriptor *x, const Descriptor *y, const char *file, int line) \
+    {                                                                          \
+        Array a = array_of(x), b = array_of(y);                                \
+        type sum = 0;                                                          \
+        for (int64_t i = 0; i < a.n0; i++)                                     \
+            sum += *(const type *)AT(a, i, 0, 0, 0) * *(const type *)AT(b, i, 0, 0, 0); \
+        return sum;                                                            \
+    }
+DOT(_FortranADotProductReal4, float)
+DOT(_FortranADotProductReal8, double)
+#define DOT_COMPLEX(name, type, conjugate)                                     \
+    API void name(type *result, const Descriptor *x, const Descriptor *y, const char *file, int line) \
+    {                                                                          \
+        Array a = array_of(x), b = array_of(y);                                \
+        type sum = 0;                                                          \
+        for (int64_t i = 0; i < a.n0; i++)                                     \
+            sum += conjugate(*(const type *)AT(a, i, 0, 0, 0)) * *(const type *)AT(b, i, 0, 0, 0); \
+        *result = sum;                                                         \
+    }
+DOT_COMPLEX(_FortranACppDotProductComplex4, FloatComplex, __builtin_conjf)
+DOT_COMPLEX(_FortranACppDotProductComplex8, DoubleComplex, __builtin_conj)
+
+/* A vector on the left is a row, one on the right a column. */
+#define MATMUL(name, type)                                                     \
+    API void name(Descriptor *result, const Descriptor *x, const Descriptor *y, const char *file, int line) \
+    {                                                                          \
+        Array a = array_of(x), b = array_of(y), c = a;                         \
+        int row = a.rank == 1, column = b.rank == 1;                           \
+        if (row) a.n1 = a.n0, a.s1 = a.s0, a.n0 = 1, a.s0 = 0;                 \
+        c.n0 = row ? b.n1 : a.n0, c.n1 = row || column ? 1 : b.n1, c.rank = row || column ? 1 : 2; \
+        c = allocated(c);                                                      \
+        for (int64_t j = 0; j < b.n1; j++)                                     \
+            for (int64_t i = 0; i < a.n0; i++) {                               \
+                type sum = 0;                                                  \
+                for (int64_t l = 0; l < a.n1; l++)                             \
+                    sum += *(const type *)AT(a, i, l, 0, 0) * *(const type *)AT(b, l, j, 0, 0); \
+                *(type *)(c.base + (i + j * a.n0) * c.bytes) = sum;            \
+            }                                                                  \
+        give(result, x, c);                                                    \
+    }
+MATMUL(_FortranAMatmulReal4Real4, float)
+MATMUL(_FortranAMatmulReal8Real8, double)
+MATMUL(_FortranAMatmulComplex4Complex4, FloatComplex)
+MATMUL(_FortranAMatmulComplex8Complex8, DoubleComplex)
+
+/* --- elements in another order ---------------------------------------------------------------------------------------- */
+
+API void _FortranATranspose(Descriptor *result, const Descriptor *x, const char *file, int line)
+{
+    Array a = array_of(x), from = a;
+    from.n0 = a.n1, from.s0 = a.s1, from.n1 = a.n0, from.s1 = a.s0;
+    Array made = allocated(from);
+    copy(made, from);
+    give(result, x, made);
+}
+
+INSIDE int64_t whole(const Descriptor *d, int n)
+{
+    const char *at = d->base + n * d->dim[0].stride;
+    return d->bytes == 8 ? *(const int64_t *)at : d->bytes == 4 ? *(const int32_t *)at : *(const int16_t *)at;
+}
+
+INSIDE Array in_one_stretch(Array a)
+{
+    Array made = allocated(a);
+    copy(made, a);
+    return made;
+}
+
+/* `order` says which dimension of the result is filled first, which next. */
+API void _FortranAReshape(Descriptor *result, const Descriptor *x, const Descriptor *shape, const Descriptor *pad,
+                          const Descriptor *order, const char *file, int line)
+{
+    Array a = array_of(x), r = a, from = in_one_stretch(a), fill = from, one, to;
+    int64_t count = elements(a), more = 1, at = 0;
+    r.rank = shape->dim[0].extent;
+    r.n0 = r.rank > 0 ? whole(shape, 0) : 1, r.n1 = r.rank > 1 ? whole(shape, 1) : 1;
+    r.n2 = r.rank > 2 ? whole(shape, 2) : 1, r.n3 = r.rank > 3 ? whole(shape, 3) : 1;
+    r = allocated(r);
+    if (pad) fill = in_one_stretch(array_of(pad)), more = elements(fill);
+    Array w = r;
+    if (order) {
+        int64_t p0 = whole(order, 0), p1 = r.rank > 1 ? whole(order, 1) : 2, p2 = r.rank > 2 ? whole(order, 2) : 3;
+        int64_t p3 = r.rank > 3 ? whole(order, 3) : 4;
+#define PICK(x, p) (p == 1 ? r.x##0 : p == 2 ? r.x##1 : p == 3 ? r.x##2 : r.x##3)
+        w.n0 = PICK(n, p0), w.n1 = PICK(n, p1), w.n2 = PICK(n, p2), w.n3 = PICK(n, p3);
+        w.s0 = PICK(s, p0), w.s1 = PICK(s, p1), w.s2 = PICK(s, p2), w.s3 = PICK(s, p3);
+    }
+    one = vector(from, 1), to = vector(r, 1);
+    ROWS(w, {
+        to.base = AT(w, i, j, k, l);
+        one.base = at < count ? from.base + at * a.bytes : fill.base + (at - count) % more * a.bytes;
+        copy(to, one);
+        at++;
+    })
+    free(from.base);
+    if (pad) free(fill.base);
+    give(result, x, r);
+}
+
+/* Elements along a dimension, `shift` further on: from the other end, or `edge` (zero where there is none). */
+INSIDE void shifted(Descriptor *result, const Descriptor *x, Array by, int64_t shift, _Bool around, const Descriptor *edge,
+                    int dim)
+{
+    Array whole_of = array_of(x), made = allocated(whole_of), a = last(whole_of, dim), to = last(made, dim);
+    Array one = vector(a, 1), place = vector(made, 1), border = edge ? array_of(edge) : one;
+    char zero[16] = {0};
+    for (int64_t l = 0; l < a.n3; l++)
+        for (int64_t k = 0; k < a.n2; k++)
+            for (int64_t j = 0; j < a.n1; j++)
+                for (int64_t i = 0; i < a.n0; i++) {
+                    int64_t n = by.base ? (int64_t)number(by, AT(by, i, j, k, 0)) : shift, at = l + n;
+                    if (around) at = (at % a.n3 + a.n3) % a.n3;
+                    one.base = at >= 0 && at < a.n3 ? AT(a, i, j, k, at) : edge ? AT(border, i, j, k, 0) : zero;
+                    place.base = AT(to, i, j, k, l);
+                    copy(place, one);
+                }
+    give(result, x, made);
+}
+
+API void _FortranACshiftVector(Descriptor *result, const Descriptor *x, int64_t shift, const char *file, int line)
+{
+    shifted(result, x, (Array){0}, shift, 1, 0, 1);
+}
+
+API void _FortranACshift(Descriptor *result, const Descriptor *x, const Descriptor *shift, int dim, const char *file, int line)
+{
+    shifted(result, x, array_of(shift), 0, 1, 0, dim);
+}
+
+API void _FortranAEoshiftVector(Descriptor *result, const Descriptor *x, int64_t shift, const Descriptor *edge,
+                                const char *file, int line)
+{
+    shifted(result, x, (Array){0}, shift, 0, edge, 1);
+}
+
+API void _FortranAEoshift(Descriptor *result, const Descriptor *x, const Descriptor *shift, const Descriptor *edge, int dim,
+                          const char *file, int line)
+{
+    shifted(result, x, array_of(shift), 0, 0, edge, dim);
+}
+
+API void _FortranAUnpack(Descriptor *result, const Descriptor *from, const Descriptor *mask, const Descriptor *field,
+                         const char *file, int line)
+{
+    Array v = array_of(from), m = array_of(mask), f = array_of(field), made = v, one = vector(v, 1);
+    made.n0 = m.n0, made.n1 = m.n1, made.n2 = m.n2, made.n3 = m.n3, made.rank = m.rank;
+    made = allocated(made);
+    Array to = vector(made, 1);
+    int64_t at = 0;
+    ROWS(m, {
+        _Bool chosen = holds(m.bytes, AT(m, i, j, k, l));
+        one.base = chosen ? AT(v, at, 0, 0, 0) : AT(f, i, j, k, l);
+        to.base = AT(made, i, j, k, l);
+        copy(to, one);
+        at += chosen;
+    })
+    give(result, from, made);
+}
+
+/* --- allocation that flang leaves to its runtime: where a status is asked for, with `source=`, with `mold=` --------------- */
+
+#define SET_BOUNDS(name)                                                       \
+    API void name(Descriptor *d, int dim, int64_t lower, int64_t upper)        \
+    {                                                                          \
+        Dimension bounds = {lower, upper < lower ? 0 : upper - lower + 1, 0};  \
+        if (dim == 0) d->dim[0] = bounds;                                      \
+        if (dim == 1) d->dim[1] = bounds;                                      \
+        if (dim == 2) d->dim[2] = bounds;                                      \
+        if (dim == 3) d->dim[3] = bounds;                                      \
+    }
+SET_BOUNDS(_FortranAAllocatableSetBounds)
+SET_BOUNDS(_FortranAPointerSetBounds)
+
+API void _FortranAAllocatableApplyMold(Descriptor *d, const Descriptor *mold, int rank)
+{
+    d->bytes = mold->bytes, d->type = mold->type;
+    if (rank > 0 && mold->rank > 0) d->dim[0] = mold->dim[0];
+    if (rank > 1 && mold->rank > 1) d->dim[1] = mold->dim[1];
+    if (rank > 2 && mold->rank > 2) d->dim[2] = mold->dim[2];
+    if (rank > 3 && mold->rank > 3) d->dim[3] = mold->dim[3];
+}
+
+/* Memory for what a descriptor describes; components of a derived type are the runtime's. */
+INSIDE void allocate(Descriptor *d, const char *file, int line)
+{
+    Array a = allocated(array_of(d));
+    d->base = a.base;
+    if (d->rank > 0) d->dim[0].stride = a.s0;
+    if (d->rank > 1) d->dim[1].stride = a.s1;
+    if (d->rank > 2) d->dim[2].stride = a.s2;
+    if (d->rank > 3) d->dim[3].stride = a.s3;
+    if (d->rank > RANKS || d->extra & HAS_ADDENDUM) _FortranAInitialize(d, file, line);
+}
+
+API int _FortranAAllocatableAllocate(Descriptor *d, const int64_t *stream, _Bool status, const Descriptor *message,
+                                     const char *file, int line)
+{
+    if (d->base) {
+        if (!status) llgrad_fail(4, 0);
+        return 1;
+    }
+    allocate(d, file, line);
+    return 0;
+}
+
+API int _FortranAPointerAllocate(Descriptor *d, _Bool status, const Descriptor *message, const char *file, int line)
+{
+    allocate(d, file, line);
+    return 0;
+}
+
+API int _FortranAAllocatableAllocateSource(Descriptor *d, const Descriptor *source, _Bool status, const Descriptor *message,
+                                           const char *file, int line)
+{
+    int failed = _FortranAAllocatableAllocate(d, 0, status, message, file, line);
+    if (!failed) copy(array_of(d), array_of(source));
+    return failed;
+}
+
+#define DEALLOCATE(name)                                                       \
+    API int name(Descriptor *d, _Bool status, const Descriptor *message, const char *file, int line) \
+    {                                                                          \
+        if (!d->base) {                                                        \
+            if (!status) llgrad_fail(4, 0);                                    \
+            return 1;                                                          \
+        }                                                                      \
+        free(d->base);                                                         \
+        d->base = 0;                                                           \
+        return 0;                                                              \
+    }
+DEALLOCATE(_FortranAAllocatableDeallocate)
+DEALLOCATE(_FortranAPointerDeallocate)
+
+API int _FortranAMoveAlloc(Descriptor *to, Descriptor *from, const void *type, _Bool status, const Descriptor *message,
+                           const char *file, int line)
+{
+    free(to->base);
+    to->base = from->base, to->bytes = from->bytes, to->type = from->type;
+    if (from->rank > 0) to->dim[0] = from->dim[0];
+    if (from->rank > 1) to->dim[1] = from->dim[1];
+    if (from->rank > 2) to->dim[2] = from->dim[2];
+    if (from->rank > 3) to->dim[3] = from->dim[3];
+    from->base = 0;
+    return 0;
+}
+
+/* --- arguments that must lie in one stretch ------------------------------------------------------------------------------- */
+
+API _Bool _FortranAIsContiguous(const Descriptor *d)
+{
+    Array a = array_of(d), p = packed(a);
+    return elements(a) < 2 || ((a.n0 < 2 || a.s0 == p.s0) && (a.n1 < 2 || a.s1 == p.s1) &&
+                               (a.n2 < 2 || a.s2 == p.s2) && (a.n3 < 2 || a.s3 == p.s3));
+}
+
+API void _FortranACopyInAssign(Descriptor *between, const Descriptor *from, const char *file, int line)
+{
+    give(between, from, in_one_stretch(array_of(from)));
+}
+
+API void _FortranACopyOutAssign(Descriptor *to, Descriptor *between, const char *file, int line)
+{
+    if (to) copy(array_of(to), array_of(between));
+    free(between->base);
+    between->base = 0;
+}
+
+/* --- integer powers of complex numbers -------------------------------------------------------------------------------------- */
+
+#define POWER(name, type, count)                                               \
+    API type name(type base, count n)                                          \
+    {                                                                          \
+        type r = 1;                                                            \
+        for (count left = n < 0 ? -n : n; left; left >>= 1, base *= base)      \
+            if (left & 1) r *= base;                                           \
+        return n < 0 ? 1 / r : r;                                              \
+    }
+POWER(_FortranAcpowi, FloatComplex, int32_t)
+POWER(_FortranAcpowk, FloatComplex, int64_t)
+POWER(_FortranAzpowi, DoubleComplex, int32_t)
+POWER(_FortranAzpowk, DoubleComplex, int64_t)
