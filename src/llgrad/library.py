@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,10 @@ def load(
         raise ArgumentError(f"optimize={optimize!r} is not 0, 1, 2 or 3")
     if isinstance(flags, str):
         raise ArgumentError("flags must be a list of strings", fix=f"flags={flags.split()!r}")
-    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    several: Any = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else paths
+    listed = list(several)
+    if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
+        raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')
     kept = {k: tuple(v) for k, v in flags.items()} if isinstance(flags, Mapping) else tuple(flags)
     return Library(Loaded([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math))
 

@@ -267,13 +267,14 @@ class _Site:
 
     def _checks(self, shapes: dict[str, Any]) -> list[Any]:
         """What `resolve` would ask of sizes that are known only when the graph runs."""
-        found = []
-        for p, arrays, _ in self.made.roles.counts:
-            first, *rest = [prod(shapes[a]) for a in arrays]
-            for name, other in zip(arrays[1:], rest, strict=True):
-                message = f"which array of {self.made.name} does {p.name} count? {arrays[0]} and {name} differ in size"
-                one, two = (tf.cast(n, tf.int64) for n in (first, other))
-                found.append(tf.debugging.assert_equal(one, two, message=message))
+        found, before = [], dict[str, tuple[str, Any]]()
+        for p, arrays, axis in self.made.roles.counts:
+            for name in arrays:
+                size = tf.cast(prod(shapes[name]) if axis is None else shapes[name][axis], tf.int64)
+                first, other = before.setdefault(p.name, (name, size))
+                if first != name:
+                    message = f"which array of {self.made.name} does {p.name} count? {first} and {name} differ in size"
+                    found.append(tf.debugging.assert_equal(other, size, message=message))
         return found
 
 

@@ -72,6 +72,8 @@ def test_wrong_declarations(lib: llgrad.Library) -> None:
         load_foreign(lib.waves, out=3.5)
     with pytest.raises(ArgumentError, match="which function"):
         load_foreign("test.c")
+    with pytest.raises(ArgumentError, match="3 is neither a file nor a function"):
+        load_foreign(3)  # type: ignore[arg-type]
 
 
 def test_sizes(lib: llgrad.Library) -> None:
@@ -82,6 +84,10 @@ def test_sizes(lib: llgrad.Library) -> None:
     assert load_foreign(lib.product, counts={"n": "y"}).roles.resolve([(3,), (2,)], []).integers == (2,)
     axis = load_foreign(lib.product, counts={"n": ("y", 1)})
     assert axis.roles.resolve([(3,), (2, 5)], []).integers == (5,)
+    both = load_foreign(lib.product, counts={"n": [("y", 1), "x"]})
+    assert both.roles.resolve([(5,), (2, 5)], []).integers == (5,)
+    with pytest.raises(ForeignShapeError, match="n of product counts 4, but x has 5"):
+        both.roles.resolve([(5,), (2, 4)], [])
     with pytest.raises(ForeignShapeError, match="no axis 1"):
         axis.roles.resolve([(3,), (2,)], [])
     shaped = load_foreign(lib.layer, out=lambda w, x: w[:-1], counts={"rows": ("w", 0), "columns": ("w", 1)})

@@ -6,7 +6,8 @@
               shapes of the input arrays; for several outputs a dict by parameter. Outputs begin as zeros
     updates   parameters that the code changes in place: inputs (copied) and outputs
     scratch   {parameter: shape} memory that the code needs and nobody reads afterwards; it begins as zeros
-    counts    {integer parameter: array, or (array, axis)}: integers that follow from shapes; () for none
+    counts    {integer parameter: array, or (array, axis), or a list of these, which must agree}: integers that follow
+              from shapes; () for none
 
 What is not declared is inferred; see `llgrad.foreign.roles`.
 """
@@ -39,6 +40,11 @@ def load_foreign(source: Paths | ForeignFunction, name: str | None = None, **opt
             raise ArgumentError("a function of a library needs no name and no options of `load`")
         function = source
     else:
+        if not isinstance(source, str | os.PathLike | Sequence):
+            raise ArgumentError(
+                f"{type(source).__name__} {source!r} is neither a file nor a function of a library",
+                fix='a file and a name, or lib.name with lib = llgrad.load("file.c")',
+            )
         if name is None:
             raise ArgumentError("which function?", fix='foreign("file.c", "name")')
         function = library(source, **loading)[name]

@@ -102,7 +102,12 @@ class Roles:
             _check_shape(i, known[i.name])
         integers = {i.name: int(v) for i, v in zip(self.statics, statics, strict=True)}
         for p, arrays, axis in self.counts:
-            integers[p.name] = self._count(p, arrays, axis, known)
+            count = self._count(p, arrays, axis, known)
+            if integers.setdefault(p.name, count) != count:
+                raise ForeignShapeError(
+                    f"{p.name} of {self.signature.name} counts {integers[p.name]}, but {arrays[0]} has {count}",
+                    cause=f"{arrays[0]} has shape {known[arrays[0]]}", fix="pass arrays that fit each other",
+                )  # fmt: skip
         ordered = [integers[p.name] for p in self.signature.parameters if p.name in integers]
         made = [tuple(int(d) for d in self._shape(m, known, integers)) for m in (*self.outputs, *self.scratch)]
         if negative := [s for s in made if min(s, default=0) < 0]:
@@ -114,7 +119,7 @@ class Roles:
         known = {i.name: tuple(shape) for i, shape in zip(self.tensors, shapes, strict=True)}
         integers = {i.name: v for i, v in zip(self.statics, statics, strict=True)}
         for p, arrays, axis in self.counts:
-            integers[p.name] = prod(known[arrays[0]]) if axis is None else known[arrays[0]][axis]
+            integers.setdefault(p.name, prod(known[arrays[0]]) if axis is None else known[arrays[0]][axis])
         ordered = tuple(integers[p.name] for p in self.signature.parameters if p.name in integers)
         outputs = tuple(self._shape(m, known, integers) for m in self.outputs)
         return Resolved(ordered, outputs, tuple(self._shape(m, known, integers) for m in self.scratch))
@@ -311,7 +316,8 @@ class _Reader:
                 raise ForeignSignatureError(f"counts={self.counts!r} is no dict", fix='counts={"n": "x"}')
             return ()
         found = []
-        for name, of in self.counts.items():
+        every = [(name, one) for name, of in self.counts.items() for one in (of if isinstance(of, list) else [of])]
+        for name, of in every:
             array, axis = (of, None) if isinstance(of, str) else of
             self.signature.parameter(array)
             if array in made or not _is_integer(self.signature.parameter(name)):
