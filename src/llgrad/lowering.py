@@ -6,8 +6,8 @@
 * A pointer to a library function that has a derivative rule points to a function that calls it.
 * Variable arguments are passed as a struct (`variadic`).
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
-* Small functions that return what they allocate are inlined: each place that calls one has memory of its own.
-
+* Small functions that return what they allocate are inlined: each place that calls one has memory of its own. So are
+  those that return an address in what they are given.
 * Addresses of thread-local variables are taken without an intrinsic.
 
 All are edits of LLVM assembly as LLVM prints it, on a module whose values have names.
@@ -42,6 +42,7 @@ _PAIR_OF_LONG = "{ x86_fp80, x86_fp80 }"
 _SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")
 _LARGEST_WRAPPER = 60  # lines
+_LARGEST_ACCESSOR = 25
 
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
@@ -268,13 +269,23 @@ def plain_addresses(text: str) -> str:
 
 
 def inlined_wrappers(text: str, keep: Collection[str]) -> str:
-    """Have small functions that allocate, and return a pointer, inlined wherever they are called."""
+    """Have small functions that return a pointer inlined wherever they are called.
+
+    Those that allocate, so that each call makes memory of its own; and those that call nothing else: what they point
+    into in one call is not taken for what they point into in another.
+    """
     wrappers = dict(_candidates(text, keep))
     allocating = {f"@{m[1]}" for m in re.finditer(r"@([-\w.$]+)\(", text) if _allocates(m[1])}
     chosen: dict[str, str] = {}
     while more := {
         name: body for name, body in wrappers.items() if name not in chosen and _calls(body) & (allocating | {*chosen})
     }:
+        chosen |= more
+    while more := {
+        name: body for name, body in wrappers.items()
+        if name not in chosen and all(f.startswith("@llvm.") or f in chosen for f in _calls(body))
+        and body.count("\n") <= _LARGEST_ACCESSOR
+    }:  # fmt: skip
         chosen |= more
     for name, body in chosen.items():
         if not _reaches(name, name, chosen):

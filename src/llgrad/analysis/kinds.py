@@ -144,10 +144,14 @@ class Kinds:
         return self._leaves(v)
 
     def is_undecided(self, v: iv.AnyValue) -> bool:
-        """May an integer be the bits of a float, or a number, but no address as far as is known here?"""
-        if self.value(v).is_known or (r := self._builder.contents.get(v)) is None:
-            return False
-        return not any(s.all & bl.POINTER_BIT for s in self._builder.graph.find(r).slots.values())
+        """May an integer be the bits of a float, a number, or something else that is not known?"""
+        return not self.value(v).is_known and v in self._builder.contents
+
+    def may_be_pointer(self, v: iv.AnyValue) -> bool:
+        """Is nothing known of an integer, or was a pointer seen where it lies?"""
+        region = self._builder.contents.get(v)
+        slots = self._builder.graph.find(region).slots.values() if region is not None else ()
+        return self.value(v) is UNKNOWN or any(s.all & bl.POINTER_BIT for s in slots)
 
     def formats(self, v: iv.AnyValue) -> frozenset[FloatType]:
         """The formats of the floats in a value."""

@@ -46,11 +46,6 @@ from llgrad.ir.values import (
 _NUMBERS = ("sitofp", "uitofp", "fptosi", "fptoui", "ptrtoint")
 
 
-class NamedKind(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
 class Bits(Protocol):
     """What is asked of an analysis of kinds."""
 
@@ -58,7 +53,7 @@ class Bits(Protocol):
 
     def is_undecided(self, v: AnyValue, /) -> bool: ...
 
-    def value(self, v: AnyValue, /) -> NamedKind: ...
+    def may_be_pointer(self, v: AnyValue, /) -> bool: ...
 
 
 def integers(memory: Memory, kinds: Bits) -> frozenset[AnyValue]:
@@ -77,8 +72,8 @@ def integers(memory: Memory, kinds: Bits) -> frozenset[AnyValue]:
 
 
 def _may_be_address(memory: Memory, kinds: Bits, v: AnyValue) -> bool:
-    """Nothing at all is known of what it holds, and it may be an address that is moved as an integer."""
-    return kinds.value(v).name == "unknown" and bool(memory.points_to(v))
+    """May it be an address that is moved as an integer? Where it lies there may be other things at other times."""
+    return kinds.may_be_pointer(v) and bool(memory.points_to(v))
 
 
 class _Trial(Reaching):
@@ -92,7 +87,7 @@ class _Trial(Reaching):
         while changed:
             changed = False
             for load in list(self.innocent):
-                if any(self._reads_float(load, a) for a in self.memory.reads(load)):
+                if any(self._reads_float(load, a) or self._tears(load, a) for a in self.memory.reads(load)):
                     self.innocent.discard(load)
                     changed = True
         return frozenset(self.innocent)
@@ -103,6 +98,25 @@ class _Trial(Reaching):
         """May bytes that `reader` reads by `access` have been written as a float?"""
         found, older = self.writers(reader, replace(access, tbaa=None))
         return older or any(self._writes_float(i, depth) for i in found)
+
+    def _tears(self, load: Instruction, access: Access) -> bool:
+        """May a part of an address be read? Of whole ones, it is known what they point to."""
+        narrow = isinstance(load.type, IntType) and load.type.bits < 64
+        return narrow and self.kinds.may_be_pointer(load) and self._reads_address(load, access)
+
+    def _reads_address(self, reader: Instruction, access: Access, depth: int = 4) -> bool:
+        found, older = self.writers(reader, replace(access, tbaa=None))
+        return older or not depth or any(self._writes_address(i, depth) for i in found)
+
+    def _writes_address(self, i: Instruction, depth: int) -> bool:
+        match i:
+            case Store(value, _):
+                return isinstance(scalar(value.type), PointerType) or bool(self.memory.points_to(value))
+            case Call() if is_copy(i):
+                return any(self._reads_address(i, a, depth - 1) for a in self.memory.reads(i))
+            case Call() if not self.is_outside(i):
+                return not depth or any(self._writes_address(w, depth - 1) for w in self.written_by_others(i))
+        return False
 
     # --- what writes
 
