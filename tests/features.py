@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HEADER = """#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,45 @@ NOINLINE struct V *opened(double u, int n) {
     return o;
 }
 NOINLINE void closed(struct V *o) { free(o->d); free(o); }
+NOINLINE double several(int n, ...) {
+    va_list l;
+    va_start(l, n);
+    double r = 0;
+    for (int i = 0; i < n; i++) { double *p = va_arg(l, double *); r += va_arg(l, double) * p[va_arg(l, int)]; }
+    va_end(l);
+    return WRAP(r);
+}
+NOINLINE void axpy(int n, double a, const double *__restrict x, double *__restrict y) {
+    for (int i = 0; i < n; i++) y[i] = 0.7 * y[i] + a * x[i];
+}
+NOINLINE double halves(double *x, int n, double u) {
+    if (n == 1) return u * *x;
+    double t[2] = {halves(x, n / 2, u * 0.9), 0};
+    t[1] = halves(x + n / 2, n - n / 2, WRAP(u + t[0]));
+    *x = WRAP(*x + 0.3 * t[1]);
+    return t[0] - 0.4 * t[1];
+}
+struct C { double (*f)(double, void *); void *c; };
+struct W { double v; struct W *before, *after; };
+NOINLINE struct W *beside(struct W *o, double v) {
+    struct W *r = NEW(struct W, 1);
+    r->v = v, r->before = o, r->after = o ? o->after : r;
+    if (!o) { r->before = r; return r; }
+    o->after->before = r;
+    return o->after = r;
+}
+NOINLINE struct W *without(struct W *o) {
+    struct W *r = o->after == o ? 0 : o->after;
+    o->before->after = o->after, o->after->before = o->before;
+    free(o);
+    return r;
+}
+struct G { char c; double v; float f; double z[2]; } __attribute__((packed));
+NOINLINE double packed(struct G *o, double u) { o->z[1] = WRAP(o->v * u); return o->z[0] + o->f; }
+NOINLINE struct V joined(struct V a, struct V b) {
+    struct V r = {a.n > b.n ? a.d : b.d, a.n + b.n, a.s * b.s};
+    return r;
+}
 """
 
 HEADER_CXX = """#pragma clang diagnostic ignored "-Wc++11-narrowing"
@@ -109,8 +149,11 @@ HEADER_CXX = """#pragma clang diagnostic ignored "-Wc++11-narrowing"
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <queue>
+#include <set>
 #include <tuple>
 #include <utility>
+#include <valarray>
 #include <vector>
 """ + HEADER + """
 struct Shape { double w; Shape(double w) : w(w) {} virtual double f(double u) = 0; virtual ~Shape() {} };
@@ -132,6 +175,28 @@ NOINLINE double risky(double u, int k) { if (k > 2) throw 1; return sin(u); }
 NOINLINE double summed(Owner o, double u) { o.d[1] *= u; return WRAP(o.d[1] + o.d[3]); }
 template <int N> struct Power { static double of(double u) { return u * Power<N - 1>::of(u); } };
 template <> struct Power<0> { static double of(double) { return 1; } };
+struct Named { double n = 0.2; virtual double g(double u) { return u * n; } virtual ~Named() {} };
+struct Both : Round, Named { Both(double w) : Round(w) {} double g(double u) override { return WRAP(w * u + n); } };
+struct Base { double v; Base(double v) : v(v) {} };
+struct Left : virtual Base { double l; Left(double v) : Base(v), l(v * 0.5) {} };
+struct Right : virtual Base { double r; Right(double v) : Base(v), r(0.2) {} };
+struct Bottom : Left, Right { Bottom(double v) : Base(v), Left(v), Right(v) {} double all() { return v * l + r; } };
+NOINLINE double upper(Base &b, double u) { b.v = WRAP(b.v + u); return b.v * u; }
+template <class D> struct Curious { double twice(double u) { return static_cast<D *>(this)->once(u) * 2; } };
+struct Wave : Curious<Wave> {
+    double w;
+    Wave(double w) : w(w) {}
+    double once(double u) { w *= 0.9; return sin(u * w); }
+};
+template <class... A> double folded(A... a) { return (0.0 + ... + (a * a)); }
+struct Vec {
+    double a, b;
+    Vec operator+(Vec o) const { return {a + o.a, b - o.b}; }
+    Vec operator*(double u) const { return {a * u, b * u}; }
+    double operator[](int i) const { return i ? b : a; }
+};
+NOINLINE double through(double *p, double u, int k) { Guard g(p, u); return risky(u * *p, k); }
+NOINLINE double listed(std::initializer_list<double> l) { double r = 0; for (double v : l) r = WRAP(r + v); return r; }
 """
 
 
@@ -258,7 +323,33 @@ FEATURES = (
             header="static double *<p>_gp;\nNOINLINE double <p>_at(int k) { return <p>_gp[k]; }"),
     Feature("initialised", "{ double <T>[5]; memcpy(<T>, <p>_c, sizeof <T>); <T>[<at>] = <value>;", arrays=("<T>",),
             calls=("<p>_c[<at>]",), header="static const double <p>_c[5] = {0.1, 0.4, -0.3, 0.8, 0.5};"),
+    Feature("constant table", "{ memmove(<p>_k, <array>, sizeof <p>_k);", calls=("<p>_t[<at> & 1][<at> % 4]",),
+            arrays=("<p>_t[0]",), header="static double <p>_k[5];\n"
+            "static double *const <p>_t[2] = {<p>_k, <p>_k + 1};"),
+    Feature("circle", "{ struct W *<t> = beside(beside(beside(0, <leaf>), <value>), <leaf>), *<t>o = <t>;"
+            " for (int <t>i = 0; <t>i < 4; <t>i++, <t>o = <t>o->before) {",
+            "} <t> = without(<t>); while (<t>) { <target> = WRAP(<target> + <t>->v); <t> = without(<t>); } }",
+            doubles=("<t>o->v", "<t>o->after->v"), times=4, loop=True, frees=True, most=6),
+    Feature("buckets", "{ struct N *<t>[3] = {0, 0, 0}; for (int i = 0; i < 6; i++) {"
+            " int j = (i * 5 + <at>) % 3; <t>[j] = cons(<value>, <t>[j]); }",
+            "for (int i = 0; i < 3; i++) { for (struct N *o = <t>[i]; o; o = o->next) <target> += 0.1 * o->v * i;"
+            " drop(<t>[i]); } }", calls=("(<t>[<at> % 3] ? <t>[<at> % 3]->v : 0.3)",), frees=True, most=6),
+    Feature("views", "{ struct V <T>[2] = {{<array>, 1, <leaf>}, {<array>, 2, <leaf>}}, <T>o;"
+            " if (<cond>) { memcpy(&<T>o, &<T>[0], sizeof <T>o); memcpy(&<T>[0], &<T>[1], sizeof <T>o);"
+            " memcpy(&<T>[1], &<T>o, sizeof <T>o); } <T>o = joined(<T>[0], <T>[1]);",
+            arrays=("<T>[<at> & 1].d", "<T>o.d"), doubles=("<T>[<at> & 1].s", "<T>o.s"), ints=("<T>o.n",)),
+    Feature("packed", "{ struct G <t>[2] = {{1, <leaf>, 0.5f, {<value>, 0.1}}, {2, 0.3, 0.25f, {<leaf>, <leaf>}}};",
+            calls=("packed(&<t>[<at> & 1], <leaf>)",), doubles=("<t>[<at> & 1].v", "<t>[0].z[<at> & 1]"), single=True),
+    Feature("alloca", "{ double *<T> = (double *)__builtin_alloca((5 + <at>) * sizeof(double)); " + _FILL +
+            " <T>[i] = <leaf>;", arrays=("<T>",)),
+    Feature("volatile", "{ volatile double <t> = <value>;", doubles=("<t>",)),
+    Feature("quadruple", "{ __float128 <t> = <value>, <t>a[2] = {0.25, <leaf>}; <t>a[<at> & 1] *= <t>;",
+            "<target> = (double)WRAP((double)(<t> + <t>a[1])); }", calls=("(double)<t>", "(double)<t>a[<at> & 1]")),
     # --- control
+    Feature("device", "{ int <t> = 3; switch (<at> % 3) { case 0: do { <target> = <value>; case 1: {", "}"
+            " case 2: <target> = <value>; } while (--<t> > 0 && <cond>); } }", times=3, ints=("<t>",)),
+    Feature("small counters", "for (unsigned char <t> = 250; <t> > 5; <t>++) for (short <t>j = -1; <t>j < 1; <t>j++)"
+            " { long <t>k = <t> - <t>j;", ints=("<t>j", "(int)(<t>k % 9)"), times=12, loop=True),
     Feature("irreducible", "{ int <t> = 0; if (<cond>) goto <t>b; <t>a: ; {",
             "} <t>b: <target> = <value>; if (++<t> < 3 && <cond>) goto <t>a; }", times=3, ints=("<t>",)),
     Feature("exits", "{ int <t> = 0; do { if (<cond>) { <target> = <value>; break; }",
@@ -279,7 +370,51 @@ FEATURES = (
     Feature("mutual", "{", calls=("WRAP(even(<array>, <leaf>, <at>))",), most=6),
     Feature("callback", "{ struct V <T> = {<array>, 1, <leaf>}; double <t> = <leaf>;", doubles=("<T>.s", "<t>"),
             calls=("applied(with_view, &<T>, <at> % 3, <leaf>)", "applied(with_double, &<t>, 2, <leaf>)")),
+    Feature("closures", "{ struct V <T> = {<array>, 1, <leaf>}; double <t> = <leaf>;"
+            " struct C <T>c[2] = {{with_view, &<T>}, {with_double, &<t>}};", doubles=("<T>.s", "<t>"),
+            calls=("applied(<T>c[0].f, <T>c[0].c, 2, <leaf>)", "<T>c[1].f(<leaf>, <T>c[1].c)")),
+    Feature("variable arguments", "{ double <t>[2] = {<leaf>, <value>};", doubles=("<t>[<at> & 1]",),
+            calls=("several(2, <array>, <leaf>, <at>, <t>, <leaf>, 1)", "several(1, <t>, <leaf>, <at> & 1)")),
+    Feature("restrict", "{ double <T>[5] = {<leaf>, 0.2, <value>}; axpy(3 + <at> % 3, <leaf>, <array>, <T>);",
+            arrays=("<T>",)),
+    Feature("halves", "{", calls=("halves(<array>, 1 + <at>, <leaf>)",), most=6),
+    Feature("searched", "{ double <T>[5] = {<value>, <leaf>, 0.1, <leaf>, 0.6}; qsort(<T>, 5, 8, up);"
+            " double <t>v = <T>[<at>], *<t> = (double *)bsearch(&<t>v, <T>, 5, 8, up); if (!<t>) <t> = <T>;",
+            arrays=("<T>",), doubles=("*<t>",), most=6),
     # --- C++
+    Feature("bases", "{ Both <t>(<leaf>); Shape *<t>s = &<t>; Named *<t>n = &<t>;",
+            calls=("<t>n->g(<leaf>)", "<t>s->f(<leaf>)"), doubles=("<t>.w", "<t>n->n"), cxx=True),
+    Feature("diamond", "{ Bottom <t>(<leaf>); Left &<t>l = <t>;", calls=("<t>.all()", "upper(<t>, <leaf>)"),
+            doubles=("<t>l.v", "<t>.r", "<t>l.l"), cxx=True),
+    Feature("curious", "{ Wave <t>(<leaf>);", calls=("<t>.twice(<leaf>)",), doubles=("<t>.w",), cxx=True),
+    Feature("fold", "{", calls=("WRAP(folded(<leaf>, <leaf>, 0.5f))", "listed({<leaf>, <leaf>, 0.2})"), cxx=True),
+    Feature("operators", "{ Vec <t>{<leaf>, <value>}; <t> = <t> * <leaf> + Vec{<leaf>, 0.1};",
+            calls=("WRAP((<t> + <t> * 0.5)[<at> & 1])",), doubles=("<t>.a", "<t>.b"), cxx=True),
+    Feature("members", "{ double Vec::*<t>m = <cond> ? &Vec::a : &Vec::b; Vec <t>{<leaf>, <value>};"
+            " double (Vec::*<t>f)(int) const = &Vec::operator[];", doubles=("(<t>.*<t>m)",),
+            calls=("(<t>.*<t>f)(<at> & 1)",), cxx=True),
+    Feature("placed", "{ alignas(Owner) unsigned char <T>b[sizeof(Owner)]; Owner *<T> = new (<T>b) Owner(<leaf>);",
+            "<T>->~Owner(); }", arrays=("<T>->d",), frees=True, cxx=True),
+    Feature("moved", "{ std::vector<double> <T>(5, <leaf>), <T>m = std::move(<T>);"
+            " <T> = std::vector<double>(6, <value>); std::swap(<T>, <T>m);"
+            " auto <t> = std::make_unique<double>(<leaf>), <t>m = std::move(<t>);",
+            arrays=("<T>.data()", "<T>m.data()"), doubles=("*<t>m",), cxx=True, most=6),
+    Feature("std::valarray", "{ std::valarray<double> <T>(<leaf>, 5), <T>c = <T> * <T> + <value>;"
+            " <T>c[<at>] = <leaf>;", "<target> = WRAP((<T> * <T>c).sum()); }", cxx=True, most=6,
+            arrays=("(&<T>[0])", "(&<T>c[0])")),
+    Feature("std::set", "{ std::set<double> <t>; for (int i = 0; i < 4; i++) <t>.insert(<value> + i);",
+            "for (double v : <t>) <target> = WRAP(<target> + v); }", calls=("*<t>.begin()", "*<t>.rbegin()"), cxx=True,
+            most=3),
+    Feature("queue", "{ std::priority_queue<double> <t>; for (int i = 0; i < 4; i++) <t>.push(<leaf> + i); <t>.pop();",
+            calls=("<t>.top()",), cxx=True, most=3),
+    Feature("more algorithms", "{ std::vector<double> <T>(<A>, <A> + 5); std::rotate(<T>.begin(), <T>.begin() + 2,"
+            " <T>.end()); std::partial_sum(<T>.begin(), <T>.end(), <T>.begin()); std::nth_element(<T>.begin(),"
+            " <T>.begin() + 2, <T>.end()); std::for_each(<T>.begin(), <T>.end(), [](double &v) { v = WRAP(v); });",
+            arrays=("<T>.data()",), calls=("*std::min_element(<T>.begin(), <T>.end())",), cxx=True, most=3),
+    Feature("through frames", "try {", "} catch (int <t>) { <target> = <value>; }",
+            calls=("through(&<elem>, <leaf>, <at>)",), cxx=True),
+    Feature("bound", "{ double <t>a = <leaf>; auto <t> = std::bind(asked, std::placeholders::_1, std::ref(<t>a));"
+            " Round <t>r(<value>);", calls=("WRAP(<t>(&<t>r))",), doubles=("<t>a", "<t>r.w"), cxx=True),
     Feature("std::vector", "{ std::vector<double> <T>(5, <leaf>); <T>.push_back(<value>);"
             " <T>.insert(<T>.begin() + 1, <leaf>);", arrays=("<T>.data()",), doubles=("<T>[<at>]", "<T>.back()"),
             calls=("std::accumulate(<T>.begin(), <T>.end(), 0.0)",), cxx=True),

@@ -469,7 +469,7 @@ class Generator:
         return self._filled(self.random.choice([a for a in scope.arrays if self._outlives(a)]), scope)
 
     def _outlives(self, array: str) -> bool:
-        return array.lstrip("(")[0] != "T"
+        return array.lstrip("(&")[0] != "T"
 
     def _leave(self, scope: Scope) -> Node:
         if not scope.leave:

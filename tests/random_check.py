@@ -50,8 +50,9 @@ from llgrad.rules import library
 from llgrad.synthesis.derive import derive
 from llgrad.synthesis.request import Mode, Request
 
-BATCH = 12
+BATCH = 24
 LEVELS = (2, 1, 3, 0)
+FINISH = {0: 0, 1: 1, 2: 1, 3: 2}  # level of the derivatives' own optimisation
 KINK, SINGLE_KINK = 1e-7, 1e-3  # finite differences that change this much with the step lie near a kink
 DUALS, SINGLE_DUALS = 1e-9, 5e-4
 
@@ -110,7 +111,7 @@ def check_batch(sources: Sequence[Source], level: int, other: Path | None = None
 
 def _tried(programs: Sequence[Program], *arguments: Any) -> dict[str, Checked | str] | str:
     try:
-        found: dict[str, Checked | str] = isolated(_check, programs, *arguments, seconds=60 + 10 * len(programs))
+        found: dict[str, Checked | str] = isolated(_check, programs, *arguments, seconds=120 + 20 * len(programs))
         return found
     except Crash as crash:
         return f"crash: {str(crash)[-1500:]}"
@@ -155,7 +156,7 @@ def built_together(text: str, programs: Sequence[Program], level: int) -> Built:
             entries += [_entry(p, mode, f) for p, f in zip(called, made, strict=True)]
             names += [(p, mode) for p in called]
     if names:
-        built.engine = _engine(write(module) + "\n".join(entries), names, min(level, 2))
+        built.engine = _engine(write(module) + "\n".join(entries), names, FINISH[level])
     return built
 
 
