@@ -122,8 +122,27 @@ static double leaves(const double *x, int n)
     }
     return y[n - 1] * y[n - 1];
 }
+// Functions that are called through pointers under a handler, and throw nothing.
+static void add(double *y, double v) { *y += v * v; }
+static void multiply(double *y, double v) { *y *= v; }
+static double through_pointers(const double *x, int n)
+{
+    void (*volatile all[2])(double *, double) = {add, multiply};
+    double y = x[0], sum = 0;
+    for (int i = 0; i < n; i++)
+        try {
+            all[i % 2](&y, x[i]);
+            if (i == 2)
+                throw 1;
+            sum += y;
+        } catch (int) {
+            sum += y * x[i];
+        }
+    return sum * y;
+}
 int main()
 {
+    CHECK_GRADIENT(through_pointers, 5);
     CHECK_GRADIENT(caught_twice, 6);
     CHECK_GRADIENT(unwound, 4);
     CHECK_GRADIENT(outside, 5);

@@ -65,6 +65,7 @@ from llgrad.synthesis.copies import with_copies
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
 from llgrad.synthesis.texts import read_back
+from llgrad.synthesis.unwinding import may_raise
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
@@ -403,6 +404,11 @@ class Facts:
         if not isinstance(i, Call) or i.opcode != "invoke" or i.block.function is None:
             return False
         return self.flow(i.block.function).reaches_return(i.targets[1])
+
+    @cached_property
+    def raising(self) -> set[Function]:
+        """The functions that something may be thrown out of."""
+        return may_raise(self.memory.functions)
 
     def leaves_traces(self, call: Call) -> bool:
         """May a call write memory that has a shadow, and that those who are under way when it throws can see?"""

@@ -231,7 +231,8 @@ def _call_body(facts: Facts, i: Call) -> Effect:
         raise _refuse(facts, i, "an active call that passes a struct by value in memory")
     if any(f.function_type != i.function_type for f in callees):
         raise _refuse(facts, i, "an active call through a pointer to functions of another type")
-    if facts.reverse and facts.is_caught(i) and facts.leaves_traces(i):
+    raising = facts.reverse and facts.is_caught(i) and any(has_rule(f) or f in facts.raising for f in callees)
+    if raising and facts.leaves_traces(i):
         error = UnsupportedError(
             "a handler catches what is thrown by a function that writes active memory",
             span=facts.span(i),

@@ -8,10 +8,13 @@ returns; its callers look there after the call, and go to their handler if there
 finds out which of its clauses are meant: the pending exception is thrown again right in front of it. A function that
 keeps its signature throws what it does not catch again. All this is control flow like any other.
 
-What is called through pointers is not copied: a handler of that stays as it is.
+What is called through pointers is not copied: a handler of that stays as it is, and is refused if one of the functions
+that may be meant may throw.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from llgrad.analysis.activitygraph import declares_inactive, has_rule, is_opaque
 from llgrad.analysis.flow import flow
@@ -49,7 +52,7 @@ _PAIR = StructType((PTR, I32))
 def with_returned_exceptions(text: str) -> str:
     """The program in which handlers that go on catch what is returned; the text itself where there is no such."""
     module = parse(text)
-    raising = _raising(module)
+    raising = may_raise(module.functions)
     handlers = {f: called for f in module.functions if not f.is_declaration and (called := _caught(f, raising))}
     called = [g for gs in handlers.values() for g in gs]
     copied = list(reach(called, lambda f: [g for c in _calls(f) if (g := c.called_function) in raising and g]))
@@ -72,10 +75,10 @@ def _calls(f: Function) -> list[Call]:
     return [i for i in f.instructions() if isinstance(i, Call)]
 
 
-def _raising(module: Module) -> set[Function]:
-    """The functions with bodies that something may be thrown out of."""
+def may_raise(functions: Iterable[Function]) -> set[Function]:
+    """Those of the functions that something may be thrown out of, if they have a body."""
     found: set[Function] = set()
-    defined = [f for f in module.functions if not (f.is_declaration or is_opaque(f) or has_rule(f))]
+    defined = [f for f in functions if not (f.is_declaration or is_opaque(f) or has_rule(f))]
     defined = [f for f in defined if not declares_inactive(f.attributes) and f.attribute("nounwind") is None]
     grows = True
     while grows:
