@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from cases import FOLDER, Program, read_program
 from drivers import driver
-from test_selfcheck import EIGEN, PROGRAMS, REFUSED, flags
+from test_selfcheck import EIGEN, HEAVY, PROGRAMS, REFUSED, flags
 
 import llgrad
 from llgrad.drivers.compiling import INCLUDE
@@ -89,7 +89,7 @@ def test_derivatives(name: str, valgrind: str, tmp_path: Path) -> None:
 
 
 SELF_CHECKING = [
-    (p.name, level) for p in sorted(PROGRAMS.glob("*.c*")) for level in (0, 2)
+    (p.name, level) for p in sorted(PROGRAMS.glob("*.c*")) for level in ((2,) if p.name in HEAVY else (0, 2))
     if f"opt{level}" not in REFUSED.get(p.name, ("", "", ""))[1]
 ]  # fmt: skip
 
