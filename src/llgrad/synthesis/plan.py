@@ -58,6 +58,7 @@ from llgrad.synthesis.speculated import strong_zeros
 MOST_TESTS = 4  # before a loop is entered
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _ADDRESS, _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 2, 6, 16, 80, 12  # rough costs: an addition is 2
+_INSTRUCTIONS = tuple(f"llvm.{name}." for name in ("fabs", "copysign", "minnum", "maxnum"))
 _RESERVE = 80  # of a tape block of its own each time a loop is entered
 
 
@@ -448,7 +449,7 @@ class Planner:
             ):
                 return (_CHEAP, [key_of(v) for v in i.operands]) if kind == "primal" else None
             case Call() if kind == "primal" and self._pure(i):
-                return _CALL, [key_of(v) for v in i.arguments]
+                return _cost(i), [key_of(v) for v in i.arguments]
         return None
 
     def _key(self, v: AnyValue, kind: str) -> Key | None:
@@ -551,6 +552,14 @@ class Planner:
 
     def _outside(self, v: AnyValue, loop: Loop) -> bool:
         return not isinstance(v, Instruction) or v.block not in loop.blocks
+
+
+def _cost(call: Call) -> int:
+    """What it costs to call a function that has a rule: some are instructions."""
+    name = call.called_function.name if call.called_function is not None else ""
+    if name.startswith(("llvm.fmuladd.", "llvm.fma.")):
+        return 2 * _CHEAP
+    return _CHEAP if name.startswith(_INSTRUCTIONS) else 2 * _DIVIDE if name.startswith("llvm.sqrt.") else _CALL
 
 
 def choice_sides(flow: Flow, block: Block) -> tuple[Block, Block] | None:
