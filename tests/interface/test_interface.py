@@ -138,3 +138,36 @@ def test_attributes_say_what_memory_holds(said: str) -> None:
         return
     with pytest.raises(LlgradError, match="unknown kind"):
         optimise_program(program)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("@__enzyme_fwdsplit(ptr @f, double 1.0, double 1.0)", "__enzyme_fwdsplit is called without a tape"),
+        ("@__enzyme_fwdsplit(ptr @f, double 1.0, ptr %t)", "__enzyme_fwdsplit is called without the shadow"),
+        ("@__enzyme_autodiff(ptr @g, double 1.0)", "^g calls setjmp"),
+    ],
+)
+def test_errors_speak_of_the_users_names(call: str, words: str) -> None:
+    name = call.split("(")[0]
+    text = f"""
+        declare i32 @setjmp(ptr) returns_twice
+        define double @f(double %x) {{
+          %y = fmul double %x, %x
+          ret double %y
+        }}
+        define double @g(double %x) {{
+          %place = alloca [25 x i64]
+          %again = call i32 @setjmp(ptr %place) returns_twice
+          %y = call double @f(double %x)
+          ret double %y
+        }}
+        declare double {name}(...)
+        define double @slope(ptr %t) {{
+          %r = call double (...) {call}
+          ret double %r
+        }}
+    """
+    with pytest.raises(LlgradError, match=words) as refused:
+        optimise_program(LLVMModule.linked([read_ir(text.encode())]))
+    assert "llgrad." not in str(refused.value)
