@@ -93,6 +93,7 @@ class Foreign:
             raise ForeignTypeError(
                 f"{i.name} must be an integer, not {type(given).__name__}",
                 cause=f"it is declared {i.parameter.type.declare(i.name)}",
+                fix="pass a Python integer; under jax.jit name it in static_argnums",
             ) from None
         t = i.parameter.type
         assert isinstance(t, Scalar)
