@@ -9,7 +9,7 @@ import pytest
 from compilers import require
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError
+from llgrad.errors import ArgumentError, CompilerError, KindError
 from llgrad.frontends import LANGUAGES
 from llgrad.frontends.mlir import signatures
 
@@ -68,6 +68,18 @@ def test_nims_open_arrays(tmp_path: Path) -> None:
     _, (dx, dk) = llgrad.vjp(lib.scale, wrt=(0, 2), of=0)(X.copy(), len(X), 0.5, seed=np.ones(3))
     np.testing.assert_allclose(dx, np.full(3, 0.5), rtol=1e-14)
     assert dk == pytest.approx(X.sum())
+
+
+def test_a_sequence_grown_at_known_places(tmp_path: Path) -> None:
+    """Its length is declared, its floats are seen one by one: the copy of both is no copy of lengths alone."""
+    require("a.nim")
+    path = tmp_path / "a.nim"
+    path.write_text(
+        "proc grow(x: ptr UncheckedArray[float]): float {.exportc.} =\n  var s: seq[float]\n"
+        "  for i in 0 .. 5: s.add(x[i] * x[i])\n  for v in s: result += v * x[0]\n"
+    )
+    with pytest.raises(KindError, match="both as a float and as something else"):
+        llgrad.grad(llgrad.load(path).grow, wrt="x")(np.arange(6.0))
 
 
 def test_memrefs(tmp_path: Path) -> None:

@@ -332,7 +332,8 @@ def _declared_end(region: Region, offset: int) -> int:
         inside = token.within(offset, 0)
         if level <= DECLARED and inside is not None and token.high is not None:
             span = bl.array_at(token.type, inside, 0)
-            ends.append(offset - inside + span.end if span is not None and span.end is not None else token.high)
+            if span is not None and span.end is not None:  # a scalar may be the first of more: a header
+                ends.append(offset - inside + span.end)
     return min(ends)
 
 
