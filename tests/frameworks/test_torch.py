@@ -311,3 +311,16 @@ def test_failures_are_exceptions(tmp_path: Path) -> None:
 def test_it_imports_no_other_framework() -> None:
     code = "import sys, llgrad.torch; assert not {m.split('.')[0] for m in sys.modules} & {'jax', 'tensorflow'}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_tapes_may_live_to_the_end(lib: llgrad.Library) -> None:
+    code = f"""
+import torch
+from llgrad.torch import foreign
+f = foreign({str(lib.waves.library.paths[0])!r}, "waves", keep_tape=True)
+x = torch.ones(5, dtype=torch.float64, requires_grad=True)
+f(x).sum().backward()
+kept = [f(x)]
+kept.append(kept)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -17,6 +17,7 @@ are, updated ones are copied.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import threading
@@ -226,6 +227,22 @@ class Call:
             raise failure.error()
 
 
+_kept: dict[int, Plan] = {}
+"""By address what is kept for tapes, with its plan: memory and machine code outlive the tapes of a cycle of garbage."""
+
+
+@atexit.register
+def _forget_all() -> None:
+    """While there is machine code still: what tapes that are alive to the end keep."""
+    while _kept:
+        _forget(next(iter(_kept)))
+
+
+def _forget(held: int) -> None:
+    if plan := _kept.pop(held, None):
+        plan.runtime.forget(plan.address, held)
+
+
 class Tape:
     """What the forward sweep of a split derivative kept. Reverse sweeps of it run as often as wanted, one at a time;
     the inputs must stay where they are."""
@@ -241,11 +258,11 @@ class Tape:
         given = self._forward.given(taken, made)
         if runtime.record(self._forward.plan.address, given, self._forward._sizes, held, failure):
             raise failure.error()
-        self._held, self._forget = held.value or 0, runtime.forget
+        self._held = held.value or 0
+        _kept[self._held] = self._forward.plan
 
     def __del__(self) -> None:
-        if forget := getattr(self, "_forget", None):  # (none where recording failed)
-            forget(self._forward.plan.address, self._held)
+        _forget(getattr(self, "_held", 0))  # (none where recording failed)
 
     def pull(self, adjoints: Sequence[int], made: Sequence[int]) -> None:
         """Adjoints of outputs at these addresses → adjoints of inputs."""
