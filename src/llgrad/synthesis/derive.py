@@ -22,6 +22,7 @@ from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
 from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan, make_plan
 from llgrad.synthesis.record import RecordingSweep
+from llgrad.synthesis.refusing import refuse_undecidable
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
 from llgrad.synthesis.scopes import shadow_may_be_primal, stack_on_tape
@@ -45,6 +46,7 @@ class Derivation:
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
             root.runtime_activity,
         )  # fmt: skip
+        refuse_undecidable(self.facts)
         if root.runtime_activity:
             shadow_may_be_primal(module)
         if any(self._lives_on_tape(i, f) for f in self.facts.memory.functions for i in f.instructions()):

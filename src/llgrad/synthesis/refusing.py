@@ -1,0 +1,223 @@
+"""What is refused before anything is planned: what the analyses report as beyond them is an error, never a guess."""
+
+from __future__ import annotations
+
+from llgrad.analysis import kinds as kinds_analysis
+from llgrad.analysis.activitygraph import has_rule
+from llgrad.analysis.known import behaviour, is_column
+from llgrad.analysis.memory import MemoryObject
+from llgrad.analysis.moves import integer_moves
+from llgrad.analysis.pieces import pieces
+from llgrad.analysis.solver import reach
+from llgrad.errors import ActivityError, KindError, UnsupportedError
+from llgrad.ir.types import FloatType, IntType, PointerType
+from llgrad.ir.values import (
+    AnyValue,
+    Binary,
+    Call,
+    Cast,
+    GlobalVariable,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    Unary,
+)
+from llgrad.rules import library
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.texts import read_back
+
+_COPIES = ("llvm.memcpy.", "llvm.memmove.")
+_EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
+
+
+def refuse_undecidable(facts: Facts) -> None:
+    """Raise an UnsupportedError or a NoRuleError where a derivative of the program cannot be known to be right."""
+    _Refusals(facts).check()
+
+
+class _Refusals:
+    def __init__(self, facts: Facts) -> None:
+        self.facts, self.memory, self.activity, self.kinds = facts, facts.memory, facts.activity, facts.kinds
+
+    def check(self) -> None:
+        """Raise the first of them."""
+        for i in self.activity.bits_changed:
+            raise self._bits_changed(i)
+        for i, o in self.activity.conflicts:
+            if self.facts.decided_as_it_runs(self._written_through(i)):
+                continue
+            raise self.facts.activity_error(
+                f"active data is written to {o}, which the request says is constant, and read back",
+                span=self.facts.span(i),
+                cause="the argument is used as a work array for values that have derivatives",
+                fix="make the argument active (give it a shadow)",
+            )
+        if self.activity.shadowless:
+            self._refuse_shadowless()
+        if (parser := read_back(self.memory, self.memory.functions, self.activity.varied)) is not None:
+            raise UnsupportedError(
+                "a number is read from text or a file that an active float was written to",
+                span=self.facts.span(parser),
+                cause="formatting and parsing have no derivative; together they would hand the float on without one",
+                fix="pass the number itself, or mark the call inactive",
+            )
+        for store in pieces(self.memory, self.kinds):
+            if self.activity.varied(store.value):
+                raise KindError(
+                    "what is stored here may be a part of a float, or several floats",
+                    span=self.facts.span(store),
+                    cause=f"it is moved as {store.value.type}, and the memory is used as floats of another format, too",
+                    fix="copy through a pointer of the right type, or with memcpy",
+                )
+        for f in self.activity.functions:
+            for i in f.instructions():
+                self._refuse_hidden(i)
+                self._refuse_torn(i)
+
+    def _bits_changed(self, i: Instruction) -> UnsupportedError:
+        return UnsupportedError(
+            f"`{i.opcode}` changes the bits of an active float",
+            span=self.facts.span(i),
+            cause="integer arithmetic on a float's bits has no derivative that llgrad could know",
+            fix="use floating-point operations, or give the enclosing function a rule",
+        )
+
+    def _refuse_torn(self, i: Instruction) -> None:
+        """Integer arithmetic beside a float in a register must leave the whole float alone; `or` must not mix two."""
+        found = integer_moves(i) if isinstance(i, Binary) and self.facts.active(i) else None
+        if found is None:
+            return
+        mixed = any(k is kinds_analysis.CONFLICT for _, k, _ in self.kinds.parts(i))
+        for o, t in [] if mixed else self.facts.float_parts(i):
+            over = [w for w in found.windows if w.to < o + self.facts.layout.size(t) and o < w.to + w.size]
+            held = [w for w in over if self._holds_something(w.source, o - w.to + w.at, self.facts.layout.size(t))]
+            mixed = mixed or len(held) > 1
+        if mixed:
+            raise self._bits_changed(i)
+
+    def _holds_something(self, v: AnyValue, at: int, size: int) -> bool:
+        """Are bytes [at, at + size) of an integer anything but zero?"""
+        parts = self.kinds.parts(v)
+        return any(o < at + size and at < o + n and k is not kinds_analysis.ANY for o, k, n in parts)
+
+    def _written_through(self, i: Instruction) -> AnyValue | None:
+        return i.pointer if isinstance(i, Store) else i.arguments[0] if isinstance(i, Call) and i.arguments else None
+
+    def _refuse_hidden(self, i: Instruction) -> None:
+        """Floats read as integers, in functions that look inactive too; addresses hidden in integers."""
+        if isinstance(i, Load) and isinstance(i.type, IntType) and not self.facts.active(i):
+            if self._matters(i):
+                self.facts.refuse_conflict(i)
+                self._refuse_becoming_float(i)
+        elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
+            if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+                self.facts.copied(i)
+        elif i.opcode == "inttoptr" and (culprit := self._hidden_origin(i)) is not None:
+            raise UnsupportedError(
+                "a pointer to memory that may be active is computed from integers",
+                span=self.facts.span(i),
+                cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
+                fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
+            )
+
+    def _refuse_becoming_float(self, i: Instruction) -> None:
+        """A load that its TBAA tag says is an integer's: KindError if its bits are handed on to become a float's."""
+
+        def handed_on(v: Instruction) -> list[Instruction]:
+            return [u for u in v.users if _hands_on(u)] if isinstance(v.type, IntType) else []
+
+        start: list[Instruction] = [i]
+        if any(v.opcode == "bitcast" and isinstance(v.type, FloatType) for v in reach(start, handed_on)):
+            raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
+
+    def _matters(self, i: Instruction) -> bool:
+        """Does `i` read memory that depends on active inputs, or write memory on which active outputs depend?"""
+        read = {o for a in self.memory.reads(i) for o in a.objects}
+        written = {o for a in self.memory.writes(i) for o in a.objects}
+        varied, useful = self.activity.varied, self.activity.useful
+        return any(varied(o) for o in read) or any(useful(o) for o in written)  # type: ignore[arg-type]
+
+    def _hidden_origin(self, made: Instruction) -> Instruction | None:
+        """What keeps the integer that a pointer is made from without a shadow; None where it has one or needs none."""
+        objects = self.memory.points_to(made)
+        if all(u.opcode == "icmp" for u in made.users):
+            return None
+        if not objects or any(o.kind == "unknown" for o in objects):
+            return made
+        if objects.isdisjoint(self.activity.shadowed_objects):
+            return None
+        if not self.facts.shadowed(made.operands[0]):
+            return made
+        work: list[AnyValue] = list(made.operands)
+        seen = set()
+        while work:
+            v = work.pop()
+            if v in seen or not isinstance(v, Instruction) or not self.memory.points_to(v):
+                continue
+            seen.add(v)
+            match v:
+                case Binary(opcode="add" | "sub" | "or" | "and"):
+                    work += v.operands
+                case Binary():
+                    return v
+                case Phi() | Select() | Unary():
+                    work += v.operands
+                case Cast() if not isinstance(v.operands[0].type, PointerType):
+                    work += v.operands
+        return None
+
+    def _refuse_shadowless(self) -> None:
+        """NoRuleError at a call that leads active data out of sight, else ActivityError where it is touched.
+
+        Of such calls one that names a function: what it is given may be all that makes the others active.
+        """
+        everything = [i for f in self.activity.functions for i in f.instructions()]
+        if outside := [i for i in everything if isinstance(i, Call) and self._leads_outside(i)]:
+            raise self.facts.no_rule(min(outside, key=lambda call: call.called_function is None))
+        touched = [(i, o) for o in self.activity.shadowless for i in everything if self._touches_floats(i, o)]
+        if not touched:
+            return
+        touched.sort(key=lambda found: str(self.facts.span(found[0]) or ""))
+        i, o = touched[0]
+        raise ActivityError(
+            f"{o} needs a shadow and cannot have one",
+            span=self.facts.span(i),
+            cause="active data reaches memory that llgrad did not see being made",
+            fix="pass the memory as an active argument, allocate it with a known allocator"
+            + (", or name a shadow of the variable (`__enzyme_shadow_global`)" if _is_global(o) else ""),
+        )
+
+    def _leads_outside(self, call: Call) -> bool:
+        """Does an active call reach code that is not known at all?"""
+        if not self.activity.active_call(call):
+            return False
+        callees, unknown = self.facts.callees(call)
+        return unknown or any(
+            f.is_declaration and behaviour(call, f).kind == "plain" and library.lookup(f.name) is None
+            and not behaviour(call, f).inactive and not is_column(call) and not has_rule(f)
+            for f in callees
+        )  # fmt: skip
+
+    def _touches_floats(self, i: Instruction, o: MemoryObject) -> bool:
+        """Is this a load or store of active floats in `o`?"""
+        if isinstance(i, (Load, Store)) and not self.memory.points_to(i.pointer):
+            return False  # of a null that is found in memory: never executed
+        match i:
+            case Store(value, _):
+                active, accesses = self.activity.varied(value), self.memory.writes(i)
+            case _:
+                active, accesses = i.opcode == "load" and self.facts.active(i), self.memory.reads(i)
+        return active and any(o in a.objects for a in accesses)
+
+
+def _hands_on(i: Instruction) -> bool:
+    """Is the result of `i`, which is an integer's or a float's, all bits of one of its operands?"""
+    if isinstance(i, Call):
+        return i.called_function is not None and i.called_function.name.startswith(_EXTREMA)
+    return isinstance(i, (Phi, Select, Cast)) or i.opcode == "freeze"
+
+
+def _is_global(o: MemoryObject) -> bool:
+    return isinstance(o.site, GlobalVariable)
