@@ -80,7 +80,7 @@ class _Pieces(Reaching):
     def _meets_another(self, access: Access, own: Format) -> bool:
         """May memory that is read have been written as another format, directly or by a copy?"""
         return any(
-            self._formats_written(i) - {own} and self.memory.may_alias(a, access)
+            self._formats_written(i) - {own} and self.meets(a, access)
             for o in access.objects if o.kind != "unknown"
             for i, a in self._writers.get(o, ())
         )  # fmt: skip

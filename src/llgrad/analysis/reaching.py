@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from llgrad.analysis.cells import overlap
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import gep_offset
 from llgrad.analysis.solver import reach
@@ -44,9 +45,19 @@ class Reaching:
         if complete:
             return list(found), False
         everywhere = {
-            i: None for o in access.objects for i, a in self._writers.get(o, ()) if self.memory.may_alias(a, access)
+            i: None for o in access.objects for i, a in self._writers.get(o, ()) if self.meets(a, access)
         }  # fmt: skip
         return list(everywhere), any(o.kind not in ("stack", "heap") and not o.is_constant for o in access.objects)
+
+    def meets(self, a: Access, b: Access) -> bool:
+        """`may_alias`, where members of structs in arrays are apart."""
+        if a.pointer is None or b.pointer is None or a.size is None or b.size is None:
+            return self.memory.may_alias(a, b)
+        ours, theirs = self.memory.spots(a.pointer), self.memory.spots(b.pointer)
+        one = len({o for o, _ in (*ours, *theirs)}) == 1
+        if one and not any(overlap((s, a.size), (t, b.size)) for _, s in ours for _, t in theirs):
+            return False
+        return self.memory.may_alias(a, b)
 
     def written_by_others(self, call: Call) -> list[Instruction]:
         """What may write, in functions called and anywhere else, to where a call writes."""
@@ -96,7 +107,7 @@ class Reaching:
                 found[i] = None
                 return True
             for a in self.memory.writes(i):
-                if self.memory.may_alias(a, access):
+                if self.meets(a, access):
                     found[i] = None
         return False
 
