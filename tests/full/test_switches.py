@@ -73,7 +73,7 @@ EFFECT = {
     "no_hoisting": "matrix_multiply", "no_nests": "triple_nest", "no_alias_scopes": "matrix_multiply",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "no_fusion": "fused_map", "all_fusion": "dot_product", "no_collecting": "collected_rows",
-    "no_gathering": "collected_rows", "no_peeling": "peeled_clamped", "late_release": "fft_recursive",
+    "no_gathering": "collected_rows", "no_peeling": "peeled_clamped", "late_release": "released_at_once",
     "all_collecting": "matrix_multiply", "chunked_tape": "matrix_power", "strict_adjoints": "matrix_multiply",
 }  # fmt: skip
 
