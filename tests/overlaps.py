@@ -180,11 +180,11 @@ def built(folder: Path, seeds: list[int]) -> dict[str, ctypes.CDLL]:
     shared("extents", _extents(folder, ask, names), "-O1", "-Wno-override-module")
     raw = assembly(ask)
     for name, chosen in (("two", versions.dispatched), ("one", derivative)):
-        program.dispatched = chosen  # type: ignore[attr-defined]
+        program.dispatched = chosen
         after = folder / f"{name}.ll"
         after.write_text(program.optimise_program(program.read_ir(raw), 2, "x86-64").text())
         shared(name, after, "-O1", "-Wno-override-module")
-    program.dispatched = versions.dispatched  # type: ignore[attr-defined]
+    program.dispatched = versions.dispatched
     return made
 
 

@@ -302,7 +302,7 @@ def test_one_direction_where_pointers_are_in_memory(source: Source) -> None:
 
 def test_bad_sources(source: Source) -> None:
     with pytest.raises(errors.ArgumentError, match="None is no path"):
-        llgrad.load(None)  # type: ignore[arg-type]
+        llgrad.load(None)
     with pytest.raises(errors.SourceError, match="no file"):
         llgrad.load("missing.c")
     with pytest.raises(errors.CompilerError, match="use of undeclared identifier 'y'"):

@@ -197,7 +197,7 @@ NORM = """void f(int n, double *x, double *y) {
 
 
 def asked(*acts: Act, **more: object) -> Request:
-    return Request("f", Mode.COMBINED, acts, Act.CONST, **more)  # type: ignore[arg-type]
+    return Request("f", Mode.COMBINED, acts, Act.CONST, **more)
 
 
 def test_what_is_compared(prepared: Callable[[str], str]) -> None:

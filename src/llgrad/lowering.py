@@ -192,9 +192,13 @@ def in_parts(text: str) -> str:
             continue
         new, operands = f"{library.PARTS}of.{name}", m[0].count("byval(")
         call = re.compile(rf"^(.*\b(?:call|invoke) .*)@{re.escape(name)}\((.*)$", re.MULTILINE)
-        text = call.sub(lambda c, new=new: f"{c[1]}@{new}({_BYVAL.sub('', c[2])}", text)  # type: ignore[misc]
+        text = call.sub(functools.partial(_by_parts, new), text)
         made.append(_parts_of(new, f"{library.PARTS}{name}", _result(m[0]), operands))
     return "\n".join([text, *made]) if made else text
+
+
+def _by_parts(new: str, call: re.Match[str]) -> str:
+    return f"{call[1]}@{new}({_BYVAL.sub('', call[2])}"
 
 
 def _result(declaration: str) -> str:

@@ -24,7 +24,7 @@ from llgrad.backend import LLVMModule
 from llgrad.ir.build import FALSE, TRUE, Builder, Names, clone, const_int
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import Type, is_float
+from llgrad.ir.types import IntType, Type, is_float
 from llgrad.ir.values import (
     AnyValue,
     Binary,
@@ -239,11 +239,11 @@ def _start(reader: Reader, v: AnyValue) -> AnyValue | None:
     match v:
         case Phi() if v.block is reader.loop.header and reader.loop.preheader is not None:
             return v.incoming_from(reader.loop.preheader)
-        case Cast(opcode="trunc" | "zext" | "sext", value=inner):
+        case Cast(opcode="trunc" | "zext" | "sext", value=inner) if isinstance(v.type, IntType):
             start = _start(reader, inner)
             if isinstance(start, ConstInt):
                 n = start.signed if v.opcode == "sext" else start.value
-                return ConstInt(v.type, n & ((1 << reader.bits(v.type)) - 1))  # type: ignore[operator]
+                return ConstInt(v.type, n & ((1 << v.type.bits) - 1))
     return None
 
 

@@ -36,7 +36,7 @@ from llgrad.ir.values import Argument, Attribute, Function
 from llgrad.ir.write import write
 from llgrad.pipeline import Derived
 from llgrad.synthesis import registrations
-from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.request import Mode, Request
 from llgrad.synthesis.sweep import takes_shadow
 
 MOST_TESTS = 120
@@ -129,8 +129,8 @@ def _opaque(module: Module) -> list[str]:
 
 def _shadows(request: Request, a: Argument) -> list[str]:
     """The names of an argument's shadows in the test."""
-    shadowed = request.arguments[a.index] in (Act.DUP, Act.DUPNONEED)
-    return [f"%s{a.index}.{lane}" for lane in range(request.width if shadowed else 0)]
+    lanes = request.width if takes_shadow(request.arguments[a.index]) else 0
+    return [f"%s{a.index}.{lane}" for lane in range(lanes)]
 
 
 Pair = tuple[str, str]

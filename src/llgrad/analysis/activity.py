@@ -155,7 +155,7 @@ class Activity:
         """May it depend on active inputs?"""
         return value in self._varied
 
-    def useful(self, value: AnyValue) -> bool:
+    def useful(self, value: AnyValue | MemoryObject) -> bool:
         """May active outputs depend on it?"""
         return value in self._useful
 

@@ -307,9 +307,9 @@ class _Reader:
 
     def web(
         self, f: _Frame, phi: Phi, loop: Loop
-    ) -> tuple[list[AnyValue], dict[AnyValue, None], dict[AnyValue, None]]:
+    ) -> tuple[list[Phi | Select], dict[AnyValue, None], dict[AnyValue, None]]:
         """What takes turns with the header's phi within the loop; what comes from elsewhere; what was moved."""
-        web: list[AnyValue] = [phi]
+        web: list[Phi | Select] = [phi]
         outside: dict[AnyValue, None] = {}
         stepped: dict[AnyValue, None] = {}
         for p in web:
@@ -433,7 +433,7 @@ class _Reader:
                 return a + b
             case "mul":
                 found = a * b
-            case "shl" if by is not None and 0 <= by < v.type.bits - 1:  # type: ignore[attr-defined]
+            case "shl" if isinstance(v.type, IntType) and by is not None and 0 <= by < v.type.bits - 1:
                 found = a * (1 << by)
             case "xor" if by == -1:
                 return Poly.of(-1) - a
@@ -652,9 +652,9 @@ def _own(v: AnyValue) -> bool:
     return isinstance(v, (Alloca, Function, GlobalVariable, Constant)) and not isinstance(v, ConstExpr)
 
 
-def _merged(v: AnyValue, flow: Flow) -> list[AnyValue]:
+def _merged(v: Phi | Select, flow: Flow) -> list[AnyValue]:
     """What a phi or a select may be."""
-    return [x for x, b in v.incoming() if b in flow] if isinstance(v, Phi) else v.operands[1:]  # type: ignore[union-attr]
+    return [x for x, b in v.incoming() if b in flow] if isinstance(v, Phi) else [v.if_true, v.if_false]
 
 
 def _root(v: AnyValue) -> AnyValue:

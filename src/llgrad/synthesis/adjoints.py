@@ -8,6 +8,8 @@ case.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.moves import Moves, moves
 from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare, i64, zero
@@ -118,9 +120,9 @@ class Adjoints(ForwardValues):
         self.b.fast = frozenset()
         return made
 
+    @abstractmethod
     def collect(self, i: Load, leaf: Leaf) -> None:
         """Put the adjoint of a load into its column, to be added to shadow memory later (see `collecting`)."""
-        raise NotImplementedError
 
     # --- instructions
 

@@ -15,7 +15,6 @@ from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
     ConstAggregate,
-    Constant,
     ConstExpr,
     ConstInt,
     ConstNull,
@@ -33,7 +32,7 @@ from llgrad.synthesis.registrations import SHADOW
 _INITIAL = ".initial"  # the contents with which the shadow of a constant begins, if it may change
 
 
-def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) -> AnyValue:
+def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) -> AnyConstant:
     """The shadow of a pointer known at compile time: null, a function, a global, an address within one."""
     match v:
         case ConstNull() | Undef() | ConstInt() | ConstZero() | Function():
@@ -47,7 +46,7 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) ->
                 o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o, lane)
                 for o in v.operands
             ]
-            return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)  # type: ignore[arg-type]
+            return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)
     if isinstance(v.type, PointerType) and not facts.memory.points_to(v):
         return ConstNull(v.type)  # it points nowhere: a null that is found in memory
     where = v if isinstance(v, Instruction) else None
@@ -64,7 +63,7 @@ def shadow_name(g: GlobalVariable, lane: int) -> str:
     return f"{g.name}.shadow.{lane}" if lane else f"{g.name}.shadow"
 
 
-def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -> AnyValue:
+def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -> GlobalValue:
     """The shadow of a global in one lane: the user's, or a zeroed one that is made on first use.
 
     Where a constant holds pointers, its shadow holds theirs; adjoints may be added to what else is there.
@@ -101,9 +100,7 @@ def _shadow_contents(facts: Facts, module: Module, value: AnyConstant, lane: int
         return ConstAggregate(value.type, tuple(_shadow_contents(facts, module, e, lane) for e in value.elements))
     if not isinstance(value.type, PointerType) or not facts.activity.shadowed(value):
         return zero(value.type)
-    shadow = constant_shadow(facts, module, value, lane)
-    assert isinstance(shadow, (Constant, GlobalValue))
-    return shadow
+    return constant_shadow(facts, module, value, lane)
 
 
 def is_thread_local(word: str) -> bool:

@@ -137,7 +137,7 @@ class _Refusals:
         read = {o for a in self.memory.reads(i) for o in a.objects}
         written = {o for a in self.memory.writes(i) for o in a.objects}
         varied, useful = self.activity.varied, self.activity.useful
-        return any(varied(o) for o in read) or any(useful(o) for o in written)  # type: ignore[arg-type]
+        return any(varied(o) for o in read) or any(useful(o) for o in written)
 
     def _hidden_origin(self, made: Instruction) -> Instruction | None:
         """What keeps the integer that a pointer is made from without a shadow; None where it has one or needs none."""

@@ -41,30 +41,25 @@ INSIDE void give(Descriptor *result, const Descriptor *like, Array made)
 INSIDE Array masked(const Descriptor *mask, Array otherwise) { return mask ? array_of(mask) : otherwise; }
 #define CHOSEN(mask, m, i, j, k, l) (!(mask) || holds((m).bytes, AT(m, i, j, k, l)))
 
+#define REDUCED(type, start, step)                                             \
+    Array a = array_of(x), m = masked(mask, a);                            \
+    type r = start;                                                        \
+    ROWS(a, {                                                              \
+        if (CHOSEN(mask, m, i, j, k, l)) {                                 \
+            type v = *(const type *)AT(a, i, j, k, l);                     \
+            step;                                                          \
+        }                                                                  \
+    })
 #define WHOLE(name, type, start, step)                                         \
     API type name(const Descriptor *x, const char *file, int line, int dim, const Descriptor *mask) \
     {                                                                          \
-        Array a = array_of(x), m = masked(mask, a);                            \
-        type r = start;                                                        \
-        ROWS(a, {                                                              \
-            if (CHOSEN(mask, m, i, j, k, l)) {                                 \
-                type v = *(const type *)AT(a, i, j, k, l);                     \
-                step;                                                          \
-            }                                                                  \
-        })                                                                     \
+        REDUCED(type, start, step)                                             \
         return r;                                                              \
     }
 #define COMPLEX(name, type, start, step)                                       \
     API void name(type *result, const Descriptor *x, const char *file, int line, int dim, const Descriptor *mask) \
     {                                                                          \
-        Array a = array_of(x), m = masked(mask, a);                            \
-        type r = start;                                                        \
-        ROWS(a, {                                                              \
-            if (CHOSEN(mask, m, i, j, k, l)) {                                 \
-                type v = *(const type *)AT(a, i, j, k, l);                     \
-                step;                                                          \
-            }                                                                  \
-        })                                                                     \
+        REDUCED(type, start, step)                                             \
         *result = r;                                                           \
     }
 WHOLE(_FortranASumReal4, float, 0, r += v)
