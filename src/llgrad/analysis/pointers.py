@@ -1,9 +1,9 @@
 """Which memory every value may point to, in the program reachable from one root (inclusion constraints, Andersen 1994).
 
 Flow- and context-insensitive; sensitive to constant offsets into objects and to the fields of first-class aggregates
-(after Pearce, Kelly and Hankin: "Efficient field-sensitive pointer analysis of C"). A fact is an object and an offset,
-or an object and "any offset". Memory of an object is a cell for each word of 8 bytes and one for stores at unknown
-offsets. Integers of pointer width carry pointers; narrower ones only where bytes are copied, by a load that is stored.
+(after Pearce, Kelly and Hankin: "Efficient field-sensitive pointer analysis of C"), in the terms of
+`analysis.inclusion`. Integers of pointer width carry pointers; narrower ones only where bytes are copied, by a load
+that is stored.
 
 Contract with the caller of the root: pointers found in an argument's memory point to the "contents" of that argument,
 which is closed under itself; what the program stores through one argument may be found through another, unless one of
@@ -14,10 +14,11 @@ Code that is not known holds no pointer to the root's arguments but those it is 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
-from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, gep_spot, includes, joined, moved, words
+from llgrad.analysis.cells import gep_spot
+from llgrad.analysis.inclusion import Inclusion, Nodes
 from llgrad.analysis.known import (
     Behaviour,
     behaviour,
@@ -39,11 +40,10 @@ from llgrad.analysis.objects import (
     leaves,
     resolve_alias,
 )
-from llgrad.analysis.solver import Propagation, Shift
 from llgrad.analysis.tbaa import TypeTree
 from llgrad.analysis.written import settled
 from llgrad.ir.module import Module
-from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, StructType, Type, VectorType
+from llgrad.ir.types import DataLayout, FloatType, IntType
 from llgrad.ir.values import (
     Alias,
     Alloca,
@@ -52,14 +52,11 @@ from llgrad.ir.values import (
     Binary,
     Call,
     Cast,
-    ConstAggregate,
-    ConstExpr,
     ConstInt,
     ExtractElement,
     ExtractValue,
     Function,
     GetElementPtr,
-    GlobalValue,
     GlobalVariable,
     InsertElement,
     InsertValue,
@@ -72,24 +69,10 @@ from llgrad.ir.values import (
     ShuffleVector,
     Store,
     Unary,
-    Value,
 )
 
-_BITS = 20
-_MASK = (1 << _BITS) - 1
-_BIAS = 1 << (_BITS - 1)
-_LOW, _HIGH = -4096, 1 << 16
-_MOST = 16
-"""A fact is `object << _BITS | code` of a spot: 0 for any, offset + _BIAS, or a small number for a stride and a
-remainder. Offsets outside [_LOW, _HIGH) become any; more than _MOST spots of one object at one node are joined."""
 
-_RTTI = ("_ZTI", "_ZTS", "_ZTV", "_ZTT")
-"""Type information and tables of virtual functions: they lead to code, and to no data."""
-
-Nodes = tuple[int, ...]
-
-
-class PointerGraph:
+class PointerGraph(Inclusion):
     """Builds and solves the constraints; afterwards read through the query methods."""
 
     def __init__(
@@ -100,18 +83,9 @@ class PointerGraph:
         constant_arguments: Collection[int] = (),
         active_arguments: Collection[int] = (),
     ) -> None:
-        self.module, self.root, self.layout, self.types = module, root, module.layout, TypeTree(module)
-        self._flow = Propagation(_shift, self._admit)
-        self._cells = Cells(self._flow)
-        self.objects: list[MemoryObject] = []
-        self._index: dict[MemoryObject, int] = {}
-        self._counts: dict[tuple[int, int], int] = {}
-        self._strided: dict[tuple[int, int], tuple[Spot, ...]] = {}
-        self._values: dict[Value, Nodes] = {}
-        self._constants: dict[frozenset[int], int] = {}
+        super().__init__(module)
+        self.root, self.types = root, TypeTree(module)
         self._returns: dict[Function, Nodes] = {}
-        self._shared: dict[int, int] = {}
-        self._before: dict[int, int] = {}
         self._exposed: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
         self.unknown_calls: dict[Call, Behaviour] = {}
@@ -124,9 +98,6 @@ class PointerGraph:
         self._tables: dict[tuple[int, int], int] = {}
         self.called_back: set[Function] = set()
         self._active = frozenset(active_arguments)
-        self._empty = self._flow.node()
-        self._unknown = self._cells.cell(self._object(UNKNOWN), None)
-        self._flow.add(self._unknown, [self._fact(UNKNOWN)])
         self._flow.watch(self._unknown, self._expose)
         self._thrown = self._flow.node()  # exceptions: the program's, and of others
         self._flow.add(self._thrown, [self._fact(THROWN)])
@@ -180,166 +151,9 @@ class PointerGraph:
             for holder in (outer, inner):
                 self._flow.add(self._cells.cell(holder, None), [self._raw(inner, None)])
 
-    # --- facts, objects, nodes
-
-    def _admit(self, node: int, fact: int) -> int | None:
-        code = fact & _MASK
-        if not code:
-            return fact
-        anywhere, spot = fact ^ code, _spot(fact)
-        if anywhere in self._flow.facts[node]:
-            return None
-        wide = self._strided.get((node, anywhere), ())
-        if any(includes(w, spot) for w in wide):
-            return None
-        key = (node, anywhere)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        if self._counts[key] > _MOST:
-            known = [_spot(f) for f in self._flow.facts[node] if f ^ (f & _MASK) == anywhere]
-            spot = joined([spot, *known]) if self._counts[key] <= 2 * _MOST else None
-        if isinstance(spot, tuple):
-            self._strided[key] = (*wide, spot)
-        return anywhere | _code(spot)
-
-    def _raw(self, index: int, spot: Spot) -> int:
-        return index << _BITS | _code(spot)
-
-    def _fact(self, obj: MemoryObject, offset: int | None = None) -> int:
-        return self._raw(self._object(obj), offset)
-
-    def _object(self, obj: MemoryObject) -> int:
-        if obj not in self._index:
-            self._index[obj] = len(self.objects)
-            self.objects.append(obj)
-            if isinstance(obj.site, GlobalVariable) and obj.kind == "global":
-                self._initialise(self._index[obj], obj.site)
-        return self._index[obj]
-
-    def _initialise(self, index: int, variable: GlobalVariable) -> None:
-        """What an initializer stores; what other code may have stored before the root is entered."""
-        if self._is_open(variable):
-            inner = self._object(MemoryObject("contents", variable))
-            self._before[index] = self._constant({self._raw(inner, None)})
-            self._flow.add(self._cells.cell(inner, None), [self._raw(inner, None)])
-        if variable.initializer is not None:
-            for at, g, offset in initial_pointers(variable.initializer, self.layout):
-                self._flow.add(self._cells.cell(index, at // WORD), self._targets({(g, offset)}))
-
-    def _is_open(self, variable: GlobalVariable) -> bool:
-        """May it hold pointers that other code has stored before the root is entered?"""
-        mutable = (not variable.constant or variable.initializer is None) and not variable.name.startswith(_RTTI)
-        return mutable and _may_hold_pointers(variable.value_type)
-
-    def _targets(self, found: Iterable[tuple[GlobalValue | None, int | None]]) -> set[int]:
-        return {self._fact(UNKNOWN) if g is None else self._fact(MemoryObject("global", g), at) for g, at in found}
-
-    def _new_nodes(self, t: Type) -> Nodes:
-        return tuple(self._flow.node() for _ in leaves(t, self.layout))
-
-    def _nodes(self, value: AnyValue) -> Nodes:
-        """A node for each leaf of the value."""
-        if isinstance(value, (Argument, Instruction)):
-            found = self._values.get(value)
-            if found is None:
-                found = self._values[value] = self._new_nodes(value.type)
-            return found
-        if isinstance(value, GlobalValue):
-            return (self._constant(self._targets(constant_targets(value, self.layout))),)
-        if isinstance(value, ConstAggregate):
-            return self._aggregate(value)
-        if isinstance(value, ConstExpr):
-            return (self._constant(self._targets(constant_targets(value, self.layout))),)
-        return (self._empty,)
-
-    def _aggregate(self, value: ConstAggregate) -> Nodes:
-        parts = leaves(value.type, self.layout)
-        if len(parts) == 1 or not carries_pointer(value.type):
-            return (self._constant(self._targets(constant_targets(value, self.layout))),)
-        at: dict[int, set[int]] = {}
-        for offset, g, inside in initial_pointers(value, self.layout):
-            at.setdefault(offset, set()).update(self._targets({(g, inside)}))
-        return tuple(self._constant(at.get(leaf.offset, set())) for leaf in parts)
-
-    def _constant(self, facts: set[int]) -> int:
-        if not facts:
-            return self._empty
-        key = frozenset(facts)
-        if key not in self._constants:
-            node = self._constants[key] = self._flow.node()
-            self._flow.add(node, key)
-        return self._constants[key]
-
-    def _copy(self, source: Nodes, target: Nodes, by: Shift = 0) -> None:
-        if len(source) == len(target):
-            pairs = list(zip(source, target, strict=True))
-        else:
-            pairs = [(s, t) for s in source for t in target]
-        for s, t in pairs:
-            self._flow.edge(s, t, by)
-
-    # --- memory
-
-    def _load(self, pointer: int, target: int, at: Shift, size: int, settled: bool = False) -> None:
-        """`target` gets what the memory that `pointer` points to may hold, `at` bytes further on (None: anywhere).
-
-        `settled`: but not what globals held from before.
-        """
-
-        def read(facts: set[int]) -> None:
-            for fact in facts:
-                obj = fact >> _BITS
-                if obj in self._before and not settled:
-                    self._flow.edge(self._before[obj], target)
-                if obj in self._shared:
-                    self._flow.edge(self._shared[obj], target)
-                for key in words(moved(_spot(fact), at), size):
-                    self._cells.read(obj, key, target)
-
-        self._flow.watch(pointer, read)
-
-    def _store(self, source: int, pointer: int, at: Shift, size: int) -> None:
-        """The memory that `pointer` points to may hold what is at `source`."""
-        if source == self._empty:
-            return
-
-        def write(facts: set[int]) -> None:
-            for fact in facts:
-                obj = fact >> _BITS
-                if self.objects[obj].is_code or self.objects[obj].is_constant:
-                    continue
-                if obj in self._shared:
-                    self._flow.edge(source, self._shared[obj])
-                for key in words(moved(_spot(fact), at), size):
-                    self._flow.edge(source, self._cells.cell(obj, key))
-
-        self._flow.watch(pointer, write)
-
-    def _transfer(self, source: int, target: int, size: int | None) -> None:
-        """`memcpy`: word by word where the size is known and small, else all that the memory holds."""
-        if size is None or size > 64 * WORD:
-            self._flow.watch(target, lambda to: self._flow.watch(source, lambda found: self._transfer_all(found, to)))
-            return
-        for at in range(0, size, WORD):
-            between = self._flow.node()
-            self._load(source, between, at, WORD)
-            self._store(between, target, at, WORD)
-
-    def _transfer_all(self, sources: set[int], targets: set[int]) -> None:
-        for source in sources:
-            for target in targets:
-                obj, to = source >> _BITS, target >> _BITS
-                if self.objects[to].is_code or self.objects[to].is_constant:
-                    continue
-                self._cells.copy(obj, to, difference(_spot(target), _spot(source)))
-                for node in (self._before.get(obj), self._shared.get(obj)):
-                    if node is not None:
-                        self._flow.edge(node, self._cells.cell(to, None))
-                if to in self._shared:
-                    self._flow.edge(self._cells.all(obj), self._shared[to])
-
     def _expose(self, facts: set[int]) -> None:
         """Unknown code got hold of these: it may call them, hand on what they hold, and store in them."""
-        for obj in {f >> _BITS for f in facts} - self._exposed:
+        for obj in self._objects_of(facts) - self._exposed:
             self._exposed.add(obj)
             what = self.objects[obj]
             if isinstance(what.site, Function) and what.is_code:
@@ -488,7 +302,7 @@ class PointerGraph:
         self._linked.setdefault(call, {})
 
         def link(facts: set[int]) -> None:
-            for obj in {f >> _BITS for f in facts}:
+            for obj in self._objects_of(facts):
                 what = self.objects[obj]
                 if isinstance(what.site, Function) and what.is_code:
                     if what.site.function_type == call.function_type:
@@ -537,7 +351,7 @@ class PointerGraph:
                 self._flow.watch(self._dispatched(fact, slot), partial(admit, fact))
 
         def admit(fact: int, functions: set[int]) -> None:
-            found = [self.objects[f >> _BITS] for f in functions]
+            found = [self.objects[n] for n in self._objects_of(functions)]
             if any(o.site is callee or not (o.is_code or self._is_data(o)) for o in found):
                 self._flow.add(formal, [fact])
 
@@ -641,11 +455,11 @@ class PointerGraph:
             self._flow.watch(node, lambda facts: self._hand_all(facts, writes))
 
     def _hand_all(self, facts: set[int], writes: bool) -> None:
-        for obj in {f >> _BITS for f in facts}:
+        for obj in self._objects_of(facts):
             self._hand_over(obj, writes)
 
     def _call_given(self, facts: set[int], hub: int) -> None:
-        for obj in {f >> _BITS for f in facts}:
+        for obj in self._objects_of(facts):
             what = self.objects[obj]
             if isinstance(what.site, Function) and what.is_code:
                 self._call_back(what.site, hub)
@@ -699,32 +513,8 @@ class PointerGraph:
 
     # --- queries, once solved
 
-    def facts(self, value: AnyValue) -> set[int]:
-        """What a value, in any of its leaves, may point to."""
-        if isinstance(value, (Argument, Instruction)) and value not in self._values:
-            return set()
-        return set().union(*(self._flow.facts[n] for n in self._nodes(value)))
-
     def result_facts(self, function: Function) -> set[int]:
         return set().union(*(self._flow.facts[n] for n in self._returns.get(function, ())))
-
-    def held(self, obj: MemoryObject) -> set[int]:
-        """What pointers in an object may point to."""
-        index = self._index.get(obj)
-        if index is None:
-            return set()
-        before = self._flow.facts[self._before[index]] if index in self._before else set()
-        if not self._cells.has(index):
-            return before
-        shared = self._flow.facts[self._shared[index]] if index in self._shared else set()
-        return self._flow.facts[self._cells.all(index)] | shared | before
-
-    def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
-        o, spot = self.spot(fact)
-        return o, spot if isinstance(spot, int) else None
-
-    def spot(self, fact: int) -> tuple[MemoryObject, Spot]:
-        return self.objects[fact >> _BITS], _spot(fact)
 
     def exposed(self) -> set[MemoryObject]:
         """What code that is not known may have got hold of."""
@@ -732,27 +522,6 @@ class PointerGraph:
 
     def linked(self, call: Call) -> tuple[Function, ...]:
         return tuple(self._linked.get(call, ()))
-
-
-def _shift(fact: int, by: Shift) -> int:
-    code = fact & _MASK
-    return fact ^ code | _code(moved(_spot(fact), by)) if code else fact
-
-
-def _spot(fact: int) -> Spot:
-    code = fact & _MASK
-    if not code:
-        return None
-    return code - _BIAS if code >= _BIAS + _LOW else divmod(code, LARGEST_STRIDE)
-
-
-def _code(spot: Spot) -> int:
-    match spot:
-        case (stride, remainder):
-            return stride * LARGEST_STRIDE + remainder
-        case int() if _LOW <= spot < _HIGH:
-            return spot + _BIAS
-    return 0
 
 
 def _function(i: Instruction) -> Function:
@@ -786,18 +555,3 @@ def is_byte_copy(load: Instruction) -> bool:
                 if any(isinstance(u, (Store, Binary, Phi, InsertElement)) for u in user.users):
                     return True
     return False
-
-
-def _may_hold_pointers(t: Type) -> bool:
-    match t:
-        case FloatType():
-            return False
-        case IntType(bits):
-            return bits == 8 or bits >= 64
-        case ArrayType(element, count):
-            return count > 0 and _may_hold_pointers(element) and (element != IntType(8) or count >= WORD)
-        case VectorType(element):
-            return _may_hold_pointers(element)
-        case StructType(fields) if fields is not None:
-            return any(_may_hold_pointers(f) and f != IntType(8) for f in fields)
-    return True

@@ -1,0 +1,288 @@
+"""The terms in which pointer constraints are written: facts, nodes of values, cells of memory, loads and stores.
+
+A fact is an object and an offset, or an object and "any offset". Memory of an object is a cell for each word of 8
+bytes and one for stores at unknown offsets. `analysis.pointers` says which constraints a program makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, includes, joined, moved, words
+from llgrad.analysis.objects import (
+    UNKNOWN,
+    WORD,
+    MemoryObject,
+    carries_pointer,
+    constant_targets,
+    initial_pointers,
+    leaves,
+)
+from llgrad.analysis.solver import Propagation, Shift
+from llgrad.ir.module import Module
+from llgrad.ir.types import ArrayType, FloatType, IntType, StructType, Type, VectorType
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    ConstAggregate,
+    ConstExpr,
+    GlobalValue,
+    GlobalVariable,
+    Instruction,
+    Value,
+)
+
+_BITS = 20
+_MASK = (1 << _BITS) - 1
+_BIAS = 1 << (_BITS - 1)
+_LOW, _HIGH = -4096, 1 << 16
+_MOST = 16
+"""A fact is `object << _BITS | code` of a spot: 0 for any, offset + _BIAS, or a small number for a stride and a
+remainder. Offsets outside [_LOW, _HIGH) become any; more than _MOST spots of one object at one node are joined."""
+
+_RTTI = ("_ZTI", "_ZTS", "_ZTV", "_ZTT")
+"""Type information and tables of virtual functions: they lead to code, and to no data."""
+
+Nodes = tuple[int, ...]
+
+
+class Inclusion:
+    """Inclusions between the sets of facts at nodes: a node for each leaf of a value and for each cell of memory."""
+
+    def __init__(self, module: Module) -> None:
+        self.module, self.layout = module, module.layout
+        self._flow = Propagation(_shift, self._admit)
+        self._cells = Cells(self._flow)
+        self.objects: list[MemoryObject] = []
+        self._index: dict[MemoryObject, int] = {}
+        self._counts: dict[tuple[int, int], int] = {}
+        self._strided: dict[tuple[int, int], tuple[Spot, ...]] = {}
+        self._values: dict[Value, Nodes] = {}
+        self._constants: dict[frozenset[int], int] = {}
+        self._shared: dict[int, int] = {}  # of an object: what memory that callers may have linked to it holds
+        self._before: dict[int, int] = {}  # of a global: what it may hold from before the root is entered
+        self._empty = self._flow.node()
+        self._unknown = self._cells.cell(self._object(UNKNOWN), None)
+        self._flow.add(self._unknown, [self._fact(UNKNOWN)])
+
+    # --- facts, objects, nodes
+
+    def _admit(self, node: int, fact: int) -> int | None:
+        code = fact & _MASK
+        if not code:
+            return fact
+        anywhere, spot = fact ^ code, _spot(fact)
+        if anywhere in self._flow.facts[node]:
+            return None
+        wide = self._strided.get((node, anywhere), ())
+        if any(includes(w, spot) for w in wide):
+            return None
+        key = (node, anywhere)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        if self._counts[key] > _MOST:
+            known = [_spot(f) for f in self._flow.facts[node] if f ^ (f & _MASK) == anywhere]
+            spot = joined([spot, *known]) if self._counts[key] <= 2 * _MOST else None
+        if isinstance(spot, tuple):
+            self._strided[key] = (*wide, spot)
+        return anywhere | _code(spot)
+
+    def _raw(self, index: int, spot: Spot) -> int:
+        return index << _BITS | _code(spot)
+
+    def _fact(self, obj: MemoryObject, offset: int | None = None) -> int:
+        return self._raw(self._object(obj), offset)
+
+    def _object(self, obj: MemoryObject) -> int:
+        if obj not in self._index:
+            self._index[obj] = len(self.objects)
+            self.objects.append(obj)
+            if isinstance(obj.site, GlobalVariable) and obj.kind == "global":
+                self._initialise(self._index[obj], obj.site)
+        return self._index[obj]
+
+    def _initialise(self, index: int, variable: GlobalVariable) -> None:
+        """What an initializer stores; what other code may have stored before the root is entered."""
+        if self._is_open(variable):
+            inner = self._object(MemoryObject("contents", variable))
+            self._before[index] = self._constant({self._raw(inner, None)})
+            self._flow.add(self._cells.cell(inner, None), [self._raw(inner, None)])
+        if variable.initializer is not None:
+            for at, g, offset in initial_pointers(variable.initializer, self.layout):
+                self._flow.add(self._cells.cell(index, at // WORD), self._targets({(g, offset)}))
+
+    def _is_open(self, variable: GlobalVariable) -> bool:
+        """May it hold pointers that other code has stored before the root is entered?"""
+        mutable = (not variable.constant or variable.initializer is None) and not variable.name.startswith(_RTTI)
+        return mutable and _may_hold_pointers(variable.value_type)
+
+    def _targets(self, found: Iterable[tuple[GlobalValue | None, int | None]]) -> set[int]:
+        return {self._fact(UNKNOWN) if g is None else self._fact(MemoryObject("global", g), at) for g, at in found}
+
+    def _objects_of(self, facts: Iterable[int]) -> set[int]:
+        return {f >> _BITS for f in facts}
+
+    def _new_nodes(self, t: Type) -> Nodes:
+        return tuple(self._flow.node() for _ in leaves(t, self.layout))
+
+    def _nodes(self, value: AnyValue) -> Nodes:
+        """A node for each leaf of the value."""
+        if isinstance(value, (Argument, Instruction)):
+            found = self._values.get(value)
+            if found is None:
+                found = self._values[value] = self._new_nodes(value.type)
+            return found
+        if isinstance(value, GlobalValue):
+            return (self._constant(self._targets(constant_targets(value, self.layout))),)
+        if isinstance(value, ConstAggregate):
+            return self._aggregate(value)
+        if isinstance(value, ConstExpr):
+            return (self._constant(self._targets(constant_targets(value, self.layout))),)
+        return (self._empty,)
+
+    def _aggregate(self, value: ConstAggregate) -> Nodes:
+        parts = leaves(value.type, self.layout)
+        if len(parts) == 1 or not carries_pointer(value.type):
+            return (self._constant(self._targets(constant_targets(value, self.layout))),)
+        at: dict[int, set[int]] = {}
+        for offset, g, inside in initial_pointers(value, self.layout):
+            at.setdefault(offset, set()).update(self._targets({(g, inside)}))
+        return tuple(self._constant(at.get(leaf.offset, set())) for leaf in parts)
+
+    def _constant(self, facts: set[int]) -> int:
+        if not facts:
+            return self._empty
+        key = frozenset(facts)
+        if key not in self._constants:
+            node = self._constants[key] = self._flow.node()
+            self._flow.add(node, key)
+        return self._constants[key]
+
+    def _copy(self, source: Nodes, target: Nodes, by: Shift = 0) -> None:
+        if len(source) == len(target):
+            pairs = list(zip(source, target, strict=True))
+        else:
+            pairs = [(s, t) for s in source for t in target]
+        for s, t in pairs:
+            self._flow.edge(s, t, by)
+
+    # --- memory
+
+    def _load(self, pointer: int, target: int, at: Shift, size: int, settled: bool = False) -> None:
+        """`target` gets what the memory that `pointer` points to may hold, `at` bytes further on (None: anywhere).
+
+        `settled`: but not what globals held from before.
+        """
+
+        def read(facts: set[int]) -> None:
+            for fact in facts:
+                obj = fact >> _BITS
+                if obj in self._before and not settled:
+                    self._flow.edge(self._before[obj], target)
+                if obj in self._shared:
+                    self._flow.edge(self._shared[obj], target)
+                for key in words(moved(_spot(fact), at), size):
+                    self._cells.read(obj, key, target)
+
+        self._flow.watch(pointer, read)
+
+    def _store(self, source: int, pointer: int, at: Shift, size: int) -> None:
+        """The memory that `pointer` points to may hold what is at `source`."""
+        if source == self._empty:
+            return
+
+        def write(facts: set[int]) -> None:
+            for fact in facts:
+                obj = fact >> _BITS
+                if self.objects[obj].is_code or self.objects[obj].is_constant:
+                    continue
+                if obj in self._shared:
+                    self._flow.edge(source, self._shared[obj])
+                for key in words(moved(_spot(fact), at), size):
+                    self._flow.edge(source, self._cells.cell(obj, key))
+
+        self._flow.watch(pointer, write)
+
+    def _transfer(self, source: int, target: int, size: int | None) -> None:
+        """`memcpy`: word by word where the size is known and small, else all that the memory holds."""
+        if size is None or size > 64 * WORD:
+            self._flow.watch(target, lambda to: self._flow.watch(source, lambda found: self._transfer_all(found, to)))
+            return
+        for at in range(0, size, WORD):
+            between = self._flow.node()
+            self._load(source, between, at, WORD)
+            self._store(between, target, at, WORD)
+
+    def _transfer_all(self, sources: set[int], targets: set[int]) -> None:
+        for source in sources:
+            for target in targets:
+                obj, to = source >> _BITS, target >> _BITS
+                if self.objects[to].is_code or self.objects[to].is_constant:
+                    continue
+                self._cells.copy(obj, to, difference(_spot(target), _spot(source)))
+                for node in (self._before.get(obj), self._shared.get(obj)):
+                    if node is not None:
+                        self._flow.edge(node, self._cells.cell(to, None))
+                if to in self._shared:
+                    self._flow.edge(self._cells.all(obj), self._shared[to])
+
+    # --- queries, once solved
+
+    def facts(self, value: AnyValue) -> set[int]:
+        """What a value, in any of its leaves, may point to."""
+        if isinstance(value, (Argument, Instruction)) and value not in self._values:
+            return set()
+        return set().union(*(self._flow.facts[n] for n in self._nodes(value)))
+
+    def held(self, obj: MemoryObject) -> set[int]:
+        """What pointers in an object may point to."""
+        index = self._index.get(obj)
+        if index is None:
+            return set()
+        before = self._flow.facts[self._before[index]] if index in self._before else set()
+        if not self._cells.has(index):
+            return before
+        shared = self._flow.facts[self._shared[index]] if index in self._shared else set()
+        return self._flow.facts[self._cells.all(index)] | shared | before
+
+    def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
+        o, spot = self.spot(fact)
+        return o, spot if isinstance(spot, int) else None
+
+    def spot(self, fact: int) -> tuple[MemoryObject, Spot]:
+        return self.objects[fact >> _BITS], _spot(fact)
+
+
+def _shift(fact: int, by: Shift) -> int:
+    code = fact & _MASK
+    return fact ^ code | _code(moved(_spot(fact), by)) if code else fact
+
+
+def _spot(fact: int) -> Spot:
+    code = fact & _MASK
+    if not code:
+        return None
+    return code - _BIAS if code >= _BIAS + _LOW else divmod(code, LARGEST_STRIDE)
+
+
+def _code(spot: Spot) -> int:
+    match spot:
+        case (stride, remainder):
+            return stride * LARGEST_STRIDE + remainder
+        case int() if _LOW <= spot < _HIGH:
+            return spot + _BIAS
+    return 0
+
+
+def _may_hold_pointers(t: Type) -> bool:
+    match t:
+        case FloatType():
+            return False
+        case IntType(bits):
+            return bits == 8 or bits >= 64
+        case ArrayType(element, count):
+            return count > 0 and _may_hold_pointers(element) and (element != IntType(8) or count >= WORD)
+        case VectorType(element):
+            return _may_hold_pointers(element)
+        case StructType(fields) if fields is not None:
+            return any(_may_hold_pointers(f) and f != IntType(8) for f in fields)
+    return True
