@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("signature",),
     ("assembly",),
     ("variadic",),
-    ("synthesis", "lowering", "unrolling", "peeling", "reducing"),
+    ("synthesis", "lowering", "unrolling", "peeling", "reducing", "trampolines"),
     ("specialising",),
     ("asking", "pipeline"),
     ("versions",),

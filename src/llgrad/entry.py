@@ -152,6 +152,10 @@ _FAILURES = {
     1: ("the tape needs more memory than there is", "use a smaller input, or differentiate a part of the computation"),
     2: ("the tape was released out of order", "this is a bug in llgrad: report it with the source"),
     3: ("a function pointer led to a function that was not differentiated", "give llgrad its source too"),
+    6: (
+        "a pointer to a nested procedure was called that had been stored",
+        "pass the procedure as an argument, or take it out of the procedure that it is nested in",
+    ),
     4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
 _Byte = ctypes.c_char

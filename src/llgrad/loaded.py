@@ -211,10 +211,11 @@ class Loaded:
     def _primal_object(self, name: str) -> bytes:
         from llgrad import pipeline
         from llgrad.backend.codegen import emit_jit_object
+        from llgrad.trampolines import TRAMPOLINE
 
         program = self._program()
         cxx = self._may_throw(program.text())
-        fails = "@llgrad_fail(" in program.text()
+        fails = "@llgrad_fail(" in program.text() or TRAMPOLINE in program.text()
         entries = [_entry(f, cxx, fails) for f in self.table.values() if not f.unsupported]
         entries += [fail_text()] if fails else []
         data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))

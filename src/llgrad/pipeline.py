@@ -55,6 +55,7 @@ from llgrad.synthesis.registrations import named, original, own_names_again, pro
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
+from llgrad.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
 from llgrad.unrolling import mark_short_loops
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
     parts = [LLVMModule.read(data, trusted=trusted) for data in modules]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
-    text = without_idle_metadata(unblock(whole.text()))
+    text = without_trampolines(without_idle_metadata(unblock(whole.text())))
     if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
@@ -121,6 +122,8 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
     if vector_math:
         made.replace_text(with_vector_maths(made.text()))
     made.optimise(3, vectorize=True, unroll=True)
+    if TRAMPOLINE in (text := made.text()):
+        made.replace_text(failing_trampolines(text))
     return made
 
 

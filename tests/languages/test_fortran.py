@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, NoRuleError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError
 
 HERE = Path(__file__).parent
 X = np.array([0.7, 0.45, 1.3, 0.25, 0.9])
@@ -228,3 +228,79 @@ def test_what_is_left_to_the_runtime(name: str) -> None:
     f = llgrad.load(HERE / "runtime.f90", flags=["-O0"])[name]
     x = np.array([0.31, 0.72, 0.55, 0.13, 0.94, 0.47])
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x), differences(lambda v: f(*v), [x])[0], rtol=1e-7, atol=1e-8)
+
+
+NESTED = """
+module nested
+  abstract interface
+    function fn(v) result(w)
+      real(8), intent(in) :: v
+      real(8) :: w
+    end function
+  end interface
+  type box
+    procedure(fn), pointer, nopass :: f
+  end type
+contains
+  recursive subroutine each(f, y, n)
+    procedure(fn) :: f
+    real(8), intent(inout) :: y(:)
+    integer, intent(in) :: n
+    integer :: i
+    do i = 1, size(y)
+      y(i) = f(y(i))
+    end do
+    if (n > 1) call each(f, y, n - 1)
+  end subroutine
+  recursive function run(b, x, n) result(r)
+    type(box), intent(in) :: b
+    real(8), intent(in) :: x
+    integer, intent(in) :: n
+    real(8) :: r
+    r = b%f(x)
+    if (n > 0) r = r + run(b, r, n - 1)
+  end function
+  function passed(x, n) result(r)
+    real(8), intent(in) :: x(:)
+    integer, intent(in) :: n
+    real(8) :: r, y(size(x))
+    y = x
+    call each(scaled, y, n)
+    r = sum(y)
+  contains
+    function scaled(v) result(w)
+      real(8), intent(in) :: v
+      real(8) :: w
+      w = sin(v)*x(2)
+    end function
+  end function
+  function stored(x, n) result(r)
+    real(8), intent(in) :: x(:)
+    integer, intent(in) :: n
+    real(8) :: r
+    type(box) :: b
+    b%f => scaled
+    r = run(b, x(1), n)
+  contains
+    function scaled(v) result(w)
+      real(8), intent(in) :: v
+      real(8) :: w
+      w = v*x(2)
+    end function
+  end function
+end module
+"""
+
+
+def test_nested_procedures_as_arguments(tmp_path: Path) -> None:
+    """No machine code is written on the stack: who is called with one is copied; one that is stored is refused."""
+    require("a.f90")
+    path = tmp_path / "nested.f90"
+    path.write_text(NESTED)
+    lib = llgrad.load(path)
+    truth = differences(lambda v: lib.passed(*v), [X, 3])[0]
+    np.testing.assert_allclose(llgrad.grad(lib.passed, wrt="x")(X, 3), truth, rtol=1e-8)
+    with pytest.raises(ForeignError, match="nested procedure"):
+        lib.stored(X, 3)
+    with pytest.raises(NoRuleError, match="trampoline"):
+        llgrad.grad(lib.stored, wrt="x")(X, 3)
