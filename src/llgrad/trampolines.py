@@ -1,7 +1,7 @@
 """Pointers to nested procedures: who is called with one calls the procedure itself, and is given its frame.
 
-LLVM makes such a pointer by writing machine code beside the frame (`llvm.init.trampoline`), which wants a stack that may
-be executed, and which no derivative could know. So a function that is called with one gets a copy, in which the
+LLVM makes such a pointer by writing machine code beside the frame (`llvm.init.trampoline`), which wants a stack that
+may be executed, and which no derivative could know. So a function that is called with one gets a copy, in which the
 parameter is the procedure and one parameter more is its frame; the copy's own calls follow. A pointer that is stored is
 left to LLVM, which resolves most of them when it inlines.
 """
@@ -40,56 +40,70 @@ def without_trampolines(text: str) -> str:
     """The program with copies of the functions that are called with nested procedures."""
     if TRAMPOLINE not in text:
         return text
-    bodies = {plain(m[1]): m[0] for m in _DEFINITION.finditer(text)}
-    copies: dict[tuple[str, tuple[tuple[int, str], ...]], str] = {}
-    made: list[str] = []
+    program = _Program(text)
+    for name, body in list(program.bodies.items()):
+        closures = _closures(body)
+        if closures and (new := program.edited(body, closures)) != body:
+            text = text.replace(body, new)
+            program.bodies[name] = new
+    return text + "\n" + "".join(program.made)
 
-    def edited(body: str, closures: Mapping[str, Closure]) -> str:
+
+class _Program:
+    """The functions of a program, and the copies that are made of them."""
+
+    def __init__(self, text: str) -> None:
+        self.bodies = {plain(m[1]): m[0] for m in _DEFINITION.finditer(text)}
+        self.made: list[str] = []
+        self._copies: dict[tuple[str, tuple[tuple[int, str], ...]], str] = {}
+
+    def edited(self, body: str, closures: Mapping[str, Closure]) -> str:
         """The body, in which values of `closures` are nested procedures."""
         lines = body.split("\n")
         for at, line in enumerate(lines):
             if any(_has(line, v) for v in closures) and (m := _CALL.search(line)):
-                lines[at] = called(line, m, closures)
+                lines[at] = self._called(line, m, closures)
         return "\n".join(lines)
 
-    def called(line: str, m: re.Match[str], closures: Mapping[str, Closure]) -> str:
+    def _called(self, line: str, m: re.Match[str], closures: Mapping[str, Closure]) -> str:
         arguments, end = _arguments(line, m.end())
         if m[1] in closures:
             procedure, frame = closures[m[1]]
             line = f"{line[: m.start(1)]}{procedure}({', '.join([*arguments, f'ptr nest {frame}'])}{line[end:]}"
-            return called(line, again, closures) if (again := _CALL.search(line)) else line
+            again = _CALL.search(line)
+            return self._called(line, again, closures) if again else line
         passed = {n: closures[v] for n, a in enumerate(arguments) if (v := a.rpartition(" ")[2]) in closures}
         callee = plain(m[1])
-        if not passed or callee not in bodies:
+        if not passed or callee not in self.bodies:
             return line
-        key = callee, tuple((n, procedure) for n, (procedure, _) in passed.items())
-        if key not in copies:
-            copies[key] = spelt(f"{callee}.with.{'.'.join(plain(p) for _, p in key[1])}.{len(copies)}")
-            copy(key)
-        idle = {n for n in passed if not escapes(callee, n, set())}
+        copy = self._copy(callee, tuple((n, procedure) for n, (procedure, _) in passed.items()))
+        idle = {n for n in passed if not self._escapes(callee, n, set())}
         given = ["ptr null" if n in idle else a for n, a in enumerate(arguments)]
         frames = [f"ptr {frame}" for _, frame in passed.values()]
-        return f"{line[: m.start(1)]}{copies[key]}({', '.join([*given, *frames])}{line[end:]}"
+        return f"{line[: m.start(1)]}{copy}({', '.join([*given, *frames])}{line[end:]}"
 
-    def copy(key: tuple[str, tuple[tuple[int, str], ...]]) -> None:
-        head, _, rest = bodies[key[0]].partition("\n")
-        m = _HEAD.match(head)
-        assert m is not None
+    def _copy(self, callee: str, procedures: tuple[tuple[int, str], ...]) -> str:
+        """The name of the function's copy for these procedures as arguments."""
+        key = callee, procedures
+        if key in self._copies:
+            return self._copies[key]
+        name = spelt(f"{callee}.with.{'.'.join(plain(p) for _, p in procedures)}.{len(self._copies)}")
+        self._copies[key] = name
+        head, m, rest = self._taken_apart(callee)
         parameters, end = _arguments(head, m.start(3))
-        closures = {parameters[n].rpartition(" ")[2]: (procedure, f"{_FRAME}{n}") for n, procedure in key[1]}
-        own = ", ".join([*parameters, *(f"ptr {_FRAME}{n}" for n, _ in key[1])])
+        closures = {parameters[n].rpartition(" ")[2]: (procedure, f"{_FRAME}{n}") for n, procedure in procedures}
+        own = ", ".join([*parameters, *(f"ptr {_FRAME}{n}" for n, _ in procedures)])
         tail = re.sub(r" (?:comdat(?:\([^)]*\))?|!dbg !\d+)", "", head[end:])  # one function, one place in the source
-        made.append(f"{_LINKAGE.sub('', m[1]).replace('define ', 'define internal ')}{copies[key]}({own}{tail}\n")
-        made.append(edited(rest, {**_closures(rest), **closures}))
+        self.made.append(f"{_LINKAGE.sub('', m[1]).replace('define ', 'define internal ')}{name}({own}{tail}\n")
+        self.made.append(self.edited(rest, {**_closures(rest), **closures}))
+        return name
 
-    def escapes(callee: str, n: int, seen: set[tuple[str, int]]) -> bool:
+    def _escapes(self, callee: str, n: int, seen: set[tuple[str, int]]) -> bool:
         """Does the function do more with a procedure it is given than call it and pass it on?"""
         if (callee, n) in seen:
             return False
         seen.add((callee, n))
-        head, _, rest = bodies[callee].partition("\n")
-        m = _HEAD.match(head)
-        assert m is not None
+        head, m, rest = self._taken_apart(callee)
         value = _arguments(head, m.start(3))[0][n].rpartition(" ")[2]
         for line in rest.split("\n"):
             if not _has(line, value):
@@ -98,16 +112,16 @@ def without_trampolines(text: str) -> str:
             if call is None:
                 return True
             passed = [k for k, a in enumerate(_arguments(line, call.end())[0]) if a.rpartition(" ")[2] == value]
-            if passed and (plain(call[1]) not in bodies or any(escapes(plain(call[1]), k, seen) for k in passed)):
+            other = plain(call[1])
+            if passed and (other not in self.bodies or any(self._escapes(other, k, seen) for k in passed)):
                 return True
         return False
 
-    for name, body in list(bodies.items()):
-        closures = _closures(body)
-        if closures and (new := edited(body, closures)) != body:
-            text = text.replace(body, new)
-            bodies[name] = new
-    return text + "\n" + "".join(made)
+    def _taken_apart(self, name: str) -> tuple[str, re.Match[str], str]:
+        head, _, rest = self.bodies[name].partition("\n")
+        m = _HEAD.match(head)
+        assert m is not None
+        return head, m, rest
 
 
 def failing_trampolines(text: str) -> str:
