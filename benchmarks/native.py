@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from llgrad.backend import with_vector_maths
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "adbench"
 DRIVERS = ROOT / "benchmarks" / "drivers"
@@ -40,6 +42,11 @@ class Variant:
     name: str
     flags: tuple[str, ...] = ()
     restrict: bool = True
+
+    @property
+    def vector_math(self) -> bool:
+        """Whether all tools' code may call libmvec: clang's own table lacks tanh, and lanes of 512 bits."""
+        return bool(set(LIBMVEC) & set(self.flags))
 
     @property
     def defines(self) -> tuple[str, ...]:
@@ -90,11 +97,26 @@ def built(source: Path, variant: Variant = PLAIN, *flags: str, others: Sequence[
 
 def compiled(source: Path, variant: Variant = PLAIN, *flags: str, others: Sequence[Path] = ()) -> Path:
     """The shared object of `built`."""
-    made = _kept(f"{source.stem}-primal", [source, *others, *_headers(source)], variant, flags).with_suffix(".so")
+    base = _kept(f"{source.stem}-primal", [source, *others, *_headers(source)], variant, flags)
+    made, text = base.with_suffix(".so"), base.with_suffix(".ll")
     if not made.exists():
-        command = (*clang(), *COMMON, *variant.flags, *variant.defines, *flags, "-O3", "-shared", "-fPIC")
-        _run([*command, source, "-o", made, "-lm"])
+        _raw(source, text, variant, *flags)
+        _finished(text, made, variant)
     return made
+
+
+def _raw(source: Path, target: Path, variant: Variant, *flags: str) -> None:
+    """LLVM assembly of a source file that clang has not optimised."""
+    raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC")
+    _run([*clang(), *COMMON, *variant.flags, *variant.defines, *flags, *raw, source, "-o", target])
+
+
+def _finished(text: Path, target: Path, variant: Variant) -> None:
+    """The shared object: optimised by clang, with the same flags and the same vector mathematics whatever the tool."""
+    if variant.vector_math:
+        text.write_text(with_vector_maths(text.read_text()))
+    final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
+    _run([*clang(), *final, text, "-o", target, "-lm"])
 
 
 def _headers(source: Path) -> list[Path]:
@@ -137,12 +159,11 @@ def derived(
     base = _kept(stem, [source, *others, *_headers(source), *code], variant)
     made, before, after, told = (base.with_suffix(end) for end in (".so", ".ll", ".after.ll", ".seconds"))
     if not made.exists():
-        raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC", *(("-g",) if debug else ()))
-        _run([*clang(), *COMMON, *variant.flags, *variant.defines, *raw, source, "-o", before])
-        told.write_text(repr(_run(TOOLS[tool](before, after))))
+        _raw(source, before, variant, *(("-g",) if debug else ()))
+        asked = ("--veclib", "libmvec") if variant.vector_math and tool != "enzyme" else ()
+        told.write_text(repr(_run((*TOOLS[tool](before, after), *asked))))
         after.write_text(_KEPT.sub(r"\1 = global", after.read_text()))
-        final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
-        _run([*clang(), *final, after, "-o", made, "-lm"])
+        _finished(after, made, variant)
     return Differentiated(ctypes.CDLL(str(made)), made, float(told.read_text()))
 
 

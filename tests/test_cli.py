@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from llgrad.backend.libraries import has_vector_maths
 from llgrad.cli import main
 from llgrad.frontends import find_compiler
 
@@ -105,6 +106,26 @@ def test_opt(source: Source) -> None:
         assert run("opt", ir, "-o", out).exit_code == 0
         subprocess.run([*compiler, out, "-o", exe], check=True, capture_output=True)
         assert subprocess.run([exe], capture_output=True, text=True, check=True).stdout == "6\n"
+
+
+@pytest.mark.skipif(not has_vector_maths("_ZGVbN2v_tanh"), reason="no libmvec with tanh here")
+def test_opt_vector_library(source: Source) -> None:
+    path = source("""
+        #include <math.h>
+        void __enzyme_autodiff(void *, ...);
+        static void f(int n, const double *restrict x, double *restrict y) {
+            for (int i = 0; i < n; i++) y[i] = tanh(x[i]);
+        }
+        void g(int n, double *x, double *dx, double *y, double *dy) { __enzyme_autodiff((void *)f, n, x, dx, y, dy); }
+    """, "loop.c")
+    ir, out = path.with_suffix(".ll"), path.with_name("out.ll")
+    raw = ["-O2", "-fno-math-errno", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"]
+    subprocess.run([*find_compiler().c, *raw, path, "-o", ir], check=True)
+    called = []
+    for veclib in ("none", "libmvec"):
+        assert run("opt", ir, "-o", out, "--veclib", veclib, "--cpu", "x86-64-v3").exit_code == 0
+        called.append(any("call" in line and "@_ZGV" in line for line in out.read_text().splitlines()))
+    assert called == [False, True]
 
 
 @pytest.mark.parametrize(

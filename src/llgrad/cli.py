@@ -198,7 +198,11 @@ def _show(found: Comparison) -> None:
 @click.option("--level", "before", type=click.IntRange(0, 3), default=2, show_default=True,
               help="How far LLVM optimises before differentiation.")  # fmt: skip
 @click.option("--cpu", default="native", show_default=True, help="The CPU to optimise for, such as x86-64-v3.")
-def opt(sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str) -> None:
+@click.option("--veclib", type=click.Choice(["none", "libmvec"]), default="none", show_default=True,
+              help="Vector versions of exp, sin, tanh, … that loops may call, as clang's -fveclib.")  # fmt: skip
+def opt(
+    sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str, veclib: str
+) -> None:
     """Replace calls of __enzyme_autodiff and its kin in LLVM IR, text or bitcode, by derivatives.
 
     \b
@@ -217,7 +221,7 @@ def opt(sources: tuple[Path, ...], output: Path, assembly: bool, level: int, bef
         if not source.is_file():
             raise SourceError(f"there is no file {source}", fix="check the path")
     whole = LLVMModule.linked([read_ir(source.read_bytes()) for source in sources])
-    made = optimise_program(whole, level, cpu, before=before)
+    made = optimise_program(whole, level, cpu, before=before, vector_math=veclib != "none")
     text = assembly or output.suffix == ".ll"
     data = made.text().encode() if text else made.bitcode()
     if str(output) == "-":

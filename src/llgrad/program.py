@@ -15,7 +15,7 @@ from itertools import count
 
 from llgrad.asking import inline_askers
 from llgrad.assembly import GLOBAL, NAME, joined, mutable_globals, plain, renamed
-from llgrad.backend import LLVMModule, unblock
+from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.errors import UnsupportedError
 from llgrad.ir.module import Module
@@ -48,11 +48,12 @@ from llgrad.versions import dispatched
 
 
 def optimise_program(
-    source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None
+    source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False
 ) -> LLVMModule:
     """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`.
 
     `before`: how far LLVM optimises what is differentiated, before it is; as far as the program where it is None.
+    `vector_math`: loops may call libmvec, with which the program is linked then.
     """
     from llgrad.synthesis import calls, wrappers
 
@@ -88,7 +89,7 @@ def optimise_program(
             wrappers.replace(module, site, name)
         if len(ready) == len(sites):
             texts += [unknown] if unknown else []
-            return _linked_program(write(module), list(made.values()), texts, exported, level, cpu)
+            return _linked_program(write(module), list(made.values()), texts, exported, level, cpu, vector_math)
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised
         sites = calls.read(module)
@@ -239,8 +240,9 @@ def markers_as_globals(text: str) -> str:
 
 
 def _linked_program(
-    text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str
-) -> LLVMModule:
+    text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str,
+    vector_math: bool,
+) -> LLVMModule:  # fmt: skip
     whole = verified(text)
     if wrappers:
         parts = [LLVMModule.from_text(joined(wrappers))]
@@ -256,6 +258,8 @@ def _linked_program(
     defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
     hidden = ("llgrad.", "llvm.")
     whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])
+    if vector_math:
+        whole.replace_text(with_vector_maths(whole.text(), cpu))
     whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
     whole.run(["dce", "global_dce"])
     return whole

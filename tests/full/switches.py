@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from llgrad import peeling, pipeline, program
-from llgrad.synthesis import adjoints, collecting, plan, released, scatter, scopes
+from llgrad.synthesis import adjoints, collecting, plan, released, scatter, scopes, sweep
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
@@ -65,6 +65,16 @@ def no_nests(patch: Patch) -> None:
 def no_alias_scopes(patch: Patch) -> None:
     """Nothing is said about primal, shadow and tape memory being apart."""
     patch.setattr(scopes, "_make", lambda module: dict.fromkeys(scopes._NAMES, {}))
+
+
+def no_input_scopes(patch: Patch) -> None:
+    """What the input says of `restrict` parameters that were inlined is forgotten."""
+    patch.setattr(sweep, "_KEPT_METADATA", frozenset({"tbaa"}))
+
+
+def no_column_scopes(patch: Patch) -> None:
+    """Nothing is said about the columns of a tape block being apart."""
+    patch.setattr(scopes, "columns", lambda module, b, keys: {})
 
 
 def no_shadow_by_distance(patch: Patch) -> None:
@@ -155,9 +165,9 @@ def unoptimised(patch: Patch) -> None:
 SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
-        keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_shadow_by_distance, no_fusion,
-        all_fusion, no_collecting, all_collecting, no_peeling, no_gathering, late_release, no_paired_frees,
-        chunked_tape, malloc_arena, strict_adjoints, one_version, unoptimised,
+        keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
+        no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_peeling, no_gathering,
+        late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, unoptimised,
     )  # fmt: skip
 }
 

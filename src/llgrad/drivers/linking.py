@@ -227,7 +227,8 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     found = _select(places)
     level, cpu = _level(line, found), _cpu(line, found)
     whole = _linked(found)
-    made = optimise_program(whole, level, cpu, before=line.before)
+    vector_math = line.vector_math or any(u.options.vector_math for u in found)
+    made = optimise_program(whole, level, cpu, before=line.before, vector_math=vector_math)
     if not (line.debug or any(u.options.debug for u in found)):
         made.replace_text(strip_debug(made.text()))
     if line.instrumented:

@@ -30,7 +30,7 @@ _MEMBER = struct.Struct("<16s12s6s6s8s10s2s")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a unit wants to be compiled: the level of its -O, its CPU, whether it wants debug info.
+    """How a unit wants to be compiled: the level of its -O, its CPU, whether it wants debug info, and libmvec.
 
     `apart`: the object has the code, and derivatives; the bitcode only says so (`--derivative`).
     """
@@ -39,6 +39,7 @@ class Options:
     cpu: str | None = None
     debug: bool = False
     apart: bool = False
+    vector_math: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,12 @@ class CommandLine:
         return ",".join([named[-1] if named else "x86-64", *features]) if named or features else None
 
     @property
+    def vector_math(self) -> bool:
+        """Whether loops may call libmvec: clang's `-fveclib=libmvec`."""
+        found = [w for w in self.words(Role.BOTH) if w.startswith("-fveclib=")]
+        return bool(found) and found[-1] == "-fveclib=libmvec"
+
+    @property
     def instrumented(self) -> bool:
         """Whether clang must generate the code, because it adds to it."""
         adds = re.compile(r"-f(sanitize|profile|coverage|xray|instrument)|--coverage")

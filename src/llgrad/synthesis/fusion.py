@@ -51,6 +51,7 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partials, needs
+from llgrad.synthesis.scopes import SCOPES
 from llgrad.synthesis.strides import Strides
 from llgrad.synthesis.sweep import DROPPED_CALLS
 
@@ -353,7 +354,7 @@ _Bound = tuple[str, AnyValue] | None
 
 def _is_dropped(i: Instruction) -> bool:
     called = i.called_function if isinstance(i, Call) else None
-    return called is not None and called.name.startswith(DROPPED_CALLS)
+    return called is not None and called.name.startswith((*DROPPED_CALLS, SCOPES))
 
 
 def _leaves(i: Instruction) -> bool:

@@ -31,7 +31,7 @@ class Iteration(RecordingSweep):
         self.skipped, self.late = {}, None
         self.values, self.blocks, self.dropped, self.continued = {}, {}, set(), {}
         self.index, self.index_next, self.chunk, self.chunk_now = {}, {}, {}, {}
-        self.column, self.trip, self.choice = {}, {}, {}
+        self.column, self.trip, self.choice, self.scopes = {}, {}, {}, {}
         self.cells: dict[tuple[AnyValue, int | None], AnyValue] = {}  # (value, lane of its shadow)
         self.b = Builder(Block(""), self.names)
         self.start = self.new_block(f"{self.loop.header.name}.run")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from llgrad.analysis.flow import Loop
@@ -17,13 +17,14 @@ from llgrad.ir.values import (
     Call,
     Function,
     Instruction,
+    MDRef,
     Phi,
     Return,
     Store,
     Undef,
 )
 from llgrad.rules.facts import deallocator_of
-from llgrad.synthesis import support, tape
+from llgrad.synthesis import scopes, support, tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.late import Late
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
@@ -156,6 +157,7 @@ class RecordingSweep(Sweep):
         self.chunk: dict[Loop, Phi] = {}
         self.chunk_now: dict[Loop, AnyValue] = {}
         self.column: dict[Key, AnyValue] = {}
+        self.scopes: dict[Hashable, dict[str, MDRef]] = {}  # of columns
         self.trip: dict[
             tuple[Loop, Loop], AnyValue
         ] = {}  # (nest root, loop) -> iterations, computed at the root's preheader
@@ -254,6 +256,7 @@ class RecordingSweep(Sweep):
             if loop.preheader is block and not nest.chunked:
                 columns, size = self.layout.columns(self.b, nest, lambda x, r=loop: self._trips_at(r, x))  # type: ignore[misc]
                 made = self.b.call(tape.reserve(self.module), [self.arena, size], f"{loop.header.name}.block")
+                self.scopes |= scopes.columns(self.module, self.b, [slot.key for slot in nest.slots])
                 self.keep(("block", loop), made)
                 for key, offset in columns.items():
                     self.column[key] = self.layout.column(self.b, made, key, offset, f"{_of(key)}.column")
@@ -323,7 +326,10 @@ class RecordingSweep(Sweep):
             self.b, slot, self.column[key], self.index.__getitem__, lambda x: self.trip[root, x]
         )
         address = self.layout.in_lane(self.b, slot, address, self.lane)
-        mark(self.module, self.b.store(value, address), "tape")
+        stored = self.b.store(value, address)
+        mark(self.module, stored, "tape")
+        if key in self.scopes:
+            scopes.mark_column(self.module, stored, self.scopes[key])
 
     def normal_only(self, i: Instruction) -> bool:
         """What is kept of a result is stored behind the call, which then is no terminator."""

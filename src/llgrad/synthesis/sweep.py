@@ -3,7 +3,8 @@
 `Sweep` copies a function block by block into a new one. For each pointer into active memory it makes the shadow
 pointer, named `%x.shadow`: the same address computation over the shadow base. Subclasses say what else to write at
 each instruction. The primal is never changed. Nothing is inherited but what is true of the copied instruction itself
-(wrap flags, fast-math flags, TBAA): no debug locations, scopes, ranges or tail calls (decision 3 of the design).
+(wrap flags, fast-math flags, TBAA, alias scopes with their declarations): no debug locations, ranges or tail calls
+(decision 3 of the design).
 """
 
 from __future__ import annotations
@@ -62,10 +63,9 @@ DROPPED_CALLS = (
     "llvm.dbg.",
     "llvm.fake.use",
     "llvm.invariant.",
-    "llvm.experimental.noalias.scope.decl",
     "llvm.assume",
 )
-_KEPT_METADATA = frozenset({"tbaa"})
+_KEPT_METADATA = frozenset({"tbaa", "alias.scope", "noalias"})
 
 
 class Sweep(Lanes):
