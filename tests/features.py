@@ -331,7 +331,7 @@ FEATURES = (
             "} <t> = without(<t>); while (<t>) { <target> = WRAP(<target> + <t>->v); <t> = without(<t>); } }",
             doubles=("<t>o->v", "<t>o->after->v"), times=4, loop=True, frees=True, most=6),
     Feature("buckets", "{ struct N *<t>[3] = {0, 0, 0}; for (int i = 0; i < 6; i++) {"
-            " int j = (i * 5 + <at>) % 3; <t>[j] = cons(<value>, <t>[j]); }",
+            " int <t>j = (i * 5 + <at>) % 3; <t>[<t>j] = cons(<value>, <t>[<t>j]); }",
             "for (int i = 0; i < 3; i++) { for (struct N *o = <t>[i]; o; o = o->next) <target> += 0.1 * o->v * i;"
             " drop(<t>[i]); } }", calls=("(<t>[<at> % 3] ? <t>[<at> % 3]->v : 0.3)",), frees=True, most=6),
     Feature("views", "{ struct V <T>[2] = {{<array>, 1, <leaf>}, {<array>, 2, <leaf>}}, <T>o;"

@@ -225,10 +225,11 @@ def _quoted(name: str) -> str:
     return f'"{name}"' if not name.replace(".", "").replace("_", "").isalnum() else name
 
 
-def _engine(text: str, wanted: Sequence[tuple[Program, Mode]], level: int) -> Engine:
+def _engine(text: str, wanted: Sequence[tuple[Program, Mode]], level: int, code: int = 2) -> Engine:
+    """`code`: at most how much care code generation takes."""
     keep = [entry_name(p, mode) for p, mode in wanted]
     module = pipeline.finish(text, [_failure_hook()], [*keep, "llgrad_fail"], level=level, vectorize=level == 3)
-    return Engine([module], opt_level=min(level, 2))
+    return Engine([module], opt_level=min(level, code))
 
 
 def _fail(code: int, detail: int) -> None:

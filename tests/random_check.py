@@ -5,9 +5,9 @@
     python tests/random_check.py --seed 7 --print
     python tests/random_check.py --count 100 --enzyme PATH     compares with another tool, too (see `rival`)
 
-Each program: forward and reverse against finite differences, each other and dual numbers; some in lanes, some by split
-derivatives read three times, some with runtime activity or strong zeros, some differentiated twice. A batch is built at
-one level; what crashes is checked alone.
+Each program: forward and reverse against finite differences, each other and dual numbers of the same level; some in
+lanes, some by split derivatives read three times, some with runtime activity or strong zeros, some differentiated
+twice. A batch is built at one level; where it crashes, halves of it are checked, down to the program that does it.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ from llgrad.ir.module import Module
 from llgrad.ir.values import Function, GlobalValue
 from llgrad.ir.write import write
 from llgrad.rules import library
-from llgrad.synthesis.derive import derive
+from llgrad.synthesis.derive import Derivation
+from llgrad.synthesis.facts import Analysed
 from llgrad.synthesis.request import Mode, Request
 
-BATCH = 24
+BATCH = 48
 LEVELS = (2, 1, 3, 0)
 FINISH = {0: 0, 1: 1, 2: 1, 3: 2}  # level of the derivatives' own optimisation
 KINK, SINGLE_KINK = 1e-7, 1e-3  # finite differences that change this much with the step lie near a kink
@@ -98,23 +99,19 @@ def check_batch(sources: Sequence[Source], level: int, other: Path | None = None
     with tempfile.TemporaryDirectory() as folder:
         programs = written(sources, Path(folder))
         paths = list(dict.fromkeys(p.path for p in programs))
-        reference, whole = Reference(paths), compiled(paths)
-        made = _tried(programs, reference, whole, level, other)
-        if isinstance(made, dict):
-            return made
-        alone: dict[str, Checked | str] = {}
-        for p in programs:
-            one = _tried([p], reference, whole, level, other)
-            alone |= one if isinstance(one, dict) else {p.name: one}
-        return alone
+        return _tried(programs, Reference(paths), compiled(paths), level, other)
 
 
-def _tried(programs: Sequence[Program], *arguments: Any) -> dict[str, Checked | str] | str:
+def _tried(programs: Sequence[Program], *arguments: Any) -> dict[str, Checked | str]:
+    """Where something crashes, each half again, down to the program that does."""
     try:
         found: dict[str, Checked | str] = isolated(_check, programs, *arguments, seconds=120 + 20 * len(programs))
         return found
     except Crash as crash:
-        return f"crash: {str(crash)[-1500:]}"
+        if len(programs) == 1:
+            return {programs[0].name: f"crash: {str(crash)[-1500:]}"}
+        half = len(programs) // 2
+        return _tried(programs[:half], *arguments) | _tried(programs[half:], *arguments)
 
 
 # --- building ----------------------------------------------------------------------------------------------------
@@ -131,49 +128,72 @@ def requests(program: Program, variant: Variant) -> dict[str, list[Request]]:
     return asked
 
 
-def built_together(text: str, programs: Sequence[Program], level: int) -> Built:
+def built(whole: Any, programs: Sequence[Program], level: int) -> dict[str, tuple[Built, Machine]]:
+    """The derivatives of each program, most of them in one module, and an interpreter of what they were made from."""
+    text = prepared(whole, programs, level)
+    made, others = _built_together(text, programs, level)
+    found = dict.fromkeys([p.name for p in programs], (made, machine(text)))
+    if others:
+        text = prepared(whole, others, level)
+        made, _ = _built_together(text, others, level, mending=True)
+        found |= dict.fromkeys([p.name for p in others], (made, machine(text)))
+    return found
+
+
+def _built_together(
+    text: str, programs: Sequence[Program], level: int, *, mending: bool = False
+) -> tuple[Built, list[Program]]:
     """All derivatives of all programs in one module; what is refused leaves nothing there.
 
-    What can be had of another text of the programs makes all begin anew.
+    Programs that another text of theirs may mend are given back; `mending`, all begin anew with that text.
     """
-    built, module = Built(level), pipeline.reducible(text)
-    entries: list[str] = []
-    names: list[tuple[Program, Mode]] = []
+    built, module, others = Built(level), pipeline.reducible(text), []
+    made: list[tuple[Program, Mode, Function]] = []
     for program in programs:
-        for suffix, asked in requests(program, Variant.of(program.name)).items():
-            mode = Mode.REVERSE if asked[0].mode is Mode.AUGMENTED else asked[0].mode
-            try:
-                made = _derived(module, asked)
-            except Exception as error:
-                if getattr(error, "remedy", None) is not None:
-                    with contextlib.suppress(UnsupportedError):
-                        return built_together(pipeline.mended(text, Mode.COMBINED, error), programs, level)
-                if not isinstance(error, LlgradError):
-                    error.add_note(traceback.format_exc())
-                built.errors[program.name, asked[0].mode] = error
-                break
-            called = [_called(program, suffix, n) for n in range(len(made))]
-            entries += [_entry(p, mode, f) for p, f in zip(called, made, strict=True)]
-            names += [(p, mode) for p in called]
-    if names:
-        built.engine = _engine(write(module) + "\n".join(entries), names, FINISH[level])
-    return built
+        found, error = _derived(module, program, built)
+        made += found
+        if isinstance(error, UnsupportedError) and error.remedy is not None:
+            if not mending:
+                others.append(program)
+                continue
+            with contextlib.suppress(UnsupportedError):
+                return _built_together(pipeline.mended(text, Mode.COMBINED, error), programs, level, mending=True)
+    if made:
+        written, names = "\n".join([write(module), *(_entry(*m) for m in made)]), [(p, mode) for p, mode, _ in made]
+        built.engine = _engine(written, names, FINISH[level], code=2 if level == 3 else 0)
+    return built, others
 
 
-def _derived(module: Module, asked: Sequence[Request]) -> list[Function]:
-    """The sweeps of one derivative; what was defined beside them gets names of its own, for the next may differ."""
-    before = set(module.globals)
-    try:
-        made = derive(module, *asked)
-    except Exception:
-        _take_out(module, [name for name in module.globals if name not in before])
-        raise
-    for name in [n for n in module.globals if n not in before]:
+def _derived(
+    module: Module, program: Program, built: Built
+) -> tuple[list[tuple[Program, Mode, Function]], Exception | None]:
+    """The derivatives of a program, under the names of their entries; none if one is refused."""
+    found: list[tuple[Program, Mode, Function]] = []
+    analysed: Analysed | None = None
+    for suffix, asked in requests(program, Variant.of(program.name)).items():
+        mode = Mode.REVERSE if asked[0].mode is Mode.AUGMENTED else asked[0].mode
+        before = set(module.globals)
+        try:
+            derivation = Derivation(module, asked[0], asked[1:], analysed)
+            analysed, made = derivation.facts.analysed, derivation.derive()
+        except Exception as error:
+            _take_out(module, [name for name in module.globals if name not in before])
+            if not isinstance(error, LlgradError):
+                error.add_note(traceback.format_exc())
+            built.errors[program.name, asked[0].mode] = error
+            return [], error
+        _set_apart(module, [name for name in module.globals if name not in before])
+        found += [(_called(program, suffix, n), mode, f) for n, f in enumerate(made)]
+    return found, None
+
+
+def _set_apart(module: Module, names: Sequence[str]) -> None:
+    """What was defined beside a derivative gets a name of its own, for that of the next may differ."""
+    for name in names:
         g = module.globals[name]
         if not g.is_declaration and not name.startswith("llgrad.tape.") and library.lookup(name) is None:
             g.name = f"{name}.{len(module.globals)}"
             module.globals[g.name] = module.globals.pop(name)
-    return made
 
 
 def _take_out(module: Module, names: Sequence[str]) -> None:
@@ -198,13 +218,12 @@ def _check(
     programs: Sequence[Program], reference: Reference, whole: Any, level: int, other: Path | None
 ) -> dict[str, Checked]:
     """Of each program: derivatives among each other, with finite differences where they say something, with duals."""
-    text = prepared(whole, programs, level)
-    built, plain = built_together(text, programs, level), machine(prepared(whole, programs, 0) if level else text)
-    return {p.name: _judged(p, built, reference, plain, whole, other) for p in programs}
+    found = built(whole, programs, level)
+    return {p.name: _judged(p, *found[p.name], reference, whole, other) for p in programs}
 
 
 def _judged(
-    program: Program, built: Built, reference: Reference, plain: Machine, whole: Any, other: Path | None
+    program: Program, built: Built, plain: Machine, reference: Reference, whole: Any, other: Path | None
 ) -> Checked:
     found, run = Checked(), reference.function(program)
     refused = [(mode, error) for (name, mode), error in built.errors.items() if name == program.name]

@@ -16,7 +16,7 @@ from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructTyp
 from llgrad.ir.values import Alloca, Argument, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
 from llgrad.synthesis import registrations, tape
 from llgrad.synthesis.custom import CustomRule
-from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.facts import Analysed, Facts
 from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
 from llgrad.synthesis.needs import on_tape
@@ -34,9 +34,14 @@ _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": 
 
 
 class Derivation:
-    """Derives `root` and what it calls, into `module`; `others` are the rest of its sweeps (a split derivative's)."""
+    """Derives `root` and what it calls, into `module`; `others` are the rest of its sweeps (a split derivative's).
 
-    def __init__(self, module: Module, root: Request, others: Sequence[Request] = ()) -> None:
+    `analysed`: of another derivation in this module, of the same function with the same constant arguments.
+    """
+
+    def __init__(
+        self, module: Module, root: Request, others: Sequence[Request] = (), analysed: Analysed | None = None
+    ) -> None:
         if root.function not in module.globals:
             raise UnknownNameError(f"there is no function {root.function}")
         self.module, self.roots = module, (root, *others)
@@ -44,7 +49,7 @@ class Derivation:
         registrations.apply(module, self.registered)
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
-            root.runtime_activity,
+            root.runtime_activity, analysed,
         )  # fmt: skip
         refuse_undecidable(self.facts)
         if root.runtime_activity:

@@ -69,8 +69,30 @@ class LoopFacts:
     inductions: dict[Phi, Induction]
 
 
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """What is known of a root's memory and kinds, whatever mode is asked for."""
+
+    memory: memory_analysis.Memory
+    kinds: kinds_analysis.Kinds
+
+    @staticmethod
+    def of(module: Module, root: Function, arguments: tuple[Act, ...], disjoint: bool) -> Analysed:
+        constant = {n for n, act in enumerate(arguments) if act is Act.CONST}
+        memory = memory_analysis.analyse(
+            module, root, distinct_arguments=disjoint, constant_arguments=constant,
+            active_arguments=set(range(len(arguments))) - constant,
+        )  # fmt: skip
+        kinds = kinds_analysis.analyse(module, root)
+        kinds.settle(integers(memory, kinds))
+        return Analysed(memory, kinds)
+
+
 class Facts:
-    """Facts for one root request; the functions it reaches share them."""
+    """Facts for one root request; the functions it reaches share them.
+
+    `analysed`, where it is known already: of the same root, constant arguments and `disjoint`.
+    """
 
     def __init__(
         self,
@@ -81,15 +103,11 @@ class Facts:
         mode: Mode,
         disjoint: bool = False,
         runtime_activity: bool = False,
+        analysed: Analysed | None = None,
     ) -> None:
         self.module, self.root, self.layout = module, root, module.layout
-        constant = {n for n, act in enumerate(arguments) if act is Act.CONST}
-        self.memory = memory_analysis.analyse(
-            module, root, distinct_arguments=disjoint, constant_arguments=constant,
-            active_arguments=set(range(len(arguments))) - constant,
-        )  # fmt: skip
-        self.kinds = kinds_analysis.analyse(module, root)
-        self.kinds.settle(integers(self.memory, self.kinds))
+        self.analysed = analysed or Analysed.of(module, root, arguments, disjoint)
+        self.memory, self.kinds = self.analysed.memory, self.analysed.kinds
         way: activity_analysis.Mode = "forward" if mode is Mode.FORWARD else "reverse"
         acts = tuple(activity_analysis.Act(a.value) for a in arguments)
         self.activity = activity_analysis.analyse(
