@@ -313,7 +313,8 @@ def _optimised(work: LLVMModule, level: int) -> LLVMModule:
 
 def _refuse_thread_local(text: str) -> None:
     for m in GLOBAL.finditer(text):
-        if m[3] == "global" and "thread_local" in m[2]:
+        used = len(re.findall(rf"{re.escape(m[1])}(?![-\w.$])", text)) > 1
+        if m[3] == "global" and "thread_local" in m[2] and used:
             raise UnsupportedError(
                 f"the function uses the thread-local variable {plain(m[1])}",
                 cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",

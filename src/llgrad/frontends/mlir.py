@@ -19,9 +19,11 @@ from llgrad.frontends.tools import signatures as noted
 _FIX = "correct the source; dialects other than MLIR's own must be lowered before"
 _TENSORS = (
     "inline", "canonicalize", "cse", "linalg-fuse-elementwise-ops",
-    "one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops", "buffer-deallocation-pipeline",
+    "one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops",
 )  # fmt: skip
-"""Programs of tensors: fewer of them, each a buffer, which is freed."""
+"""Programs of tensors: fewer of them, each a buffer."""
+_FREED = ("buffer-deallocation-pipeline",)
+"""Buffers are freed; not in a source that frees some itself, which these passes cannot read."""
 PASSES = (
     "canonicalize", "convert-bufferization-to-memref", "convert-linalg-to-loops", "lower-affine",
     "convert-scf-to-cf", "expand-strided-metadata", "lower-affine", "convert-math-to-llvm", "convert-math-to-libm",
@@ -48,23 +50,61 @@ def _file(source: Source) -> Compiled:
     lower, translate = _tool("mlir-opt", "LLGRAD_MLIR_OPT"), _tool("mlir-translate", "LLGRAD_MLIR_TRANSLATE")
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         lowered, made = Path(folder, "lowered.mlir"), Path(folder, "module.ll")
-        text, path = source.path.read_text(errors="replace"), source.path
+        text = written = source.path.read_text(errors="replace")
         if stablehlo.is_stablehlo(text):
-            text, path = stablehlo.upstream(text, path), Path(folder, "upstream.mlir")
-            path.write_text(text)
-        passes = [f"--{name}" for name in (*(_TENSORS if "tensor<" in text else ()), *PASSES)]
-        run([lower.path, *passes, *source.flags, "-o", str(lowered), str(path)], source.path, _FIX)
+            text = stablehlo.upstream(text, source.path)
+        functions = declared(text)
+
+        def passed(text: str, passes: Sequence[str], flags: Sequence[str] = ()) -> str:
+            path = source.path if text == written else Path(folder, "source.mlir")  # the compiler names the user's file
+            if text != written:
+                path.write_text(text)
+            run([lower.path, *(f"--{p}" for p in passes), *flags, "-o", str(lowered), str(path)], source.path, _FIX)
+            return lowered.read_text()
+
+        if "tensor<" in text:
+            text = passed(_unwritten(text), (*_TENSORS, *(() if "memref.dealloc" in text else _FREED)))
+        passed(_COPY.sub(r"linalg.copy ins(\1 : \3) outs(\2 : \4)", text), PASSES, source.flags)
         run([translate.path, "--mlir-to-llvmir", "-o", str(made), str(lowered)], source.path, _FIX)
-        return Compiled((stated(made.read_text(), declared(text)) + signatures(text)).encode(), (source.path,))
+        return Compiled((stated(made.read_text(), functions) + signatures(functions)).encode(), (source.path,))
+
+
+# copied by loops, which say what the elements are
+_COPY = re.compile(r"\bmemref\.copy (%[\w.$#-]+), (%[\w.$#-]+) : (memref<[^\n]*>) to (memref<[^\n]*>)$", re.MULTILINE)
+_GIVEN = re.compile(r"^(\s*%[^:]*:\s*tensor<[^{]*>)\s*(?:\{(.*)\}\s*)?$", re.DOTALL)
+_TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(\w+)>")
+
+
+def _unwritten(text: str) -> str:
+    """The source with functions that write to no tensor they are given: a caller in Python has only these arrays."""
+    made, at = [], 0
+    for m in _FUNCTION.finditer(text):
+        parameters = _parameters(text, m.end())
+        before = ",".join(parameters)
+        made += [text[at : m.end()], ",".join(_GIVEN.sub(_constant, p) for p in parameters)]
+        at = m.end() + len(before)
+    return "".join([*made, text[at:]])
+
+
+def _constant(m: re.Match[str]) -> str:
+    return f"{m[1]} {{{f'{m[2]}, ' if m[2] else ''}bufferization.writable = false}}"
+
+
+def _as_memref(t: str) -> str:
+    """The memref that a tensor parameter becomes."""
+    m = _TENSOR.fullmatch(t)
+    if m is None:
+        return t
+    strides = ", ".join("?" * m[1].count("x"))
+    return f"memref<{m[1]}{m[2]}, strided<[{strides}], offset: ?>>"
 
 
 _FUNCTION = re.compile(r"^\s*func\.func (?:public )?@([\w.$-]+)\(", re.MULTILINE)
 
 
-def signatures(source: str) -> str:
-    """Metadata that says how the functions of a source are declared."""
-    found = declared(source)
-    return noted("mlir", found) if found else ""
+def signatures(functions: Sequence[Sequence[str]]) -> str:
+    """Metadata that says how functions are `declared`."""
+    return noted("mlir", functions) if functions else ""
 
 
 def declared(source: str) -> list[list[str]]:
@@ -74,7 +114,7 @@ def declared(source: str) -> list[list[str]]:
         words = [m[1]]
         for parameter in _parameters(source, m.end()):
             name, _, t = parameter.partition(":")
-            words += [name.strip().lstrip("%"), t.partition("{")[0].strip()]
+            words += [name.strip().lstrip("%"), _as_memref(t.partition("{")[0].strip())]
         found.append(words)
     return found
 

@@ -76,6 +76,8 @@ def compile_function(dispatcher: Any, arguments: Sequence[Any]) -> Compiled:
     return Compiled(modules, result.fndesc.llvm_func_name, parameters, returned, source)
 
 
+# what is in each module that raises an exception with arguments
+_EXCEPTION = re.compile(r'^define (?:external )?(?=[^@\n]*@"?__excinfo_unwrap_args)', re.MULTILINE)
 _DESTRUCTOR = re.compile(r'^define [^@\n]*@"\.dtor\.list\.([^"]*)"\(.*?^\}$', re.MULTILINE | re.DOTALL)
 
 
@@ -108,6 +110,7 @@ def _finished(text: str, source: Span) -> str:
     for t, name in dict.fromkeys(formats[m[2]] for m in _POWER.finditer(text)):
         declared = {f"llvm.powi.{name}.i32": f"{t}, i32", f"llvm.pow.{name}": f"{t}, {t}"}
         text += "".join(f"\ndeclare {t} @{n}({p})" for n, p in declared.items() if f'@"{n}"(' not in text)
+    text = _EXCEPTION.sub("define linkonce_odr ", text)
     text = _POWER.sub(lambda m: m[1] + _POWERS.format(*formats[m[2]]), text)
     for m in _DESTRUCTOR.finditer(text):
         if " call " in m[0]:

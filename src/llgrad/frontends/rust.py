@@ -146,8 +146,14 @@ _VTABLE = re.compile(
 )
 
 
+# The seeds of hashing, which `HashMap` has one of a thread: here it has one of the program
+_SEEDS = re.compile(r"^(@\w*4hash6random\w*4KEYS\w* = [^\n]*?)thread_local ", re.MULTILINE)
+_SEEDS_TAKEN = re.compile(r"call [^\n]*@llvm\.threadlocal\.address\.p0\(ptr [^@\n]*(@\w*4hash6random\w*4KEYS\w*)\)")
+
+
 def finished(text: str) -> bytes:
     """The module with C's allocation in place of rustc's declarations, and panics that end in an error."""
+    text = _SEEDS_TAKEN.sub(r"getelementptr i8, ptr \1, i64 0", _SEEDS.sub(r"\1", text))
     text = _VTABLE.sub(rf'\1<{{ ptr, [16 x i8]\2 }}> <{{ ptr @{_NO_DROP}, [16 x i8] c"\3"\4', text)
     if f"@{_NO_DROP}" in text:
         text += f"\ndefine internal void @{_NO_DROP}(ptr %p) {{\n  ret void\n}}\n"
