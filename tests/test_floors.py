@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("analysis", "interpret"),
     ("signature",),
     ("assembly",),
-    ("variadic",),
+    ("blas", "variadic"),
     ("synthesis", "lowering", "unrolling", "peeling", "reducing", "trampolines"),
     ("specialising",),
     ("asking", "pipeline"),

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 from llgrad.rules import bodies
+from llgrad.rules.blas import RULED
 from llgrad.rules.library import PARTS
 
 NAME = r'@(?:[-\w.$]+|"[^"]*")'
@@ -83,7 +84,7 @@ def _variables(text: str) -> Iterator[tuple[str, str]]:
 def shared_globals(text: str) -> list[str]:
     """Those of them that the program shares: not the shadows that an inner derivative has for itself."""
     own = {plain(m[1]) for m in GLOBAL.finditer(text) if {"internal", "private"} & set(m[2].split())}
-    return [name for name in mutable_globals(text) if name not in own]
+    return [name for name in mutable_globals(text) if name not in own and not name.startswith(RULED)]
 
 
 def definitions(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 * Library routines that move or call back get bodies (`rules.routines`).
 * So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
 * Reductions of vectors and masked accesses are written out (`rules.expansions`).
+* Calls of BLAS become calls of routines that have rules (`blas`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
 * Variable arguments are passed as a struct (`variadic`).
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
@@ -20,7 +21,7 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from llgrad import variadic
+from llgrad import blas, variadic
 from llgrad.backend import LLVMModule
 from llgrad.frontends import compile_sources
 from llgrad.ir.module import Module
@@ -59,6 +60,7 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     if found:
         text = with_routines(text, found, declared)
     text = in_parts(pointed_rules(text))
+    text = blas.lowered(text)
     if declared & CONTAINERS.keys():
         text = with_containers(text, declared & CONTAINERS.keys())
     text = inlined_wrappers(text, frozenset(keep))

@@ -38,6 +38,7 @@ from llgrad.assembly import (
     without_idle_metadata,
 )
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
+from llgrad.blas import bridged
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -474,7 +475,7 @@ def finish(
     whole.link(tape_runtime())
     if last:
         whole.link(LLVMModule.from_text(last))
-    if (finished := own_names_again(settled(whole.text()))) != whole.text():
+    if (finished := own_names_again(settled(bridged(whole.text())))) != whole.text():
         whole.replace_text(finished)
     whole.internalize(keep)
     if vector_math:

@@ -17,6 +17,7 @@ from llgrad.asking import inline_askers
 from llgrad.assembly import GLOBAL, NAME, joined, mutable_globals, plain, renamed
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.backend.module import BITCODE_MAGIC
+from llgrad.blas import bridged
 from llgrad.errors import UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -251,7 +252,7 @@ def _linked_program(
             part.internalize(symbols)
             parts.append(part)
         whole.link(*parts, tape_runtime(), LLVMModule.from_text(fail_text()))
-    if (text := own_names_again(settled(whole.text()))) != whole.text():
+    if (text := own_names_again(settled(bridged(whole.text())))) != whole.text():
         whole.replace_text(text)
     variables = mutable_globals(text)
     constants = [plain(m[1]) for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]

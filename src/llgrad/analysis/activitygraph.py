@@ -41,6 +41,7 @@ from llgrad.ir.values import (
     Value,
 )
 from llgrad.rules import Entry, lookup
+from llgrad.rules.blas import is_own
 from llgrad.rules.library import LIKE
 
 
@@ -220,6 +221,14 @@ class FlowGraph:
         self.ruled[callee] = None
         self._defined(call, callee)
         hub = Hub(call)
+        if is_own(callee.name):
+            touches = self.memory.touches_of(call, callee)
+            self._opaque(call, touches.reads, touches.writes)
+            for argument in callee.arguments:
+                self._value_edge(argument, hub)
+            if not isinstance(call.type, SimpleType):
+                self._edge(hub, Result(callee))
+            return
         for argument in callee.arguments:
             self._value_edge(argument, hub)
         if not isinstance(call.type, SimpleType) and self.may_hold_float(call):

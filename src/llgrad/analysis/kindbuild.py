@@ -25,6 +25,7 @@ from llgrad.analysis.moves import read_bytes
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
+from llgrad.rules import blas
 
 Cell = tuple[Region, int]
 _LARGE = 512  # bytes from which a copy is treated like one of unknown size
@@ -486,7 +487,8 @@ class Builder:
 
     def external(self, call: iv.Call, f: iv.Function) -> None:
         """A function without a body: what is known of its pointers."""
-        for n, format in self.pointees.get(f.name, {}).items():
+        known = blas.pointees(f.name) if blas.is_own(f.name) else self.pointees.get(f.name, {})
+        for n, format in known.items():
             if n < len(call.arguments) and isinstance(call.arguments[n].type, PointerType):
                 t = self._floats.get(format, self._ints)
                 self.graph.declare_pointer(*self.cell(call.arguments[n]), t, DECLARED)

@@ -15,6 +15,7 @@ from typing import Literal
 from llgrad.ir.module import Module
 from llgrad.ir.values import Attribute, Call, Function, GlobalVariable
 from llgrad.rules import Effects, effects, lookup
+from llgrad.rules.blas import is_own
 
 Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "nothing"]
 
@@ -137,6 +138,8 @@ def _named(call: Call, name: str) -> Behaviour | None:
     for pattern, told in _RUN_TIME:
         if pattern.fullmatch(name):
             return told
+    if is_own(name):
+        return Behaviour("plain", "args", "args", pure_result=True, links=False)
     known = effects(name)
     if known is not None:
         links = name.startswith("strto") or (not known.inactive and lookup(name) is None)

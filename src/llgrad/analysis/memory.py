@@ -387,18 +387,20 @@ class Memory:
 
     # --- what may change what was read
 
-    def overwritten_after(self, reader: Instruction, *, returns_to: bool = False, frees: bool = True) -> bool:
+    def overwritten_after(
+        self, reader: Instruction, *, returns_to: bool = False, frees: bool = True, through: AnyValue | None = None
+    ) -> bool:
         """May something that is executed after `reader` change, or (if `frees`) free, the bytes that it read?
 
         Not counting frees is for whoever postpones them, and drops lifetime markers, until after the reverse sweep.
         For a function other than the root, and with `returns_to` for the root, what callers may do later counts, and
-        stack memory of functions that have returned is gone.
+        stack memory of functions that have returned is gone. `through`: only what is read through this pointer.
         """
         function = _function(reader)
         if _is_shared_with_threads(reader):
             return True
         for read in self.reads(reader):
-            if read.tbaa is not None and read.tbaa.constant:
+            if (read.tbaa is not None and read.tbaa.constant) or (through is not None and read.pointer is not through):
                 continue
             if self._gone(read, returns_to) or self._changed_in(function, reader, read, frees):
                 return True

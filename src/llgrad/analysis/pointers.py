@@ -70,6 +70,7 @@ from llgrad.ir.values import (
     Store,
     Unary,
 )
+from llgrad.rules.blas import is_own
 
 
 class PointerGraph(Inclusion):
@@ -329,6 +330,10 @@ class PointerGraph(Inclusion):
         linked[callee] = None
         if callee.is_declaration:
             self._external(call, behaviour(call, callee), callee)
+            if is_own(callee.name):  # its rule has arguments to be told of
+                self.callers.setdefault(callee, []).append(call)
+                for n, own in enumerate(callee.arguments):
+                    self._copy(self._nodes(call.arguments[n]), self._nodes(own))
             return
         self._reach(callee)
         self.callers[callee].append(call)

@@ -204,6 +204,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     # Fortran: output, and the end of the program
     (re.compile(r"_FortranAio(Begin\w*Output\w*|Output\w+|EndIoStatement|Enable\w+|SetAdvance)"), _STREAM),
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
+    (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
     (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),
     (re.compile(r"llvm\.lifetime\.(?:start|end)(?:\..*)?"), _WRITES),  # the contents are undefined from here on
     # std::__throw_length_error(char const*) & co. of libstdc++; libc++ has them as std::__1::__throw_…

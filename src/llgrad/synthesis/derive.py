@@ -25,6 +25,7 @@ from llgrad.synthesis.record import RecordingSweep
 from llgrad.synthesis.refusing import refuse_undecidable
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.reverse import ReverseSweep
+from llgrad.synthesis.routines import RoutineRule
 from llgrad.synthesis.scopes import shadow_may_be_primal, stack_on_tape
 from llgrad.synthesis.speculated import define_lanes
 from llgrad.synthesis.sweep import takes_shadow
@@ -117,7 +118,8 @@ class Derivation:
                     fix="let the rule return {tape, value}, or in forward mode {value, tangent}",
                 )
             if request.function in self.registered.ruled:
-                CustomRule(self.facts, self.module, self.registered, request, source, target).write()
+                kind = RoutineRule if request.function in self.registered.routines else CustomRule
+                kind(self.facts, self.module, self.registered, request, source, target).write()
                 return target
             match request.mode:
                 case Mode.FORWARD:

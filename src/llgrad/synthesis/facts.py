@@ -279,6 +279,12 @@ class Facts:
         handed_out = split and (self.apart or bool(self.memory.callers(self.root)))
         return self.memory.overwritten_after(reader, returns_to=handed_out, frees=self.frees_at_once)
 
+    def argument_overwritten(self, call: Call, n: int) -> bool:
+        """The same of what a routine that has a rule reads through its `n`-th argument."""
+        handed_out = self.apart or bool(self.memory.callers(self.root))
+        through = call.arguments[n]
+        return self.memory.overwritten_after(call, returns_to=handed_out, frees=self.frees_at_once, through=through)
+
     # --- primal memory that is not wanted (dupnoneed), whose pointer may be null
 
     @cached_property

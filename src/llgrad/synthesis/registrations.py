@@ -63,6 +63,7 @@ class Registrations:
     gradients   function -> (augmented forward sweep, reverse sweep), as the user wrote them;
     tangents    function -> its forward mode;
     splits      function -> (augmented forward sweep, forward mode that is given its tape);
+    routines    library routine -> the functions of llgrad's own rule, "" for those that it has not (`routines.WORDS`);
     like        function -> name of the library function whose rule it has;
     allocators  function -> (argument that is the size, function that frees);
     inactive    functions that no derivative passes through;
@@ -74,6 +75,7 @@ class Registrations:
     gradients: dict[str, tuple[str, str]] = field(default_factory=dict)
     tangents: dict[str, str] = field(default_factory=dict)
     splits: dict[str, tuple[str, str]] = field(default_factory=dict)
+    routines: dict[str, tuple[str, ...]] = field(default_factory=dict)
     like: dict[str, str] = field(default_factory=dict)
     allocators: dict[str, tuple[int, str]] = field(default_factory=dict)
     inactive: dict[str, None] = field(default_factory=dict)
@@ -84,8 +86,8 @@ class Registrations:
 
     @property
     def ruled(self) -> dict[str, None]:
-        """The functions that have rules of the user's."""
-        return dict.fromkeys([*self.gradients, *self.tangents])
+        """The functions that have rules of the user's, or such rules of llgrad's."""
+        return dict.fromkeys([*self.gradients, *self.tangents, *self.routines])
 
     @property
     def heap(self) -> dict[str, str]:
@@ -128,7 +130,8 @@ def read(module: Module) -> Registrations:
     for g in module.variables:
         if PREFIX in g.name and g.initializer is not None:
             kind = g.name[g.name.index(PREFIX) + len(PREFIX) :].split(".")[0]
-            _registration(found, g, kind, [_origin(v) for v in _elements(g.initializer)])
+            parts = [_origin(v) for v in _elements(g.initializer)]
+            (_routine if kind == "routine" else _registration)(found, g, kind, parts)
         elif g.name == _ANNOTATIONS and isinstance(g.initializer, ConstAggregate):
             for entry in g.initializer.elements:
                 _annotation(found, [_origin(v) for v in _elements(entry)])
@@ -145,6 +148,12 @@ def read(module: Module) -> Registrations:
             elif a.name == RULE and f.name not in found.ruled:
                 found.lost[f.name] = None
     return found
+
+
+def _routine(found: Registrations, g: GlobalVariable, kind: str, parts: list[AnyValue]) -> None:
+    """A rule of llgrad's own (`llgrad.blas`); what it has no need of is null."""
+    name, *rule = (v.name if isinstance(v, Function) else "" for v in parts)
+    found.routines[name] = tuple(rule)
 
 
 def _registration(found: Registrations, g: GlobalVariable, kind: str, parts: list[AnyValue]) -> None:
