@@ -130,7 +130,7 @@ class Activity:
     @cached_property
     def _shadowed_globals(self) -> list[MemoryObject]:
         """Globals with a shadow of the user's: active data before and after, like an argument's memory."""
-        return [o for o in self.memory.objects if has_own_shadow(o)]
+        return [o for o in self.memory.objects if o.has_own_shadow]
 
     def _own(self, argument: Argument) -> list[MemoryObject]:
         return [o for o in self.memory.objects if o.site is argument]
@@ -209,7 +209,7 @@ class Activity:
 
     def _is_shadowless(self, obj: MemoryObject) -> bool:
         """Memory for which there is no shadow and none can be made."""
-        outside = obj.kind == "contents" and not isinstance(obj.site, Argument) and not has_own_shadow(obj)
+        outside = obj.kind == "contents" and not isinstance(obj.site, Argument) and not obj.has_own_shadow
         return obj in self._constant or obj.kind in ("unknown", "thrown") or outside
 
     def object_active(self, obj: MemoryObject) -> bool:
@@ -442,11 +442,6 @@ _MOVING = frozenset({"insertvalue", "extractvalue", "insertelement", "extractele
 def _is_inactive_global(o: MemoryObject) -> bool:
     """A global that no derivative passes through, by the user's word."""
     return isinstance(o.site, GlobalVariable) and declares_inactive(o.site.attributes)
-
-
-def has_own_shadow(o: MemoryObject) -> bool:
-    """A global with a shadow of the user's, or what a pointer in one points to from before."""
-    return isinstance(o.site, GlobalVariable) and any(a.name == "enzyme_shadow" for a in o.site.attributes)
 
 
 def _is_local_integer(value: Node) -> bool:

@@ -53,6 +53,16 @@ class MemoryObject:
         return isinstance(self.site, GlobalVariable) and self.kind == "global" and self.site.constant
 
     @property
+    def has_own_shadow(self) -> bool:
+        """A global with a shadow of the user's, or what a pointer in one points to from before."""
+        return isinstance(self.site, GlobalVariable) and any(a.name == "enzyme_shadow" for a in self.site.attributes)
+
+    @property
+    def begins_inactive(self) -> bool:
+        """Is nothing active in it when the root is entered? A variable that has no shadow by then."""
+        return self.kind == "global" and not self.has_own_shadow
+
+    @property
     def is_external(self) -> bool:
         """Does it exist before the root is entered?"""
         return self.kind not in ("stack", "heap")

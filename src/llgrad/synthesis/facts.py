@@ -504,11 +504,7 @@ class Facts:
     def _is_own(self, i: Instruction) -> bool:
         """Is all memory that `i` may write made by the program, so that its shadow holds nothing to begin with?"""
         objects = {o for a in self.memory.writes(i) for o in a.objects}
-        return all(o.kind in ("stack", "heap") or self._is_internal(o) for o in objects)
-
-    def _is_internal(self, o: MemoryObject) -> bool:
-        of_user = isinstance(o.site, GlobalVariable) and any(a.name == "enzyme_shadow" for a in o.site.attributes)
-        return o.kind == "global" and not of_user
+        return all(o.kind in ("stack", "heap") or o.begins_inactive for o in objects)
 
     def _is_inert(self, i: Store) -> bool:
         """Does `i` write an integer that is no address and depends on nothing active, whatever else its bits are?"""
