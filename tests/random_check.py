@@ -36,7 +36,7 @@ from checks import SINGLE, Findings, judge
 from features import HEADER, HEADER_CXX
 from generator import Source, generate, reduced
 from harness import Built, Reference, _engine, _entry, compiled, interpreted, jacobian, machine, prepared, request
-from oracle import Matrix, directional, disagreement, smoothness
+from oracle import Matrix, Vector, directional, disagreement, smoothness
 from sandbox import Crash, isolated
 from wide import WideCall, all_lanes
 
@@ -128,16 +128,31 @@ def requests(program: Program, variant: Variant) -> dict[str, list[Request]]:
     return asked
 
 
-def built(whole: Any, programs: Sequence[Program], level: int) -> dict[str, tuple[Built, Machine]]:
+def built(whole: Any, programs: Sequence[Program], level: int) -> dict[str, tuple[Built, Duals]]:
     """The derivatives of each program, most of them in one module, and an interpreter of what they were made from."""
     text = prepared(whole, programs, level)
     made, others = _built_together(text, programs, level)
-    found = dict.fromkeys([p.name for p in programs], (made, machine(text)))
+    found = dict.fromkeys([p.name for p in programs], (made, Duals(machine(text), whole)))
     if others:
         text = prepared(whole, others, level)
         made, _ = _built_together(text, others, level, mending=True)
-        found |= dict.fromkeys([p.name for p in others], (made, machine(text)))
+        found |= dict.fromkeys([p.name for p in others], (made, Duals(machine(text), whole)))
     return found
+
+
+@dataclass(frozen=True)
+class Duals:
+    """An interpreter of a level's text; of unoptimised text where a tangent is lost in LLVM's integer arithmetic."""
+
+    machine: Machine
+    whole: Any
+
+    def __call__(self, program: Program, direction: Vector) -> Vector:
+        """Tangents of the outputs."""
+        try:
+            return interpreted(self.machine, program, program.point, direction)[1]
+        except UnsupportedError:
+            return interpreted(machine(prepared(self.whole, [program], 0)), program, program.point, direction)[1]
 
 
 def _built_together(
@@ -223,7 +238,7 @@ def _check(
 
 
 def _judged(
-    program: Program, built: Built, plain: Machine, reference: Reference, whole: Any, other: Path | None
+    program: Program, built: Built, duals: Duals, reference: Reference, whole: Any, other: Path | None
 ) -> Checked:
     found, run = Checked(), reference.function(program)
     refused = [(mode, error) for (name, mode), error in built.errors.items() if name == program.name]
@@ -236,7 +251,7 @@ def _judged(
     judge(program, [built], reference, found, differences=found.trusted, apart=False)
     if not found.wrong:
         matrix, _ = jacobian(built, program, Mode.FORWARD, program.point)
-        _compare_with_duals(program, matrix, plain, found)
+        _compare_with_duals(program, matrix, duals, found)
         _compare_variants(program, built, matrix, found)
         if (twice := Variant.of(program.name).twice) is not None and found.trusted and program.precise:
             _differentiate_again(program, built.level, whole, twice, found)
@@ -249,11 +264,10 @@ def _notes(error: Exception) -> list[str]:
     return [] if isinstance(error, LlgradError) else getattr(error, "__notes__", [])
 
 
-def _compare_with_duals(program: Program, matrix: Matrix, plain: Machine, found: Findings) -> None:
+def _compare_with_duals(program: Program, matrix: Matrix, duals: Duals, found: Findings) -> None:
     u = np.random.default_rng(3).uniform(-1, 1, program.inputs)
-    _, tangents = interpreted(plain, program, program.point, u)
     tolerance = DUALS if program.precise else SINGLE_DUALS
-    sentence = directional(f"{program.name} forward against dual numbers", matrix, u, tangents, tolerance)
+    sentence = directional(f"{program.name} forward against dual numbers", matrix, u, duals(program, u), tolerance)
     found.wrong += [sentence] if sentence else []
 
 

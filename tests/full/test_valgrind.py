@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 from cases import FOLDER, Program, read_program
 from drivers import driver
-from test_selfcheck import EIGEN, HEAVY, PROGRAMS, REFUSED, flags
+from sanitizers import MISTAKES, with_mistake
 
 import llgrad
-from llgrad.drivers.compiling import INCLUDE
 from llgrad.frontends import find_compiler
 
 CPU = "x86-64-v2"  # valgrind 3.19 knows neither AVX-512 nor all of DWARF 5
@@ -88,59 +87,13 @@ def test_derivatives(name: str, valgrind: str, tmp_path: Path) -> None:
     assert status == 0, f"forward and reverse mode disagree, or the program died:\n{log}"
 
 
-SELF_CHECKING = [
-    (p.name, level) for p in sorted(PROGRAMS.glob("*.c*")) for level in ((2,) if p.name in HEAVY else (0, 2))
-    if f"opt{level}" not in REFUSED.get(p.name, ("", "", ""))[1]
-]  # fmt: skip
+TOLD = ("uninitialised", "Invalid", "definitely lost")
 
 
-@pytest.mark.parametrize(("name", "level"), SELF_CHECKING)
-def test_self_checking_programs(name: str, level: int, valgrind: str, tmp_path: Path) -> None:
-    if name.startswith("eigen") and not EIGEN.is_dir():
-        pytest.skip("Eigen is not installed")
-    program = built(PROGRAMS / name, tmp_path, "-isystem", str(INCLUDE), *flags(PROGRAMS / name), level=level)
-    status, log = findings(valgrind, program, tmp_path)
-    assert status == 0, log
-
-
-BAD = """
-#include <stdlib.h>
-extern int enzyme_dup, enzyme_const;
-void __enzyme_autodiff(void *, ...);
-void *(*volatile allocate)(size_t, size_t) = calloc;  /* volatile: so that no optimiser knows what is allocated */
-void *(*volatile allocate_only)(size_t) = malloc;
-void (*volatile release)(void *) = free;
-static double f(const double *x, int n) {
-    double s = 0;
-    for (int i = 0; i < n; i++)
-        s += x[i] * x[i];
-    return s;
-}
-int main(void) {
-    double *x = (double *)allocate(4, sizeof(double)), *d = (double *)WAY;
-    for (int i = 0; i < 4; i++)
-        x[i] = i;
-    __enzyme_autodiff((void *)f, enzyme_dup, x, d, enzyme_const, 4);
-    int positive = d[1] > 0;
-    release(x);
-    FREE
-    return !positive;
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("way", "free", "told"),
-    [
-        ("allocate_only(4 * sizeof(double))", "release(d);", "uninitialised"),
-        ("allocate(3, sizeof(double))", "release(d);", "Invalid"),
-        ("allocate(4, sizeof(double))", "d = 0;", "definitely lost"),
-    ],
-    ids=["shadow not cleared", "shadow too short", "shadow leaked"],
-)
-def test_valgrind_sees(way: str, free: str, told: str, valgrind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mistake", "told"), [*zip(MISTAKES, TOLD, strict=True)])
+def test_valgrind_sees(mistake: str, told: str, valgrind: str, tmp_path: Path) -> None:
     """What a caller does wrong is found, so that what llgrad would do wrong is."""
     source = tmp_path / "bad.c"
-    source.write_text(BAD.replace("WAY", way).replace("FREE", free))
+    source.write_text(with_mistake(mistake))
     status, log = findings(valgrind, built(source, tmp_path), tmp_path)
     assert status == FOUND and told in log, log

@@ -3,6 +3,7 @@
 A program compares derivatives with finite differences itself, prints what is wrong, and ends with a status not 0.
 O0 means: unoptimised code, differentiated before any optimisation, and not optimised afterwards. C++ takes long to
 compile: every day its programs go through the driver at O2 and through opt at O0, the other two ways in the slow set.
+What `llgrad opt` made runs under a sanitizer where there is one (see `sanitizers`), another one at each level.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import sanitizers
 from click.testing import CliRunner
 
 from llgrad.cli import main
@@ -45,22 +47,22 @@ def through_driver(path: Path, level: int, program: Path) -> str:
     return "" if status == 0 else "error"
 
 
-def through_opt(path: Path, level: int, program: Path) -> str:
+def through_opt(path: Path, level: int, program: Path, sanitizer: str = "") -> str:
     """Built by clang, `llgrad opt` and clang again."""
-    compiler = find_compiler()
-    words = [*(compiler.cxx if path.suffix == ".cpp" else compiler.c), *compiler.flags, "-w"]
+    compiler, cxx = find_compiler(), path.suffix == ".cpp"
     raw = ["-O0"] if level == 0 else [f"-O{level}", "-Xclang", "-disable-llvm-passes"]
-    before, after = program.with_suffix(".ll"), program.with_suffix(".bc")
-    command = [*words, *raw, *flags(path), "-isystem", str(INCLUDE), "-S", "-emit-llvm", str(path), "-o", str(before)]
-    subprocess.run(command, check=True)
-    options = [f"-O{level}", "--level", str(level), "--cpu", "x86-64"]
-    done = CliRunner().invoke(main, ["opt", str(before), "-o", str(after), *options], catch_exceptions=False)
+    before, after = program.with_suffix(".ll"), program.with_suffix(".derived.ll")
+    words = [*(compiler.cxx if cxx else compiler.c), *compiler.flags, "-w", *raw, *flags(path)]
+    subprocess.run([*words, "-isystem", str(INCLUDE), "-S", "-emit-llvm", str(path), "-o", str(before)], check=True)
+    command = ["opt", str(before), "-o", str(after), f"-O{level}", "--level", str(level), "--cpu", "x86-64"]
+    done = CliRunner().invoke(main, command, env={"LLGRAD_ARENA": "malloc"}, catch_exceptions=False)
     if done.exit_code:
         return str(done.stderr)
-    subprocess.run([*words, "-O1", str(after), "-o", str(program), "-lm"], check=True)
+    sanitizers.link(after, program, sanitizer or SANITIZER[level], cxx=cxx)
     return ""
 
 
+SANITIZER = {0: "address", 2: "memory"}
 WAYS: dict[str, Callable[[Path, int, Path], str]] = {"driver": through_driver, "opt": through_opt}
 
 
@@ -108,3 +110,21 @@ def outcome(program: Path) -> str:
 
 def test_refusals_are_programs() -> None:
     assert set(REFUSED) <= set(NAMES)
+
+
+@pytest.mark.parametrize(
+    "mistake, kind, told",
+    [
+        ("shadow not cleared", "memory", "use-of-uninitialized-value"),
+        ("shadow too short", "address", "heap-buffer-overflow"),
+        ("shadow leaked", "address", "LeakSanitizer"),
+    ],
+)
+def test_sanitizers_see(mistake: str, kind: str, told: str, tmp_path: Path) -> None:
+    """What a caller does wrong is found in derivatives, so that what llgrad would do wrong is."""
+    if not sanitizers.available(kind):
+        pytest.skip(f"the compiler has no {kind} sanitizer")
+    source, program = tmp_path / "bad.c", tmp_path / "program"
+    source.write_text(sanitizers.with_mistake(mistake))
+    assert not through_opt(source, 2, program, kind)
+    assert told in outcome(program)

@@ -1,0 +1,91 @@
+"""Address and memory sanitizer over emitted IR: clang's own passes, at nearly native speed.
+
+    address   no access out of bounds or of what was released, no leak of tape or shadow
+    memory    nothing depends on what was never written
+
+Every block of the tape is a malloc then (LLGRAD_ARENA=malloc), so that its bounds are seen.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from llgrad.frontends import find_compiler
+
+KINDS = ("address", "memory")
+
+
+def sanitized(text: str, kind: str) -> str:
+    """The module with every function marked for the sanitizer: what did not come from C with its flag is not."""
+    word = f"sanitize_{kind}"
+    text = re.sub(r"^(attributes #\d+ = \{)", rf"\1 {word}", text, flags=re.MULTILINE)
+    bare = r"^(define (?![^\n]*\) [^\n]*#\d)[^\n]*?)((?: personality [^\n]*?)?(?: ![^\n]*)? \{)$"
+    return re.sub(bare, rf"\1 {word}\2", text, flags=re.MULTILINE)
+
+
+def link(module: Path, program: Path, kind: str, *, cxx: bool) -> None:
+    """An executable of a module in LLVM assembly, sanitized where the compiler can."""
+    compiler = find_compiler()
+    flags: list[str] = []
+    if kind and available(kind):
+        module.write_text(sanitized(module.read_text(), kind))
+        flags = [f"-fsanitize={kind}"]
+    words = [*(compiler.cxx if cxx else compiler.c), *compiler.flags, *flags, "-w", "-O1"]
+    subprocess.run([*words, str(module), "-o", str(program), "-lm"], check=True)
+
+
+@functools.cache
+def available(kind: str) -> bool:
+    """Does a program that is built so run?"""
+    compiler = find_compiler()
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder, "empty.c"), Path(folder, "empty")
+        source.write_text("int main(void) { return 0; }")
+        words = [*compiler.c, *compiler.flags, f"-fsanitize={kind}", str(source), "-o", str(program)]
+        if subprocess.run(words, check=False, capture_output=True).returncode:
+            return False
+        return subprocess.run([program], check=False, capture_output=True).returncode == 0
+
+
+# --- what must be found -------------------------------------------------------------------------------------------
+
+_BAD = """
+#include <stdlib.h>
+extern int enzyme_dup, enzyme_const;
+void __enzyme_autodiff(void *, ...);
+void *(*volatile allocate)(size_t, size_t) = calloc;  /* volatile: so that no optimiser knows what is allocated */
+void *(*volatile allocate_only)(size_t) = malloc;
+void (*volatile release)(void *) = free;
+static double f(const double *x, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++)
+        s += x[i] * x[i];
+    return s;
+}
+int main(void) {
+    double *x = (double *)allocate(4, sizeof(double)), *d = (double *)WAY;
+    for (int i = 0; i < 4; i++)
+        x[i] = i;
+    __enzyme_autodiff((void *)f, enzyme_dup, x, d, enzyme_const, 4);
+    int positive = d[1] > 0;
+    release(x);
+    FREE
+    return !positive;
+}
+"""
+
+MISTAKES = {
+    "shadow not cleared": ("allocate_only(4 * sizeof(double))", "release(d);"),
+    "shadow too short": ("allocate(3, sizeof(double))", "release(d);"),
+    "shadow leaked": ("allocate(4, sizeof(double))", "d = 0;"),
+}
+
+
+def with_mistake(name: str) -> str:
+    """A program in C whose caller of a derivative makes one of the `MISTAKES`."""
+    way, free = MISTAKES[name]
+    return _BAD.replace("WAY", way).replace("FREE", free)
