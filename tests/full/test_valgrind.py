@@ -7,6 +7,7 @@ Every block of the tape is a malloc (LLGRAD_ARENA), so that valgrind sees its bo
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +17,10 @@ import pytest
 from cases import FOLDER, Program, read_program
 from drivers import driver
 from sanitizers import MISTAKES, with_mistake
+from test_selfcheck import PROGRAMS, REFUSED, flags
 
 import llgrad
+from llgrad.drivers.compiling import INCLUDE
 from llgrad.frontends import find_compiler
 
 CPU = "x86-64-v2"  # valgrind 3.19 knows neither AVX-512 nor all of DWARF 5
@@ -85,6 +88,17 @@ def test_derivatives(name: str, valgrind: str, tmp_path: Path) -> None:
     status, log = judge(valgrind, read_program(FOLDER / f"{name}.c"), tmp_path)
     assert status != FOUND, log
     assert status == 0, f"forward and reverse mode disagree, or the program died:\n{log}"
+
+
+LIBRARY = re.compile(r"#include <(?:list|map|set|string|unordered_map|unordered_set|iostream|sstream)>")
+UNSEEN = [p.name for p in sorted(PROGRAMS.glob("*.cpp")) if LIBRARY.search(p.read_text())]  # by the memory sanitizer
+
+
+@pytest.mark.parametrize("name", [n for n in UNSEEN if "opt2" not in REFUSED.get(n, ("", "", ""))[1]])
+def test_programs_that_use_the_library(name: str, valgrind: str, tmp_path: Path) -> None:
+    program = built(PROGRAMS / name, tmp_path, "-isystem", str(INCLUDE), *flags(PROGRAMS / name))
+    status, log = findings(valgrind, program, tmp_path)
+    assert status == 0, log
 
 
 TOLD = ("uninitialised", "Invalid", "definitely lost")
