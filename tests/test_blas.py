@@ -15,10 +15,13 @@ import numpy as np
 import pytest
 
 import llgrad
+from llgrad import pipeline
 from llgrad.blas import bridged
 from llgrad.drivers import drive
 from llgrad.errors import CompilerError, NoRuleError
-from llgrad.frontends import language_of
+from llgrad.frontends import compile_sources, language_of
+from llgrad.interpret import Machine, tangent
+from llgrad.interpret.floats import primal
 from llgrad.ir.parse import parse
 from llgrad.rules import blas
 
@@ -37,6 +40,33 @@ def said(program: Path, *words: str) -> str:
 def test_routines(flags: list[str], tmp_path: Path) -> None:
     """All routines in all variants, row and column major, with increments of both signs."""
     assert said(tmp_path / "routines", *flags, str(SOURCES / "routines.c")) == "all right\n"
+
+
+@needs_blas
+@pytest.mark.parametrize("name", blas.ROUTINES)
+def test_interpreted(name: str, whole: tuple[llgrad.Library, str]) -> None:
+    """The interpreter's routines, with dual numbers, against the library's and forward mode."""
+    lib, text = whole
+    rng = np.random.default_rng(2)
+    v, u = rng.uniform(0.2, 1, 95), rng.normal(size=95)
+    which = list(blas.ROUTINES).index(name)
+    for variant in range(4):
+        backwards = 1 if name in ("nrm2", "asum") else -1  # libraries differ about these
+        bits, incx = (5 * variant + 3) % 16, (1, 2, backwards, 1)[variant]
+        given = [which, bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3, variant % 2, incx, 1 + variant % 2]
+        machine = Machine(parse(text))
+        got = machine.run("program", [machine.put(v, u), *given])
+        value, slope = llgrad.jvp(lib.program, wrt="v")(v, *given, tangents=u)
+        np.testing.assert_allclose([primal(got), tangent(got)], [value, slope], rtol=1e-9)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[llgrad.Library, str]:
+    """The program of all routines, and its prepared text."""
+    path = tmp_path_factory.mktemp("blas") / "routines.c"
+    path.write_text((SOURCES / "routines.c").read_text().partition("extern int enzyme_dup")[0])
+    compiled = compile_sources([path]).modules
+    return llgrad.load(path, libraries=[LIBRARY]), pipeline.prepare(pipeline.program(compiled), ["program"], 1)
 
 
 @needs_blas

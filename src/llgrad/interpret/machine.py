@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from llgrad.errors import ArgumentError, ForeignError, LlgradError, UnknownNameError, UnsupportedError
-from llgrad.interpret import calls, intrinsics, runtime
+from llgrad.interpret import calls, intrinsics, linear, runtime
 from llgrad.interpret.code import Code, Compiler, Segment
 from llgrad.interpret.exceptions import Exceptions, Unwinding
 from llgrad.interpret.floats import DOUBLE, FLOAT, HALF, X86_FP80, Dual, Format, format_of, primal, tangent
@@ -393,7 +393,8 @@ class Machine:
             return intrinsics.resolve(self, name, signature)
         if name in runtime.LIBRARY:
             return functools.partial(runtime.LIBRARY[name], self)
-        return self.exceptions.library.get(name) or calls.mathematical(self, name, signature)
+        known = self.exceptions.library.get(name) or linear.routine(self, name)
+        return known or calls.mathematical(self, name, signature)
 
     def _extern(self, function: Callable[..., Any], signature: FunctionType) -> Callable[..., Any]:
         def call(*operands: Any) -> Any:

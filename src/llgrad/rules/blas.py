@@ -99,7 +99,14 @@ def own_name(symbol: str) -> str:
     return f"{OWN}{m[1] or m[3]}{m[2] or m[4]}"
 
 
-def _parts(own: str) -> tuple[str, Routine]:
+def routine_of(own: str) -> str:
+    """"gemm" of "llgrad_blas_dgemm.3"."""
+    m = _OWN.fullmatch(own)
+    assert m is not None
+    return m[2]
+
+
+def parts(own: str) -> tuple[str, Routine]:
     """The type of the floats, and the routine."""
     m = _OWN.fullmatch(own)
     assert m is not None
@@ -108,12 +115,12 @@ def _parts(own: str) -> tuple[str, Routine]:
 
 def unit(own: str) -> int:
     """The bytes of one number."""
-    return 8 if _parts(own)[0] == "double" else 4
+    return 8 if parts(own)[0] == "double" else 4
 
 
 def pointees(own: str) -> dict[int, str]:
     """What the pointers of a routine point to, by position."""
-    t, routine = _parts(own)
+    t, routine = parts(own)
     return {n: t for n, p in enumerate(routine.parameters) if p[0] in "*&"}
 
 
@@ -124,7 +131,7 @@ def _type(name: str, t: str) -> str:
 
 
 def declaration(own: str) -> str:
-    t, routine = _parts(own)
+    t, routine = parts(own)
     given = [_type(p, t) + {"*": " readonly captures(none)", "&": " captures(none)"}.get(p[0], "")
              for p in routine.parameters]  # fmt: skip
     access = "readwrite" if any(p[0] == "&" for p in routine.parameters) else "read"
@@ -158,7 +165,7 @@ def called(symbol: str, types: list[str], result: str, name: str, own: str) -> s
 
     Hidden lengths of Fortran's characters may follow.
     """
-    t, routine = _parts(own)
+    t, routine = parts(own)
     in_c = family(symbol) == "cblas"
     wanted = (["order"] if in_c and routine.rows else []) + list(routine.parameters)
     if len(types) < len(wanted) or (in_c and len(types) > len(wanted)) or result != (t if routine.returns else "void"):
@@ -217,7 +224,7 @@ def _by_address(body: _Body, name: str, given: str, v: str, t: str) -> str:
 
 def bridge(own: str, way: str) -> tuple[str, str]:
     """The definition of a routine, which calls the user's library; and the declaration of that."""
-    t, routine = _parts(own)
+    t, routine = parts(own)
     m = _OWN.fullmatch(own)
     assert m is not None
     result = t if routine.returns else "void"
