@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("assembly",),
     ("blas", "variadic"),
     ("synthesis", "lowering", "unrolling", "peeling", "reducing", "trampolines"),
-    ("specialising",),
+    ("checkpointing", "specialising"),
     ("asking", "pipeline"),
     ("versions",),
     ("program",),

@@ -31,9 +31,13 @@ from llgrad.passing import Table, is_scalar, shaped, spread_acts, spread_shadows
 from llgrad.pervalues import PerValues
 from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct
 from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.schedule import How
 
 Names = str | int | Sequence[str | int] | None
 LANES = 8  # directions in one sweep, at most
+
+
+Checkpoints = str | int | Mapping[str | int, str | int] | None
 
 
 class Options(TypedDict, total=False):
@@ -42,10 +46,14 @@ class Options(TypedDict, total=False):
     strong_zero       a zero seed, tangent or adjoint times infinity or NaN is zero
     runtime_activity  pointers that may point to active memory or to that of constant arguments are told apart as the
                       derivative runs; without it they are an ActivityError
+    checkpoint        reverse mode: steps of long loops are run again instead of being kept on the tape. "sqrt",
+                      "revolve", "revolve:20" (checkpoints) or a number of bytes, for all loops that leave a tape; or a
+                      dict from lines (12, "file.c:12") to these
     """
 
     strong_zero: bool
     runtime_activity: bool
+    checkpoint: Checkpoints
 
 
 class Derivative:
@@ -180,7 +188,9 @@ class Derivative:
         wants_result = self.of is None
         acts = spread_acts(self.signature, self.acts)
         symbol = self.signature.symbol
-        return Request(symbol, self.mode, acts, self.result, wants_result, disjoint, width, **self.options)
+        said: Any = {k: v for k, v in self.options.items() if k != "checkpoint"}
+        said["checkpoint"] = checkpoints(self.options.get("checkpoint"))
+        return Request(symbol, self.mode, acts, self.result, wants_result, disjoint, width, **said)
 
     def _compiled(self, disjoint: bool, width: int = 1) -> Compiled:
         with self._lock:
@@ -500,6 +510,16 @@ def _position(function: ForeignFunction, name: str | int, what: str) -> int:
             cause=f"it has {count} parameters, counted from 0",
         )
     return name % count
+
+
+def checkpoints(said: Checkpoints) -> tuple[tuple[str, str], ...]:
+    """What `Request.checkpoint` is for what the user says; ArgumentError for what is no way to take checkpoints."""
+    if said is None:
+        return ()
+    found = {str(k): str(v) for k, v in said.items()} if isinstance(said, Mapping) else {"": str(said)}
+    for how in said.values() if isinstance(said, Mapping) else [said]:
+        How.of(how)
+    return tuple(found.items())
 
 
 def _require_active(function: ForeignFunction, p: Parameter) -> None:

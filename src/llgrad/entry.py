@@ -156,6 +156,11 @@ _FAILURES = {
         "a pointer to a nested procedure was called that had been stored",
         "pass the procedure as an argument, or take it out of the procedure that it is nested in",
     ),
+    8: ("the checkpoints do not fit into the budget", "allow more bytes, or take fewer steps"),
+    9: (
+        "a step of a loop with checkpoints writes where it was not known to",
+        "differentiate without checkpoints, or let it write the same range in every step",
+    ),
     4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
 _Byte = ctypes.c_char

@@ -118,6 +118,12 @@ class ActivityError(UnsupportedError):
     code = "activity"
 
 
+class CheckpointError(UnsupportedError):
+    """A loop that cannot have checkpoints, or is not there."""
+
+    code = "checkpoint"
+
+
 class ForeignError(LlgradError):
     """Generated or foreign code failed while it ran."""
 

@@ -388,7 +388,8 @@ def derived_module(
         there, text = set(definitions(text)), write(module)
         new = [name for name in definitions(text) if name not in there]
         text = prepare_again(set_apart(text, [function], new, f"d{_depth(inner)}"), function, level)
-    derivation, made = derived(text, [replace(r, function=function, inner=None) for r in requests])
+    own = [replace(r, function=function, inner=None) for r in requests]
+    derivation, made = derived(text, own)
     module = derivation.module
     for r, f in zip(requests, made, strict=True) if described else ():
         declare_types(module, module.function(function), f, r)
@@ -399,9 +400,15 @@ def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Fu
     """The sweeps of one derivative, written into the module of the text, or of what an error makes of it."""
     from llgrad.synthesis.derive import Derivation
 
+    pending = bool(requests[0].checkpoint) and requests[0].mode is not Mode.FORWARD
     while True:
         module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
         try:
+            if pending:
+                from llgrad.checkpointing import checkpointed
+
+                text, pending = checkpointed(write(module), requests[0]), False
+                continue
             made = Derivation(module, requests[0], requests[1:])
             return made, made.derive()
         except UnsupportedError as error:

@@ -114,8 +114,8 @@ class Extents:
 def extents(module: Module, root: Function, opaque: Iterable[str] = ()) -> Extents:
     """What `root` touches. `opaque`: functions whose bodies are not what is run. Raises Refused."""
     found = Extents()
-    reader = _Reader(module, found, frozenset(opaque))
-    numbers = {a: Poly.of(_given(a)) for a in root.arguments if _readable(a.type)}
+    reader = Reader(module, found, frozenset(opaque))
+    numbers = {a: Poly.of(given_number(a)) for a in root.arguments if is_readable(a.type)}
     pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
     places: dict[Argument, Places] = {a: (Place(a, Poly.of(0)),) for a in pointers}
     for a in root.arguments:
@@ -123,7 +123,7 @@ def extents(module: Module, root: Function, opaque: Iterable[str] = ()) -> Exten
             raise Refused("it takes a struct through a pointer of the caller's")
         if isinstance(a.type, (VectorType, StructType, ArrayType)):
             raise Refused("it takes vectors or structs in registers")
-    reader.function(_Frame(root, flow(root), numbers, places, (root,)))
+    reader.function(Frame(root, flow(root), numbers, places, (root,)))
     return found
 
 
@@ -132,18 +132,18 @@ def argument_name(a: Argument) -> str:
     return f"%p{a.index}"
 
 
-def _given(a: Argument) -> Known:
+def given_number(a: Argument) -> Known:
     assert isinstance(a.type, IntType)
     name, bits = argument_name(a), a.type.bits
     return Known(lambda w: name if bits == 64 else w.emit(f"sext i{bits} {name} to i64"))
 
 
-def _readable(t: Type) -> bool:
+def is_readable(t: Type) -> bool:
     return isinstance(t, IntType) and 8 <= t.bits <= 64
 
 
 @dataclass(eq=False, slots=True)
-class _Frame:
+class Frame:
     """A call of a function: what it is given, and what was found in it."""
 
     source: Function
@@ -156,7 +156,7 @@ class _Frame:
     places: dict[AnyValue, Places | None] = field(default_factory=dict)  # None: in the making
     iterations: dict[Loop, Between] = field(default_factory=dict)
 
-    def scope(self, v: Instruction) -> tuple[_Frame, Loop | None]:
+    def scope(self, v: Instruction) -> tuple[Frame, Loop | None]:
         """Where a number that `v` makes changes."""
         return self, self.flow.loop_of(v.block)
 
@@ -165,13 +165,13 @@ class _Frame:
         return self.looped or (len(self.stack) == 1 and self.flow.loop_of(i.block) is not None)
 
 
-class _Reader:
+class Reader:
     def __init__(self, module: Module, found: Extents, opaque: frozenset[str]) -> None:
         self.module, self.found, self.opaque, self.budget = module, found, opaque, MOST_INSTRUCTIONS
 
     # --- instructions
 
-    def function(self, f: _Frame) -> None:
+    def function(self, f: Frame) -> None:
         if f.flow.irreducible:
             raise Refused(f"{f.source.name} has a cycle with several entries")
         for block in f.flow.order:
@@ -183,7 +183,7 @@ class _Reader:
         for loop, made in _growing(f.iterations):
             any(self.count(f, loop, block, out, made) for block, out in loop.exits)
 
-    def instruction(self, f: _Frame, i: Instruction) -> None:
+    def instruction(self, f: Frame, i: Instruction) -> None:
         match i:
             case Load() | Store():
                 if {"volatile", "atomic"} & i.flags or i.ordering:
@@ -196,7 +196,7 @@ class _Reader:
             case Other() if i.opcode not in ("resume", "landingpad"):
                 raise Refused(f"it has a {i.opcode}")
 
-    def touch(self, f: _Frame, by: Instruction, pointer: AnyValue, size: Poly | None, written: bool) -> None:
+    def touch(self, f: Frame, by: Instruction, pointer: AnyValue, size: Poly | None, written: bool) -> None:
         for place in self.pointer(f, pointer):
             if place.base is None:
                 continue
@@ -207,7 +207,7 @@ class _Reader:
             at.written |= written
             at.looped |= f.in_loop(by)
 
-    def call(self, f: _Frame, call: Call) -> None:
+    def call(self, f: Frame, call: Call) -> None:
         callee = call.called_function
         if callee is None:
             raise Refused("it calls through a pointer")
@@ -236,7 +236,7 @@ class _Reader:
                 if many or (isinstance(a.type, PointerType) and self.pointer(f, a) != (OWN,)):
                     raise Refused(f"it calls {callee.name} with a pointer of the caller's")
 
-    def enter(self, f: _Frame, call: Call, callee: Function) -> None:
+    def enter(self, f: Frame, call: Call, callee: Function) -> None:
         if callee in f.stack:
             raise Refused(f"{callee.name} calls itself")
         if call.opcode != "call" or callee.function_type.vararg:
@@ -246,11 +246,11 @@ class _Reader:
             raise Refused(f"{callee.name} takes a struct through a pointer")
         given = {a: p for a, v in pairs if (p := self.number(f, v)) is not None}
         pointed = {a: self.pointer(f, v) for a, v in pairs if isinstance(a.type, PointerType)}
-        self.function(_Frame(callee, flow(callee), given, pointed, (*f.stack, callee), f.in_loop(call)))
+        self.function(Frame(callee, flow(callee), given, pointed, (*f.stack, callee), f.in_loop(call)))
 
     # --- pointers
 
-    def pointer(self, f: _Frame, v: AnyValue) -> Places:
+    def pointer(self, f: Frame, v: AnyValue) -> Places:
         """The places that a pointer may have; Refused where that is not known."""
         if v not in f.places:
             f.places[v] = None
@@ -262,7 +262,7 @@ class _Reader:
             raise Refused("a pointer depends on itself")
         return known
 
-    def _pointer(self, f: _Frame, v: AnyValue) -> Places:
+    def _pointer(self, f: Frame, v: AnyValue) -> Places:
         if not isinstance(v.type, PointerType):
             raise Refused("it has vectors of pointers")
         match v:
@@ -288,10 +288,10 @@ class _Reader:
             return p
         return Place(p.base, None if at is None or p.offset is None else p.offset + at)
 
-    def union(self, f: _Frame, values: Iterable[AnyValue]) -> Places:
+    def union(self, f: Frame, values: Iterable[AnyValue]) -> Places:
         return tuple(dict.fromkeys(p for v in values for p in self.pointer(f, v)))
 
-    def phi(self, f: _Frame, phi: Phi) -> Places:
+    def phi(self, f: Frame, phi: Phi) -> Places:
         loop = f.flow.loop_of(phi.block)
         if loop is None or loop.header is not phi.block:
             return self.union(f, (v for v, b in phi.incoming() if b in f.flow))
@@ -306,7 +306,7 @@ class _Reader:
         return tuple(self.moved(p, advance) for p in starts)
 
     def web(
-        self, f: _Frame, phi: Phi, loop: Loop
+        self, f: Frame, phi: Phi, loop: Loop
     ) -> tuple[list[Phi | Select], dict[AnyValue, None], dict[AnyValue, None]]:
         """What takes turns with the header's phi within the loop; what comes from elsewhere; what was moved."""
         web: list[Phi | Select] = [phi]
@@ -322,7 +322,7 @@ class _Reader:
                     outside[v] = None
         return web, outside, stepped
 
-    def chain(self, f: _Frame, phi: Phi, v: AnyValue) -> Poly | None:
+    def chain(self, f: Frame, phi: Phi, v: AnyValue) -> Poly | None:
         """How far `v` is from the header's phi."""
         total = Poly.of(0)
         while v is not phi:
@@ -334,7 +334,7 @@ class _Reader:
             total, v = total + at, v.pointer
         return total
 
-    def offset(self, f: _Frame, gep: GetElementPtr) -> Poly | None:
+    def offset(self, f: Frame, gep: GetElementPtr) -> Poly | None:
         """The bytes that the indices add."""
         at: Type = ArrayType(gep.source_type, 0)
         total = Poly.of(0)
@@ -356,7 +356,7 @@ class _Reader:
 
     # --- numbers
 
-    def number(self, f: _Frame, v: AnyValue) -> Poly | None:
+    def number(self, f: Frame, v: AnyValue) -> Poly | None:
         if isinstance(v, ConstInt):
             return Poly.of(v.signed)
         if v not in f.numbers:
@@ -375,7 +375,7 @@ class _Reader:
             return None
         return p if t.bits == 64 else self.need(p, -(1 << t.bits - 1), (1 << t.bits - 1) - 1)
 
-    def _number(self, f: _Frame, v: AnyValue) -> Poly | None:
+    def _number(self, f: Frame, v: AnyValue) -> Poly | None:
         if not isinstance(v.type, IntType) or v.type.bits > 64:
             return None
         match v:
@@ -396,11 +396,11 @@ class _Reader:
                 return self.intrinsic(f, v, callee.name.split(".")[1:2])
         return None
 
-    def one_of(self, f: _Frame, v: Instruction, parts: list[Poly | None]) -> Poly | None:
+    def one_of(self, f: Frame, v: Instruction, parts: list[Poly | None]) -> Poly | None:
         known = [p for p in parts if p is not None]
         return hull(known, f.scope(v)) if len(known) == len(parts) <= MOST_PLACES else None
 
-    def intrinsic(self, f: _Frame, call: Call, name: list[str]) -> Poly | None:
+    def intrinsic(self, f: Frame, call: Call, name: list[str]) -> Poly | None:
         if name and name[0] in ("smin", "smax", "umin", "umax"):
             a, b = (self.number(f, x) for x in call.arguments)
             if a is None or b is None:
@@ -413,7 +413,7 @@ class _Reader:
             return Poly.of(Between(low, high, True, f.scope(call)))
         return None
 
-    def binary(self, f: _Frame, v: Binary) -> Poly | None:
+    def binary(self, f: Frame, v: Binary) -> Poly | None:
         if v.opcode in ("srem", "urem") and isinstance(v.rhs, ConstInt) and v.rhs.signed > 0:
             n = v.rhs.signed - 1
             return self.within(f, v, -n if v.opcode == "srem" else 0, n)
@@ -422,7 +422,7 @@ class _Reader:
         a, b = self.number(f, v.lhs), self.number(f, v.rhs)
         return None if a is None or b is None else self.computed(f, v, a, b)
 
-    def computed(self, f: _Frame, v: Binary, a: Poly, b: Poly) -> Poly | None:
+    def computed(self, f: Frame, v: Binary, a: Poly, b: Poly) -> Poly | None:
         by = v.rhs.signed if isinstance(v.rhs, ConstInt) else None
         match v.opcode:
             case "add":
@@ -447,7 +447,7 @@ class _Reader:
                 return None
         return found if "nsw" in v.flags else self.fits(found, v.type)
 
-    def masked(self, f: _Frame, v: Binary, mask: ConstInt) -> Poly | None:
+    def masked(self, f: Frame, v: Binary, mask: ConstInt) -> Poly | None:
         n = mask.signed
         if n >= 0 and n & (n + 1) == 0 and n.bit_length() >= _WIDE:
             a = self.number(f, v.lhs)
@@ -459,20 +459,20 @@ class _Reader:
             return None if a is None else self.need(a) - self.within(f, v, 0, -n - 1)
         return None
 
-    def quotient(self, f: _Frame, v: Binary, a: Poly, n: int) -> Poly:
+    def quotient(self, f: Frame, v: Binary, a: Poly, n: int) -> Poly:
         self.need(a, 0 if v.opcode == "udiv" else _LOWEST)
         whole = a.divided(n)
         return mapped(a, lambda w, x: w.quotient(x, n), f.scope(v)) if whole is None else whole
 
-    def shifted(self, f: _Frame, v: Binary, a: Poly, bits: int) -> Poly:
+    def shifted(self, f: Frame, v: Binary, a: Poly, bits: int) -> Poly:
         self.need(a, 0 if v.opcode == "lshr" else _LOWEST)
         whole = a.divided(1 << bits)
         return mapped(a, lambda w, x: w.shifted(x, bits), f.scope(v)) if whole is None else whole
 
-    def within(self, f: _Frame, v: Instruction, low: int, high: int) -> Poly:
+    def within(self, f: Frame, v: Instruction, low: int, high: int) -> Poly:
         return Poly.of(Between(Poly.of(low), Poly.of(high), True, f.scope(v)))
 
-    def cast(self, f: _Frame, v: Cast) -> Poly | None:
+    def cast(self, f: Frame, v: Cast) -> Poly | None:
         inner = v.value.type
         if not isinstance(inner, IntType) or not isinstance(v.type, IntType):
             return None
@@ -493,13 +493,13 @@ class _Reader:
 
     # --- loops
 
-    def iteration(self, f: _Frame, loop: Loop) -> Between:
+    def iteration(self, f: Frame, loop: Loop) -> Between:
         """How many iterations of the loop are over: from 0 to the times it goes round, which are counted at the end."""
         if loop not in f.iterations:
             f.iterations[loop] = Between(Poly.of(0), None, scope=(f, loop))
         return f.iterations[loop]
 
-    def induction(self, f: _Frame, phi: Phi, loop: Loop) -> Poly | None:
+    def induction(self, f: Frame, phi: Phi, loop: Loop) -> Poly | None:
         pairs = [(v, b) for v, b in phi.incoming() if b in f.flow]
         starts = list(dict.fromkeys(v for v, b in pairs if b not in loop))
         nexts = list(dict.fromkeys(v for v, b in pairs if b in loop))
@@ -516,7 +516,7 @@ class _Reader:
         found = start + total * Poly.of(self.iteration(f, loop))
         return found if exact else self.fits(found, phi.type)
 
-    def summand(self, f: _Frame, loop: Loop, v: AnyValue) -> tuple[Poly | None, AnyValue | None, frozenset[str]]:
+    def summand(self, f: Frame, loop: Loop, v: AnyValue) -> tuple[Poly | None, AnyValue | None, frozenset[str]]:
         """What is added to what: an increment taken apart."""
         match v:
             case Binary("add", lhs, rhs) if rhs not in loop:
@@ -528,11 +528,11 @@ class _Reader:
                 return None if n is None else n * -1, lhs, v.flags
         return None, None, frozenset()
 
-    def steady(self, f: _Frame, loop: Loop, p: Poly) -> bool:
+    def steady(self, f: Frame, loop: Loop, p: Poly) -> bool:
         """Is all that the polynomial is about the same while the loop runs?"""
         return all(_outside(x.scope, f, loop) for m in p.terms for x in m if isinstance(x, Between))
 
-    def advance(self, f: _Frame, loop: Loop, times: Between, steps: list[Poly | None]) -> Poly | None:
+    def advance(self, f: Frame, loop: Loop, times: Between, steps: list[Poly | None]) -> Poly | None:
         """How far a pointer has gone that is moved by one of `steps` in each iteration."""
         known = [s for s in steps if s is not None]
         if len(known) < len(steps):
@@ -549,7 +549,7 @@ class _Reader:
         low, high = Known(lambda w: far(w, False)), Known(lambda w: far(w, True))
         return Poly.of(Between(Poly.of(low), Poly.of(high), True, (f, loop)))
 
-    def count(self, f: _Frame, loop: Loop, block: Block, out: Block, made: Between) -> bool:
+    def count(self, f: Frame, loop: Loop, block: Block, out: Block, made: Between) -> bool:
         """Find the most times that the loop goes round, from one of its exits."""
         branch = block.terminator
         each_time = f.flow.loop_of(block) is loop and all(f.flow.dominates(block, x) for x in loop.latches)
@@ -560,7 +560,7 @@ class _Reader:
             return False
         return any(self.bounded(f, loop, c, positive, made) for c, positive in _tests(branch.condition, stay))
 
-    def bounded(self, f: _Frame, loop: Loop, test: Compare, positive: bool, made: Between) -> bool:
+    def bounded(self, f: Frame, loop: Loop, test: Compare, positive: bool, made: Between) -> bool:
         if test.opcode != "icmp" or not isinstance(test.lhs.type, (IntType, PointerType)):
             return False
         predicate = test.predicate if positive else OPPOSITE[test.predicate]
@@ -575,7 +575,7 @@ class _Reader:
             return False
         return self.ends(f, loop, predicate, a, step, b, test, made)
 
-    def compared(self, f: _Frame, test: Compare) -> tuple[Poly, Poly] | None:
+    def compared(self, f: Frame, test: Compare) -> tuple[Poly, Poly] | None:
         if isinstance(test.lhs.type, IntType):
             a, b = self.number(f, test.lhs), self.number(f, test.rhs)
             return None if a is None or b is None else (a, b)
@@ -586,7 +586,7 @@ class _Reader:
         return (p.offset, q.offset) if p.base is q.base and p.offset and q.offset else None
 
     def ends(
-        self, f: _Frame, loop: Loop, predicate: str, a: Poly, step: int, b: Poly, test: Compare, made: Between
+        self, f: Frame, loop: Loop, predicate: str, a: Poly, step: int, b: Poly, test: Compare, made: Between
     ) -> bool:
         """The loop stays while a + i * step `predicate` b."""
         size, up = abs(step), step > 0
@@ -664,7 +664,7 @@ def _root(v: AnyValue) -> AnyValue:
     return v
 
 
-def _outside(scope: object, f: _Frame, loop: Loop) -> bool:
+def _outside(scope: object, f: Frame, loop: Loop) -> bool:
     """Does what changes there stay the same while the loop runs? What callers hand on does."""
     if scope is None:
         return True

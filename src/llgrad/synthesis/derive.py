@@ -15,6 +15,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Argument, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
 from llgrad.synthesis import registrations, tape
+from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
 from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Analysed, Facts
 from llgrad.synthesis.forward import ForwardSweep
@@ -121,6 +122,12 @@ class Derivation:
                 kind = RoutineRule if request.function in self.registered.routines else CustomRule
                 kind(self.facts, self.module, self.registered, request, source, target).write()
                 return target
+            if is_ruled(source) and request.mode in (Mode.AUGMENTED, Mode.REVERSE):
+                Checkpointed(
+                    self.facts, self.module, request, source, target,
+                    lambda f, mode: self._split_callee(request, mode, (f,), False), lambda name: self.plan(name, True),
+                ).write()  # fmt: skip
+                return target
             match request.mode:
                 case Mode.FORWARD:
                     forward = ForwardSweep(self.facts, self.module, source, target, request)
@@ -192,6 +199,10 @@ class Derivation:
     # --- requests of callees
 
     def _acts(self, f: Function, forward: bool) -> tuple[tuple[Act, ...], Act]:
+        if not forward and role(f) not in ("", "run"):
+            arguments, result = self._acts(runner(self.module, f), forward)
+            return arguments[: len(f.arguments)], result
+
         def fold(act: Act, pointer: bool) -> Act:
             return Act.DUP if act is not Act.CONST and (forward or pointer) else act
 

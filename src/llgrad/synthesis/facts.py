@@ -260,6 +260,11 @@ class Facts:
         return (not isinstance(v, Constant) or isinstance(v, ConstExpr)) and self.activity.shadowed(v)
 
     @cached_property
+    def checkpointed(self) -> bool:
+        """Are there loops whose steps the reverse sweep runs again?"""
+        return any(f.attribute("llgrad.checkpoint") for f in self.memory.functions)
+
+    @cached_property
     def frees_at_once(self) -> bool:
         """Is memory released that the forward sweep does not postpone: by `realloc`, or within inactive calls?"""
         calls = [i for f in self.memory.functions for i in f.instructions() if isinstance(i, Call)]

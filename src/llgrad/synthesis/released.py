@@ -22,7 +22,14 @@ def at_once(facts: Facts, i: Instruction) -> bool:
     if facts.runtime_activity or known is None or known.deallocator is None or known.deallocator.family == TAPE:
         return False
     objects = facts.memory.points_to(i.operands[known.deallocator.pointer])
+    if facts.checkpointed and any(_of_root(facts, o) for o in objects):
+        return False
     return bool(objects) and all(o.kind == "heap" for o in objects) and objects.isdisjoint(_read_back(facts))
+
+
+def _of_root(facts: Facts, o: MemoryObject) -> bool:
+    """Is it memory that steps which are run again may use? Not what a step allocates."""
+    return not isinstance(o.site, Instruction) or o.site.block.function is facts.root
 
 
 def _read_back(facts: Facts) -> frozenset[MemoryObject]:

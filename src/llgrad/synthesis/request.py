@@ -51,6 +51,8 @@ class Request:
     `strong_zero`: a zero adjoint (tangent) times infinity or NaN is zero.
     `runtime_activity`: a shadow that equals its primal means constant memory, decided as the derivative runs.
     `repeatable`: the reverse sweep leaves the tape as it found it, so that it can be run again.
+    `checkpoint`: loops that have checkpoints, and how (`schedule.How`): by `file:line`, line, or "" for all that leave
+    a tape.
     `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
@@ -72,6 +74,7 @@ class Request:
     strong_zero: bool = False
     runtime_activity: bool = False
     repeatable: bool = False
+    checkpoint: tuple[tuple[str, str], ...] = ()
     inner: Request | None = None
 
     @classmethod
@@ -99,7 +102,7 @@ class Request:
     def _flags(self) -> list[tuple[str, bool]]:
         return [
             ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
-            ("r", self.repeatable),
+            ("r", self.repeatable), ("k", bool(self.checkpoint)),
         ]  # fmt: skip
 
 

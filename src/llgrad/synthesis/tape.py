@@ -29,6 +29,7 @@ RESERVE, RELEASE, DEFER, FINISH, FAIL = (
     "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.finish", "llgrad_fail",
 )  # fmt: skip
 COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give"
+USED = "llgrad.tape.used"  # `i64 used(arena)`: how many bytes are reserved
 SHADOW, INTEGERS = 1 << 16, 1 << 20
 FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET = 1, 2, 3  # codes of llgrad_fail
 
@@ -382,6 +383,19 @@ done:
   ret void
 }
 
+define linkonce_odr hidden i64 @llgrad.tape.used(ptr %arena) noinline nounwind {
+  %top = load ptr, ptr %arena, align 8
+  %segp = getelementptr i8, ptr %arena, i64 16
+  %seg = load ptr, ptr %segp, align 8
+  %usedp = getelementptr i8, ptr %arena, i64 24
+  %used = load i64, ptr %usedp, align 8
+  %ti = ptrtoint ptr %top to i64
+  %si = ptrtoint ptr %seg to i64
+  %in = sub i64 %ti, %si
+  %all = add i64 %used, %in
+  ret i64 %all
+}
+
 declare noalias ptr @aligned_alloc(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
@@ -390,6 +404,11 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 # The arena's first word is the newest block; a block has its predecessor and size 16 bytes before its own memory
 _MALLOC = """
 declare noalias ptr @aligned_alloc(i64, i64)
+define linkonce_odr hidden i64 @llgrad.tape.used(ptr %arena) noinline nounwind {
+  %usedp = getelementptr i8, ptr %arena, i64 24
+  %used = load i64, ptr %usedp, align 8
+  ret i64 %used
+}
 define linkonce_odr hidden nonnull ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes) noinline nounwind {
   %huge = icmp ugt i64 %bytes, 140737488355328
   br i1 %huge, label %fail, label %make
