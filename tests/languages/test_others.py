@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import require
+from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, KindError
+from llgrad.errors import ArgumentError, CompilerError
 from llgrad.frontends import LANGUAGES
 from llgrad.frontends.mlir import declared, signatures
 
@@ -70,16 +71,47 @@ def test_nims_open_arrays(tmp_path: Path) -> None:
     assert dk == pytest.approx(X.sum())
 
 
-def test_a_sequence_grown_at_known_places(tmp_path: Path) -> None:
-    """Its length is declared, its floats are seen one by one: the copy of both is no copy of lengths alone."""
+NIM = """
+import std/sequtils
+type
+  Shape = ref object of RootObj
+    scale: float
+  Disc = ref object of Shape
+    r: float
+  Box = ref object of Shape
+    w, h: float
+    held: seq[float]
+method area(s: Shape): float {.base.} = 0.0
+method area(s: Disc): float = 3.0 * s.r * s.r * s.scale
+method area(s: Box): float = s.w * s.h * s.held[0]
+let table = @[1.0, 2.0]
+proc methods(x: openArray[float]): float {.exportc.} =
+  var all: seq[Shape]
+  all.add(Disc(scale: x[0], r: x[1]))
+  all.add(Box(scale: x[2], w: x[3], h: x[4], held: @[x[5], 1.0]))
+  for s in all: result += s.area * table[1]
+proc grown(x: openArray[float]): float {.exportc.} =
+  var s: seq[float]
+  for i in 0 .. 5: s.add(x[i] * x[i])
+  for v in x: s.add(v)
+  for i, v in s: result += v * x[i mod 3]
+proc functional(x: openArray[float]): float {.exportc.} =
+  x.toSeq.mapIt(it * it).filterIt(it > 0.5).foldl(a * b)
+"""
+
+
+def test_nims_sequences_and_methods(tmp_path: Path) -> None:
+    """What grows by elements; objects whose methods and destructors the program chooses; code at the top level."""
     require("a.nim")
     path = tmp_path / "a.nim"
-    path.write_text(
-        "proc grow(x: ptr UncheckedArray[float]): float {.exportc.} =\n  var s: seq[float]\n"
-        "  for i in 0 .. 5: s.add(x[i] * x[i])\n  for v in s: result += v * x[0]\n"
-    )
-    with pytest.raises(KindError, match="both as a float and as something else"):
-        llgrad.grad(llgrad.load(path).grow, wrt="x")(np.arange(6.0))
+    path.write_text(NIM)
+    lib = llgrad.load(path)
+    x = np.array([0.9, 1.3, -0.8, 1.1, 0.4, 1.7])
+    assert lib.methods(x, 6) == pytest.approx(2 * (3 * x[1] ** 2 * x[0] + x[3] * x[4] * x[5]))
+    for name in ("methods", "grown", "functional"):
+        f = lib[name]
+        truth = differences(lambda v, f=f: f(*v), [x, 6])[0]
+        np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, 6), truth, rtol=1e-8, atol=1e-10, err_msg=name)
 
 
 def test_memrefs(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Nim: to C by nim, from there by clang.
 
 Procedures need `{.exportc.}`; types and names are those of the C that nim writes. Memory is counted (`--mm:arc`) and
-comes from malloc. Code at the top level of a module runs in `NimMain`, which nobody calls here.
+comes from malloc. Code at the top level of modules (`NimMain`) runs when the program is loaded. What nim's C says of
+types when it starts is constant here, so that LLVM sees which method is called.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError
@@ -53,12 +54,90 @@ def _file(source: Source, raw: bool) -> list[Compiled]:
         read = tuple(Path(name) for name, _ in plan.get("depfiles", []) if Path(name).is_file())
         include = re.search(r"-I(\S+|'[^']+')", plan["compile"][0][1])
         assert include is not None
+        texts = {Path(name): Path(name).read_text() for name, _ in plan["compile"]}
+        beside = Path(folder, "llgrad_beside.c")
         made = []
-        for name, _ in plan["compile"]:
-            unit = Source(Path(name), (f"-I{include[1].strip(chr(39))}", "-w"))
+        for path, text in {**_finished(texts), beside: _beside(texts.values())}.items():
+            path.write_text(text)
+            unit = Source(path, (f"-I{include[1].strip(chr(39))}", "-w"))
             module = clang.compile_file(unit, raw=raw, cxx=False).module
             made.append(Compiled(module, (source.path, *(p for p in read if p != source.path))))
         return made
+
+
+# A sequence that grows: nim copies its header and its elements as one piece; here only elements are copied, and where
+# it is known whose they are
+_GROWS = re.compile(
+    r"^N_LIB_PRIVATE (N_NIMCALL\(void\*, prepareSeqAdd(?:__\w+)?\)"
+    r"\(NI len, void\* p, NI addlen, NI elemSize, NI elemAlign\) \{)", re.MULTILINE,
+)  # fmt: skip
+_GROWN = r"""
+N_LIB_PRIVATE __attribute__((always_inline)) \1
+  if (elemAlign <= 16) {
+    const NI shared = (NI)1 << 62, header = elemAlign > 8 ? elemAlign : 8;
+    NI had = p ? *(NI*)p & ~shared : 0, room = had <= 0 ? 4 : had < 32768 ? had * 2 : had * 3 / 2;
+    char* made;
+    if (addlen <= 0) return p;
+    room = room < len + addlen ? len + addlen : room;
+    made = __builtin_malloc(header + room * elemSize);
+    if (p) __builtin_memcpy(made + header, (char*)p + header, len * elemSize);
+    __builtin_memset(made + header + len * elemSize, 0, (room - len) * elemSize);
+    if (p && !(*(NI*)p & shared)) __builtin_free(p);
+    *(NI*)made = room;
+    return made;
+  }
+"""
+# A method of no object: an error, not an exception that the program builds
+_NO_OBJECT = re.compile(r"^(N_LIB_PRIVATE N_NIMCALL\(void, chckNilDisp\w*\)\(void\* p\) \{)", re.MULTILINE)
+_FAILS = r"""
+extern void llgrad_fail(int, void*) __attribute__((noreturn));
+\1 if (p == NIM_NIL) llgrad_fail(4, 0); return;
+"""
+# What is asked before an exception is raised: nobody, unless the program says so
+_HOOK = re.compile(r"^N_LIB_PRIVATE (?=\w+ (\w*RaiseHook\w*);$)", re.MULTILINE)
+
+
+# Types: what the start of the program writes into them, and what destroys an object of any type
+_TYPE = re.compile(r"^(?:extern|N_LIB_PRIVATE) (?=TNimTypeV2 NTIv2__\w+;$)", re.MULTILINE)
+_FIELD = re.compile(r'\b(NTIv2__\w+)\.(\w+) = ((?:"(?:[^"\\]|\\.)*"|[^;"])*);')
+_START = re.compile(r"^N_LIB_PRIVATE N_NIMCALL\(void, \w+_DatInit000\)\(void\) \{", re.MULTILINE)
+_DESTROYED = re.compile(r"\(\(\w+\) \(\(\*\(\*rti\)\)\.destructor\)\)\(p\);")
+
+
+def _finished(texts: Mapping[Path, str]) -> dict[Path, str]:
+    """The C that nim wrote, with sequences that grow element by element, constant types, and a start."""
+
+    def hook(m: re.Match[str]) -> str:
+        return "static " if sum(m[1] in text for text in texts.values()) == 1 else m[0]
+
+    def edited(text: str) -> str:
+        text = _HOOK.sub(hook, _NO_OBJECT.sub(_FAILS, _GROWS.sub(_GROWN, text)))
+        text = _DESTROYED.sub("{ extern void llgrad_destroy(void*, void*); llgrad_destroy(*rti, p); }", text)
+        return _with_types(text)
+
+    return {path: edited(text) for path, text in texts.items()}
+
+
+def _with_types(text: str) -> str:
+    start = _START.search(text)
+    fields: dict[str, list[str]] = {}
+    for name, field, value in _FIELD.findall(text[start.end() :] if start else ""):
+        fields.setdefault(name, []).append(f".{field} = {value}")
+    if start is not None:
+        types = "".join(f"const TNimTypeV2 {name} = {{{', '.join(values)}}};\n" for name, values in fields.items())
+        text = text[: start.start()] + types + start[0] + _FIELD.sub("", text[start.end() :])
+    return _TYPE.sub("extern const ", text)
+
+
+def _beside(texts: Iterable[str]) -> str:
+    """A unit that starts the program, and destroys objects of the types that have something to destroy."""
+    cases = []
+    for name, field, value in (found for text in texts for found in _FIELD.findall(text)):
+        if field == "destructor" and not value.endswith("NIM_NIL"):
+            function = value.rpartition(")")[2]
+            cases.append(f"extern const char {name}[]; extern void {function}(void*); if (t == {name}) {function}(p);")
+    destroy = f"void llgrad_destroy(const void* t, void* p) {{ {' '.join(cases)} }}\n"
+    return destroy + "void NimMain(void);\n__attribute__((constructor)) static void start(void) { NimMain(); }\n"
 
 
 NIM = Language("nim", (".nim",), _compile, _identity, ("nim", *clang.C.programs), ("LLGRAD_NIM", *clang.C.environment))
