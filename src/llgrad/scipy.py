@@ -54,21 +54,23 @@ class Objective:
             None if n in self.wrt else array(self.foreign, i, given[i.name]) for n, i in enumerate(inputs)
         ]
         self._statics = tuple(self.foreign._integer(i, given[i.name]) for i in self.foreign.statics)
-        self._shapes = {n: np.shape(given[n]) for n in self.names if n in given}
+        numbers = {i.name: () for i in inputs if i.name in self.names and not i.array}
+        self._shapes = {**numbers, **{n: np.shape(given[n]) for n in self.names if n in given}}
         self._check_sizes()
 
     def _check_sizes(self) -> None:
         if len(self.wrt) > 1 and set(self._shapes) != set(self.names):
             raise ForeignTypeError(
                 f"x is to hold {', '.join(self.names)}: of which shapes?",
-                fix=f"given={{{', '.join(f'{n!r}: …' for n in self.names)}}}: arrays of these shapes, values unused",
+                fix=f"given={{{', '.join(f'{n!r}: …' for n in self.names if n not in self._shapes)}}}: arrays of these "
+                "shapes, values unused",
             )  # fmt: skip
 
     # --- the vector
 
     def pack(self, *variables: Any) -> Array:
         """The vector that stands for these variables."""
-        return np.concatenate([np.ravel(np.asarray(v, np.float64)) for v in variables])
+        return np.concatenate([np.ravel(_real(v, np.dtype(np.float64))) for v in variables])
 
     def unpack(self, x: Array) -> list[Array]:
         """The variables that a vector stands for, in the order of `names`."""
@@ -86,7 +88,7 @@ class Objective:
         """What the compiled function is given for x."""
         parts = iter(self.unpack(np.asarray(x)))
         return [
-            array(self.foreign, i, np.asarray(next(parts), i.dtype)) if fixed is None else fixed
+            array(self.foreign, i, _real(next(parts), i.dtype)) if fixed is None else fixed
             for i, fixed in zip(self.foreign.tensors, self._fixed, strict=True)
         ]
 
@@ -118,7 +120,7 @@ class Objective:
     def jvp(self, x: Any, direction: Any) -> Any:
         """The derivative of the outputs along a direction."""
         tensors = self.tensors(x)
-        along = self._directions(direction)
+        along = self._directions(tensors, direction)
         call = self.foreign.call("jvp", self.wrt, _shapes(tensors), self._statics)
         return self._joined(run(call, [*tensors, *along]))
 
@@ -147,7 +149,7 @@ class Objective:
         """The product of that matrix and a vector, without the matrix."""
         tensors = self.tensors(x)
         call, seeds = self._second(tensors, weights)
-        return self.pack(*run(call, [*tensors, *seeds, *self._directions(direction)]))
+        return self.pack(*run(call, [*tensors, *seeds, *self._directions(tensors, direction)]))
 
     # --- pieces
 
@@ -165,10 +167,12 @@ class Objective:
         call = self.foreign.call("vjp", self.wrt, _shapes(tensors), self._statics)
         return self.pack(*run(call, [*tensors, *_seeds(call.taken[len(tensors) :], weights)]))
 
-    def _directions(self, direction: Any) -> list[Array]:
-        inputs = [self.foreign.tensors[n] for n in self.wrt]
-        parts = self.unpack(np.ravel(np.asarray(direction)))
-        return [np.ascontiguousarray(p, i.dtype) for i, p in zip(inputs, parts, strict=True)]
+    def _directions(self, tensors: list[Array], direction: Any) -> list[Array]:
+        flat, like = np.ravel(np.asarray(direction)), [tensors[n] for n in self.wrt]
+        if flat.size != (size := sum(t.size for t in like)):
+            raise ForeignShapeError(f"a direction has {flat.size} elements, not {size}", cause="x has as many")
+        parts = np.split(flat, np.cumsum([t.size for t in like])[:-1])
+        return [np.ascontiguousarray(_real(p, t.dtype).reshape(t.shape)) for p, t in zip(parts, like, strict=True)]
 
     def _scalar(self, tensors: list[Array]) -> bool:
         made = self.foreign.call("primal", (), _shapes(tensors), self._statics).made
@@ -218,9 +222,17 @@ def equation(
     return Equation(function, y, t, given or {}, declared)
 
 
+def _real(given: Any, dtype: Any) -> Array:
+    """The numbers as an array of floats; complex ones are refused."""
+    found = np.asarray(given)
+    if np.iscomplexobj(found):
+        raise ForeignTypeError(f"x holds {found.dtype}, not {dtype}", fix="pass real numbers")
+    return found.astype(dtype, copy=False)
+
+
 def _seeds(outputs: Sequence[Any], weights: Any) -> list[Array]:
     """Weights of all outputs in one vector → arrays like the outputs."""
-    seeds, flat, at = [], np.ravel(np.asarray(weights)), 0
+    seeds, flat, at = [], np.ravel(_real(weights, np.dtype(np.float64))), 0
     for shape, dtype in outputs:
         size = int(np.prod(shape, dtype=np.int64))
         seeds.append(flat[at : at + size].astype(dtype).reshape(shape))

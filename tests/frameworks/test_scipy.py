@@ -133,6 +133,23 @@ def test_errors(lib: llgrad.Library) -> None:
         llgrad.scipy.objective(lib.energy, wrt="x", given={"a": np.zeros(3), "k": 1.0}).fun(np.zeros(2))
     with pytest.raises(ForeignShapeError, match="2 weights for 1"):
         llgrad.scipy.objective(lib.rosenbrock).vjp(np.zeros(3), np.ones(2))
+    for product in (llgrad.scipy.objective(lib.rosenbrock).hessp, llgrad.scipy.objective(lib.rosenbrock).jvp):
+        with pytest.raises(ForeignShapeError, match="a direction has 2 elements, not 3"):
+            product(np.zeros(3), np.ones(2))
+        with pytest.raises(ForeignTypeError, match="holds complex128"):
+            product(np.zeros(3), 1j * np.ones(3))
+    with pytest.raises(ForeignTypeError, match="holds complex128"):
+        llgrad.scipy.objective(lib.rosenbrock).jac(1j * np.ones(3))
+
+
+def test_numbers_need_no_shape(tmp_path: Path) -> None:
+    path = tmp_path / "himmelblau.c"
+    path.write_text(
+        "double f(double x, double y) { double a = x * x + y - 11, b = x + y * y - 7; return a * a + b * b; }"
+    )
+    problem = llgrad.scipy.objective(llgrad.load(path).f)
+    found = optimize.minimize(problem.fun, [1.0, 1.0], jac=problem.jac, hess=problem.hess, method="trust-exact")
+    np.testing.assert_allclose(found.x, [3, 2], atol=1e-6)
 
 
 def test_the_example_adjusts() -> None:
