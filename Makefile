@@ -79,7 +79,7 @@ $(BENCH_READY): $(READY)
 
 bench: $(BENCH_READY)
 	@$(BENCH_PYTHON) -m benchmarks.bench
-	@$(BIN)/python -m benchmarks.overhead
+	@TF_CPP_MIN_LOG_LEVEL=3 $(BENCH_PYTHON) -m benchmarks.overhead
 
 bench-frameworks: $(FRAMEWORKS_READY)
 	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.overhead

@@ -61,6 +61,11 @@ def _at_once() -> bool:
     return here.is_eager and not here.device_name
 
 
+def _key(operands: Sequence[Any]) -> tuple[Any, ...]:
+    """What a call in eager mode depends on: types and shapes; of anything but eager tensors no call is remembered."""
+    return tuple([type(x) is _Eager and (x._datatype_enum(), x._shape_tuple()) for x in operands])
+
+
 class ForeignOperation(Operation):
     """A compiled function as a function of tensors. Made by `load`; can be pickled and copied."""
 
@@ -69,20 +74,17 @@ class ForeignOperation(Operation):
     def __init__(self, source: Paths | ForeignFunction, name: str | None, options: dict[str, Any]) -> None:
         super().__init__(source, name, options)
         _start()
-        made, self._site = self._foreign, _site(self._foreign, "primal", (), ())
+        made, self._site = self._foreign, _site(self._foreign, "primal", (), (), ())
         assert self._site.key  # a SavedModel may ask for it
-        simple = not made.statics and all(i.array for i in made.tensors)
-        self._enums = [tf.as_dtype(i.dtype).as_datatype_enum for i in made.tensors] if simple else None
+        self._simple = not made.statics and all(i.array for i in made.tensors)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The outputs: a tensor, or a tuple of them. Integers are Python integers."""
-        if not named and self._enums is not None and len(args) == len(self._enums) and _at_once():
-            for a, enum in zip(args, self._enums, strict=True):
-                if type(a) is not _Eager or a._datatype_enum() != enum:
-                    break
-            else:
-                made = self._site.eager(args)
-                return made[0] if len(made) == 1 else tuple(made)
+        if self._simple and not named and _at_once():
+            call = self._site.calls.get(_key(args))
+            if call is not None:  # it was called with tensors like these
+                made = call.run(args) if _unwatched() else _noted(self._site, args, call.floats, call.run, call)
+                return made[0] if call.single else tuple(made)
         tensors, statics = self._foreign.split(args, named)
         return self._outputs(tensors, statics, ())
 
@@ -136,6 +138,12 @@ def _stamp(path: Any) -> Any:
 
 
 def _tensor(made: Foreign, i: Input, given: Any) -> Any:
+    if isinstance(given, tf.RaggedTensor | tf.SparseTensor | tf.IndexedSlices):
+        raise ForeignTypeError(
+            f"{i.name} of {made.name} must be a dense tensor, not {type(given).__name__}",
+            cause="compiled code reads memory without gaps",
+            fix=f"make it one: {i.name}.to_tensor(), tf.sparse.to_dense or tf.convert_to_tensor",
+        )
     if not tf.is_tensor(given) and not isinstance(given, tf.Variable):
         number = isinstance(given, int | float) and not isinstance(given, bool) and not i.array
         if not number and not isinstance(given, np.ndarray | np.generic):
@@ -190,12 +198,12 @@ class _Site:
     """A call of a function or of one of its derivatives: what the operator's attribute `site` stands for."""
 
     def __init__(
-        self, made: Foreign, kind: str, wrt: Wrt, statics: tuple[int, ...], batched: tuple[bool, ...] = ()
+        self, made: Foreign, kind: str, wrt: Wrt, statics: tuple[int, ...], batched: tuple[bool, ...]
     ) -> None:
         self.made, self.kind, self.wrt, self.statics = made, kind, wrt, statics
         self.batched = batched if any(batched) else ()
         self.simple = kind == "primal" and not self.batched
-        self.calls: dict[Any, _Call] = {}  # by shapes, in eager mode
+        self.calls: dict[Any, _Call] = {}  # by `_key`, in eager mode
 
     @functools.cached_property
     def key(self) -> int:
@@ -227,15 +235,14 @@ class _Site:
 
     def eager(self, operands: Sequence[Any]) -> list[Any]:
         """The same at once, as the operator's Python function would do it."""
-        call = self.calls.get(tuple([x._shape_tuple() for x in operands])) or self.call(operands)
+        call = self.calls.get(_key(operands)) or self.call(operands)
         return call.run(operands) if _unwatched() else _noted(self, operands, call.floats, call.run, call)
 
     def call(self, operands: Sequence[Any]) -> _Call:
-        """The call for tensors of these shapes."""
+        """The call for tensors of these types and shapes."""
         with tf.device("/CPU:0"):
             meta, made, _ = self._meta(operands)
-        shapes = tuple([x._shape_tuple() for x in operands])
-        found = self.calls[shapes] = _Call(self, operands, meta, [d for _, d in made])
+        found = self.calls[_key(operands)] = _Call(self, operands, meta, [d for _, d in made])
         return found
 
     def _meta(self, operands: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
@@ -307,7 +314,7 @@ class _Call:
         """Of a function: remember the call that made its adjoints of the inputs `by`."""
         if all(type(x) is _Eager for x in taken):
             calls = _site(self.site.made, "vjp", by, self.site.statics, ()).calls
-            if found := calls.get(tuple([x._shape_tuple() for x in taken])):
+            if found := calls.get(_key(taken)):
                 self.pulled[by] = found
 
 

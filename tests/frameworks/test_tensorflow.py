@@ -140,6 +140,9 @@ def test_wrong_arguments(lib: llgrad.Library, source_file: Path) -> None:
             f(tf.cast(x, bad))
     with pytest.raises(ForeignTypeError, match="must be a tensor, not list"):
         f([1.0])
+    for sparse in (tf.ragged.constant([[1.0, 2.0], [3.0]], tf.float64), tf.sparse.from_dense(x)):
+        with pytest.raises(ForeignTypeError, match="must be a dense tensor, not"):
+            f(sparse)
     with pytest.raises(ForeignShapeError, match="x has 3, y has 2"):
         load(lib.product)(x, x[:2])
     with tf.GradientTape() as tape:
