@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +46,13 @@ CASES: dict[str, tuple[Sequence[str], Callable[[], tuple[Any, ...]], int]] = {
     "trajectory": (("a",), lambda: (200, 0.3, np.zeros(200)), 0),
     "called": (("u",), lambda: (N, 120, grid(0, 1, N)), 14_000),
 }  # fmt: skip
+
+
+def line_of(name: str) -> int:
+    """Where the loop in time of a function is."""
+    lines = (PROGRAMS / "loops.c").read_text().split("\n")
+    first = next(n for n, text in enumerate(lines, 1) if f" {name}(" in text)
+    return next(n for n, text in enumerate(lines, 1) if n > first and "t < steps" in text)
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +127,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(library: Any, name: str) -> None:
-    lines = (PROGRAMS / "loops.c").read_text().split("\n")
-    first = next(n for n, text in enumerate(lines, 1) if f" {name}(" in text)
-    line = next(n for n, text in enumerate(lines, 1) if n > first and "t < steps" in text)
+    line = line_of(name)
     with pytest.raises(CheckpointError, match=REFUSED[name]) as raised:
         llgrad.grad(library[name], wrt="u", checkpoint={line: "sqrt"})
     assert raised.value.span is not None and str(raised.value.span).endswith(f"loops.c:{line}")
@@ -143,6 +151,28 @@ def test_ways_that_do_not_exist(library: Any) -> None:
             llgrad.grad(library.rk4, wrt="a", checkpoint=said)
     with pytest.raises(LlgradError):
         llgrad.vjp(library.rk4, wrt="a", checkpoint="squares")
+
+
+def test_hessians(library: Any) -> None:
+    given = (50, np.sin(grid(0, 9, 6)), np.zeros(6), np.zeros(6))
+    plain, found = (
+        llgrad.hessian(library.heat, wrt="x", checkpoint=how)(6, *(a.copy() if i else a for i, a in enumerate(given)))
+        for how in (None, {f"loops.c:{line_of('heat')}": "revolve:2"})
+    )
+    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(("said", "status"), [("revolve:3", 0), ("60000", 0), ("900", -6)])
+def test_programs(tmp_path: Path, said: str, status: int) -> None:
+    results = []
+    for more in ([], ["--checkpoint", said]):
+        program = str(tmp_path / "program")
+        command = [sys.executable, "-m", "llgrad", "cc", str(PROGRAMS / "program.c"), "-O2", "-o", program, "-lm"]
+        subprocess.run([*command, *more], check=True)
+        results.append(subprocess.run([program], capture_output=True, text=True, check=False))
+    assert results[1].returncode == status
+    assert (results[1].stdout == results[0].stdout) == (status == 0)
+    assert ("do not fit" in results[1].stderr) == (status != 0)
 
 
 # --- the schedule ----------------------------------------------------------------------------------------------------

@@ -188,9 +188,12 @@ class Derivative:
         wants_result = self.of is None
         acts = spread_acts(self.signature, self.acts)
         symbol = self.signature.symbol
-        said: Any = {k: v for k, v in self.options.items() if k != "checkpoint"}
-        said["checkpoint"] = checkpoints(self.options.get("checkpoint"))
-        return Request(symbol, self.mode, acts, self.result, wants_result, disjoint, width, **said)
+        return Request(symbol, self.mode, acts, self.result, wants_result, disjoint, width, **self.flags)
+
+    @property
+    def flags(self) -> dict[str, Any]:
+        """The options as a request has them."""
+        return {**self.options, "checkpoint": checkpoints(self.options.get("checkpoint"))}
 
     def _compiled(self, disjoint: bool, width: int = 1) -> Compiled:
         with self._lock:

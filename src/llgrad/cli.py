@@ -64,6 +64,12 @@ def _source_options(command: Any) -> Any:
     return command
 
 
+_checkpoint = click.option(
+    "--checkpoint", multiple=True, metavar="[LINE=]HOW",
+    help="Run steps of long loops again instead of keeping them: sqrt, revolve, revolve:20 (checkpoints), or bytes.",
+)  # fmt: skip
+
+
 def _flags(include: Sequence[str], define: Sequence[str], flag: Sequence[str]) -> list[str]:
     return [*(f"-I{d}" for d in include), *(f"-D{m}" for m in define), *flag]
 
@@ -78,11 +84,12 @@ def _names(wrt: str | None) -> tuple[str, ...] | None:
 @click.option("--header", type=click.Path(path_type=Path, dir_okay=False), help="The C header.")
 @click.option("--name", metavar="NAME", help="Name of the gradient. Default: NAME_grad.")
 @click.option("--cpu", default="native", show_default=True, help="The CPU to compile for, such as x86-64-v3.")
+@_checkpoint
 @click.option("--disjoint", is_flag=True, help="Callers never pass arrays that overlap: faster code.")
 def grad(
     sources: tuple[Path, ...], function: str, wrt: str | None, of: str | None, include: tuple[str, ...],
     define: tuple[str, ...], flag: tuple[str, ...], level: int, output: Path, header: Path | None, name: str | None,
-    cpu: str, disjoint: bool,
+    cpu: str, disjoint: bool, checkpoint: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Write an object file with the gradient of a function, callable from C; it needs no Python.
 
@@ -94,9 +101,11 @@ def grad(
     from llgrad.api import Derivative
     from llgrad.export import export
     from llgrad.synthesis.request import Mode
+    from llgrad.synthesis.schedule import said
 
     lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
-    derivative = Derivative(lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False)
+    loops = dict(said(checkpoint)) or None
+    derivative = Derivative(lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False, checkpoint=loops)
     made = export(derivative, name or f"{derivative.signature.name}_grad", cpu=cpu, disjoint=disjoint)
     output.write_bytes(made.object)
     if header:
@@ -198,11 +207,13 @@ def _show(found: Comparison) -> None:
 @click.option("--level", "before", type=click.IntRange(0, 3), default=2, show_default=True,
               help="How far LLVM optimises before differentiation.")  # fmt: skip
 @click.option("--cpu", default="native", show_default=True, help="The CPU to optimise for, such as x86-64-v3.")
+@_checkpoint
 @click.option("--veclib", type=click.Choice(["none", "libmvec"]), default="none", show_default=True,
               help="Vector versions of exp, sin, tanh, … that loops may call, as clang's -fveclib.")  # fmt: skip
 def opt(
-    sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str, veclib: str
-) -> None:
+    sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str, veclib: str,
+    checkpoint: tuple[str, ...],
+) -> None:  # fmt: skip
     """Replace calls of __enzyme_autodiff and its kin in LLVM IR, text or bitcode, by derivatives.
 
     \b
@@ -216,12 +227,13 @@ def opt(
     from llgrad.backend import LLVMModule
     from llgrad.errors import SourceError
     from llgrad.program import optimise_program, read_ir
+    from llgrad.synthesis.schedule import said
 
     for source in sources:
         if not source.is_file():
             raise SourceError(f"there is no file {source}", fix="check the path")
     whole = LLVMModule.linked([read_ir(source.read_bytes()) for source in sources])
-    made = optimise_program(whole, level, cpu, before=before, vector_math=veclib != "none")
+    made = optimise_program(whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint))
     text = assembly or output.suffix == ".ll"
     data = made.text().encode() if text else made.bitcode()
     if str(output) == "-":

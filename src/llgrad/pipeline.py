@@ -50,7 +50,7 @@ from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.specialising import specialised
-from llgrad.synthesis import tape
+from llgrad.synthesis import schedule, tape
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
@@ -508,27 +508,35 @@ def verified(text: str) -> LLVMModule:
 
 def fail_text() -> str:
     """IR of `llgrad_fail` for programs without Python: a line on standard error, then abort."""
-    texts = [
-        "the derivative failed while it ran", "the tape needs more memory than there is",
-        "a function pointer led to a function that was not differentiated: compile and link it with llgrad too",
-    ]  # fmt: skip
-    lines = [f"llgrad: {t}\\0A" for t in texts]
-    sizes = [len(t) + len("llgrad: ") + 1 for t in texts]
+    texts = {
+        0: "the derivative failed while it ran",
+        1: "the tape needs more memory than there is",
+        tape.FAIL_TARGET: "a function pointer led to a function that was not differentiated: compile and link it with "
+        "llgrad too",
+        schedule.FAIL_BUDGET: "the checkpoints do not fit into the budget",
+        schedule.FAIL_RANGE: "a step of a loop with checkpoints writes where it was not known to",
+    }
+    lines = {code: f"llgrad: {t}\\0A" for code, t in texts.items()}
+    sizes = {code: len(line) - 2 for code, line in lines.items()}
     constants = [
-        f'@llgrad.text.{n} = private unnamed_addr constant [{size} x i8] c"{line}"'
-        for n, (size, line) in enumerate(zip(sizes, lines, strict=True))
+        f'@llgrad.text.{code} = private unnamed_addr constant [{sizes[code]} x i8] c"{line}"'
+        for code, line in lines.items()
     ]
+    chosen, text, size = [], "@llgrad.text.0", str(sizes[0])
+    for code in list(texts)[1:]:
+        chosen += [
+            f"  %is.{code} = icmp eq i32 %code, {code}",
+            f"  %text.{code} = select i1 %is.{code}, ptr @llgrad.text.{code}, ptr {text}",
+            f"  %size.{code} = select i1 %is.{code}, i64 {sizes[code]}, i64 {size}",
+        ]
+        text, size = f"%text.{code}", f"%size.{code}"
+    body = "\n".join(chosen)
     return "\n".join(constants) + f"""
 declare i64 @write(i32, ptr, i64)
 declare void @abort() noreturn
 define linkonce_odr hidden void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
-  %memory = icmp eq i32 %code, 1
-  %target = icmp eq i32 %code, {tape.FAIL_TARGET}
-  %other = select i1 %target, ptr @llgrad.text.2, ptr @llgrad.text.0
-  %length = select i1 %target, i64 {sizes[2]}, i64 {sizes[0]}
-  %text = select i1 %memory, ptr @llgrad.text.1, ptr %other
-  %size = select i1 %memory, i64 {sizes[1]}, i64 %length
-  %done = call i64 @write(i32 2, ptr %text, i64 %size)
+{body}
+  %done = call i64 @write(i32 2, ptr {text}, i64 {size})
   call void @abort()
   unreachable
 }}

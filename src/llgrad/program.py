@@ -49,12 +49,14 @@ from llgrad.versions import dispatched
 
 
 def optimise_program(
-    source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False
-) -> LLVMModule:
+    source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,
+    checkpoint: tuple[tuple[str, str], ...] = (),
+) -> LLVMModule:  # fmt: skip
     """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`.
 
     `before`: how far LLVM optimises what is differentiated, before it is; as far as the program where it is None.
     `vector_math`: loops may call libmvec, with which the program is linked then.
+    `checkpoint`: how derivatives in reverse mode take checkpoints (`Request.checkpoint`).
     """
     from llgrad.synthesis import calls, wrappers
 
@@ -75,7 +77,7 @@ def optimise_program(
         ready = innermost(module, sites)
         requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
         last = len(ready) == len(sites)
-        made = _derive(work, requests, level if before is None else before, least, last)
+        made = _derive(work, requests, level if before is None else before, least, last, checkpoint)
         texts = []
         for site in ready:
             name = next(names)
@@ -130,7 +132,8 @@ def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
 
 
 def _derive(
-    program: LLVMModule, requests: Sequence[Request], level: int, least: int, last: bool
+    program: LLVMModule, requests: Sequence[Request], level: int, least: int, last: bool,
+    checkpoint: tuple[tuple[str, str], ...] = (),
 ) -> dict[Request, Derived]:
     """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
 
@@ -150,7 +153,7 @@ def _derive(
     made: dict[Request, Derived] = {}
     for group in groups.values():
         name = next(iter(group)).function
-        asked = [replace(r, function=_root_name(name)) for r in group]
+        asked = [replace(r, function=_root_name(name), checkpoint=checkpoint) for r in group]
         made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
     return made
 

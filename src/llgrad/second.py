@@ -37,7 +37,7 @@ class Second(Derivative):
         acts = [Act.CONST] + [a for p in self.signature.parameters for a in self._acts(p)]
         acts += [Act.CONST] * (gradient.result is Act.OUT)
         result = Act.DUP if Act.OUT in self.acts else Act.CONST
-        more = {**self.options, "disjoint": disjoint, "width": width}
+        more = {**self.flags, "checkpoint": (), "disjoint": disjoint, "width": width}
         return Request.again(gradient, Mode.FORWARD, tuple(acts), result, **more)
 
     def _acts(self, p: Parameter) -> Iterator[Act]:

@@ -93,7 +93,9 @@ def _apart(line: CommandLine, unit: Unit) -> bytes:
     made = derivatives_of(text, line.derivatives, line.wrt)
     whole = LLVMModule.from_text(f"{text}\n{made.added}")
     level, cpu = line.level or 0, line.cpu or "x86-64"
-    program = optimise_program(whole, level, cpu, before=line.before, vector_math=line.vector_math)
+    program = optimise_program(
+        whole, level, cpu, before=line.before, vector_math=line.vector_math, checkpoint=line.checkpoint
+    )
     if not line.debug:
         program.replace_text(strip_debug(program.text()))
     seen = LLVMModule.from_text(made.seen).bitcode()

@@ -228,7 +228,7 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     level, cpu = _level(line, found), _cpu(line, found)
     whole = _linked(found)
     vector_math = line.vector_math or any(u.options.vector_math for u in found)
-    made = optimise_program(whole, level, cpu, before=line.before, vector_math=vector_math)
+    made = optimise_program(whole, level, cpu, before=line.before, vector_math=vector_math, checkpoint=line.checkpoint)
     if not (line.debug or any(u.options.debug for u in found)):
         made.replace_text(strip_debug(made.text()))
     if line.instrumented:

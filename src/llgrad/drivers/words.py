@@ -15,6 +15,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from llgrad.errors import ArgumentError, SourceError
+from llgrad.synthesis.schedule import said
 
 
 class Role(Enum):
@@ -47,12 +48,13 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """All items, and llgrad's own options: `--level N`, `--derivative NAME`, `--wrt NAMES`."""
+    """All items, and llgrad's own options: `--level N`, `--derivative NAME`, `--wrt NAMES`, `--checkpoint HOW`."""
 
     items: tuple[Item, ...]
     before: int = 2
     derivatives: tuple[str, ...] = ()
     wrt: tuple[str, ...] | None = None
+    checkpoint: tuple[tuple[str, str], ...] = ()
 
     def of(self, *roles: Role) -> list[Item]:
         """The items that play one of these roles."""
@@ -142,7 +144,7 @@ _JOINED: tuple[tuple[str, Role], ...] = (
 def read(words: Iterable[str]) -> CommandLine:
     """The command line; `ArgumentError` for an option of llgrad's that is wrong."""
     items: list[Item] = []
-    own: dict[str, list[str]] = {"--level": [], "--derivative": [], "--wrt": []}
+    own: dict[str, list[str]] = {"--level": [], "--derivative": [], "--wrt": [], "--checkpoint": []}
     language = ""
     rest = iter(expanded(words))
     for word in rest:
@@ -158,6 +160,7 @@ def read(words: Iterable[str]) -> CommandLine:
     return CommandLine(
         tuple(items), _level(own["--level"]), tuple(own["--derivative"]),
         tuple(n.strip() for w in own["--wrt"] for n in w.split(",")) if own["--wrt"] else None,
+        said(own["--checkpoint"]),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ once without a tape: √n steps a unit is the schedule called "sqrt".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llgrad.errors import ArgumentError
@@ -45,6 +46,16 @@ class How:
         if m[3]:
             return cls(BUDGET, int(m[3]))
         return cls(SQRT) if m[1] == "sqrt" else cls(REVOLVE, int(m[2] or 0))
+
+
+def said(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """`Request.checkpoint` from a command line: "sqrt", "12=revolve", "file.c:12=64000000"."""
+    found: dict[str, str] = {}
+    for word in words:
+        place, _, how = word.rpartition("=")
+        How.of(how)
+        found[place] = how
+    return tuple(found.items())
 
 
 def reach(s: int, t: int) -> int:
