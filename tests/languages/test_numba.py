@@ -43,6 +43,20 @@ def library(x):
 
 
 @numba.njit
+def lists(x):
+    grown = [x[0]]
+    for v in x:
+        grown.append(v * v)
+    return max([np.sin(v) for v in grown]) + grown[3] * grown.pop() * len(grown)
+
+
+@numba.njit
+def flags(x):
+    positive = [v > 0.5 for v in x]
+    return x.sum() if positive[0] else 0.0
+
+
+@numba.njit
 def list_of_arrays(x):
     parts = [x * 2, x * 3]
     return parts[0].sum() + parts[1].sum()
@@ -164,8 +178,21 @@ def test_elements_that_share_memory_are_refused() -> None:
         assert zeros(view).strides == view.strides
 
 
+@numba.njit
+def tables(x):
+    """Subscripts of several dimensions may raise an exception with arguments, in several of Numba's modules."""
+    t = np.zeros((2, 3, 2))
+    for i in range(12):
+        t[i // 6, (i // 2) % 3, i % 2] = x[i % 6] * i
+    return t.sum(axis=2)[1, 1] + t.reshape(4, 3)[1].sum()
+
+
+def test_lists_that_grow() -> None:
+    np.testing.assert_allclose(llgrad.grad(lists)(X), differences(lambda v: lists(*v), [X])[0], rtol=1e-8)
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("function", [slices, library])
+@pytest.mark.parametrize("function", [slices, library, tables])
 def test_slicing(function) -> None:
     np.testing.assert_allclose(llgrad.grad(function)(X), differences(lambda v: function(*v), [X])[0], rtol=1e-7)
 
@@ -235,6 +262,8 @@ def test_what_is_refused() -> None:
         llgrad.grad(pair)(1.0)
     with pytest.raises(UnsupportedError, match="its elements own memory"):
         llgrad.grad(list_of_arrays)(X)
+    with pytest.raises(UnsupportedError, match="truth values"):
+        llgrad.grad(flags)(X)
     with pytest.raises(UnsupportedError, match="cannot be passed"):
         llgrad.grad(loss)((1.0, 2.0), 2.0)
     with pytest.raises(CompilerError, match="Numba cannot compile undefined"):

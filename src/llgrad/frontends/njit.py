@@ -78,6 +78,7 @@ def compile_function(dispatcher: Any, arguments: Sequence[Any]) -> Compiled:
 
 # what is in each module that raises an exception with arguments
 _EXCEPTION = re.compile(r'^define (?:external )?(?=[^@\n]*@"?__excinfo_unwrap_args)', re.MULTILINE)
+_SMALL = re.compile(r"\{i64, i64, i8, (?:float|i(?:8|16|32))\}")
 _DESTRUCTOR = re.compile(r'^define [^@\n]*@"\.dtor\.list\.([^"]*)"\(.*?^\}$', re.MULTILINE | re.DOTALL)
 
 
@@ -110,6 +111,11 @@ def _finished(text: str, source: Span) -> str:
     for t, name in dict.fromkeys(formats[m[2]] for m in _POWER.finditer(text)):
         declared = {f"llvm.powi.{name}.i32": f"{t}, i32", f"llvm.pow.{name}": f"{t}, {t}"}
         text += "".join(f"\ndeclare {t} @{n}({p})" for n, p in declared.items() if f'@"{n}"(' not in text)
+    if _SMALL.search(text):
+        raise UnsupportedError(
+            "the function makes a list of truth values, or of numbers of less than eight bytes", span=source,
+            fix="use an array, or a list of numbers",
+        )  # fmt: skip
     text = _EXCEPTION.sub("define linkonce_odr ", text)
     text = _POWER.sub(lambda m: m[1] + _POWERS.format(*formats[m[2]]), text)
     for m in _DESTRUCTOR.finditer(text):

@@ -45,27 +45,37 @@ API void NRT_decref(Memory *m)
     }
 }
 
-/* Memory that grows: lists, and buffers behind them. */
-API Memory *NRT_MemInfo_new_varsize(int64_t bytes) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
+/* Memory that grows: lists, and buffers behind them. Whole words, so that what is copied is a number of words. */
+#define WORDS(bytes) ((bytes) > 0 ? ((bytes) + 7) / 8 * 8 : 8)
+
+API Memory *NRT_MemInfo_new_varsize(int64_t bytes) { return NRT_MemInfo_alloc_aligned(WORDS(bytes), 16); }
 
 /* The destructor is of what the elements of a list own: nothing here. */
 API Memory *NRT_MemInfo_new_varsize_dtor(int64_t bytes, void *destructor)
 {
-    return NRT_MemInfo_alloc_aligned(bytes, 16);
+    return NRT_MemInfo_alloc_aligned(WORDS(bytes), 16);
 }
 
 API void *NRT_MemInfo_varsize_alloc(Memory *m, int64_t bytes)
 {
-    m->data = malloc(bytes > 0 ? bytes : 1);
+    m->data = malloc(WORDS(bytes));
     m->bytes = bytes;
     return m->data;
 }
 
+/* A list that grows: how many, room for how many, was it changed; then its elements. Elements of less than
+ * eight bytes, which would begin in the third word, there are none. */
 API void *NRT_MemInfo_varsize_realloc(Memory *m, int64_t bytes)
 {
-    char *old = m->data, *made = malloc(bytes > 0 ? bytes : 1);
-    if (old)
-        memcpy(made, old, bytes < m->bytes ? bytes : m->bytes);
+    char *old = m->data, *made = malloc(WORDS(bytes));
+    if (old) {
+        int64_t words = WORDS(bytes < m->bytes ? bytes : m->bytes) / 8;
+        ((int64_t *)made)[0] = ((int64_t *)old)[0];
+        ((int64_t *)made)[1] = ((int64_t *)old)[1];
+        made[16] = old[16] != 0;
+        if (words > 3)
+            memcpy(made + 24, old + 24, (words - 3) * 8);
+    }
     free(old);
     m->data = made;
     m->bytes = bytes;
