@@ -29,7 +29,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import Type
 from llgrad.ir.values import Argument
 from llgrad.rules import library, routines
-from llgrad.rules.expansions import expansion, name_of
+from llgrad.rules.expansions import expansion, name_of, pointer_lanes
 
 _NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _DEFINITION = re.compile(rf"^define [^@\n]*({_NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
@@ -147,19 +147,52 @@ def pointed_rules(text: str) -> str:
 def expanded(text: str) -> str:
     """Intrinsics that have one get the body of `rules.expansions`."""
     bodies: dict[str, str] = {}
-    for line in re.findall(r"^declare [^\n]*@llvm\.(?:vector\.reduce\.f|masked\.|matrix\.)[^\n]*$", text, re.MULTILINE):
+    for line in re.findall(r"^declare [^\n]*@llvm\.(?:vector\.reduce\.f|masked\.)[^\n]*$", text, re.MULTILINE):
         f = next(iter(parse(f"{line.split(' #')[0]}\n").functions))
-        types = [str(t) for t in f.function_type.params]
-        body = expansion(f.name, types, str(f.function_type.result))
+        types, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
+        body = expansion(f.name, types, result)
         if body is not None:
             bodies[f.name] = body
             text = text.replace(line, "").replace(f"@{f.name}(", f"@{name_of(f.name)}(")
+    return _with_bodies(pointer_lanes(text) if "x ptr>" in text else text, bodies)
+
+
+def _with_bodies(text: str, bodies: dict[str, str]) -> str:
     if not bodies:
         return text
     lines = dict.fromkeys(line for body in bodies.values() for line in body.split("\n") if line.startswith("declare "))
     known = [line for line in lines if f"{line.split('(')[0].split()[-1]}(" not in text]
     defined = ["\n".join(line for line in b.split("\n") if not line.startswith("declare ")) for b in bodies.values()]
     return "\n".join([text, *known, *defined, ""])
+
+
+def matrices(text: str) -> str:
+    """Intrinsics of matrices get bodies for the sizes that they are called with; nothing else knows them."""
+    bodies: dict[str, str] = {}
+    for line in re.findall(r"^declare [^\n]*@llvm\.matrix\.[^\n]*$", text, re.MULTILINE):
+        f = next(iter(parse(f"{line.split(' #')[0]}\n").functions))
+        types, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
+        text = _by_size(text, f.name, types, result, bodies)
+    return _with_bodies(text, bodies)
+
+
+_SIZES = re.compile(r"(?:, i32 \d+)+\)")
+
+
+def _by_size(text: str, name: str, types: list[str], result: str, bodies: dict[str, str]) -> str:
+    """The text with calls of functions for the sizes that an intrinsic of matrices is given last."""
+
+    def edit(m: re.Match[str]) -> str:
+        found = _SIZES.search(m[2])
+        sizes = [int(n) for n in re.findall(r"i32 (\d+)", found[0])] if found else []
+        own = name_of(name, sizes)
+        body = bodies.get(own) or expansion(name, types, result, sizes)
+        if body is None:
+            return m[0]
+        bodies[own] = body
+        return f"{m[1]}@{own}({m[2]}"
+
+    return re.sub(rf"^( [^\n]*\bcall [^\n]*)@{re.escape(name)}\(([^\n]*)$", edit, text, flags=re.MULTILINE)
 
 
 def own_structs(text: str) -> str:

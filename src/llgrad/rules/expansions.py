@@ -3,6 +3,7 @@
 Reductions of vectors, masked accesses and matrices need no derivative rules: `expansion(symbol, parameters, result)` is
 the body of a function that does the same lane by lane (LangRef). It is linked in under `name_of(symbol)`, and inlined.
 Only what can carry floats is expanded; without a mask bit a lane is read from and written to memory of its own.
+Matrices are vectors by columns, and their sizes are constants of each call: they are part of the function's name.
 
 `unstrict` writes constrained floating-point operations (`-ffp-model=strict`) as ordinary ones, in the same order: what
 is lost is that LLVM may now compute constants assuming round-to-nearest, and move operations across changes of the
@@ -12,7 +13,7 @@ floating-point environment.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 PREFIX = "llgrad.expanded."
 _FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
@@ -21,18 +22,18 @@ _VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
 _BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16, "ptr": 8}
 
 
-def name_of(symbol: str) -> str:
-    """The function that stands for an intrinsic."""
-    return PREFIX + symbol.removeprefix("llvm.")
+def name_of(symbol: str, sizes: Sequence[int] = ()) -> str:
+    """The function that stands for an intrinsic, with the sizes of its matrices."""
+    return ".".join([PREFIX + symbol.removeprefix("llvm."), *map(str, sizes)])
 
 
-def expansion(symbol: str, parameters: list[str], result: str) -> str | None:
+def expansion(symbol: str, parameters: list[str], result: str, sizes: Sequence[int] = ()) -> str | None:
     """The definition that does what the intrinsic does, as text; None for those that are left alone."""
     for prefix, make in _MAKERS.items():
         if symbol.startswith(prefix):
-            lines = list(make(symbol, parameters, result))
+            lines = list(make(symbol, parameters, result, sizes))
             names = ", ".join(f"{t} %a{n}" for n, t in enumerate(parameters))
-            head = f"define internal {result} @{name_of(symbol)}({names}) alwaysinline nounwind {{"
+            head = f"define internal {result} @{name_of(symbol, sizes)}({names}) alwaysinline nounwind {{"
             return "\n".join([*_declared(lines), head, *(f"  {line}" for line in lines), "}"]) if lines else None
     return None
 
@@ -51,7 +52,7 @@ def _lanes(vector: str) -> tuple[int, str]:
     return (int(m[1]), m[2]) if m else (0, "")
 
 
-def _reduce(symbol: str, parameters: list[str], result: str) -> Iterator[str]:
+def _reduce(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     """`llvm.vector.reduce.fadd(start, v)`, `fmul`, `fmax(v)`, …: one lane after the other, as the LangRef says."""
     operation = symbol.split(".")[3]
     vector = len(parameters) - 1
@@ -71,7 +72,7 @@ def _reduce(symbol: str, parameters: list[str], result: str) -> Iterator[str]:
     yield f"ret {element} {last}"
 
 
-def _masked(symbol: str, parameters: list[str], result: str) -> Iterator[str]:
+def _masked(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     """Masked load, store, expandload, compressstore: a lane that is off uses a cell of its own."""
     operation = symbol.split(".")[2]
     stores = operation in ("store", "compressstore")
@@ -98,6 +99,23 @@ def _masked(symbol: str, parameters: list[str], result: str) -> Iterator[str]:
     yield from (_stores if stores else _loads)(count, element, data, f"%a{len(parameters) - 1}")
 
 
+def _gathered(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    """Masked gather and scatter: each lane has a pointer."""
+    scatters = ".scatter." in symbol
+    data = parameters[0] if scatters else result
+    count, element = _lanes(data)
+    if element not in _BYTES:
+        return
+    where = int(scatters)
+    mask = where + 1 + ("i32" in parameters)
+    yield f"%cell = alloca {element}"
+    for n in range(count):
+        yield f"%m{n} = extractelement <{count} x i1> %a{mask}, i64 {n}"
+        yield f"%p{n} = extractelement <{count} x ptr> %a{where}, i64 {n}"
+        yield f"%q{n} = select i1 %m{n}, ptr %p{n}, ptr %cell"
+    yield from (_stores if scatters else _loads)(count, element, data, f"%a{len(parameters) - 1}")
+
+
 def _stores(count: int, element: str, data: str, _: str) -> Iterator[str]:
     for n in range(count):
         yield f"%e{n} = extractelement {data} %a0, i64 {n}"
@@ -117,10 +135,114 @@ def _loads(count: int, element: str, data: str, otherwise: str) -> Iterator[str]
     yield f"ret {data} {last}"
 
 
-_MAKERS: dict[str, Callable[[str, list[str], str], Iterator[str]]] = {
+def _multiply(_: str, parameters: list[str], result: str, sizes: Sequence[int]) -> Iterator[str]:
+    """(A, B, rows of A, columns of A, columns of B)"""
+    (a, b), (m, k, n) = parameters[:2], sizes
+    element = _lanes(a)[1]
+    if element not in _FLOAT:
+        return
+    for i in range(m * k):
+        yield f"%x{i} = extractelement {a} %a0, i64 {i}"
+    for i in range(k * n):
+        yield f"%y{i} = extractelement {b} %a1, i64 {i}"
+    last = "poison"
+    for at in range(m * n):
+        i, j = at % m, at // m
+        for p in range(k):
+            yield f"%t{at}.{p} = fmul contract {element} %x{i + p * m}, %y{p + j * k}"
+            if p:
+                yield f"%s{at}.{p} = fadd contract {element} %{'s' if p > 1 else 't'}{at}.{p - 1}, %t{at}.{p}"
+        total = f"%{'s' if k > 1 else 't'}{at}.{k - 1}"
+        yield f"%r{at} = insertelement {result} {last}, {element} {total}, i64 {at}"
+        last = f"%r{at}"
+    yield f"ret {result} {last}"
+
+
+def _transpose(_: str, parameters: list[str], result: str, sizes: Sequence[int]) -> Iterator[str]:
+    m, n = sizes
+    lanes = ", ".join(f"i32 {i + j * m}" for i in range(m) for j in range(n))
+    yield f"%r = shufflevector {parameters[0]} %a0, {parameters[0]} poison, <{m * n} x i32> <{lanes}>"
+    yield f"ret {parameters[0]} %r"
+
+
+def _column_load(_: str, parameters: list[str], result: str, sizes: Sequence[int]
+) -> Iterator[str]:
+    """(pointer, stride, volatile, rows, columns)"""
+    m, n = sizes
+    element, last = _lanes(result)[1], "poison"
+    for i, at in enumerate(_places("%a0", "%a1", parameters[1], element, m, n)):
+        yield from at
+        yield f"%e{i} = load {element}, ptr %p{i}, align 1"
+        yield f"%r{i} = insertelement {result} {last}, {element} %e{i}, i64 {i}"
+        last = f"%r{i}"
+    yield f"ret {result} {last}"
+
+
+def _column_store(_: str, parameters: list[str], result: str, sizes: Sequence[int]) -> Iterator[str]:
+    """(matrix, pointer, stride, volatile, rows, columns)"""
+    m, n = sizes
+    element = _lanes(parameters[0])[1]
+    for i, at in enumerate(_places("%a1", "%a2", parameters[2], element, m, n)):
+        yield from at
+        yield f"%e{i} = extractelement {parameters[0]} %a0, i64 {i}"
+        yield f"store {element} %e{i}, ptr %p{i}, align 1"
+    yield "ret void"
+
+
+def _places(pointer: str, stride: str, t: str, element: str, m: int, n: int) -> Iterator[list[str]]:
+    """The lines that compute the address %p0, %p1, … of each entry, by columns."""
+    for at in range(m * n):
+        i, j = at % m, at // m
+        lines = [f"%c{j} = mul {t} {stride}, {j}", f"%b{j} = getelementptr {element}, ptr {pointer}, {t} %c{j}"]
+        yield [*(lines if not i else []), f"%p{at} = getelementptr {element}, ptr %b{j}, i64 {i}"]
+
+
+_MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]] = {
     "llvm.vector.reduce.f": _reduce,
     **{f"llvm.masked.{o}.": _masked for o in ("load", "store", "expandload", "compressstore")},
+    **{f"llvm.masked.{o}.": _gathered for o in ("gather", "scatter")},
+    "llvm.matrix.multiply.": _multiply, "llvm.matrix.transpose.": _transpose,
+    "llvm.matrix.column.major.load.": _column_load, "llvm.matrix.column.major.store.": _column_store,
 }
+
+# --- vectors of pointers ---------------------------------------------------------------------------------------------
+
+_VECTOR_GEP = re.compile(r"^  (%[-\w.$]+|%\"[^\"]*\") = getelementptr ((?:inbounds |nuw |nusw )*)(.*)$", re.MULTILINE)
+_VECTOR_OPERAND = re.compile(r"(<\d+ x (?:ptr|i\d+)>) (.*)")
+
+
+def pointer_lanes(text: str) -> str:
+    """The text with the addresses in vectors computed one by one."""
+    return _VECTOR_GEP.sub(_one_by_one, text)
+
+
+def _one_by_one(m: re.Match[str]) -> str:
+    body, _, notes = m[3].partition(", !")
+    type, *operands = _split(body)
+    vectors = [_VECTOR_OPERAND.fullmatch(o) for o in operands]
+    if not any(vectors):
+        return m[0]
+    count = max(_lanes(v[1])[0] for v in vectors if v)
+    stem = m[1][1:].strip('"')
+
+    def name(word: str) -> str:
+        return f'%"lanes.{stem}.{word}"'
+
+    lines, last = [], "poison"
+    for n in range(count):
+        given = []
+        for k, (operand, v) in enumerate(zip(operands, vectors, strict=True)):
+            if v is not None:
+                own = name(f"operand{k}.{n}")
+                lines.append(f"  {own} = extractelement {v[1]} {v[2]}, i64 {n}")
+                operand = f"{_lanes(v[1])[1]} {own}"
+            given.append(operand)
+        lines.append(f"  {name(f'lane{n}')} = getelementptr {m[2]}{type}, {', '.join(given)}")
+        made = m[1] if n == count - 1 else name(f"first{n}")
+        lines.append(f"  {made} = insertelement <{count} x ptr> {last}, ptr {name(f'lane{n}')}, i64 {n}")
+        last = made
+    return "\n".join(lines) + (f", !{notes}" if notes else "")
+
 
 # --- strict floating point -------------------------------------------------------------------------------------------
 
@@ -180,4 +302,4 @@ def _value(argument: str) -> str:
     return m[1] if m else argument
 
 
-__all__ = ["PREFIX", "expansion", "name_of", "unstrict"]
+__all__ = ["PREFIX", "expansion", "name_of", "pointer_lanes", "unstrict"]

@@ -1,0 +1,57 @@
+"""Code that clang has vectorised before llgrad sees it: masked accesses, gathers, scatters; matrix types."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from llgrad.backend import LLVMModule
+from llgrad.frontends import find_compiler
+from llgrad.program import optimise_program
+from llgrad.rules.expansions import pointer_lanes
+
+SOURCES = Path(__file__).with_name("vectors")
+VECTORISED = ["-O3", "-ffast-math", "-march=skylake-avx512", "-mprefer-vector-width=512"]
+PLAIN = ["-O1", "-Xclang", "-disable-llvm-passes"]
+
+
+def assembly(name: str, flags: list[str], folder: Path) -> LLVMModule:
+    """A source as IR for any machine: what its flags ask of the processor is left out."""
+    path = folder / f"{name}.ll"
+    command = [*find_compiler().c, *flags, "-fenable-matrix", "-S", "-emit-llvm", str(SOURCES / f"{name}.c")]
+    subprocess.run([*command, "-o", str(path)], check=True)
+    return LLVMModule.from_text(re.sub(r'"(target-cpu|target-features|tune-cpu|min-legal-vector-width)"="[^"]*"', "",
+                                       path.read_text()))  # fmt: skip
+
+
+@pytest.mark.parametrize(("flags", "level"), [(VECTORISED, 0), (VECTORISED, 2), (PLAIN, 2)])
+def test_gradients(flags: list[str], level: int, tmp_path: Path) -> None:
+    """Each kernel compares its derivatives with finite differences."""
+    kernels = assembly("kernels", flags, tmp_path)
+    wanted = ("masked.gather", "masked.scatter", "masked.store") if flags is VECTORISED else ("matrix.multiply",)
+    assert all(f"@llvm.{name}." in kernels.text() for name in wanted)
+    kernels.link(assembly("drive", PLAIN, tmp_path))
+    (tmp_path / "made.ll").write_text(optimise_program(kernels, level).text())
+    linked = [*find_compiler().c, "-w", str(tmp_path / "made.ll"), "-o", str(tmp_path / "made"), "-lm"]
+    subprocess.run(linked, check=True)
+    done = subprocess.run([str(tmp_path / "made")], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "all right\n"
+
+
+def test_pointer_lanes() -> None:
+    """Addresses in vectors: of one base or several, with indices that are vectors, constants or numbers."""
+    text = """
+define <2 x ptr> @f(ptr %x, <2 x i64> %n, <2 x ptr> %many, i64 %one) {
+  %1 = getelementptr inbounds { i32, [4 x double] }, ptr %x, <2 x i64> %n, i32 1, <2 x i64> <i64 1, i64 3>
+  %2 = getelementptr double, <2 x ptr> %1, i64 %one
+  %"a b" = getelementptr i8, <2 x ptr> %2, <2 x i64> splat (i64 8)
+  %scalar = getelementptr double, ptr %x, i64 %one
+  ret <2 x ptr> %"a b"
+}
+"""
+    made = LLVMModule.from_text(pointer_lanes(text)).text()
+    assert not re.search(r"getelementptr[^\n]*<2 x", made)
+    assert made.count("getelementptr") == 7
