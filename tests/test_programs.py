@@ -31,14 +31,12 @@ REFUSED: dict[str, Refused] = {
     # what the design refuses
     "computed_goto": refused("UnsupportedError"),
     "cpp_throw_value": refused("NoRuleError", FORWARD) | refused("ActivityError", REVERSE),
-    "float_bit_tricks": refused("KindError", levels=(0,)),  # O1 makes llvm.fabs of it
+    "float_bit_tricks": refused("UnsupportedError", levels=(0,)),  # O1 makes llvm.fabs of it
     "inline_assembly": refused("NoRuleError"),
-    "integer_hash_of_float": refused("KindError", REVERSE, (1, 2, 3)),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),
     # memory that holds a float at one time and something else at another
     "pool_of_cells": refused("UnsupportedError", levels=(0,)),  # which store reaches a load is seen in registers only
-    "tagged_variant": refused("UnsupportedError"),
     # not there yet
     "global_pointer_initial": refused("ActivityError"),
 }

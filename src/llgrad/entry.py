@@ -161,6 +161,10 @@ _FAILURES = {
         "a step of a loop with checkpoints writes where it was not known to",
         "differentiate without checkpoints, or let it write the same range in every step",
     ),
+    10: (
+        "the bits of an active float were taken for a number (a union read as the member that it is not)",
+        "convert the float instead, or give the function that does it a rule",
+    ),
     4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
 _Byte = ctypes.c_char

@@ -152,6 +152,9 @@ def test_kinds_say_what_is_an_integer() -> None:
         def value(self, v: object) -> object:
             raise AssertionError
 
+        def is_number_use(self, i: object) -> bool:
+            return False
+
     activity, _ = of(c(COUNTED % "long", "0"), "f", "dup out", kinds=Kinds())
     assert not activity.bits_changed
 

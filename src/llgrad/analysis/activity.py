@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Literal
 
 from llgrad.analysis.activitygraph import (
+    NUMBERS,
     FlowGraph,
     Hub,
     KindAnswers,
@@ -45,6 +46,7 @@ from llgrad.ir.values import (
     Function,
     GlobalVariable,
     Instruction,
+    Load,
     Phi,
     Return,
     Select,
@@ -136,7 +138,7 @@ class Activity:
         return [o for o in self.memory.objects if o.site is argument]
 
     def _outputs(self) -> list[Node]:
-        found: list[Node] = [*self.memory.reachable(self._shadowed_globals)]
+        found: list[Node] = [NUMBERS, *self.memory.reachable(self._shadowed_globals)]
         for argument, act in zip(self.memory.root.arguments, self.arguments, strict=True):
             if act is not Act.CONST:
                 found += self.memory.reachable(self._own(argument))
@@ -197,6 +199,14 @@ class Activity:
             return [x for x in other if x not in self._constant]
 
         return frozenset(reach(self.active_objects, successors))
+
+    def tests_number(self, i: Instruction) -> bool:
+        """Is something taken for a number here that may be an active float?"""
+        if not self._graph.is_number_use(i):
+            return False
+        if isinstance(i, Load):
+            return self._touches_shadowed(self.memory.reads(i))
+        return any(map(self.active, i.operands))
 
     def _pointed_to_together(self) -> set[frozenset[MemoryObject]]:
         """The points-to sets of the program's pointers."""
@@ -365,7 +375,7 @@ class Activity:
         return [f for f in found if not declares_inactive(f.attributes)]
 
     def _does_something(self, i: Instruction) -> bool:
-        if self.active(i):
+        if self.active(i) or self.tests_number(i):
             return True
         match i:
             case Call():

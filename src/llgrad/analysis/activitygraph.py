@@ -57,6 +57,8 @@ class KindAnswers(Protocol):
 
     def value(self, v: AnyValue, /) -> NamedKind: ...
 
+    def is_number_use(self, i: AnyValue, /) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -79,6 +81,8 @@ class Hub:
 
 
 Node = Hashable
+NUMBERS = "what is taken for a number"
+"""Where all that may be a float ends that is used as a number: whether it is one then is tested, so it has a shadow."""
 
 
 class FlowGraph:
@@ -116,6 +120,10 @@ class FlowGraph:
             return False
         return self._kinds is None or self._kinds.may_hold_float(value)
 
+    def is_number_use(self, i: Instruction) -> bool:
+        """Is what may be a float taken for a number here?"""
+        return self._kinds is not None and self._kinds.is_number_use(i)
+
     def _edge(self, source: Node, target: Node) -> None:
         self.forwards.setdefault(source, []).append(target)
         self.backwards.setdefault(target, []).append(source)
@@ -131,7 +139,9 @@ class FlowGraph:
             case Call():
                 self._call(i)
             case Load():
-                if self.may_hold_float(i):
+                if self.is_number_use(i):
+                    self._from_memory(self.memory.reads(i), NUMBERS)
+                elif self.may_hold_float(i):
                     self._from_memory(self.memory.reads(i), i)
             case Store():
                 if not self.is_integer_store(i) or self._kinds is not None:
@@ -142,8 +152,15 @@ class FlowGraph:
                 self._other(i)
             case GetElementPtr() | Compare() | Cast("fptosi" | "fptoui" | "ptrtoint" | "inttoptr"):
                 pass
+            case _ if self.is_number_use(i):
+                self._number(i)
             case _ if not isinstance(i.type, SimpleType) and self.may_hold_float(i):
                 self._compute(i)
+
+    def _number(self, i: Instruction) -> None:
+        """Of what may be floats a number is made: it has no derivative, by a test as the program runs."""
+        for v in i.arguments if isinstance(i, Call) else i.operands:
+            self._value_edge(v, NUMBERS)
 
     def _compute(self, i: Instruction) -> None:
         operands = i.operands
@@ -289,6 +306,9 @@ class FlowGraph:
     def _bits(self, call: Call, callee: Function | None) -> None:
         """Integer intrinsics hand float bits on, changed."""
         if callee is None or not callee.name.startswith("llvm.") or isinstance(call.type, SimpleType):
+            return
+        if self.is_number_use(call):
+            self._number(call)
             return
         if holds_pointer_type(call.type) or not self.may_hold_float(call):
             return

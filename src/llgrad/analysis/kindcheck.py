@@ -53,9 +53,16 @@ def _suspect_view(graph: Graph, e: Edge) -> None:
         return
     for key, s in list(child.slots.items()):
         if _by_use_only(s) and not _declared_kind(child, key[0])[1]:
-            near = (_overlap(key[0] + e.at, s.all, gcd(step, key[1]), at, f.all, inner) for (at, inner), f in floats)
-            if any(near):
-                graph.doubt(child, key)
+            for (at, inner), f in floats:
+                if _overlap(key[0] + e.at, s.all, gcd(step, key[1]), at, f.all, inner):
+                    graph.doubt(child, key)
+                    _show_float(graph, child, key[0], (key[0] + e.at - at) % gcd(step, inner), f.all & bl.FLOAT_MASK)
+
+
+def _show_float(graph: Graph, r: Region, offset: int, into: int, mask: int) -> None:
+    """What is doubted may be a part of a float that begins `into` bytes before."""
+    if into < bl.mask_reach(mask):
+        graph.doubt(r, r.key(offset - into, 0), mask)
 
 
 def _suspect_pieces(graph: Graph, e: Edge) -> None:

@@ -17,6 +17,7 @@ from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
+_TURNING = {bl.FLOAT_BIT["double"], bl.FLOAT_BIT["float"]}
 _SCALARS = ~(CONFLICT_BIT | CUT_BIT | bl.LIKELY_INT)
 Leaf = tuple[int, int, int]  # offset, answer, bytes; the answer is 0 (unknown), *_MASK, POINTER_BIT or a FLOAT_BIT
 
@@ -126,6 +127,36 @@ def _inside(region: Region, at: int) -> tuple[int, int] | None:
             floats = mask & (bl.FLOAT_MASK | bl.POINTER_BIT | CONFLICT_BIT)
             return (CONFLICT_MASK if floats else INT_ANSWER), rest
     return None
+
+
+def float_around(region: Region, at: int, size: int) -> tuple[int, int] | None:
+    """(start relative to `at`, mask) of the one float that bytes [at, at + size) may be all of, or a part.
+
+    None where other floats were seen there, too. What else was seen there are integers, and pointers.
+    """
+    if region.overflow:
+        return None
+    found = set()
+    for n in range(-15, size):
+        mask = (_exact(region, at + n) | _walked(region, at + n)) & bl.FLOAT_MASK
+        if mask and n + bl.mask_reach(mask) > 0:
+            found.add((n, mask))
+    start, mask = found.pop() if len(found) == 1 else (0, 0)
+    return (start, mask) if mask in _TURNING and start <= 0 and start + bl.mask_reach(mask) >= size else None
+
+
+def _walked(region: Region, at: int) -> int:
+    """All evidence of scalars in steps, of which one may be at `at`."""
+    mask = 0
+    for (start, step), slot in region.slots.items():
+        if step and (at - start) % step == 0 and (region.period or at >= start):
+            mask |= slot.all
+    return mask
+
+
+def may_be_pointer(region: Region, at: int, size: int) -> bool:
+    """Was a pointer seen in bytes [at, at + size)?"""
+    return any((_exact(region, at + n) | _walked(region, at + n)) & bl.POINTER_BIT for n in range(-7, size))
 
 
 def is_word(region: Region, at: int) -> bool:
@@ -351,6 +382,6 @@ def _declared_strides(region: Region, offset: int) -> set[int]:
 
 
 __all__ = [
-    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "header", "is_word", "repeated",
-    "resolve", "stride_of",
+    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "float_around", "header", "is_word", "may_be_pointer",
+    "repeated", "resolve", "stride_of",
 ]  # fmt: skip

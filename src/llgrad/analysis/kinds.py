@@ -14,7 +14,7 @@ value and an offset modulo its stride, not to whole objects. Answers are proofs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import gcd, lcm
 
@@ -28,8 +28,10 @@ from llgrad.analysis.kindquery import (
     CONFLICT_MASK,
     INT_ANSWER,
     Leaf,
+    float_around,
     header,
     is_word,
+    may_be_pointer,
     repeated,
     resolve,
     stride_of,
@@ -72,6 +74,9 @@ _KINDS = {
 def float_kind(t: FloatType) -> Kind:
     """The kind of a float of type `t`."""
     return _FLOATS[bl.FLOAT_BIT[t.name]]
+
+
+_Leaves = tuple[tuple[int, Kind, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,8 @@ class Kinds:
     def __init__(self, module: Module, builder: Builder) -> None:
         self.module, self.layout, self._builder = module, module.layout, builder
         self._integers: frozenset[iv.AnyValue] = frozenset()
+        self._floats: dict[iv.AnyValue, Kind] = {}
+        self._numbers: frozenset[iv.AnyValue] = frozenset()
 
     @property
     def functions(self) -> tuple[iv.Function, ...]:
@@ -165,9 +172,37 @@ class Kinds:
         """Is the memory behind a pointer, where `value` is stored, of undecided kind?"""
         return any(k is CONFLICT for _, k, _ in self.memory(pointer, self.layout.size(value.type)).leaves)
 
-    def settle(self, integers: frozenset[iv.AnyValue]) -> None:
-        """These values were proven to be integers (`punned`)."""
-        self._integers = integers
+    def settle(
+        self, integers: frozenset[iv.AnyValue], floats: Iterable[iv.AnyValue] = (), numbers: Iterable[iv.AnyValue] = ()
+    ) -> None:
+        """What `turns` made of what is undecided: integers, by proof; what is taken for a float; and instructions that
+        take what may be a float for a number, which is tested as the program runs."""
+        self._numbers = frozenset(numbers)
+        self._integers = integers | {v for v in self._numbers if isinstance(v.type, IntType)}
+        formats = {v: self.turning(v) for v in floats}
+        self._floats = {v: float_kind(t) for v, t in formats.items() if t is not None}
+
+    def is_number_use(self, i: iv.AnyValue) -> bool:
+        """Is what may be a float taken for a number here, at the risk of an error as the program runs?"""
+        return i in self._numbers
+
+    def is_by_turns(self, v: iv.AnyValue) -> bool:
+        """May a value be a float at one time and a number at another?"""
+        return v in self._numbers or v in self._floats
+
+    def turning(self, v: iv.AnyValue) -> FloatType | None:
+        """The format of the float that an integer may be, all of it, if that is not a part of it or a pointer."""
+        region, size = self._builder.contents.get(v), self.layout.size(v.type)
+        if region is None or may_be_pointer(self._builder.graph.find(region), 0, size):
+            return None
+        found = float_around(self._builder.graph.find(region), 0, size)
+        return _float_of(found[1]) if found is not None and bl.mask_size(found[1]) == size else None
+
+    def float_around(self, pointer: iv.AnyValue, size: int) -> tuple[int, FloatType] | None:
+        """(start, format) of the one float of which `size` bytes behind a pointer may be a part, or all."""
+        region, offset = self._builder.cell(pointer)
+        found = float_around(region, offset, size)
+        return (found[0], _float_of(found[1])) if found is not None else None
 
     def may_hold_float(self, v: iv.AnyValue) -> bool:
         """Could some byte of the value belong to a float? False only where it is proven that none does."""
@@ -181,6 +216,8 @@ class Kinds:
             return typed
         if v in self._integers:
             return ((0, INTEGER, self.layout.size(v.type)),)
+        if v in self._floats:
+            return ((0, self._floats[v], self.layout.size(v.type)),)
         if isinstance(v.type, IntType) and (v.type.bits < 8 or is_arithmetic(v)) and not self._seen_as_float(v):
             return ((0, INTEGER, self.layout.size(v.type)),)
         region = self._builder.contents.get(v)
@@ -191,6 +228,8 @@ class Kinds:
             return ((0, UNKNOWN, size),)
         zero = blank_bytes(v, self.layout)
         leaves = self._resolve(region, 0, size)
+        if not isinstance(v.type, IntType):
+            leaves = self._floats_by_turns((region, 0), leaves)
         return tuple(_without_zeros(leaves, zero)) if zero else leaves
 
     def _seen_as_float(self, v: iv.AnyValue) -> bool:
@@ -343,11 +382,46 @@ class Kinds:
             end = start + size
             if kind is CONFLICT and self._are_words(cells, at, [kinds.get(at + n) for n in range(8)]):
                 kind, end = WORD, at + 8
+            elif kind is CONFLICT and (t := self._turning_in_both(cells, at, kinds)) is not None:
+                kind, end = float_kind(t), at + t.bits // 8
             elif kind is CONFLICT:
                 end = at + 1
             leaves.append((at, kind, end - at))
             at = end
         return Layout(layout.stride, tuple(leaves))
+
+    def _floats_by_turns(self, cell: tuple[Region, int], leaves: _Leaves) -> _Leaves:
+        """Where floats and integers are seen by turns, they are taken for floats: see `turns`."""
+        found: list[tuple[int, Kind, int]] = []
+        for o, kind, size in leaves:
+            at, end = o, o + size
+            while kind is CONFLICT and (t := self._turning(cell, at)) is not None and at + t.bits // 8 <= end:
+                found.append((at, float_kind(t), t.bits // 8))
+                at += t.bits // 8
+            found += [(at, kind, end - at)] if at < end else []
+        return tuple(found)
+
+    def _turning(self, cell: tuple[Region, int], at: int) -> FloatType | None:
+        """The format of the float that begins at a byte, if nothing but integers is there at other times."""
+        region, offset = self._builder.graph.find(cell[0]), cell[1] + at
+        found = float_around(region, offset, 1)
+        if found is None or found[0] or may_be_pointer(region, offset, bl.mask_size(found[1])):
+            return None
+        return _float_of(found[1])
+
+    def _turning_in_both(
+        self, cells: list[tuple[Region, int]], at: int, kinds: dict[int, tuple[int, Kind, int]]
+    ) -> FloatType | None:
+        """`_turning` on both sides of a copy, of which one may know of integers in some of the bytes only."""
+        found = [self._turning(cell, at) for cell in cells]
+        formats = [t for t in found if t is not None]
+        if not formats or any(t != formats[0] for t in formats):
+            return None
+        size = formats[0].bits // 8
+        if any(n not in kinds or kinds[n][1] is POINTER for n in range(at, at + size)):
+            return None
+        others = [self._resolve(r, o + at, size) for (r, o), t in zip(cells, found, strict=True) if t is None]
+        return formats[0] if all(map(_is_in_words, others)) else None
 
     def _are_words(self, cells: list[tuple[Region, int]], at: int, kinds: list[tuple[int, Kind, int] | None]) -> bool:
         return (
@@ -412,6 +486,10 @@ class Kinds:
             fix="compile with -g, or with -O1 or higher so that TBAA tells, or copy element by element through a "
             "pointer of the right type",
         )
+
+
+def _float_of(mask: int) -> FloatType:
+    return next(FloatType(name) for name, bit in bl.FLOAT_BIT.items() if bit == mask)
 
 
 def _is_in_words(side: tuple[tuple[int, Kind, int], ...]) -> bool:

@@ -34,7 +34,6 @@ from llgrad.ir.values import (
     ConstExpr,
     GetElementPtr,
     Instruction,
-    Load,
     Phi,
     Return,
     Select,
@@ -56,27 +55,9 @@ class Bits(Protocol):
     def may_be_pointer(self, v: AnyValue, /) -> bool: ...
 
 
-def integers(memory: Memory, kinds: Bits) -> frozenset[AnyValue]:
-    """Values of undecided kind that are never the bits of a float: loads, and what is computed from such only."""
-    values: list[Value] = [v for f in memory.functions for v in (*f.arguments, *f.instructions())]
-    undecided = [
-        v for v in values
-        if isinstance(scalar(v.type), IntType) and kinds.is_undecided(v) and not _may_be_address(memory, kinds, v)
-    ]  # fmt: skip
-    if not undecided:
-        return frozenset()
-    trial = _Trial(memory, kinds, [v for v in undecided if isinstance(v, Load)])
-    acquitted: set[AnyValue] = set(trial.acquitted())
-    acquitted.update(v for v in undecided if _only_steers(v, set()))
-    return frozenset(acquitted | {v for v in undecided if not trial.is_float(v, set())})
+class Trial(Reaching):
+    """Which of some loads may read the bits of a float."""
 
-
-def _may_be_address(memory: Memory, kinds: Bits, v: AnyValue) -> bool:
-    """May it be an address that is moved as an integer? Where it lies there may be other things at other times."""
-    return kinds.may_be_pointer(v) and bool(memory.points_to(v))
-
-
-class _Trial(Reaching):
     def __init__(self, memory: Memory, kinds: Bits, suspects: list[Instruction]) -> None:
         super().__init__(memory)
         self.kinds = kinds
@@ -97,7 +78,7 @@ class _Trial(Reaching):
     def _reads_float(self, reader: Instruction, access: Access, depth: int = 4) -> bool:
         """May bytes that `reader` reads by `access` have been written as a float?"""
         found, older = self.writers(reader, replace(access, tbaa=None))
-        return older or any(self._writes_float(i, depth) for i in found)
+        return older or any(self._writes_float(i, depth, access) for i in found)
 
     def _tears(self, load: Instruction, access: Access) -> bool:
         """May a part of an address be read? Of whole ones, it is known what they point to."""
@@ -106,30 +87,36 @@ class _Trial(Reaching):
 
     def _reads_address(self, reader: Instruction, access: Access, depth: int = 4) -> bool:
         found, older = self.writers(reader, replace(access, tbaa=None))
-        return older or not depth or any(self._writes_address(i, depth) for i in found)
+        return older or not depth or any(self._writes_address(i, depth, access) for i in found)
 
-    def _writes_address(self, i: Instruction, depth: int) -> bool:
+    def _writes_address(self, i: Instruction, depth: int, access: Access) -> bool:
         match i:
             case Store(value, _):
                 return isinstance(scalar(value.type), PointerType) or bool(self.memory.points_to(value))
             case Call() if is_copy(i):
-                return any(self._reads_address(i, a, depth - 1) for a in self.memory.reads(i))
+                return any(self._reads_address(i, a, depth - 1) for a in self.copied_from(i, access))
             case Call() if not self.is_outside(i):
-                return not depth or any(self._writes_address(w, depth - 1) for w in self.written_by_others(i))
+                return not depth or any(
+                    self._writes_address(w, depth - 1, access) for w in self.written_by_others(i, access)
+                )
         return False
 
     # --- what writes
 
-    def _writes_float(self, i: Instruction, depth: int) -> bool:
+    def _writes_float(self, i: Instruction, depth: int, access: Access) -> bool:
         match i:
             case Store(value, _):
                 return self.is_float(value, set())
             case Call() if i.called_function is not None and i.called_function.name.startswith("llvm.memset."):
                 return False
             case Call() if is_copy(i):
-                return not depth or any(self._reads_float(i, a, depth - 1) for a in self.memory.reads(i))
+                return not depth or any(
+                    self._reads_float(i, a, depth - 1) for a in self.copied_from(i, access)
+                )
             case Call() if not self.is_outside(i):
-                return not depth or any(self._writes_float(w, depth - 1) for w in self.written_by_others(i))
+                return not depth or any(
+                    self._writes_float(w, depth - 1, access) for w in self.written_by_others(i, access)
+                )
             case Call():
                 return any(f is None or not behaviour(i, f).inactive for f in self.memory.callees(i))
         return True
@@ -168,7 +155,7 @@ class _Trial(Reaching):
         return None
 
 
-def _only_steers(v: Value, seen: set[Value]) -> bool:
+def only_steers(v: Value, seen: set[Value]) -> bool:
     """Does an integer only decide where the program goes and what it addresses? Derivatives take no such way."""
     seen.add(v)
     return all(u in seen or _is_steered(u, v, seen) for u in v.users)
@@ -181,7 +168,7 @@ def _is_steered(user: Value, v: Value, seen: set[Value]) -> bool:
         case GetElementPtr(_, pointer, _):
             return pointer is not v
         case Cast("trunc" | "zext" | "sext") | Binary() | Phi() | Unary() | Select():
-            return _only_steers(user, seen)
+            return only_steers(user, seen)
         case Call():
             return is_copy(user) and user.arguments[2] is v and v not in user.arguments[:2]
     return isinstance(user, Instruction) and user.is_terminator and not isinstance(user, Return)
@@ -191,4 +178,4 @@ def _is_address(c: ConstExpr) -> bool:
     return isinstance(c.type, PointerType) or c.opcode == "ptrtoint"
 
 
-__all__ = ["integers"]
+__all__ = ["Bits", "Trial", "only_steers"]

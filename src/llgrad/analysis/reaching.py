@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from llgrad.analysis.cells import overlap
+from llgrad.analysis.cells import Spot, difference, moved, overlap
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import gep_offset
 from llgrad.analysis.solver import reach
@@ -14,6 +15,7 @@ from llgrad.ir.values import (
     Argument,
     Block,
     Call,
+    ConstInt,
     Function,
     GetElementPtr,
     GlobalVariable,
@@ -23,6 +25,13 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Access):
+    """A part of what an instruction reads, by the places themselves."""
+
+    spots: frozenset[tuple[MemoryObject, Spot]] = frozenset()
 
 
 class Reaching:
@@ -51,18 +60,39 @@ class Reaching:
 
     def meets(self, a: Access, b: Access) -> bool:
         """`may_alias`, where members of structs in arrays are apart."""
-        if a.pointer is None or b.pointer is None or a.size is None or b.size is None:
+        ours, theirs = self._spots(a), self._spots(b)
+        if not ours or not theirs or a.size is None or b.size is None:
             return self.memory.may_alias(a, b)
-        ours, theirs = self.memory.spots(a.pointer), self.memory.spots(b.pointer)
         one = len({o for o, _ in (*ours, *theirs)}) == 1
         if one and not any(overlap((s, a.size), (t, b.size)) for _, s in ours for _, t in theirs):
             return False
         return self.memory.may_alias(a, b)
 
-    def written_by_others(self, call: Call) -> list[Instruction]:
-        """What may write, in functions called and anywhere else, to where a call writes."""
+    def _spots(self, access: Access) -> frozenset[tuple[MemoryObject, Spot]]:
+        if isinstance(access, Part):
+            return access.spots
+        return self.memory.spots(access.pointer) if access.pointer is not None else frozenset()
+
+    def copied_from(self, copy: Call, access: Access) -> Sequence[Access]:
+        """What `copy` reads to write it where `access` reads: the part of its source, if that is known."""
+        whole, length, size = self.memory.reads(copy), copy.arguments[2], access.size
+        if size is None or not isinstance(length, ConstInt):
+            return whole
+        targets = self.memory.spots(copy.arguments[0])
+        apart = {difference(s, t) for o, s in self._spots(access) for p, t in targets if o == p}
+        by = {_within(d, size, length.value) for d in apart} - {-1}
+        at = by.pop() if len(by) == 1 else None
+        if at is None:
+            return whole
+        spots = frozenset((o, moved(s, at)) for o, s in self.memory.spots(copy.arguments[1]))
+        places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
+        return [Part(None, size, places, None, spots)] if spots else whole
+
+    def written_by_others(self, call: Call, read: Access | None = None) -> list[Instruction]:
+        """What may write, in functions called and anywhere else, to where a call writes (and where is `read`)."""
         places = {o for a in self.memory.writes(call) for o in a.objects}
-        return [i for o in places for i, _ in self._writers.get(o, ()) if i is not call]
+        found = [(i, a) for o in places for i, a in self._writers.get(o, ()) if i is not call]
+        return [i for i, a in found if read is None or self.meets(a, read)]
 
     def is_outside(self, call: Call) -> bool:
         """May a call reach a function without a body?"""
@@ -141,6 +171,17 @@ class Reaching:
     def _recurs(self, f: Function) -> bool:
         callers = reach([f], lambda g: [c.block.function for c in self.memory.callers(g) if c.block.function])
         return any(c.block.function in callers and g is f for g in callers for c in self.memory.callers(g))
+
+
+def _within(apart: Spot, size: int, length: int) -> int | None:
+    """Where in `length` bytes `size` bytes lie that are `apart` from their start; -1: outside; None: not known."""
+    stride, at = apart if isinstance(apart, tuple) else (0, apart)
+    if at is None or (stride and length > stride):
+        return None
+    if at >= 0 and at + size <= length:
+        return at
+    outside = length <= at and at + size <= stride if stride else length <= at or at + size <= 0
+    return -1 if outside else None
 
 
 def _returned(functions: Iterable[Function]) -> Iterator[AnyValue]:

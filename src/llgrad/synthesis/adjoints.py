@@ -19,6 +19,8 @@ from llgrad.ir.types import (
     I64,
     PTR,
     VOID,
+    FloatType,
+    IntType,
     StructType,
     Type,
     VectorType,
@@ -41,11 +43,11 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.expression import Const, Expr, evaluate
 from llgrad.rules.facts import deallocator_of
-from llgrad.synthesis import support, tape
+from llgrad.synthesis import numbers, support, tape
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.forward import Lazy
 from llgrad.synthesis.lookup import ForwardValues
-from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Partials, operand_parts, reserves, sizes
+from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Number, Partials, operand_parts, reserves, sizes
 from llgrad.synthesis.request import Act, Callee
 from llgrad.synthesis.scopes import mark
 
@@ -145,6 +147,29 @@ class Adjoints(ForwardValues):
                 self.call_body(i, callees)
             case Allocate():
                 self.unallocate(i)
+            case Number():
+                for _ in self.each_lane():
+                    self.mark_number(i)
+
+    def test_floats(self, leaves: list[Leaf]) -> None:
+        """Fail where the adjoint of a float is what is handed back by those who took it for a number."""
+        for _, t, adjoint in leaves:
+            if isinstance(t, FloatType) and t.name in numbers.MARKS:
+                self.b.call(numbers.test_float(self.module, t), [self.b.cast("bitcast", adjoint, IntType(t.bits))])
+
+    def mark_number(self, i: Instruction) -> None:
+        """What was taken for a number hands back a mark, if it was chosen. (Shadow pointers stay as they are.)"""
+        taken = numbers.if_chosen(self.b, i, self.get)
+        for v, at, t in self.facts.tested(i):
+            wanted = const_int(IntType(t.bits), numbers.MARKS[t.name])
+            address = self.b.offset(self.where(v, t, self.nowhere), at) if isinstance(i, Load) else self.cell(v)
+            old = Load(wanted.type, address, 1)
+            self.b.insert(old)
+            pointer = self.b.icmp("ult", self.b.binary("sub", old, const_int(old.type, 1)), numbers.last_address(t))
+            kept = self.b.binary("or", pointer, self.b.binary("xor", taken, TRUE))
+            new = self.b.store(self.b.select(kept, old, wanted), address)
+            for access in (old, new) if isinstance(i, Load) else ():
+                mark(self.module, access, "shadow")
 
     def partials(self, i: Instruction, values: _RuleValues) -> None:
         rule, guarded = values.shape.rule, self.request.strong_zero or i in self.plan.strong_zeros
@@ -212,7 +237,10 @@ class Adjoints(ForwardValues):
             return
         found = moves(i, self.facts.layout)
         if found is not None:
-            self._move_back(found, self.take(i))
+            leaves = self.take(i)
+            if isinstance(i, Cast) and self.facts.is_sure_float(i.value):
+                self.test_floats(leaves)
+            self._move_back(found, leaves)
             return
         match i:
             case InsertElement(vector=whole, value=v, index=n):
@@ -306,10 +334,18 @@ class Adjoints(ForwardValues):
         leaves: list[Leaf] = []
         for offset, t in self.facts.float_leaves(i):
             address = self.b.offset(self.where(p, v.type, self.zeros), offset)
-            leaves.append((offset, t, self.take_memory(address, t)))
+            taken = self.take_memory(address, t)
+            leaves.append((offset, t, taken))
+        if self.facts.is_sure_float(v) and self.facts.takes_marks(i):
+            self.test_floats(leaves)
         if leaves and self.facts.active(v):
             self.add(v, leaves)
-        if not leaves and self.facts.hides_float(i):  # floats made of these bits have no derivative
+        if (place := self.facts.overwrites_part(i)) is not None:
+            at, t = place
+            address = self.b.offset(self.where(p, t, self.nowhere), at)
+            adjoint = self.take_memory(address, IntType(t.bits))
+            self.b.call(numbers.test_number(self.module, t), [adjoint])
+        elif not leaves and self.facts.hides_float(i):  # floats made of these bits have no derivative
             self.b.store(zero(v.type), self.where(p, v.type, self.nowhere))
         if self.facts.over_floats(i):
             for offset, t in self.facts.pointer_leaves(i):

@@ -17,9 +17,9 @@ from llgrad.analysis.known import behaviour
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.objects import holds_pointer_type
-from llgrad.analysis.punned import integers
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
+from llgrad.analysis.turns import turns
 from llgrad.analysis.unread import Unread
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module
@@ -40,6 +40,7 @@ from llgrad.ir.types import (
 from llgrad.ir.values import (
     AnyValue,
     Argument,
+    Binary,
     Call,
     Constant,
     ConstExpr,
@@ -47,8 +48,10 @@ from llgrad.ir.values import (
     GlobalVariable,
     InlineAsm,
     Instruction,
+    Load,
     Phi,
     Store,
+    Unary,
     Value,
 )
 from llgrad.rules import library
@@ -84,7 +87,8 @@ class Analysed:
             active_arguments=set(range(len(arguments))) - constant,
         )  # fmt: skip
         kinds = kinds_analysis.analyse(module, root)
-        kinds.settle(integers(memory, kinds))
+        found = turns(memory, kinds, constant)
+        kinds.settle(found.integers, found.floats, found.numbers)
         return Analysed(memory, kinds)
 
 
@@ -178,6 +182,8 @@ class Facts:
         """Raise KindError where an integer access of active memory touches bytes that are floats elsewhere."""
         if isinstance(i, Store) and self._is_inert(i):
             return
+        if self.kinds.is_number_use(i):
+            return  # it is tested as the program runs
         accessed = i.operands[0] if isinstance(i, Store) else i
         if not isinstance(accessed.type, IntType) or (accessed is i and accessed.type.bits < 32):
             return  # a float's sign or exponent, read as an integer, is piecewise constant
@@ -521,6 +527,45 @@ class Facts:
         if not isinstance(scalar(i.value.type), IntType):
             return False
         return self.kinds.clashes(i.pointer, i.value) or self._target(i).may_hold_float
+
+    def tested(self, i: Instruction) -> list[tuple[AnyValue, int, FloatType]]:
+        """What `i` takes for a number though it may be an active float: values, and for a load the pointer, with the
+        float's place behind it."""
+        if not self.activity.tests_number(i):
+            return []
+        if isinstance(i, Load):
+            place = self.kinds.float_around(i.pointer, self.layout.size(i.type))
+            assert place is not None
+            return [(i.pointer, *place)]
+        formats = ((v, self.kinds.value(v).format) for v in i.operands if self.active(v))
+        return [(v, 0, t) for v, t in formats if t is not None]
+
+    def is_sure_float(self, v: AnyValue) -> bool:
+        """Is `v` known to be no number that is moved as a float, in a program that may take floats for numbers?"""
+        if not self._tested_objects or not isinstance(v.type, FloatType):
+            return False
+        if isinstance(v, Load):
+            return self._tested_objects.isdisjoint(self.memory.points_to(v.pointer))
+        return isinstance(v, Binary | Unary | Call | Argument)
+
+    def overwrites_part(self, i: Store) -> tuple[int, FloatType] | None:
+        """Of a store of a number over a part of a float, in memory where floats are taken for numbers: that float."""
+        if not isinstance(i.value.type, IntType) or not self._is_inert(i) or not self.shadowed(i.pointer):
+            return None
+        if not self.takes_marks(i) or not self._is_own(i):
+            return None
+        size = self.layout.size(i.value.type)
+        place = self.kinds.float_around(i.pointer, size)
+        return place if place is not None and place[1].bits // 8 > size else None
+
+    def takes_marks(self, i: Store) -> bool:
+        """Does `i` write to memory where there are floats and numbers by turns?"""
+        return not self._tested_objects.isdisjoint(self.memory.points_to(i.pointer))
+
+    @cached_property
+    def _tested_objects(self) -> frozenset[MemoryObject]:
+        loads = [i for f in self.memory.functions for i in f.instructions() if isinstance(i, Load)]
+        return frozenset(o for i in loads if self.kinds.is_by_turns(i) for o in self.memory.points_to(i.pointer))
 
     def pointer_leaves(self, i: Store) -> list[tuple[int, Type]]:
         """The pointers in what `i` stores: (byte offset, type)."""

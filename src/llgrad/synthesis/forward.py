@@ -17,6 +17,7 @@ from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
     Binary,
+    Block,
     Call,
     Cast,
     ConstAggregate,
@@ -35,7 +36,7 @@ from llgrad.ir.values import (
 from llgrad.rules.expression import Expr, evaluate
 from llgrad.rules.facts import TAPE
 from llgrad.rules.rule import Out
-from llgrad.synthesis import support, tape
+from llgrad.synthesis import numbers, support, tape
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.synthesis.request import Act, Request
@@ -52,6 +53,7 @@ class ForwardSweep(Sweep):
 
     def write(self, callee: ForwardCallee) -> None:
         self.callee = callee
+        self.numbers: list[tuple[Instruction, FloatType, AnyValue]] = []
         self.bind_arguments(self.request.arguments, 0)
         self.copy_blocks()
         self.stack.branch(self.blocks[self.source.entry])
@@ -74,6 +76,11 @@ class ForwardSweep(Sweep):
         return super().shadow(v)
 
     def instruction(self, i: Instruction) -> None:
+        for _ in self.each_lane() if self.facts.activity.tests_number(i) else ():
+            self.note_number(i)
+        self._instruction(i)
+
+    def _instruction(self, i: Instruction) -> None:
         if isinstance(i, Return):
             self.copy_return(i)
             return
@@ -170,7 +177,27 @@ class ForwardSweep(Sweep):
             raise self.facts.refuse(i, "under runtime activity, a load of an aggregate that holds pointers")
         return zero(i.type)
 
+    def note_number(self, i: Instruction) -> None:
+        """What is taken for a number must have no tangent, if it is chosen."""
+        for v, at, t in self.facts.tested(i):
+            if not isinstance(i, Load):
+                self.numbers.append((i, t, self.shadow(v)))
+                continue
+            place = self.unless_constant(v, self.shadow(v), lambda t=t: self._nowhere(t))  # type: ignore[misc]
+            self.numbers.append((i, t, self.b.load(IntType(t.bits), self.b.offset(place, at))))
+
+    def before_terminator(self, block: Block) -> None:
+        for i, t, tangent in self.numbers:
+            tested = self.b.select(numbers.if_chosen(self.b, i, self.value), tangent, const_int(tangent.type, 0))
+            self.b.call(numbers.test_number(self.module, t), [tested])
+        self.numbers.clear()
+
     def store(self, i: Store) -> None:
+        if (place := self.facts.overwrites_part(i)) is not None:
+            at, t = place
+            address = self.b.offset(self.where(i.pointer, t), at)
+            self.b.store(const_int(IntType(t.bits), numbers.MARKS[t.name]), address)
+            return
         self.b.insert(Store(self.shadow(i.value), self.where(i.pointer, i.value.type), i.align))
 
     def memory(self, i: Instruction, name: str) -> None:

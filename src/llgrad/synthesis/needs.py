@@ -49,6 +49,7 @@ from llgrad.rules import library
 from llgrad.rules.facts import Allocator
 from llgrad.rules.rule import Rule
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.numbers import conditions
 from llgrad.synthesis.unwinding import with_returned_exceptions
 
 Key = tuple[str, Any]
@@ -92,12 +93,17 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """What may be an active float is taken for a number: that it is none is tested."""
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """The reverse sweep does nothing here."""
 
 
-Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Nothing
-NOTHING, LINEAR = Nothing(), Linear()
+Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Number | Nothing
+NOTHING, LINEAR, NUMBER = Nothing(), Linear(), Number()
 COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 LIBC_COPIES = {"memcpy": "memcpy", "memmove": "memmove", "memset": "memset"}
 
@@ -108,6 +114,8 @@ def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
     Stack memory that must outlive its function (`split`) or whose size is only known as the program runs lives on the
     tape: such an alloca is an `Allocate` too.
     """
+    if facts.activity.tests_number(i):
+        return NUMBER
     match i:
         case Alloca():
             return Allocate() if on_tape(i, split) else NOTHING
@@ -291,6 +299,8 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
             found = _partial_needs(facts, i, rule, entry)
         case Memory("load"):
             found = _place(facts, i.operands[0])
+        case Number():
+            found = [*map(key_of, conditions(i)), *(_place(facts, i.operands[0]) if isinstance(i, Load) else ())]
         case Memory("store"):
             found = _place(facts, i.operands[1])
         case Memory("memset"):
@@ -307,12 +317,10 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
         case Allocate():
             cleared = sizes(facts, i) if facts.apart else []  # by a reverse sweep that is repeated
             found = [("primal" if reserves(i) else "shadow", i), *map(key_of, cleared)]
-        case Linear():
-            match i:
-                case Select(condition=c):
-                    found = [key_of(c)]
-                case ExtractElement(index=n) | InsertElement(index=n):
-                    found = [key_of(n)]
+        case Linear() if isinstance(i, Select):
+            found = [key_of(i.condition)]
+        case Linear() if isinstance(i, ExtractElement | InsertElement):
+            found = [key_of(i.index)]
     return [k for k in found if k is not None]
 
 

@@ -20,7 +20,7 @@ from llgrad.analysis.bytelayout import FLOAT_SIZES
 from llgrad.ir.build import declare
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.types import FloatType
+from llgrad.ir.types import I1, I64, PTR, VOID, FloatType
 from llgrad.ir.values import Function
 from llgrad.synthesis import tape
 
@@ -80,10 +80,11 @@ _TEXTS = {
 
 def function(module: Module, name: str) -> Function:
     """The helper of that name."""
-    return _define(module, name, _TEXTS[name])
+    return define(module, name, _TEXTS[name])
 
 
-def _define(module: Module, name: str, text: str) -> Function:
+def define(module: Module, name: str, text: str) -> Function:
+    """The function of that name; made of the text when it is first asked for."""
     found = module.globals.get(name)
     if isinstance(found, Function):
         return found
@@ -96,7 +97,7 @@ def _define(module: Module, name: str, text: str) -> Function:
     return made
 
 
-_ADDRESSES = 1 << 52
+ADDRESSES = 1 << 52
 
 
 def pointer_copy(module: Module, layout: Copied) -> Function | None:
@@ -110,7 +111,7 @@ def pointer_copy(module: Module, layout: Copied) -> Function | None:
     body = [line for n, o in places for line in (*_at(n, "s", o), f"%v{n} = load ptr, ptr %s{n}, align 1")]
     for n, o in words:
         body += [
-            *_at(n, "s", o), f"%w{n} = load i64, ptr %s{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {_ADDRESSES}",
+            *_at(n, "s", o), f"%w{n} = load i64, ptr %s{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {ADDRESSES}",
             f"%v{n} = select i1 %p{n}, i64 %w{n}, i64 0",
         ]  # fmt: skip
     for n, o in places + words:
@@ -156,7 +157,7 @@ def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Functio
     for n, offset in enumerate(layout.words, len(layout.floats)):
         body += [
             *_at(n, "t", offset), *_at(n, "s", offset), f"%w{n} = load i64, ptr %t{n}, align 1",
-            f"store i64 0, ptr %t{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {_ADDRESSES}",
+            f"store i64 0, ptr %t{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {ADDRESSES}",
             f"%a{n} = bitcast i64 %w{n} to double", f"%x{n} = load i64, ptr %s{n}, align 1",
             f"%b{n} = bitcast i64 %x{n} to double", f"%c{n} = fadd nsz double %b{n}, %a{n}",
             f"%y{n} = bitcast double %c{n} to i64", f"%z{n} = select i1 %p{n}, i64 %x{n}, i64 %y{n}",
@@ -183,10 +184,8 @@ define internal void @llgrad.move.adjoint.{layout.name}(ptr %arena, ptr %target,
   ret void
 }}
 """
-    from llgrad.ir.types import I1, I64, PTR, VOID
-
     declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
-    return _define(module, f"llgrad.move.adjoint.{layout.name}", text)
+    return define(module, f"llgrad.move.adjoint.{layout.name}", text)
 
 
 def _at(n: int, which: str, offset: int) -> tuple[str, str]:
@@ -229,7 +228,7 @@ def _in_pieces(module: Module, what: str, pointers: Sequence[str], layout: Copie
         lines += [f"call void @{f.name}({', '.join(f'ptr %{p}{n}' for p in pointers)}, i64 %b{n})"]
     formal = ", ".join([*(f"ptr %{p}" for p in pointers), "i64 %bytes"])
     name, body = f"llgrad.{what}.{layout.name}", "\n  ".join([*lines, "ret void"])
-    return _define(module, name, f"define internal void @{name}({formal}) nounwind {{\n  {body}\n}}\n")
+    return define(module, name, f"define internal void @{name}({formal}) nounwind {{\n  {body}\n}}\n")
 
 
 def _looped(
@@ -260,4 +259,4 @@ done:
   ret void
 }}
 """
-    return _define(module, name, text)
+    return define(module, name, text)

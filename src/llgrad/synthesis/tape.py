@@ -31,7 +31,7 @@ RESERVE, RELEASE, DEFER, FINISH, FAIL = (
 COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give"
 USED = "llgrad.tape.used"  # `i64 used(arena)`: how many bytes are reserved
 SHADOW, INTEGERS = 1 << 16, 1 << 20
-FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET = 1, 2, 3  # codes of llgrad_fail
+FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS = 1, 2, 3, 10  # codes of llgrad_fail
 
 
 def reserve(module: Module) -> Function:

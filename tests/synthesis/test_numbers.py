@@ -1,0 +1,65 @@
+"""Floats that are taken for numbers: what is one by a tag has no derivative, what is a float is an error as it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import llgrad
+from llgrad.errors import ForeignError, UnsupportedError
+
+HEAD = "#include <string.h>\nstruct value { int tag; union { double d; long i; int n; } u; };\n"
+GUILTY = {
+    "whole": "t.u.d = x[k]; } else { t.tag = 0; t.u.i = k + 2; } s += 1e-18 * t.u.i",
+    "a part": "t.u.d = x[k]; } else { t.tag = 0; t.u.n = k + 2; } s += 1e-9 * t.u.n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("name", GUILTY)
+def test_floats_that_are_read_as_numbers_are_errors(source: Callable[..., Path], name: str, level: int) -> None:
+    """The program forgets to ask the tag: never a silent zero."""
+    lib = llgrad.load(source(HEAD + f"""
+    double f(const double *x, int n) {{
+        struct value v[8];
+        double s = x[0];
+        for (int k = 0; k < n; k++) {{ struct value t; memset(&t, 0, sizeof t);
+            if (k % 2) {{ t.tag = 1; {GUILTY[name]}; v[k] = t; }}
+        for (int k = 0; k < n; k++) if (v[k].tag) s += v[k].u.d;
+        return s;
+    }}
+    """), optimize=level)
+    x, tangent = np.linspace(1.1, 2.3, 6), np.ones(6)
+    assert _is_loud(lambda: llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=tangent)[1])
+    assert _is_loud(lambda: llgrad.grad(lib.f, wrt="x")(x, 6))
+
+
+def _is_loud(derivative: Callable[[], object]) -> bool:
+    """An error when it is compiled, one as it runs, or no number."""
+    try:
+        return bool(np.isnan(derivative()).any())
+    except ForeignError as error:
+        return "bits of an active float" in str(error)
+    except UnsupportedError as error:
+        return "changes the bits" in str(error)
+
+
+def test_numbers_computed_ahead_of_their_condition(source: Callable[..., Path]) -> None:
+    """LLVM converts the number before the tag is asked, and chooses."""
+    lib = llgrad.load(source(HEAD + """
+    __attribute__((noinline)) static double as_double(struct value v) { return v.tag ? v.u.d : (double)v.u.i; }
+    double f(const double *x, int n) {
+        double s = 0;
+        for (int k = 0; k < n; k++) { struct value v; v.tag = k % 2;
+            if (k % 2) v.u.d = x[k] * x[k]; else v.u.i = k;
+            s += as_double(v); }
+        return s;
+    }
+    """))
+    x = np.linspace(1.1, 2.3, 6)
+    wanted = np.where(np.arange(6) % 2, 2 * x, 0)
+    assert np.allclose(llgrad.grad(lib.f, wrt="x")(x, 6), wanted)
+    assert llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=np.ones(6))[1] == pytest.approx(wanted.sum())
