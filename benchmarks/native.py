@@ -79,7 +79,7 @@ def _run(command: Sequence[str | Path]) -> float:
 
 def _kept(name: str, sources: Sequence[Path], *facts: object) -> Path:
     digest = hashlib.sha256(repr((clang(), facts)).encode())
-    for source in sources:
+    for source in (*sources, Path(__file__)):
         digest.update(source.read_bytes())
     BUILD.mkdir(parents=True, exist_ok=True)
     return BUILD / f"{name}-{digest.hexdigest()[:16]}"

@@ -180,7 +180,8 @@ class Derivative:
 
         if self.mode is Mode.FORWARD:
             raise ArgumentError("forward mode has no plan", cause="it keeps nothing")
-        made, _ = derived(self.function.library.prepared(self.signature.symbol), [self.request])
+        asked = self.function.library.asked(self.request)
+        made, _ = derived(self.function.library.prepared(self.signature.symbol), [asked])
         return str(made.plan(self.signature.symbol, False))
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:

@@ -288,6 +288,7 @@ class Loaded:
         from llgrad.backend.codegen import emit_jit_object
         from llgrad.backend.elf import read_object
 
+        requests = tuple(map(self.asked, requests))
         made = pipeline.derivatives(self.prepared(requests[0].root), requests, self._level)
         entries = [Entry(f"llgrad.entry.{d.symbol}", d.parameters, d.results, guarded=True) for d in made]
         cxx = self._may_throw(made[0].text)
@@ -303,6 +304,10 @@ class Loaded:
         borrowed = tuple(n for n in made[0].borrowed if n in wanted)
         ir = zlib.compress(whole.text().encode(), 1)
         return {"object": data, "entries": cache.dumped((entries, borrowed)), "ir": ir}
+
+    def asked(self, request: Request) -> Request:
+        """What synthesis is asked for, if `request` is asked of this code."""
+        return replace(request, vector_math=self._vector_math)
 
     def _may_throw(self, text: str) -> bool:
         """Must entries catch C++ exceptions? Yes for C++ wherever there is the library that this takes."""

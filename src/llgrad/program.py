@@ -78,7 +78,7 @@ def optimise_program(
         ready = innermost(module, sites)
         requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
         last = len(ready) == len(sites)
-        made = _derive(work, requests, level if before is None else before, least, last, checkpoint)
+        made = _derive(work, requests, level if before is None else before, least, last, checkpoint, vector_math)
         texts = []
         for site in ready:
             name = next(names)
@@ -134,7 +134,7 @@ def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
 
 def _derive(
     program: LLVMModule, requests: Sequence[Request], level: int, least: int, last: bool,
-    checkpoint: tuple[tuple[str, str], ...] = (),
+    checkpoint: tuple[tuple[str, str], ...] = (), vector_math: bool = False,
 ) -> dict[Request, Derived]:
     """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
 
@@ -154,7 +154,10 @@ def _derive(
     made: dict[Request, Derived] = {}
     for group in groups.values():
         name = next(iter(group)).function
-        asked = [replace(r, function=_root_name(name), checkpoint=checkpoint) for r in group]
+        by_loops = last and vector_math
+        asked = [
+            replace(r, function=_root_name(name), checkpoint=checkpoint, vector_math=by_loops) for r in group
+        ]
         made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
     return made
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from llgrad import peeling, pipeline, program
-from llgrad.synthesis import adjoints, collecting, plan, released, scatter, scopes, sweep
+from llgrad.synthesis import adjoints, collecting, plan, rehearsing, released, scatter, scopes, sweep
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
@@ -103,6 +103,23 @@ def all_collecting(patch: Patch) -> None:
     patch.setattr(collecting, "STRIP", 4)
 
 
+def no_reading_back(patch: Patch) -> None:
+    """What the program has stored itself is kept or computed again like anything else."""
+    patch.setattr(plan, "stored", lambda *_: None)
+
+
+def all_ahead(patch: Patch) -> None:
+    """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
+    find = plan.recurrences
+
+    def asked(facts: Facts, *rest: Any) -> Any:
+        facts.vector_math = True
+        return find(facts, *rest)
+
+    patch.setattr(plan, "recurrences", asked)
+    patch.setattr(rehearsing, "STRIP", 4)
+
+
 def no_peeling(patch: Patch) -> None:
     """First and last iterations stay in their loops."""
     patch.setattr(peeling, "has_borders", lambda work: False)
@@ -166,8 +183,9 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
-        no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_peeling, no_gathering,
-        late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, unoptimised,
+        no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, all_ahead,
+        no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
+        one_version, unoptimised,
     )  # fmt: skip
 }
 

@@ -408,6 +408,18 @@ class Memory:
                 return True
         return False
 
+    def stays(self, store: Store) -> bool:
+        """Is what the root stores in one place changed by nothing that is executed later, but perhaps by `store`?"""
+        function = _function(store)
+        if function is not self.root or self.callers(function) or _is_shared_with_threads(store):
+            return False
+        follows = self._flow(function).may_follow
+        return not any(
+            i is not store and follows(store, i) and not self._apart_in_function(w, written)
+            for written in self.writes(store)
+            for i, w in self._candidates(function, written, True)
+        )
+
     def _gone(self, read: Access, returns_to: bool) -> bool:
         """Does it lie in the frame of a function that returns before the reverse sweep, or in the caller's hands?"""
         for o in read.objects:

@@ -30,6 +30,7 @@ from llgrad.ir.values import (
     Alloca,
     AnyValue,
     Argument,
+    Block,
     Call,
     Cast,
     ExtractElement,
@@ -63,6 +64,9 @@ class Adjoints(ForwardValues):
     callee: Callee
     columns: dict[Load, list[AnyValue]]  # one a lane, of adjoints that are added later
     strips: dict[Loop, tuple[AnyValue, AnyValue]]  # cells: the last and the first iteration of the current strip
+    ahead: dict[Instruction | tuple[Instruction, int, int], AnyValue]  # columns of what is computed ahead
+    rehearsals: dict[Loop, Block]  # where strips of what is computed ahead begin
+    rehearsing: bool  # is it written what is computed ahead?
     nowhere: dict[Type, AnyValue]  # under runtime activity: what the adjoints of constant memory are added to
     zeros: dict[Type, AnyValue]  # and where they are taken from
 
@@ -133,7 +137,7 @@ class Adjoints(ForwardValues):
             self.release_primal(i)
         match self.plan.effects.get(i):
             case Partials() as shape:
-                values = _RuleValues(self, i, shape)
+                values = RuleValues(self, i, shape)
                 for _ in self.each_lane():
                     self.partials(i, values)
             case Linear():
@@ -171,7 +175,7 @@ class Adjoints(ForwardValues):
             for access in (old, new) if isinstance(i, Load) else ():
                 mark(self.module, access, "shadow")
 
-    def partials(self, i: Instruction, values: _RuleValues) -> None:
+    def partials(self, i: Instruction, values: RuleValues) -> None:
         rule, guarded = values.shape.rule, self.request.strong_zero or i in self.plan.strong_zeros
         seeds = self.seeds(i, values.shape)
         for k, (v, lane) in enumerate(values.parts):
@@ -182,22 +186,31 @@ class Adjoints(ForwardValues):
                 partial, seed = rule.partials[r][k], seeds.get(r)
                 if partial is None or seed is None:
                     continue
-                term = self.term(partial, seed, values, guarded)
+                term = self.term((i, r, k), partial, seed, values, guarded)
                 total = term if total is None else self.adjoint_op("fadd", total, term)
             if total is not None:
                 size = self.facts.layout.size(total.type) if lane is not None else 0
                 self.add(v, [(size * (lane or 0), total.type, total)])
 
-    def term(self, partial: Expr, seed: AnyValue, values: _RuleValues, guarded: bool) -> AnyValue:
-        """partial × seed; `guarded`: zero where the seed is, whatever the partial."""
+    def term(
+        self, place: tuple[Instruction, int, int], partial: Expr, seed: AnyValue, values: RuleValues, guarded: bool
+    ) -> AnyValue:
+        """partial × seed; `guarded`: zero where the seed is, whatever the partial.
+
+        `place`: it is the partial of which instruction's which result by which operand.
+        """
         if isinstance(partial, Const):
             if partial.value in (1, -1):
                 return seed if partial.value == 1 else self.b.unary("fneg", seed)
             guarded = False
-        algebra = EmitAlgebra(self.b, self.module, seed.type)
-        factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
-        product = self.adjoint_op("fmul", factor, seed)
+        product = self.adjoint_op("fmul", self.factor(place, partial, seed.type, values), seed)
         return strong_zero(self.b, seed, product) if guarded else product
+
+    def factor(
+        self, place: tuple[Instruction, int, int], partial: Expr, t: Type, values: RuleValues
+    ) -> AnyValue:
+        """The value of a partial derivative, of type `t`."""
+        return evaluate(partial, values.operands, values.results, EmitAlgebra(self.b, self.module, t), values.memo)
 
     def seeds(self, i: Instruction, shape: Partials) -> dict[int, AnyValue]:
         """The adjoint of each float result of a rule; output memory is cleared."""
@@ -459,7 +472,7 @@ class Adjoints(ForwardValues):
         self.add(v, [(o, t, self.b.load(t, self.b.offset(cell, o))) for o, t in parts])
 
 
-class _RuleValues:
+class RuleValues:
     """What is primal in the derivative of a rule, written once for all lanes, when it is first asked for."""
 
     def __init__(self, sweep: Adjoints, i: Instruction, shape: Partials) -> None:

@@ -51,7 +51,7 @@ class Derivation:
         registrations.apply(module, self.registered)
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
-            root.runtime_activity, analysed,
+            root.runtime_activity, analysed, root.vector_math,
         )  # fmt: skip
         refuse_undecidable(self.facts)
         if root.runtime_activity:
@@ -246,6 +246,7 @@ class Derivation:
         return Request(
             f.name, mode, arguments, result, primal, width=caller.width, strong_zero=caller.strong_zero,
             runtime_activity=caller.runtime_activity, repeatable=caller.repeatable,
+            vector_math=caller.vector_math,
         )  # fmt: skip
 
     def _one_of(self, requests: list[Request], indirect: bool) -> Function:

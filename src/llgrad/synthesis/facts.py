@@ -108,6 +108,7 @@ class Facts:
         disjoint: bool = False,
         runtime_activity: bool = False,
         analysed: Analysed | None = None,
+        vector_math: bool = False,
     ) -> None:
         self.module, self.root, self.layout = module, root, module.layout
         self.analysed = analysed or Analysed.of(module, root, arguments, disjoint)
@@ -118,6 +119,7 @@ class Facts:
             self.memory, acts, activity_analysis.Act(result.value), way, self.kinds
         )
         self.reverse, self.runtime_activity = mode is not Mode.FORWARD, runtime_activity
+        self.vector_math = vector_math
         self.apart = mode in (Mode.AUGMENTED, Mode.REVERSE)  # the caller has the tape; the reverse may run again
         self.read_back: frozenset[MemoryObject] | None = None  # see `released`
         self._not_wanted = [a for a, act in zip(root.arguments, arguments, strict=True) if act is Act.DUPNONEED]

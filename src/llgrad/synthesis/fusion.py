@@ -181,7 +181,7 @@ class _Candidate:
                 continue
             if self._is_left_over(phi):
                 continue
-            own, result = self._carriers(phi), phi.incoming_from(self.loop.latch)
+            own, result = carriers(self.loop, phi), phi.incoming_from(self.loop.latch)
             if own is None or result not in own or not carried.isdisjoint(own):
                 return False
             carried |= own
@@ -236,34 +236,6 @@ class _Candidate:
 
         assert self.loop.latch is not None
         return not any(map(uses, phi.users)) or sources(phi.incoming_from(self.loop.latch), set()) <= {phi}
-
-    def _carriers(self, phi: Phi) -> set[Instruction] | None:
-        """What is `phi` plus something that does not depend on it; None where it is used in any other way."""
-        found: set[Instruction] = {phi}
-        work: list[Instruction] = [phi]
-        while work:
-            i = work.pop()
-            for u in i.users:
-                if u in self.loop and u is not phi and u not in found:
-                    found.add(u)
-                    work.append(u)
-        return found if all(i is phi or self._passes_on(i, found) for i in found) else None
-
-    def _passes_on(self, i: Instruction, carriers: set[Instruction]) -> bool:
-        """Is the derivative of `i` by what it has of `carriers` one?"""
-        own = [n for n, v in enumerate(i.operands) if v in carriers]
-        match i:
-            case Binary(opcode="fadd"):
-                return len(own) == 1
-            case Binary(opcode="fsub"):
-                return own == [0]
-            case Phi():
-                return len(own) == len(i.operands)
-            case Select():
-                return own == [1, 2]
-            case Call() if i.called_function is not None:
-                return i.called_function.name.startswith(("llvm.fmuladd.", "llvm.fma.")) and own == [2]
-        return False
 
     def _writes_apart(self) -> bool:
         """Does no iteration read or write active memory that another writes?"""
@@ -350,6 +322,36 @@ class _Candidate:
 
 
 _Bound = tuple[str, AnyValue] | None
+
+
+def carriers(loop: Loop, phi: Phi) -> set[Instruction] | None:
+    """What is `phi` plus something that does not depend on it; None where it is used in any other way."""
+    found: set[Instruction] = {phi}
+    work: list[Instruction] = [phi]
+    while work:
+        i = work.pop()
+        for u in i.users:
+            if u in loop and u is not phi and u not in found:
+                found.add(u)
+                work.append(u)
+    return found if all(i is phi or _passes_on(i, found) for i in found) else None
+
+
+def _passes_on(i: Instruction, carriers: set[Instruction]) -> bool:
+    """Is the derivative of `i` by what it has of `carriers` one?"""
+    own = [n for n, v in enumerate(i.operands) if v in carriers]
+    match i:
+        case Binary(opcode="fadd"):
+            return len(own) == 1
+        case Binary(opcode="fsub"):
+            return own == [0]
+        case Phi():
+            return len(own) == len(i.operands)
+        case Select():
+            return own == [1, 2]
+        case Call() if i.called_function is not None:
+            return i.called_function.name.startswith(("llvm.fmuladd.", "llvm.fma.")) and own == [2]
+    return False
 
 
 def _is_dropped(i: Instruction) -> bool:

@@ -19,6 +19,7 @@ from llgrad.ir.types import (
     I64,
     PTR,
     PointerType,
+    Type,
 )
 from llgrad.ir.values import (
     Alloca,
@@ -33,6 +34,7 @@ from llgrad.ir.values import (
     Load,
     Phi,
     Select,
+    Store,
 )
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow
@@ -120,7 +122,7 @@ class ForwardValues(Lanes):
         place = home.block, key, self.lane if kind == "shadow" else 0
         if place not in self.memo:
             with self._moved(home):
-                self.memo[place] = self._load(key) if key in self.plan.kept else self._recompute(key)
+                self.memo[place] = self._load(key) if key in self.plan.kept else self.recompute(key)
         return self.memo[place]
 
     @contextmanager
@@ -198,7 +200,8 @@ class ForwardValues(Lanes):
         """Is the current place inside an iteration of the loop around `loop`?"""
         return loop.parent is None or loop.parent.encloses(self.place.loop)
 
-    def _recompute(self, key: Key) -> AnyValue:
+    def recompute(self, key: Key) -> AnyValue:
+        """A value that is not kept, made here."""
         kind, of = key
         assert key in self.plan.recomputed, f"{show(key)} was not planned"
         match kind:
@@ -229,15 +232,13 @@ class ForwardValues(Lanes):
     def _recompute_value(self, i: Instruction, kind: str) -> AnyValue:
         pick = self.get if kind == "primal" else self.get_shadow
         name = f"{i.name}.again" if kind == "primal" else f"{i.name}.shadow"
+        if kind == "primal" and i in self.plan.stored:
+            return self._read(i.type, self.plan.stored[i], kind, name)
         match i:
             case Phi():
                 return self._induction(i, pick, name)
             case Load():
-                made = Load(i.type, pick(i.pointer), i.align)
-                if kind == "primal":
-                    made.metadata = {k: v for k, v in i.metadata.items() if k == "tbaa"}
-                mark(self.module, made, kind)
-                return self.b.insert(made, name)
+                return self._read(i.type, i, kind, name)
         new = clone(i)
         new.metadata = {}
         for n, v in enumerate(i.operands):
@@ -248,6 +249,15 @@ class ForwardValues(Lanes):
         if isinstance(new, Call):
             new.tail = ""
         return self.b.insert(new, name)
+
+    def _read(self, t: Type, there: Load | Store, kind: str, name: str) -> AnyValue:
+        """What is in memory where the primal loads or has stored, or in its shadow."""
+        pick = self.get if kind == "primal" else self.get_shadow
+        made = Load(t, pick(there.pointer), there.align)
+        if kind == "primal":
+            made.metadata = {k: v for k, v in there.metadata.items() if k == "tbaa"}
+        mark(self.module, made, kind)
+        return self.b.insert(made, name)
 
     def _induction(self, phi: Phi, pick: Callable[[AnyValue], AnyValue], name: str) -> AnyValue:
         """start + iteration · step, in the phi's own wrap-around arithmetic."""

@@ -44,9 +44,11 @@ from llgrad.ir.values import (
     Return,
     Select,
     ShuffleVector,
+    Store,
     Unary,
 )
 from llgrad.rules.facts import TAPE
+from llgrad.synthesis.ahead import COST, Ahead, ahead, recurrences
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
@@ -54,6 +56,7 @@ from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, n
 from llgrad.synthesis.released import at_once
 from llgrad.synthesis.scatter import Collected, scattered
 from llgrad.synthesis.speculated import strong_zeros
+from llgrad.synthesis.stored import stored
 
 MOST_TESTS = 4  # before a loop is entered
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
@@ -119,6 +122,8 @@ class Plan:
     strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
     fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
     scattered: dict[Loop, tuple[Collected, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
+    ahead: dict[Loop, Ahead] = field(default_factory=dict)  # what is computed before a strip of a loop goes back
+    stored: dict[Instruction, Store] = field(default_factory=dict)  # values that are read again where these put them
 
     @property
     def late(self) -> frozenset[Instruction]:
@@ -170,6 +175,8 @@ class Plan:
         for loop, loads in self.scattered.items():
             names = ", ".join(map(str, loads))
             out.append(f"  adjoints collected before they are added: loop %{loop.header.name}: {names}")
+        for loop, found in self.ahead.items():
+            out.append(f"  computed ahead in strips: loop %{loop.header.name}: {found}")
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
             out += [
@@ -215,6 +222,7 @@ class Planner:
         self.flow = facts.flow(function)
         self.guards: dict[Loop, Guard] = {}
         self.fused: dict[Loop, Fusion] = {}
+        self.recurrences: frozenset[Loop] = frozenset()
         self.places = {i: n for n, i in enumerate(function.instructions())}
         self.blocks = [b for b in self.flow.order if self.flow.reaches_return(b)]
 
@@ -236,6 +244,7 @@ class Planner:
             self.function, self.split, self.flow, returns[0] if returns else None, effects, relevant, loops, choices,
             frozenset(), {}, {}, self.guards, paired, frozenset(), strong_zeros(self.facts, self.flow, effects),
         )  # fmt: skip
+        self.recurrences = recurrences(self.facts, self.function, self.flow, loops)
         self._decide(plan)
         if not self.split:
             plan.fused = fused(self.facts, self.function, self.flow, plan.effects, self._worth_fusing(plan))
@@ -243,6 +252,12 @@ class Planner:
             self.guards.clear()
             self._decide(plan)
         plan.scattered = scattered(self.facts, self.function, self.flow, plan.effects, self._worth_collecting(plan))
+        chunked = {nest.root for nest in plan.nests.values() if nest.chunked}
+        for loop in loops:
+            barred = loop in plan.scattered or loop in plan.fused or loop in chunked
+            found = None if barred else ahead(self.facts, plan.effects, plan.recomputed, loop)
+            if loop in self.recurrences and found is not None:
+                plan.ahead[loop] = found
         return plan
 
     def _worth_collecting(self, plan: Plan) -> list[Loop]:
@@ -394,6 +409,9 @@ class Planner:
         match kind:
             case "primal" | "shadow":
                 found = self._value_recipe(of, kind)
+                if kind == "primal" and (store := self._read_back(of, found)) is not None:
+                    plan.stored[of] = store
+                    found = _LOAD, [key_of(store.pointer)]
                 if found is None and kind == "shadow" and self.shadow_base(of) is not None:
                     found = 2, [key_of(of)]
             case "count":
@@ -406,6 +424,12 @@ class Planner:
         if found is None:
             return None
         return found[0], [k for k in dict.fromkeys(found[1]) if k is not None and not self.at_hand(k)]
+
+    def _read_back(self, v: Instruction, found: tuple[int, list[Key | None]] | None) -> Store | None:
+        """Where the program has stored `v`, if reading it there costs less than computing it again."""
+        if isinstance(v, Load) or self.split or found is not None and found[0] + _LOAD * len(found[1]) <= 2 * _LOAD:
+            return None
+        return stored(self.facts, self.function, self.flow, v)
 
     def shadow_base(self, v: Instruction) -> Argument | None:
         """The argument of which `v` is an address, so that `v`'s shadow is as far from the argument's shadow."""
@@ -449,7 +473,8 @@ class Planner:
             ):
                 return (_CHEAP, [key_of(v) for v in i.operands]) if kind == "primal" else None
             case Call() if kind == "primal" and self._pure(i):
-                return _cost(i), [key_of(v) for v in i.arguments]
+                cost = _cost(i) if self.flow.loop_of(i.block) not in self.recurrences else min(_cost(i), COST)
+                return cost, [key_of(v) for v in i.arguments]
         return None
 
     def _key(self, v: AnyValue, kind: str) -> Key | None:

@@ -53,6 +53,7 @@ class Request:
     `repeatable`: the reverse sweep leaves the tape as it found it, so that it can be run again.
     `checkpoint`: loops that have checkpoints, and how (`schedule.How`): by `file:line`, line, or "" for all that leave
     a tape.
+    `vector_math`: loops may call vector versions of exp, sin, …; what they compute so is cheap (see `ahead`).
     `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
@@ -75,6 +76,7 @@ class Request:
     runtime_activity: bool = False
     repeatable: bool = False
     checkpoint: tuple[tuple[str, str], ...] = ()
+    vector_math: bool = False
     inner: Request | None = None
 
     @classmethod
@@ -102,7 +104,7 @@ class Request:
     def _flags(self) -> list[tuple[str, bool]]:
         return [
             ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
-            ("r", self.repeatable), ("k", bool(self.checkpoint)),
+            ("r", self.repeatable), ("k", bool(self.checkpoint)), ("v", self.vector_math),
         ]  # fmt: skip
 
 

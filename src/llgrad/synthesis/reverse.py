@@ -25,16 +25,16 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.adjoints import Leaf
-from llgrad.synthesis.collecting import Collecting
 from llgrad.synthesis.iteration import Iteration
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
+from llgrad.synthesis.rehearsing import Rehearsing
 from llgrad.synthesis.request import Callee
 
 Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
 
 
-class ReverseSweep(Collecting):
+class ReverseSweep(Rehearsing):
     """Writes the reverse sweep of `source` into `target`: after the recording sweep (combined) or alone (split)."""
 
     def write(
@@ -64,6 +64,7 @@ class ReverseSweep(Collecting):
                 self.chunk[loop] = self.cells.alloca(PTR, f"{loop.header.name}.chunk.rev")
         self._find_entries(visited)
         self.make_columns()
+        self.make_ahead()
         self.at(start, None)
         returned = last.terminator.operands[0] if last.terminator.operands else None
         if returned is not None and self.facts.active(returned):
@@ -134,6 +135,10 @@ class ReverseSweep(Collecting):
             self.place = Place(self.place.block, loop)
         if target in self.runs:
             self.b.branch(self.runs[target].start)
+            return
+        inner = self.flow.loop_of(target)
+        if inner in self.plan.ahead:
+            self.rehearse(inner, inner in entered)
             return
         thrown = source is not None and target in self.unwound and source is target.terminator.targets[1]
         self.b.branch(self.unwound[target] if thrown else self.blocks[target])
