@@ -63,7 +63,7 @@ class Inclusion:
         self._before: dict[int, int] = {}  # of a global: what it may hold from before the root is entered
         self._empty = self._flow.node()
         self._unknown = self._cells.cell(self._object(UNKNOWN), None)
-        self._flow.add(self._unknown, [self._fact(UNKNOWN)])
+        self._flow.add(self._unknown, {self._fact(UNKNOWN)})
 
     # --- facts, objects, nodes
 
@@ -72,7 +72,7 @@ class Inclusion:
         if not code:
             return fact
         anywhere, spot = fact ^ code, _spot(fact)
-        if anywhere in self._flow.facts[node]:
+        if anywhere in self._flow.facts(node):
             return None
         wide = self._strided.get((node, anywhere), ())
         if any(includes(w, spot) for w in wide):
@@ -80,7 +80,7 @@ class Inclusion:
         key = (node, anywhere)
         self._counts[key] = self._counts.get(key, 0) + 1
         if self._counts[key] > _MOST:
-            known = [_spot(f) for f in self._flow.facts[node] if f ^ (f & _MASK) == anywhere]
+            known = [_spot(f) for f in self._flow.facts(node) if f ^ (f & _MASK) == anywhere]
             spot = joined([spot, *known]) if self._counts[key] <= 2 * _MOST else None
         if isinstance(spot, tuple):
             self._strided[key] = (*wide, spot)
@@ -105,7 +105,7 @@ class Inclusion:
         if self._is_open(variable):
             inner = self._object(MemoryObject("contents", variable))
             self._before[index] = self._constant({self._raw(inner, None)})
-            self._flow.add(self._cells.cell(inner, None), [self._raw(inner, None)])
+            self._flow.add(self._cells.cell(inner, None), {self._raw(inner, None)})
         if variable.initializer is not None:
             for at, g, offset in initial_pointers(variable.initializer, self.layout):
                 self._flow.add(self._cells.cell(index, at // WORD), self._targets({(g, offset)}))
@@ -231,18 +231,18 @@ class Inclusion:
         """What a value, in any of its leaves, may point to."""
         if isinstance(value, (Argument, Instruction)) and value not in self._values:
             return set()
-        return set().union(*(self._flow.facts[n] for n in self._nodes(value)))
+        return set().union(*(self._flow.facts(n) for n in self._nodes(value)))
 
     def held(self, obj: MemoryObject) -> set[int]:
         """What pointers in an object may point to."""
         index = self._index.get(obj)
         if index is None:
             return set()
-        before = self._flow.facts[self._before[index]] if index in self._before else set()
+        before = self._flow.facts(self._before[index]) if index in self._before else set()
         if not self._cells.has(index):
             return before
-        shared = self._flow.facts[self._shared[index]] if index in self._shared else set()
-        return self._flow.facts[self._cells.all(index)] | shared | before
+        shared = self._flow.facts(self._shared[index]) if index in self._shared else set()
+        return self._flow.facts(self._cells.all(index)) | shared | before
 
     def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
         o, spot = self.spot(fact)

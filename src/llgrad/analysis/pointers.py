@@ -101,7 +101,7 @@ class PointerGraph(Inclusion):
         self._active = frozenset(active_arguments)
         self._flow.watch(self._unknown, self._expose)
         self._thrown = self._flow.node()  # exceptions: the program's, and of others
-        self._flow.add(self._thrown, [self._fact(THROWN)])
+        self._flow.add(self._thrown, {self._fact(THROWN)})
         self._flow.edge(self._unknown, self._cells.cell(self._object(THROWN), None))
         self._settled = settled(module, root, [v for v in module.variables if self._is_open(v)])
         self._arguments(root, distinct, frozenset(constant_arguments))
@@ -121,9 +121,9 @@ class PointerGraph(Inclusion):
 
     def _settle(self) -> bool:
         """Pointers made from integers of no known origin, and callees of none, are unknown; is there one?"""
-        blind = [c for c in self._from_nothing if not self._flow.facts[self._nodes(c)[0]]]
+        blind = [c for c in self._from_nothing if not self._flow.facts(self._nodes(c)[0])]
         for cast in blind:
-            self._flow.add(self._nodes(cast)[0], [self._fact(UNKNOWN)])
+            self._flow.add(self._nodes(cast)[0], {self._fact(UNKNOWN)})
         lost = [c for c, found in self._linked.items() if not found and c not in self.unknown_calls]
         for call in lost:
             for function in self._of_other_types.get(call, ()):
@@ -148,9 +148,9 @@ class PointerGraph(Inclusion):
             several = len(leaves(argument.type, self.layout)) > 1
             for leaf, node in zip(leaves(argument.type, self.layout), self._nodes(argument), strict=True):
                 if holds_pointer_type(leaf.type):
-                    self._flow.add(node, [self._raw(outer, None if several else 0)])
+                    self._flow.add(node, {self._raw(outer, None if several else 0)})
             for holder in (outer, inner):
-                self._flow.add(self._cells.cell(holder, None), [self._raw(inner, None)])
+                self._flow.add(self._cells.cell(holder, None), {self._raw(inner, None)})
 
     def _expose(self, facts: set[int]) -> None:
         """Unknown code got hold of these: it may call them, hand on what they hold, and store in them."""
@@ -199,7 +199,7 @@ class PointerGraph(Inclusion):
                 by = gep_spot(i.source_type, i.indices, self.layout)
                 self._copy(self._nodes(i.pointer), self._nodes(i), by)
             case Alloca():
-                self._flow.add(self._nodes(i)[0], [self._fact(MemoryObject("stack", i, i.block.function), 0)])
+                self._flow.add(self._nodes(i)[0], {self._fact(MemoryObject("stack", i, i.block.function), 0)})
             case Phi():
                 for value in i.operands:
                     self._copy(self._nodes(value), self._nodes(i))
@@ -358,7 +358,7 @@ class PointerGraph(Inclusion):
         def admit(fact: int, functions: set[int]) -> None:
             found = [self.objects[n] for n in self._objects_of(functions)]
             if any(o.site is callee or not (o.is_code or self._is_data(o)) for o in found):
-                self._flow.add(formal, [fact])
+                self._flow.add(formal, {fact})
 
         self._flow.watch(self._nodes(receiver)[0], offer)
 
@@ -428,9 +428,9 @@ class PointerGraph(Inclusion):
     def _allocate(self, call: Call, known: Behaviour, arguments: Sequence[Nodes]) -> None:
         fresh = self._object(MemoryObject("heap", call, call.block.function))
         if known.place is None:
-            self._flow.add(self._nodes(call)[0], [self._raw(fresh, 0)])
+            self._flow.add(self._nodes(call)[0], {self._raw(fresh, 0)})
             if getattr(call.callee, "name", "") == "__cxa_allocate_exception":
-                self._flow.add(self._thrown, [self._raw(fresh, 0)])
+                self._flow.add(self._thrown, {self._raw(fresh, 0)})
         else:
             self._store(self._constant({self._raw(fresh, 0)}), arguments[known.place][0], 0, WORD)
         if known.moves is not None:
@@ -519,7 +519,7 @@ class PointerGraph(Inclusion):
     # --- queries, once solved
 
     def result_facts(self, function: Function) -> set[int]:
-        return set().union(*(self._flow.facts[n] for n in self._returns.get(function, ())))
+        return set().union(*(self._flow.facts(n) for n in self._returns.get(function, ())))
 
     def exposed(self) -> set[MemoryObject]:
         """What code that is not known may have got hold of."""

@@ -8,7 +8,7 @@ propagation for pointer analysis"). It terminates if the facts that shifts and w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Set
 from typing import TypeVar
 
 N = TypeVar("N", bound=Hashable)
@@ -19,63 +19,120 @@ forgets the offset."""
 
 class Propagation:
     """Sets of facts (ints) at nodes (ints). `shift(fact, by)` moves a fact along an edge that is not a plain copy;
-    `admit(node, fact)` gives what to enter instead of a new fact, or None where the node's set implies it."""
+    `admit(node, fact)` gives what to enter instead of a new fact, or None where the node's set implies it.
+
+    Nodes on a cycle of plain copies have one set in the end. In large systems they are made one node, whenever about
+    as many nodes have been visited as there are (after Pereira and Berlin: "Wave propagation and deep propagation for
+    pointer analysis"); a handler may then be told of a fact twice."""
 
     def __init__(self, shift: Callable[[int, Shift], int], admit: Callable[[int, int], int | None]) -> None:
         self._shift, self._admit = shift, admit
-        self.facts: list[set[int]] = []
+        self._facts: list[set[int]] = []
         self._fresh: list[set[int]] = []
         self._edges: list[dict[tuple[int, Shift], None]] = []
         self._watchers: list[list[Callable[[set[int]], None]]] = []
+        self._stands: list[int] = []  # by node: one that stands for it, itself unless it was found on a cycle
         self._work: deque[int] = deque()
+        self._visits = 0
 
     def node(self) -> int:
         """A new node with the empty set."""
-        self.facts.append(set())
+        self._facts.append(set())
         self._fresh.append(set())
         self._edges.append({})
         self._watchers.append([])
-        return len(self.facts) - 1
+        self._stands.append(len(self._stands))
+        return len(self._stands) - 1
 
-    def add(self, node: int, facts: Iterable[int]) -> None:
+    def facts(self, node: int) -> set[int]:
+        """What is known at a node."""
+        return self._facts[self._found(node)]
+
+    def add(self, node: int, facts: Set[int]) -> None:
         """Enter facts at a node."""
-        known, fresh = self.facts[node], self._fresh[node]
+        node = self._found(node)
+        known, fresh = self._facts[node], self._fresh[node]
         idle = not fresh
-        for fact in facts:
-            if fact not in known:
-                entered = self._admit(node, fact)
-                if entered is not None and entered not in known:
-                    known.add(entered)
-                    fresh.add(entered)
+        for fact in facts - known:
+            entered = self._admit(node, fact)
+            if entered is not None and entered not in known:
+                known.add(entered)
+                fresh.add(entered)
         if idle and fresh:
             self._work.append(node)
 
     def edge(self, source: int, target: int, by: Shift = 0) -> None:
         """From now on the set at `target` includes that at `source`, shifted."""
+        source, target = self._found(source), self._found(target)
         if (source == target and by == 0) or (target, by) in self._edges[source]:
             return
         self._edges[source][target, by] = None
-        self._send(self.facts[source] - self._fresh[source], target, by)
+        self._send(self._facts[source] - self._fresh[source], target, by)
 
     def watch(self, node: int, handler: Callable[[set[int]], None]) -> None:
         """Call `handler` with each set of facts that is new at `node`, those it has already included."""
+        node = self._found(node)
         self._watchers[node].append(handler)
-        if seen := self.facts[node] - self._fresh[node]:
+        if seen := self._facts[node] - self._fresh[node]:
             handler(seen)
 
     def run(self) -> None:
         """To the least fixed point."""
         while self._work:
-            node = self._work.popleft()
+            self._visits += 1
+            if self._visits > max(len(self._stands), _SMALL):
+                self._visits = 0
+                self._merge_cycles()
+            node = self._found(self._work.popleft())
             fresh, self._fresh[node] = self._fresh[node], set()
             for target, by in list(self._edges[node]):
                 self._send(fresh, target, by)
-            for handler in list(self._watchers[node]):
+            for handler in list(self._watchers[node]) if fresh else ():
                 handler(fresh)
 
     def _send(self, facts: set[int], target: int, by: Shift) -> None:
         if facts:
-            self.add(target, facts if by == 0 else [self._shift(f, by) for f in facts])
+            self.add(target, facts if by == 0 else {self._shift(f, by) for f in facts})
+
+    # --- cycles of plain copies
+
+    def _found(self, node: int) -> int:
+        """The node that stands for this one."""
+        stands = self._stands
+        while stands[node] != node:
+            stands[node] = node = stands[stands[node]]
+        return node
+
+    def _merge_cycles(self) -> None:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        copies = [(n, self._found(t)) for n, edges in enumerate(self._edges) for t, by in edges if by == 0]
+        shape = (len(self._stands), len(self._stands))
+        sources, targets = zip(*copies, strict=True) if copies else ((), ())
+        _, labels = connected_components(coo_array(([1] * len(copies), (sources, targets)), shape), connection="strong")
+        first: dict[int, int] = {}
+        for node in dict.fromkeys((*sources, *targets)):
+            other = first.setdefault(labels[node], node)
+            if other != node:
+                self._merge(node, other)
+
+    def _merge(self, node: int, other: int) -> None:
+        """`other` stands for `node`, too. What not both have told their successors of is told again."""
+        seen = (self._facts[node] - self._fresh[node]) & (self._facts[other] - self._fresh[other])
+        self._stands[node] = other
+        self._facts[other] |= self._facts[node]
+        self._fresh[other] = self._facts[other] - seen
+        for target, by in self._edges[node]:
+            if by != 0 or self._found(target) != other:
+                self._edges[other][self._found(target), by] = None
+        self._watchers[other] += self._watchers[node]
+        self._facts[node], self._fresh[node], self._edges[node], self._watchers[node] = set(), set(), {}, []
+        self._work.append(other)
+
+
+_SMALL = 5000
+"""Systems in which fewer nodes are visited than this are solved as they are."""
 
 
 def reach(seeds: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, N | None]:
