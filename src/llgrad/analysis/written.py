@@ -49,14 +49,15 @@ class _Written:
 
     def __init__(self, module: Module, root: Function, words: dict[GlobalVariable, Words]) -> None:
         self.module, self.words = module, words
-        self.all: Words = frozenset(w for found in words.values() for w in found)
         self.functions = self._reached(root)
-        self.flows: dict[Function, Flow] = {f: flow(f) for f in self.functions}
+        self.words = self._looked_at()
+        self.all: Words = frozenset(w for found in self.words.values() for w in found)
         self.leaves: dict[Function, Words] = dict.fromkeys(self.functions, self.all)
         self.enters: dict[Function, Words] = dict.fromkeys(self.functions, self.all)
         self.enters |= dict.fromkeys((root, *self._taken), frozenset())
-        while self._sharpen():
-            pass
+        if self.words:
+            self.flows: dict[Function, Flow] = {f: flow(f) for f in self.functions}
+            self._sharpen()
 
     def _reached(self, root: Function) -> list[Function]:
         """What the root may call; functions whose address is taken may be called from anywhere."""
@@ -82,13 +83,44 @@ class _Written:
             if isinstance(g, Function):
                 yield g
 
-    def _sharpen(self) -> bool:
-        """One round over all functions: has anything been found to be less than thought?"""
-        before = dict(self.enters), dict(self.leaves)
+    def _looked_at(self) -> dict[GlobalVariable, Words]:
+        """The variables that pointers are loaded from, where the program writes in them, too."""
+        read, written = set[GlobalVariable](), set[GlobalVariable]()
         for f in self.functions:
-            left = [state for i, state in self._states(f) if isinstance(i, Return)]
-            self.leaves[f] = frozenset.intersection(*left) if left else self.all
-        return before != (self.enters, self.leaves)
+            for i in f.instructions():
+                if isinstance(i, Load) and _is_word(i.type):
+                    read.update(self._variable(i.pointer))
+                elif isinstance(i, Store):
+                    written.update(self._variable(i.pointer))
+                elif _is_copy(i):
+                    written.update(self._variable(i.operands[0]))
+        return {v: w for v, w in self.words.items() if v in read and v in written}
+
+    def _variable(self, pointer: AnyValue) -> Iterator[GlobalVariable]:
+        if (place := self._place(pointer)) is not None:
+            yield place[0]
+
+    def _sharpen(self) -> None:
+        """What is written when a function is entered and left is less than all of it: to the greatest fixed point."""
+        callers: dict[Function, list[Function]] = {}
+        for f in self.functions:
+            for i in f.instructions():
+                if isinstance(i, Call) and i.called_function in self.leaves:
+                    callers.setdefault(i.called_function, []).append(f)
+        work = dict.fromkeys(reversed(self.functions))
+        while work:
+            f, _ = work.popitem()
+            states = self._states(f)
+            left = [state for i, state in states if isinstance(i, Return)]
+            leaves = frozenset.intersection(*left) if left else self.all
+            if leaves != self.leaves[f]:
+                self.leaves[f] = leaves
+                work |= dict.fromkeys(callers.get(f, ()))
+            for i, state in states:
+                callee = i.called_function if isinstance(i, Call) else None
+                if callee in self.enters and callee not in self._taken and not self.enters[callee] <= state:
+                    self.enters[callee] &= state
+                    work[callee] = None
 
     def _states(self, function: Function) -> list[tuple[Instruction, Words]]:
         """Before each load, call and return: what has been written."""
@@ -106,10 +138,6 @@ class _Written:
                     state |= self._writes(i)
                 changed |= at_end.get(block) != state
                 at_end[block] = state
-        for i, state in found:
-            if isinstance(i, Call) and (f := i.called_function) in self.enters and f not in self._taken:
-                assert f is not None
-                self.enters[f] &= state
         return found
 
     def _writes(self, i: Instruction) -> Words:
@@ -120,7 +148,7 @@ class _Written:
                 f = i.called_function
                 if f is not None and f in self.leaves and i.opcode == "call":
                     return self.leaves[f]
-                if f is not None and f.name.startswith(_COPIES) and isinstance(i.arguments[2], ConstInt):
+                if _is_copy(i) and isinstance(i.arguments[2], ConstInt):
                     return self._range(i.arguments[0], i.arguments[2].value)
         return frozenset()
 
@@ -150,7 +178,7 @@ class _Written:
 
     def loads(self) -> frozenset[Instruction]:
         found = set()
-        for function in self.functions:
+        for function in self.functions if self.words else ():
             for i, state in self._states(function):
                 place = self._place(i.pointer) if isinstance(i, Load) and _is_word(i.type) else None
                 if place is None:
@@ -160,6 +188,10 @@ class _Written:
                 if wanted <= state:
                     found.add(i)
         return frozenset(found)
+
+
+def _is_copy(i: Instruction) -> bool:
+    return isinstance(i, Call) and (f := i.called_function) is not None and f.name.startswith(_COPIES)
 
 
 def _is_word(t: Type) -> bool:
