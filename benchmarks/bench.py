@@ -178,7 +178,7 @@ def programs(
                 name, variant, built[name, variant], sizes[name], quick, tell, lambda: bar.advance(timing)
             )
     if weighed:
-        for table in (suite.times(weighed), suite.resources(weighed), suite.others(weighed)):
+        for table in (suite.times(weighed), suite.resources(weighed), suite.languages(weighed), suite.others(weighed)):
             if table.row_count:
                 console.print(table)
         for line in suite.means(weighed):

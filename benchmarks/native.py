@@ -21,6 +21,9 @@ from typing import Any
 import numpy as np
 
 from llgrad.backend import with_vector_maths
+from llgrad.errors import LlgradError
+from llgrad.frontends.rust import RUST
+from llgrad.frontends.tools import Source
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "adbench"
@@ -111,12 +114,12 @@ def _raw(source: Path, target: Path, variant: Variant, *flags: str) -> None:
     _run([*clang(), *COMMON, *variant.flags, *variant.defines, *flags, *raw, source, "-o", target])
 
 
-def _finished(text: Path, target: Path, variant: Variant) -> None:
+def _finished(text: Path, target: Path, variant: Variant, *libraries: str) -> None:
     """The shared object: optimised by clang, with the same flags and the same vector mathematics whatever the tool."""
     if variant.vector_math:
         text.write_text(with_vector_maths(text.read_text()))
     final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
-    _run([*clang(), *final, text, "-o", target, "-lm"])
+    _run([*clang(), *final, text, "-o", target, *libraries, "-lm"])
 
 
 def _headers(source: Path) -> list[Path]:
@@ -157,14 +160,48 @@ def derived(
     code = sorted((ROOT / "src").rglob("*.py")) if tool != "enzyme" else []
     stem = f"{source.stem}-{tool.replace(', ', '-').replace(' ', '-')}"
     base = _kept(stem, [source, *others, *_headers(source), *code], variant)
+    if not base.with_suffix(".so").exists():
+        _raw(source, base.with_suffix(".ll"), variant, *(("-g",) if debug else ()))
+        _differentiate(tool, base, variant)
+    return _loaded(base)
+
+
+def rust(name: str, variant: Variant = PLAIN, tool: str | None = None) -> Differentiated:
+    """`benchmarks/rust/NAME.rs`, by llgrad's frontend and then as C is; without a tool the primal alone.
+
+    NativeError where there is no Rust.
+    """
+    source = ROOT / "benchmarks" / "rust" / f"{name}.rs"
+    code = sorted((ROOT / "src").rglob("*.py"))
+    base = _kept(f"{name}-rust-{tool or 'primal'}", [source, source.with_name("program.rs"), *code], variant)
+    if not base.with_suffix(".so").exists():
+        flags = ("-Ctarget-cpu=native", "-Awarnings", *(() if tool else ("--cfg=primal",)))
+        try:
+            (made,) = RUST.compile([Source(source, flags)], True)
+        except LlgradError as error:
+            raise NativeError(f"{error.message}: {error.cause}") from None
+        text = made.module.decode().replace("declare void @llgrad_fail(i32, ptr)", _STOPS)
+        base.with_suffix(".ll").write_text(text)
+        runtime = [word for path in made.libraries for word in (path, f"-Wl,-rpath,{Path(path).parent}")]
+        _differentiate(tool, base, variant, *runtime)
+    return _loaded(base)
+
+
+_STOPS = "define internal void @llgrad_fail(i32 %0, ptr %1) {\n  call void @llvm.trap()\n  unreachable\n}"
+
+
+def _differentiate(tool: str | None, base: Path, variant: Variant, *libraries: str) -> None:
+    """BASE.so of BASE.ll, by a tool or as it is."""
     made, before, after, told = (base.with_suffix(end) for end in (".so", ".ll", ".after.ll", ".seconds"))
-    if not made.exists():
-        _raw(source, before, variant, *(("-g",) if debug else ()))
-        asked = ("--veclib", "libmvec") if variant.vector_math and tool != "enzyme" else ()
-        told.write_text(repr(_run((*TOOLS[tool](before, after), *asked))))
-        after.write_text(_KEPT.sub(r"\1 = global", after.read_text()))
-        _finished(after, made, variant)
-    return Differentiated(ctypes.CDLL(str(made)), made, float(told.read_text()))
+    asked = ("--veclib", "libmvec") if variant.vector_math and tool != "enzyme" else ()
+    told.write_text(repr(_run((*TOOLS[tool](before, after), *asked)) if tool else 0.0))
+    after.write_text(_KEPT.sub(r"\1 = global", (after if tool else before).read_text()))
+    _finished(after, made, variant, *libraries)
+
+
+def _loaded(base: Path) -> Differentiated:
+    made = base.with_suffix(".so")
+    return Differentiated(ctypes.CDLL(str(made)), made, float(base.with_suffix(".seconds").read_text()))
 
 
 _KEPT = re.compile(r"^(@llgrad\.tape\.kept) = [^\n]*?global", re.MULTILINE)  # where the arena is between calls

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.suite import BEFORE, ENZYME, OURS, PAPER, SIZES, Result, rows_of
+from benchmarks.suite import BEFORE, ENZYME, OURS, PAPER, RUST, SIZES, Result, rows_of
 
-COLOURS = {OURS: "#1b6ca8", ENZYME: "#d1603d", BEFORE: "#9bb7d4"}
-LABELS = {OURS: "llgrad", ENZYME: "Enzyme", BEFORE: "llgrad, before optimisation"}
+COLOURS = {OURS: "#1b6ca8", ENZYME: "#d1603d", BEFORE: "#9bb7d4", RUST: "#b7410e"}
+LABELS = {OURS: "llgrad", ENZYME: "Enzyme", BEFORE: "llgrad, before optimisation", RUST: "llgrad, Rust"}
 
 
 def draw(results: list[Result], machine: str, folder: Path) -> list[Path]:
@@ -24,7 +24,10 @@ def draw(results: list[Result], machine: str, folder: Path) -> list[Path]:
     plt.rcParams.update({"svg.hashsalt": "llgrad", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False,
                          "axes.spines.right": False})  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
-    made = {"gradients": _bars(plt, results), "growth": _growth(plt, results), "memory": _memory(plt, results)}
+    made = {
+        "gradients": _bars(plt, results), "growth": _growth(plt, results), "memory": _memory(plt, results),
+        "languages": _languages(plt, results),
+    }  # fmt: skip
     written = []
     for name, figure in made.items():
         if figure is not None:
@@ -129,4 +132,18 @@ def _memory(plt: Any, results: list[Result]) -> Any:
     axis.set_title("Peak memory of one gradient in a fresh process (largest size, restrict)", loc="left")
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
     figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
+    return figure
+
+
+def _languages(plt: Any, results: list[Result]) -> Any:
+    rows = {program: row for program, row in _middle(results, "restrict").items() if RUST in row}
+    if not rows:
+        return None
+    figure, axis = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    _groups(axis, rows, (OURS, RUST), lambda r: r.ratio)
+    _plain(axis)
+    axis.set_ylabel("time ÷ its own primal")
+    axis.set_title("The same program in C and in Rust (middle size)", loc="left")
+    figure.legend(["llgrad, C", "llgrad, Rust"], loc="outside upper right", ncols=2, frameon=False)
+    figure.get_layout_engine().set(rect=(0, 0.04, 1, 0.96))
     return figure

@@ -2,9 +2,10 @@
 
 Each program of `benchmarks/programs` is built by clang alone (the primal), and differentiated by llgrad after LLVM's
 optimisation and before it (`--level 0`, the paper's reference), and by Enzyme; all with the same flags, with and
-without `restrict`. Beside them, where they fit: adjoints written by hand, ADOL-C, JAX, PyTorch, CasADi. Candidates take
-turns; times are CPU time, ratios are to the primal. Memory is what a fresh process has resident at most beyond what
-the primal alone needs (`resident.py`). Finite differences are counted, not run: two primals for each input.
+without `restrict`. Beside them, where they fit: the same program in Rust, adjoints written by hand, ADOL-C, JAX,
+PyTorch, CasADi. Candidates take turns; times are CPU time, ratios are to the primal (of programs in Rust to theirs).
+Memory is what a fresh process has resident at most beyond what the primal alone needs (`resident.py`). Finite
+differences are counted, not run: two primals for each input.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ SIZES: dict[str, tuple[int, int, int]] = {
 PAPER = tuple(SIZES)[:11]
 PRIMAL, OURS, BEFORE, ENZYME = "primal", "llgrad", "llgrad, before optimisation", "enzyme"
 BY_HAND, ADOLC = "by hand", "ADOL-C"
+RUST_PRIMAL, RUST, RUST_ENZYME = "primal, Rust", "llgrad, Rust", "enzyme, Rust"
 VARIANTS = {"restrict": native.VECTOR_MATH, "plain": native.VECTOR_NO_RESTRICT}
 LIMIT = 1e-8
 LONGEST = 3.0  # seconds: a candidate that would take longer is left out
@@ -46,7 +48,8 @@ BUDGET = {True: 0.4, False: 1.5}  # seconds for one size; quick, full
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One tool on one program at one size; `error` is the distance from Enzyme's gradient, of its largest entry.
+    """One tool on one program at one size; `error` is the distance from Enzyme's gradient of the C program, of its
+    largest entry. That of a primal means nothing.
 
     `inputs` is how many there are; memory, tape in bytes; `seconds` the CPU time of the tool's own process.
     """
@@ -71,7 +74,7 @@ class Program:
         self.path, self.seconds, self.library = path, seconds, ctypes.CDLL(str(path))
         self.library.primal.restype = ctypes.c_double
         self.library.derivative.restype = ctypes.POINTER(ctypes.c_double)
-        self.call = getattr(self.library, entry)
+        self.call = getattr(self.library, entry, self.library.primal)  # (in Rust the primal has nothing else)
 
     def setup(self, size: int) -> None:
         """Makes the inputs."""
@@ -101,13 +104,17 @@ def build(name: str, tool: str, variant: native.Variant) -> Program:
     if tool == ADOLC:
         made = native.adolc(name)
         return Program(made.path, made.seconds, "adjoint")
+    if tool.endswith(", Rust"):
+        made = native.rust(name, variant, None if tool == RUST_PRIMAL else tool.removesuffix(", Rust"))
+        return Program(made.path, made.seconds)
     made = native.derived(tool, source, variant, others)
     return Program(made.path, made.seconds)
 
 
 def tools_for(name: str, variant: str) -> list[str]:
-    """What is there for a program. Others than llgrad and Enzyme know nothing of `restrict`, and run once."""
-    once = [(BY_HAND, "by_hand", "c"), (ADOLC, "adolc", "cpp")] if variant == "restrict" else []
+    """What is there for a program. What knows nothing of `restrict` runs once."""
+    rust = [(tool, "rust", "rs") for tool in (RUST_PRIMAL, RUST, RUST_ENZYME)]
+    once = [(BY_HAND, "by_hand", "c"), (ADOLC, "adolc", "cpp"), *rust] if variant == "restrict" else []
     there = [tool for tool, folder, end in once if (FOLDER / folder / f"{name}.{end}").exists()]
     return [PRIMAL, ENZYME, OURS, BEFORE, *there]
 
@@ -168,9 +175,9 @@ def _at_size(
 ) -> list[Result]:
     for program in built.values():
         program.setup(size)
-    gradients = {tool: p.gradient() for tool, p in built.items() if tool != PRIMAL}
+    gradients = {tool: p.gradient() for tool, p in built.items() if tool not in (PRIMAL, RUST_PRIMAL)}
     calls: dict[str, Callable[[], object]] = {
-        tool: p.library.primal if tool == PRIMAL else p.call for tool, p in built.items()
+        tool: p.library.primal if tool in (PRIMAL, RUST_PRIMAL) else p.call for tool, p in built.items()
     }
     for tool, (programs, make) in frameworks.FRAMEWORKS.items() if variant == "restrict" else ():
         if name in programs:
@@ -188,13 +195,14 @@ def _at_size(
     found = []
     for tool, gradient in gradients.items():
         made = built.get(tool)
+        base = RUST_PRIMAL if tool in (RUST, RUST_ENZYME) and RUST_PRIMAL in taken else PRIMAL
         weighed = size == SIZES[name][-1 if not quick else 1]
         same = gradient.shape == reference.shape
         distance = float(np.max(np.abs(gradient - reference))) / scale if same else math.inf
         found.append(Result(
-            name, variant, size, tool, taken[tool], taken[tool].median / taken[PRIMAL].median, distance, reference.size,
+            name, variant, size, tool, taken[tool], taken[tool].median / taken[base].median, distance, reference.size,
             memory(made, size) if weighed and made else None,
-            native.tape_bytes(made.library) if made and tool in (OURS, BEFORE) else None,
+            native.tape_bytes(made.library) if made and tool in (OURS, BEFORE, RUST) else None,
             made.seconds if made else 0.0,
         ))  # fmt: skip
     return found
@@ -267,6 +275,25 @@ def others(results: list[Result]) -> Table:
     return table
 
 
+def languages(results: list[Result]) -> Table:
+    """The programs that are there in Rust, too: their gradients beside C's."""
+    headings = (
+        "program", "size", "C: llgrad", "Enzyme", "Rust: primal ÷ C's", "llgrad", "Enzyme", "error: llgrad", "Enzyme",
+    )  # fmt: skip
+    table = _table("The same program in Rust: gradient ÷ its own primal", headings, 1)
+    for (program, _, size), row in rows_of(results).items():
+        if (mine := row.get(RUST)) and (of_c := row.get(OURS)):
+            theirs = row.get(RUST_ENZYME)
+            primals = mine.timing.median / mine.ratio / (of_c.timing.median / of_c.ratio)
+            right = theirs is not None and theirs.error <= LIMIT
+            table.add_row(
+                program, str(size), _of(of_c), _of(row.get(ENZYME)), f"{primals:.2f}", _of(mine),
+                _of(theirs) if right else "wrong" if theirs else "-", f"{mine.error:.0e}",
+                f"{theirs.error:.0e}" if theirs else "-",
+            )  # fmt: skip
+    return table
+
+
 def _of(result: Result | None) -> str:
     return "-" if result is None else f"{result.ratio:.2f}" if result.ratio < 100 else f"{result.ratio:,.0f}"
 
@@ -303,5 +330,5 @@ def means(results: list[Result]) -> list[str]:
 
 
 def wrong(results: list[Result]) -> list[str]:
-    """The programs whose gradients by llgrad differ from Enzyme's."""
-    return sorted({r.program for r in results if r.tool in (OURS, BEFORE) and not r.error <= LIMIT})
+    """The programs whose gradients by llgrad, or by hand, differ from Enzyme's."""
+    return sorted({r.program for r in results if r.tool in (OURS, BEFORE, BY_HAND, RUST) and not r.error <= LIMIT})
