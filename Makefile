@@ -2,7 +2,7 @@
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
-	bench-compile bench-languages remarks lint clean
+	bench-checkpoint bench-compile bench-languages remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -22,6 +22,7 @@ help:
 	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
 	@echo "make examples-frameworks  a network, a terrain, the Sun's mass, a bundle adjustment: with C code, to build/examples"
 	@echo "make bench        gradients against Enzyme, the objective and others, with plots (bench-quick: one size)"
+	@echo "make bench-checkpoint  a million steps within budgets of memory, beside the theory"
 	@echo "make bench-compile  what differentiating costs, against Enzyme and clang"
 	@echo "make bench-frameworks  what a call of a foreign function costs in each framework, and a layer's gradient"
 	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
@@ -90,6 +91,9 @@ bench-languages: $(READY)
 
 bench-quick: $(BENCH_READY)
 	@$(BENCH_PYTHON) -m benchmarks.bench --quick
+
+bench-checkpoint: $(BENCH_READY)
+	@$(BENCH_PYTHON) -m benchmarks.checkpointing
 
 bench-compile: $(READY)
 	@$(BIN)/python -m benchmarks.compile_time

@@ -104,7 +104,7 @@ def grad(
     from llgrad.synthesis.schedule import said
 
     lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
-    loops = dict(said(checkpoint)) or None
+    loops: dict[str | int, str | int] | None = {**dict(said(checkpoint))} or None
     derivative = Derivative(lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False, checkpoint=loops)
     made = export(derivative, name or f"{derivative.signature.name}_grad", cpu=cpu, disjoint=disjoint)
     output.write_bytes(made.object)

@@ -148,6 +148,7 @@ def quoted(name: str) -> str:
 
 # --- failure -------------------------------------------------------------------------------------------------------
 
+_BUDGET = 8
 _FAILURES = {
     1: ("the tape needs more memory than there is", "use a smaller input, or differentiate a part of the computation"),
     2: ("the tape was released out of order", "this is a bug in llgrad: report it with the source"),
@@ -156,7 +157,7 @@ _FAILURES = {
         "a pointer to a nested procedure was called that had been stored",
         "pass the procedure as an argument, or take it out of the procedure that it is nested in",
     ),
-    8: ("the checkpoints do not fit into the budget", "allow more bytes, or take fewer steps"),
+    _BUDGET: ("the checkpoints do not fit into the budget", "allow more bytes, or take fewer steps"),
     9: (
         "a step of a loop with checkpoints writes where it was not known to",
         "differentiate without checkpoints, or let it write the same range in every step",
@@ -199,6 +200,9 @@ def failure(status: int, code: int, detail: int) -> ForeignError:
     if code == _PANICKED:
         place = getattr(_calls, "place", "")
         return ForeignError("the code panicked", cause=f"at {place}" if place else "", fix="correct what it was given")
+    if code == _BUDGET:
+        message, fix = _FAILURES[code]
+        return ForeignError(message, cause=f"it takes about {detail:,} bytes at least", fix=fix)
     message, fix = _FAILURES.get(code, ("the derivative failed while it ran", "report it with the source"))
     return ForeignError(message, cause=f"llgrad_fail({code}, {detail:#x})", fix=fix)
 

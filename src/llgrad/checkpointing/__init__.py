@@ -51,6 +51,7 @@ from llgrad.ir.values import (
     Instruction,
     Store,
     Unreachable,
+    Value,
 )
 from llgrad.ir.write import write
 from llgrad.rules import library
@@ -406,7 +407,8 @@ good:
         for phi in header.phis():
             at = phi.blocks.index(latch)
             v = phi.operands.pop(at)
-            v.users.remove(phi)
+            if isinstance(v, Value):
+                v.users.remove(phi)
             phi.blocks.pop(at).users.remove(phi)
         others = [t for t in end.targets if t is not header]
         if isinstance(end, Branch):

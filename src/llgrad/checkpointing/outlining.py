@@ -24,6 +24,7 @@ from llgrad.ir.values import (
     Binary,
     Block,
     Branch,
+    Call,
     Cast,
     Compare,
     Constant,
@@ -255,16 +256,25 @@ class _Written:
         assert isinstance(into, Block)
         self.b.at_end(into)
         for i in block.instructions:
+            if self.is_lifetime(i):
+                continue
             if isinstance(i, Phi):
                 if i not in self.map:
                     self.map[i] = self.b.phi(i.type, name=i.name)
                 continue
             self.map[i] = self.insert(i, i.operands)
 
+    def is_lifetime(self, i: Instruction) -> bool:
+        """Is it about stack memory from before the loop? That is an argument here."""
+        f = i.called_function if isinstance(i, Call) else None
+        return f is not None and f.name.startswith("llvm.lifetime.") and i.operands[0] not in self.o.loop
+
     def connect(self) -> None:
         """Operands, targets, and phis of the copy."""
         for block in self.o.blocks:
             for old in block.instructions:
+                if self.is_lifetime(old):
+                    continue
                 new = self.map[old]
                 assert isinstance(new, Instruction)
                 if isinstance(old, Phi):

@@ -276,13 +276,16 @@ class Ends:
         if whole is not None and (unknown or unsure):
             return 0, whole
         if unknown or not sure:
-            at = piece.unknown or next(iter(piece.unsure.values()), None)
-            raise Unknown("it accesses memory under conditions, or at places, that are not known before it runs",
-                          at[1] if at is not None else None)  # fmt: skip
+            what = "it accesses memory under conditions, or at places, that are not known before it runs"
+            raise Unknown(what, self.at(piece))
         low, high = self.hull(sure)
         for a, b in unsure:
-            for outside in (self.less(w.least(a), low), self.less(high, w.most(b))):
-                w.failures[outside] = None
+            for less, more in ((w.least(a), low), (high, w.most(b))):
+                if not (isinstance(less, int) and isinstance(more, int)):
+                    w.failures[w.emit(f"icmp slt i64 {less}, {more}")] = None
+                elif less < more:
+                    what = "it accesses memory under conditions that are not known before it runs"
+                    raise Unknown(what, self.at(piece))
         size = w.larger(w.add(high, w.multiply(low, -1)), 0)
         return low, size
 
@@ -307,8 +310,10 @@ class Ends:
             high = w.emit(f"select i1 {some}, i64 {high}, i64 0")
         return low, high
 
-    def less(self, a: Value, b: Value) -> str:
-        return self.w.emit(f"icmp slt i64 {a}, {b}")
+    def at(self, piece: Piece) -> Instruction | None:
+        """Where something is not known."""
+        found = piece.unknown or next(iter(piece.unsure.values()), None)
+        return found[1] if found is not None else None
 
 
 __all__ = ["Ends", "Piece", "Regions", "Unbounded", "Unknown", "argument_name", "regions"]

@@ -220,16 +220,24 @@ next:
 first:
   %s0 = udiv i64 %rest, %each
   %s1 = call i64 @llvm.smin.i64(i64 %s0, i64 %units)
-  %t0 = call i64 @llgrad_checkpoint.repetitions(i64 %units, i64 %s1)
-  %levels = add i64 %t0, 2
-  %records = mul i64 %levels, %chunk
-  %rest2 = sub i64 %rest, %records
-  %possible2 = icmp sgt i64 %rest2, %each
-  br i1 %possible2, label %second, label %tried
-second:
-  %s2 = udiv i64 %rest2, %each
-  %s3 = call i64 @llvm.smin.i64(i64 %s2, i64 %units)
+  br label %attempt
+attempt:
+  %s3 = phi i64 [ %s1, %first ], [ %fewer, %shrink ]
   %t = call i64 @llgrad_checkpoint.repetitions(i64 %units, i64 %s3)
+  %levels = add i64 %t, 2
+  %records = mul i64 %levels, %chunk
+  %copies = mul i64 %s3, %each
+  %sum = add i64 %records, %copies
+  %beyond = sub i64 %sum, %rest
+  %fits = icmp sle i64 %beyond, 0
+  br i1 %fits, label %second, label %shrink
+shrink:
+  %by = udiv i64 %beyond, %each
+  %by1 = call i64 @llvm.smax.i64(i64 %by, i64 1)
+  %fewer = sub i64 %s3, %by1
+  %some = icmp sgt i64 %fewer, 0
+  br i1 %some, label %attempt, label %tried
+second:
   %t1 = add i64 %t, -1
   %sp = add i64 %s3, 1
   %saved = call i64 @llgrad_checkpoint.reach(i64 %sp, i64 %t1)
@@ -242,19 +250,21 @@ second:
   %better.cost = select i1 %better, i64 %cost, i64 %best.cost
   br label %tried
 tried:
-  %best.unit.next = phi i64 [ %best.unit, %first ], [ %better.unit, %second ]
-  %best.s.next = phi i64 [ %best.s, %first ], [ %better.s, %second ]
-  %best.cost.next = phi i64 [ %best.cost, %first ], [ %better.cost, %second ]
+  %best.unit.next = phi i64 [ %best.unit, %shrink ], [ %better.unit, %second ]
+  %best.s.next = phi i64 [ %best.s, %shrink ], [ %better.s, %second ]
+  %best.cost.next = phi i64 [ %best.cost, %shrink ], [ %better.cost, %second ]
   %unit.next = mul i64 %unit.b, 2
   br label %next
 over:
   %found = icmp ne i64 %best.unit, 0
   br i1 %found, label %done, label %fail
 fail:
-  %one = mul i64 %chunk, 6
-  %two = mul i64 %each, 3
-  %sum = add i64 %one, %two
-  %need = add i64 %sum, %tau
+  %few.t = call i64 @llgrad_checkpoint.repetitions(i64 %n, i64 8)
+  %few.levels = add i64 %few.t, 3
+  %one = mul i64 %chunk, %few.levels
+  %two = mul i64 %each, 10
+  %few.sum = add i64 %one, %two
+  %need = add i64 %few.sum, %tau
   %detail = inttoptr i64 %need to ptr
   call void @llgrad_fail(i32 {FAIL_BUDGET}, ptr %detail)
   unreachable
