@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterator
+from itertools import count
 from pathlib import Path
 
 from llgrad import blas, variadic
@@ -48,7 +49,7 @@ _LARGEST_ACCESSOR = 25
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
-    text = expanded(module.text())
+    text = small_copies(expanded(module.text()))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     variable = variadic.applies(text)
@@ -285,6 +286,29 @@ def _copying(definition: str, sizes: list[int]) -> str:
 
     head = re.sub(rf"ptr [^,%]*?{_BYVAL.pattern}([^,%]*)(%[-\w.$]+)", edit, head)
     return "\n".join([head, label, *copies, rest])
+
+
+_SMALL_COPY = re.compile(
+    r"^  (?:tail )?call void @llvm\.mem(?:cpy|move)\.p0\.p0\.i\d+\(ptr ([^%@,]*)([%@][\w.$-]+), "
+    r"ptr ([^%@,]*)([%@][\w.$-]+), i\d+ ([24]), i1 false\)[^\n]*?(, !dbg ![0-9]+)?(?:, ![^\n]*)?$",
+    re.MULTILINE,
+)
+
+
+def small_copies(text: str) -> str:
+    """Copies of two or four bytes become a load and a store, as LLVM makes of them where it optimises: of what may be a
+    part of a float."""
+    numbers = count()
+
+    def edit(m: re.Match[str]) -> str:
+        to, target, of, source, size, where = m.groups(default="")
+        name, bits = f"%llgrad.copied.{next(numbers)}", 8 * int(size)
+        aligned = (re.search(r"align (\d+)", a) for a in (of, to))
+        read, written = (a[1] if a else "1" for a in aligned)
+        load = f"  {name} = load i{bits}, ptr {source}, align {read}{where}"
+        return f"{load}\n  store i{bits} {name}, ptr {target}, align {written}{where}"
+
+    return _SMALL_COPY.sub(edit, text)
 
 
 # --- thread-local variables -------------------------------------------------------------------------------------------

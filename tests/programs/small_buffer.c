@@ -6,10 +6,14 @@ static double get(const struct any *a)
 {
     double d;
     long l;
+    int i;
     switch (a->kind) {
     case 0:
         memcpy(&d, a->bytes, sizeof d);
         return d;
+    case 1:
+        memcpy(&i, a->bytes, sizeof i);
+        return 0.5 * i;
     default:
         memcpy(&l, a->bytes, sizeof l);
         return (double)l;
@@ -21,10 +25,16 @@ static double f(const double *x, int n)
     for (int i = 0; i < n; i++) {
         double d = x[i] * x[i];
         long l = i;
-        if (i % 2)
+        switch (i % 3) {
+        case 0:
             put(a + i, 0, &d, sizeof d);
-        else
-            put(a + i, 1, &l, sizeof l);
+            break;
+        case 1:
+            put(a + i, 1, &i, sizeof i);
+            break;
+        default:
+            put(a + i, 3, &l, sizeof l);
+        }
     }
     double sum = 0;
     for (int i = 0; i < n; i++)

@@ -16,7 +16,7 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import all_float, is_arithmetic, linear, not_comparison, scalar_bit
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
-from llgrad.analysis.kindgraph import CONFLICT_BIT, Graph, Region
+from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Graph, Region
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, OWN, WEAK, Token
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
@@ -338,7 +338,10 @@ class Builder:
             self.graph.edge(parent, at, child, size=size, to=to)
 
     def put(self, v: iv.AnyValue, cell: Cell, only: int = -1) -> None:
-        """A value is written to memory (or into a larger value); by an access that is declared to be of `only`."""
+        """A value is written to memory (or into a larger value); by an access that is declared to be of `only`.
+
+        What part of a float it may be was a question where it was read.
+        """
         region, offset = cell
         if isinstance(v, iv.ConstAggregate):
             for at, element in self.elements(v):
@@ -354,7 +357,7 @@ class Builder:
                 self.graph.edge(*self.cell(v), self.graph.pointee(region, offset), store=True)
         elif (bits := self.content(v)) is not None and not all_float(v.type):
             self._mark(bits, v, only)
-            self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True, only=only)
+            self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True, only=only & ~CUT_BIT)
 
     def _mark(self, bits: Region, v: iv.AnyValue, only: int) -> None:
         """What is moved as an integer is declared to be floats, or pointers, all of it."""

@@ -160,6 +160,21 @@ class Kinds:
         slots = self._builder.graph.find(region).slots.values() if region is not None else ()
         return self.value(v) is UNKNOWN or any(s.all & bl.POINTER_BIT for s in slots)
 
+    def sees_float(self, v: iv.AnyValue) -> bool:
+        """Was a float seen where an integer lies, or is it doubted, and not only too short for the pointer there?"""
+        region = self._builder.contents.get(v)
+        slots = self._builder.graph.find(region).slots.values() if region is not None else ()
+        return self.value(v) is UNKNOWN or any(s.all & (bl.FLOAT_MASK | CONFLICT_MASK) for s in slots)
+
+    def is_one_of_several(self, load: iv.Load) -> bool:
+        """Is what lies beside an integer, in the same eight bytes, accessed by itself?"""
+        region, offset = self._builder.cell(load.pointer)
+        size = self.layout.size(load.type)
+        beside = {region.key(offset + n, 0) for n in range(size - 8, 8) if n <= -size or n >= size}
+        narrow = bl.INT_MASK & ~bl.INT_BITS[8] | bl.LIKELY_INT & ~bl.LIKELY_INTS[8]
+        walked = any(step and step < 8 for _, step in region.slots)
+        return region.overflow or walked or any(s.all & narrow for key, s in region.slots.items() if key in beside)
+
     def formats(self, v: iv.AnyValue) -> frozenset[FloatType]:
         """The formats of the floats in a value."""
         return frozenset(kind.format for _, kind, _ in self._leaves(v) if kind.format is not None)
@@ -450,15 +465,15 @@ class Kinds:
     ) -> Layout:
         """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT.
 
-        `unread` says of bytes (offset, size) whether nobody looks at them: then they may hold anything. Of a copy,
-        bytes that disagree about being doubles, pointers and integers, but about nothing else, are a WORD.
+        `unread` says of bytes (offset, size) whether nobody looks at them, or sets them: then they may hold anything.
+        Of a copy, bytes that disagree about being doubles, pointers and integers, but about nothing else, are a WORD.
         """
         layout = self.access(instruction, local)
         if isinstance(instruction, iv.Call) and any(k is CONFLICT for _, k, _ in layout.leaves):
             layout = self._in_words(instruction, layout)
         if unread is not None and not layout.is_known:
             places = {o: strided(layout.stride or 0, o) for o, _, _ in layout.leaves}
-            fits = [(o, ANY if k is UNKNOWN and unread(places[o], s) else k, s) for o, k, s in layout.leaves]
+            fits = [(o, ANY if not k.is_known and unread(places[o], s) else k, s) for o, k, s in layout.leaves]
             layout = Layout(layout.stride, tuple(fits))
         bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
         if bad is None:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from llgrad.analysis.activitygraph import changes_bits
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.memory import Access, Memory
 from llgrad.analysis.reaching import Reaching
@@ -34,6 +35,7 @@ from llgrad.ir.values import (
     ConstExpr,
     GetElementPtr,
     Instruction,
+    Load,
     Phi,
     Return,
     Select,
@@ -54,21 +56,26 @@ class Bits(Protocol):
 
     def may_be_pointer(self, v: AnyValue, /) -> bool: ...
 
+    def sees_float(self, v: AnyValue, /) -> bool: ...
+
+    def is_one_of_several(self, load: Load, /) -> bool: ...
+
 
 class Trial(Reaching):
     """Which of some loads may read the bits of a float."""
 
-    def __init__(self, memory: Memory, kinds: Bits, suspects: list[Instruction]) -> None:
+    def __init__(self, memory: Memory, kinds: Bits, suspects: list[Load]) -> None:
         super().__init__(memory)
         self.kinds = kinds
         self.innocent = set(suspects)
 
-    def acquitted(self) -> frozenset[Instruction]:
+    def acquitted(self) -> frozenset[Load]:
         changed = True
         while changed:
             changed = False
             for load in list(self.innocent):
-                if any(self._reads_float(load, a) or self._tears(load, a) for a in self.memory.reads(load)):
+                sees = self.kinds.sees_float(load)
+                if any(sees and self._reads_float(load, a) or self.tears(load, a) for a in self.memory.reads(load)):
                     self.innocent.discard(load)
                     changed = True
         return frozenset(self.innocent)
@@ -80,10 +87,13 @@ class Trial(Reaching):
         found, older = self.writers(reader, replace(access, tbaa=None))
         return older or any(self._writes_float(i, depth, access) for i in found)
 
-    def _tears(self, load: Instruction, access: Access) -> bool:
-        """May a part of an address be read? Of whole ones, it is known what they point to."""
+    def tears(self, load: Load, access: Access) -> bool:
+        """May a part of an address be moved, and the rest beside it? Of whole ones, it is known what they point to."""
         narrow = isinstance(load.type, IntType) and load.type.bits < 64
-        return narrow and self.kinds.may_be_pointer(load) and self._reads_address(load, access)
+        if not narrow or all(isinstance(u, Instruction) and changes_bits(u) for u in load.users):
+            return False
+        beside = self.kinds.may_be_pointer(load) and self.kinds.is_one_of_several(load)
+        return beside and self._reads_address(load, access)
 
     def _reads_address(self, reader: Instruction, access: Access, depth: int = 4) -> bool:
         found, older = self.writers(reader, replace(access, tbaa=None))

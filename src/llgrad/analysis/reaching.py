@@ -9,6 +9,7 @@ from llgrad.analysis.cells import Spot, difference, moved, overlap
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import gep_offset
 from llgrad.analysis.solver import reach
+from llgrad.ir.types import I8
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -87,6 +88,15 @@ class Reaching:
         spots = frozenset((o, moved(s, at)) for o, s in self.memory.spots(copy.arguments[1]))
         places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
         return [Part(None, size, places, None, spots)] if spots else whole
+
+    def is_blank(self, copy: Call, at: Spot, size: int) -> bool:
+        """Has nobody written anything but zeros to `size` bytes, `at` bytes on, of what a copy reads?"""
+        spots = frozenset((o, moved(s, at)) for o, s in self.memory.spots(copy.arguments[1]))
+        places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
+        if not spots or any(o.kind not in ("stack", "heap") or self.memory.escapes(o) for o, _ in spots):
+            return False
+        found, older = self.writers(copy, Part(None, size, places, None, spots))
+        return not older and all(map(_clears, found))
 
     def written_by_others(self, call: Call, read: Access | None = None) -> list[Instruction]:
         """What may write, in functions called and anywhere else, to where a call writes (and where is `read`)."""
@@ -171,6 +181,12 @@ class Reaching:
     def _recurs(self, f: Function) -> bool:
         callers = reach([f], lambda g: [c.block.function for c in self.memory.callers(g) if c.block.function])
         return any(c.block.function in callers and g is f for g in callers for c in self.memory.callers(g))
+
+
+def _clears(i: Instruction) -> bool:
+    f = i.called_function if isinstance(i, Call) else None
+    zeros = isinstance(i, Call) and len(i.arguments) > 1 and i.arguments[1] == ConstInt(I8, 0)
+    return f is not None and f.name.startswith("llvm.memset.") and zeros
 
 
 def _within(apart: Spot, size: int, length: int) -> int | None:

@@ -132,8 +132,9 @@ class _Trial(Trial):
         place = self.kinds.float_around(load.pointer, self.memory.module.layout.size(load.type))
         if place is None:
             return False
-        part = place[1].bits // 8 > self.memory.module.layout.size(load.type)
-        return part or all(isinstance(u, Instruction) and _as_number(u, load) for u in load.users)
+        if place[1].bits // 8 > self.memory.module.layout.size(load.type):
+            return not any(self.tears(load, a) for a in self.memory.reads(load))
+        return all(isinstance(u, Instruction) and changes_bits(u) for u in load.users)
 
     # --- what may be a number
 

@@ -12,11 +12,13 @@ from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis import memory as memory_analysis
 from llgrad.analysis.activitygraph import has_rule
 from llgrad.analysis.apart import splits
+from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.objects import holds_pointer_type
+from llgrad.analysis.reaching import Reaching
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
 from llgrad.analysis.turns import turns
@@ -489,6 +491,14 @@ class Facts:
         return Unread(self.memory)
 
     @cached_property
+    def _reaching(self) -> Reaching:
+        return Reaching(self.memory)
+
+    def _means_nothing(self, copy: Call, at: Spot, size: int) -> bool:
+        """Are bytes that are copied zeros or not set at all, or does nobody look at the copy of them?"""
+        return self._unread.after(copy, at, size) or self._reaching.is_blank(copy, at, size)
+
+    @cached_property
     def _reused(self) -> Reused:
         return Reused(self.memory, self.kinds, self.activity.functions, self.activity.shadowed_objects)
 
@@ -589,7 +599,7 @@ class Facts:
         if self.is_text(i):
             return Copied(1, ())
         layout = self.kinds.require(
-            i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._unread.after, i)
+            i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._means_nothing, i)
         )
         size = layout.stride or sum(n for _, _, n in layout.leaves)
         moved = (kinds_analysis.POINTER, kinds_analysis.WORD)
