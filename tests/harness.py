@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import igraph  # noqa: F401  (synthesis imports it late: here it is once for all children)
 import numpy as np
-import scipy.sparse.csgraph  # noqa: F401  (synthesis imports it late: here it is once for all children)
 from cases import CTYPES, Memory, Program
 from oracle import Matrix, Vector
 from sandbox import FAILED

@@ -136,7 +136,7 @@ def test_type_checking_imports_are_no_imports() -> None:
     assert not violations("ir", ast.parse("if TYPE_CHECKING:\n    from llgrad.api import grad"))
 
 
-HEAVY = ("numpy", "scipy", "llvmlite", "torch", "jax", "tensorflow", "rich", "click")
+HEAVY = ("numpy", "scipy", "igraph", "llvmlite", "torch", "jax", "tensorflow", "rich", "click")
 
 
 def test_import_is_lazy() -> None:

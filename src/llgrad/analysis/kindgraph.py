@@ -21,8 +21,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import gcd
 
-import rustworkx
-
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bytelayout import ByteType, Found, Record, Sequence, Unknown
 from llgrad.analysis.kindtokens import (
@@ -36,6 +34,7 @@ from llgrad.analysis.kindtokens import (
     normal,
     token_scalars,
 )
+from llgrad.analysis.solver import strong_components
 
 _MOST_SLOTS, _MOST_COPIES, _MOST_TOKENS = 8192, 256, 64
 CONFLICT_BIT = 1 << 12
@@ -343,12 +342,7 @@ class Graph:
     def _cycles(self) -> None:
         """Offsets around cycles of the ways that evidence goes, up (even nodes) and down (odd), become periods."""
         flows = list(self._flows())
-        graph = rustworkx.PyDiGraph()
-        graph.add_nodes_from(range(2 * len(self.regions)))
-        graph.add_edges_from(flows)
-        component = {}
-        for n, members in enumerate(rustworkx.strongly_connected_components(graph)):
-            component.update(dict.fromkeys(members, n))
+        component = strong_components(2 * len(self.regions), [(source, target) for source, target, _ in flows])
         inside: dict[int, list[tuple[int, int, int]]] = {}
         for source, target, at in flows:
             if component[source] == component[target]:

@@ -104,15 +104,10 @@ class Propagation:
         return node
 
     def _merge_cycles(self) -> None:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         copies = [(n, self._found(t)) for n, edges in enumerate(self._edges) for t, by in edges if by == 0]
-        shape = (len(self._stands), len(self._stands))
-        sources, targets = zip(*copies, strict=True) if copies else ((), ())
-        _, labels = connected_components(coo_array(([1] * len(copies), (sources, targets)), shape), connection="strong")
+        labels = strong_components(len(self._stands), copies)
         first: dict[int, int] = {}
-        for node in dict.fromkeys((*sources, *targets)):
+        for node in dict.fromkeys(n for copy in copies for n in copy):
             other = first.setdefault(labels[node], node)
             if other != node:
                 self._merge(node, other)
@@ -133,6 +128,14 @@ class Propagation:
 
 _SMALL = 5000
 """Systems in which fewer nodes are visited than this are solved as they are."""
+
+
+def strong_components(nodes: int, edges: list[tuple[int, int]]) -> list[int]:
+    """A number for each node: those on a cycle have the same."""
+    from igraph import GraphBase  # `Graph` imports NumPy, too
+
+    found: list[int] = GraphBase(nodes, edges, True).connected_components(mode="strong")
+    return found
 
 
 def reach(seeds: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, N | None]:

@@ -7,8 +7,8 @@ where it cannot be recomputed); out→in of the user is infinite; out→sink is 
 sink side whose edge is not cut are recomputed. (The formulation of Moses et al., SC'21, with recomputation costs
 added.)
 
-scipy's Dinic solves it: on random graphs of 10,000 nodes and 40,000 edges it took 0.01 s, networkx 0.7 s;
-rustworkx has no s-t flow.
+igraph solves it (imported in 0.04 s, where scipy's graphs take 0.3): of the cuts that cost the same, the one farthest
+from what is wanted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 K = TypeVar("K", bound=Hashable)
-INFINITE = 1 << 30  # scipy's capacities are 32-bit; no sum along a path exceeds a single capacity
+INFINITE = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,13 @@ class Choice:
 def minimum_cut(nodes: Mapping[K, Choice], wanted: Sequence[K]) -> tuple[set[K], set[K]]:
     """The nodes to keep and those to recompute, so that everything in `wanted` can be had at least cost.
 
-    Every dependency must be a node. Costs are positive integers below 2**29.
+    Every dependency must be a node. Costs are positive integers, in all below 2**50.
     """
     if not wanted:
         return set(), set()
     if all(nodes[k].recompute is None for k in wanted):
         return set(wanted), set()
-    import numpy as np
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+    from igraph import GraphBase  # `Graph` imports NumPy, too
 
     index = {k: 2 + 2 * n for n, k in enumerate(nodes)}
     source, sink = 0, 1
@@ -54,14 +52,8 @@ def minimum_cut(nodes: Mapping[K, Choice], wanted: Sequence[K]) -> tuple[set[K],
             edges[index[d] + 1, into] = INFINITE  # type: ignore[index]
     for k in wanted:
         edges[index[k] + 1, sink] = INFINITE
-    size = 2 + 2 * len(nodes)
-    rows, columns = zip(*edges, strict=True)
-    capacity = csr_array((np.fromiter(edges.values(), np.int32), (rows, columns)), shape=(size, size))
-    flow = maximum_flow(capacity, source, sink).flow
-    residual = (capacity - flow).tocsr()
-    residual.data = np.where(residual.data > 0, 1, 0)
-    residual.eliminate_zeros()
-    reached = set(breadth_first_order(residual, source, return_predecessors=False).tolist())
+    backward = GraphBase(2 + 2 * len(nodes), [(target, start) for start, target in edges], True)
+    reached = set(backward.mincut(sink, source, list(edges.values()))[3])
     kept = {k for k, n in index.items() if n in reached and n + 1 not in reached}
     recomputed = {k for k, n in index.items() if n not in reached}
     return kept, recomputed
