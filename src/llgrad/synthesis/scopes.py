@@ -55,8 +55,8 @@ def columns(module: Module, b: Builder, keys: Sequence[Hashable]) -> dict[Hashab
     """
     if not 1 < len(keys) <= MOST_COLUMNS or module in _STACK_ON_TAPE:
         return {}
-    domain = module.add_metadata('distinct !{!"llgrad.columns"}')
-    scopes = [module.add_metadata(f'distinct !{{!"llgrad.column", !{domain.id}}}') for _ in keys]
+    domain = _unique(module, '!"llgrad.columns"')
+    scopes = [_unique(module, f'!{domain.id}, !"llgrad.column"') for _ in keys]
     own = [module.add_metadata(f"!{{!{scope.id}}}") for scope in scopes]
     for one in own:
         b.call(declare(module, SCOPES, VOID, [METADATA]), [MetadataValue(METADATA, f"!{one.id}")])
@@ -86,9 +86,16 @@ def _joined(module: Module, given: MDRef, own: MDRef) -> MDRef:
     return known[given, own]
 
 
+def _unique(module: Module, rest: str) -> MDRef:
+    """A node that refers to itself: LLVM makes one of those that do not, where it inlines functions."""
+    made = module.add_metadata("distinct !{}")
+    module.raw_metadata[made.id] = f"distinct !{{!{made.id}, {rest}}}"
+    return made
+
+
 def _make(module: Module) -> dict[str, dict[str, MDRef]]:
-    domain = module.add_metadata('distinct !{!"llgrad"}')
-    scopes = {n: module.add_metadata(f'distinct !{{!"llgrad.{n}", !{domain.id}}}') for n in _NAMES}
+    domain = _unique(module, '!"llgrad"')
+    scopes = {n: _unique(module, f'!{domain.id}, !"llgrad.{n}"') for n in _NAMES}
     return {
         n: {
             "alias.scope": module.add_metadata(f"!{{!{scopes[n].id}}}"),
