@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Sequence[str], Callable[[], tuple[Any, ...]], int]] = {
     ),
     "lstm": (("W", "x"), lambda: (7, 400, np.sin(grid(0, 64, 64)), np.cos(grid(0, 7, 7))), 60_000),
     "scratch": (("u",), lambda: (N, 100, grid(0, 1, N)), 10_000),
-    "chosen": (("u",), lambda: (N, 150, grid(0, 1, N), np.zeros(N)), 14_000),
+    "chosen": (("u",), lambda: (N, 500, grid(0, 1, N), np.zeros(N)), 24_000),
     "table": (("u",), lambda: (120, np.arange(120, dtype=np.int32) * 7 % 6, grid(0, 1, 6)), 0),
     "moved": (("f", "a"), lambda: (5, 400, np.cos(grid(0, 2000, 2000)), 0.4), 0),
     "trajectory": (("a",), lambda: (200, 0.3, np.zeros(200)), 0),
