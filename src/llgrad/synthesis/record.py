@@ -9,7 +9,7 @@ from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import tape_call
 from llgrad.ir.build import Builder, const_int, declare, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.types import I8, I64, PTR, VOID, ArrayType, PointerType, StructType, Type
+from llgrad.ir.types import I8, I64, PTR, VOID, ArrayType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -458,10 +458,8 @@ class RecordingSweep(Sweep):
     def _store_shadow_pointers(self, i: Store) -> None:
         for offset, type in self.facts.pointer_leaves(i):
             address = self.b.offset(self.where(i.pointer, i.value.type), offset)
-            if isinstance(i.value.type, StructType):
-                raise self.facts.refuse(i, "a store of a struct that holds pointers")
             value = (
-                self.shadow(i.value)
+                self._part(i, self.shadow(i.value), offset)
                 if self.facts.shadowed(i.value) or not isinstance(i.value, Instruction) or self.facts.runtime_activity
                 else _null()
             )
@@ -472,6 +470,23 @@ class RecordingSweep(Sweep):
                     else self.b.cast("ptrtoint", value, type)
                 )
             mark(self.module, self.b.store(value, address), "shadow")
+
+    def _part(self, i: Store, value: AnyValue, offset: int) -> AnyValue:
+        """What lies at an offset of a vector, an array or a struct."""
+        layout = self.facts.layout
+        match value.type:
+            case VectorType(element) if offset % layout.size(element) == 0:
+                return self._part(i, self.b.extract_element(value, offset // layout.size(element)), 0)
+            case ArrayType(element):
+                n, rest = divmod(offset, layout.alloc_size(element))
+                return self._part(i, self.b.extract(value, n), rest)
+            case StructType(fields) if fields is not None:
+                starts = layout.offsets(value.type)
+                n = max(k for k, start in enumerate(starts) if start <= offset)
+                return self._part(i, self.b.extract(value, n), offset - starts[n])
+            case PointerType() | IntType(64) if offset == 0:
+                return value
+        raise self.facts.refuse(i, f"a store of pointers in a value of type {i.value.type}")
 
     def copy_shadow_pointers(self, i: Instruction) -> None:
         """A copy of memory copies the shadow pointers in its shadow."""
