@@ -310,7 +310,7 @@ class PointerGraph(Inclusion):
                         self._link(call, what.site)
                     elif _is_callable(call, what.site):
                         self._of_other_types.setdefault(call, []).append(what.site)
-                elif what.kind == "contents" and isinstance(what.site, GlobalVariable) and what.site.initializer:
+                elif what.kind == "contents" and isinstance(what.site, GlobalVariable) and what.site.initializer or what.kind in ("argument", "contents") and isinstance(what.site, Argument) and self._met(call):
                     self._link_met(call)
                 elif not self._is_data(what):
                     self._link_unknown(call)
@@ -372,17 +372,20 @@ class PointerGraph(Inclusion):
         return self._tables[fact, slot]
 
     def _link_met(self, call: Call) -> None:
-        """What a variable of the program holds from before: a function that the program may have stored there.
+        """What variables of the program and its arguments hold from before: functions whose address it uses.
 
         If it has none of that type, what is called is not the program's: it has only what it is given.
         """
-        known = [f for f in met_functions(self.module) if f.function_type == call.function_type]
+        known = self._met(call)
         for function in known:
             self._link(call, function)
         if not known and call not in self.unknown_calls:
             self.unknown_calls[call] = behaviour(call, None)
             for node in self._nodes(call):
                 self._flow.edge(self._unknown, node)
+
+    def _met(self, call: Call) -> list[Function]:
+        return [f for f in met_functions(self.module) if f.function_type == call.function_type]
 
     def _link_unknown(self, call: Call) -> None:
         """Code that is not known, or any function of that type whose address is taken."""
