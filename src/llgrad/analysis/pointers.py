@@ -310,12 +310,18 @@ class PointerGraph(Inclusion):
                         self._link(call, what.site)
                     elif _is_callable(call, what.site):
                         self._of_other_types.setdefault(call, []).append(what.site)
-                elif what.kind == "contents" and isinstance(what.site, GlobalVariable) and what.site.initializer or what.kind in ("argument", "contents") and isinstance(what.site, Argument) and self._met(call):
+                elif self._is_from_before(what, call):
                     self._link_met(call)
                 elif not self._is_data(what):
                     self._link_unknown(call)
 
         self._flow.watch(target, link)
+
+    def _is_from_before(self, what: MemoryObject, call: Call) -> bool:
+        """Is it held by a variable of the program, or passed to it?"""
+        if isinstance(what.site, GlobalVariable):
+            return what.kind == "contents" and what.site.initializer is not None
+        return what.kind in ("argument", "contents") and isinstance(what.site, Argument) and bool(self._met(call))
 
     def _is_data(self, obj: MemoryObject) -> bool:
         """Memory that holds no code: the program's own, and what the user calls active. (Derivatives test callees.)"""
