@@ -108,10 +108,9 @@ class Checkpointed:
     def outer_augmented(self) -> None:
         total = self.total()
         block = self.reserve(self.b.binary("add", total, i64(HEADER)))
-        kept = self.b.offset(block, HEADER)
         n = self.rows[0][0]
         few = self.b.icmp("ult", n, i64(FEW), "few")
-        taped = self.probe(kept, self.b.select(few, i64(0), i64(1)))
+        taped = self.probe(block, self.b.select(few, i64(0), i64(1)))
         size = StructType((I64, I64))
         choose = declare(self.module, schedule.CHOOSE, size, [I64] * 6)
         given = [n, total, taped, i64(self.chunk()), i64(self.kind), i64(self.value)]
@@ -120,25 +119,24 @@ class Checkpointed:
         unit = self.b.select(few, i64(FEW), self.b.extract(chosen, 1), "unit")
         _, augmented = self.sweep(self.run, Mode.AUGMENTED)
         made = self.b.call(augmented, [self.arena, *self.flat({1: checkpoints, 2: unit})], "taped")
-        for at, v in enumerate((checkpoints, unit, self.b.extract(made, 0))):
-            self.b.store(v, self.b.offset(block, 8 * at), 8)
+        for n, v in enumerate((checkpoints, unit, self.b.extract(made, 0))):
+            self.b.store(v, self.word(block, n), 8)
         self.give(block, self.b.extract(made, 1))
 
     def outer_reverse(self) -> None:
         block = self.rest[-1]
-        kept = self.b.offset(block, HEADER)
-        checkpoints, unit = (self.b.load(I64, self.b.offset(block, 8 * at), "", 8) for at in (0, 1))
-        inner = self.b.load(PTR, self.b.offset(block, 16), "frame", 8)
-        self.copy(kept, out=True)
+        checkpoints, unit = (self.b.load(I64, self.word(block, n), "", 8) for n in (0, 1))
+        inner = self.b.load(PTR, self.word(block, 2), "frame", 8)
+        self.copy(block, out=True, at=HEADER)
         _, reverse = self.sweep(self.run, Mode.REVERSE)
         made = self.b.call(reverse, [self.arena, *self.flat({1: checkpoints, 2: unit}), *self.rest[:-1], inner])
-        self.copy(kept, out=False)
+        self.copy(block, out=False, at=HEADER)
         self.b.call(tape.release(self.module), [self.arena, block])
         self.finish(made)
 
-    def probe(self, kept: AnyValue, steps: AnyValue) -> AnyValue:
+    def probe(self, block: AnyValue, steps: AnyValue) -> AnyValue:
         """How many bytes of tape one step takes: it is run, dropped, and undone."""
-        self.copy(kept, out=True)
+        self.copy(block, out=True, at=HEADER)
         used = declare(self.module, tape.USED, I64, [PTR])
         mark = self.reserve(i64(0))
         before = self.b.call(used, [self.arena])
@@ -146,7 +144,7 @@ class Checkpointed:
         self.b.call(augmented, [self.arena, *self.flat({0: steps}, len(request.arguments))])
         after = self.b.call(used, [self.arena])
         self.b.call(tape.release(self.module), [self.arena, mark])
-        self.copy(kept, out=False)
+        self.copy(block, out=False, at=HEADER)
         return self.b.binary("sub", after, before, "taped")
 
     def chunk(self) -> int:
@@ -178,14 +176,18 @@ class Checkpointed:
     def padded(self, size: AnyValue) -> AnyValue:
         return self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
 
-    def copy(self, block: AnyValue, out: bool) -> None:
-        """Copy the pieces to the block, or back."""
+    def word(self, block: AnyValue, n: int) -> AnyValue:
+        """A word in the header of the block of `outer`: two numbers and a pointer, each a column of its own."""
+        return tape.column(self.b, self.module, block, i64(8 * n), n + (tape.INTEGERS * 8 if n < 2 else 0))
+
+    def copy(self, block: AnyValue, out: bool, at: int = 0) -> None:
+        """Copy the pieces to the block, or back; each is a column."""
         memcpy = declare(self.module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
-        at: AnyValue = i64(0)
-        for place, size in self.places():
-            kept = self.b.offset(block, at)
+        offset: AnyValue = i64(at)
+        for n, (place, size) in enumerate(self.places(), 3):
+            kept = tape.column(self.b, self.module, block, offset, n)
             self.b.call(memcpy, [*((kept, place) if out else (place, kept)), size, FALSE])
-            at = self.b.binary("add", at, self.padded(size))
+            offset = self.b.binary("add", self.padded(size), offset)
 
     def reserve(self, size: AnyValue) -> AnyValue:
         return self.b.call(tape.reserve(self.module), [self.arena, size], "block")
