@@ -181,6 +181,20 @@ double f(const double *x, int n) {
     return d * d;
 }
 """),
+    "swapped in halves": ("dco", """
+#include <string.h>
+__attribute__((noinline)) static void swapped(unsigned *p, unsigned *q) {
+    unsigned t = *p; *p = *q; *q = t;
+    t = p[1]; p[1] = q[1]; q[1] = t;
+}
+double f(const double *x, int n) {
+    double a[8], s = 0;
+    memcpy(a, x, 8 * n);
+    swapped((unsigned *)a, (unsigned *)(a + 1));
+    for (int i = 0; i < n; i++) s += a[i] * (i + 1);
+    return s;
+}
+"""),
     "static integers": ("do", """
 #include <string.h>
 static long cell[4];

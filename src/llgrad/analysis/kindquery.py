@@ -12,7 +12,7 @@ from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
-from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Region
+from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Region, declared
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
@@ -157,6 +157,19 @@ def _walked(region: Region, at: int) -> int:
 def may_be_pointer(region: Region, at: int, size: int) -> bool:
     """Was a pointer seen in bytes [at, at + size)?"""
     return any((_exact(region, at + n) | _walked(region, at + n)) & bl.POINTER_BIT for n in range(-7, size))
+
+
+def sees_float(region: Region, at: int, size: int) -> bool:
+    """Was a float seen, doubted or declared to be in any of bytes [at, at + size)?"""
+    if region.overflow or any(_said(region, at + n) for n in range(size)):
+        return True
+    bits = bl.FLOAT_MASK | CONFLICT_BIT
+    masks = ((n, (_exact(region, at + n) | _walked(region, at + n)) & bits) for n in range(-15, size))
+    return any(mask and (n >= 0 or mask & CONFLICT_BIT or n + bl.mask_reach(mask) > 0) for n, mask in masks)
+
+
+def _said(region: Region, at: int) -> bool:
+    return any(f.mask > 0 and f.mask & bl.FLOAT_MASK for _, f, level in declared(region, at) if level <= DECLARED)
 
 
 def is_word(region: Region, at: int) -> bool:
@@ -383,5 +396,5 @@ def _declared_strides(region: Region, offset: int) -> set[int]:
 
 __all__ = [
     "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "float_around", "header", "is_word", "may_be_pointer",
-    "repeated", "resolve", "stride_of",
+    "repeated", "resolve", "sees_float", "stride_of",
 ]  # fmt: skip

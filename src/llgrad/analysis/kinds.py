@@ -34,6 +34,7 @@ from llgrad.analysis.kindquery import (
     may_be_pointer,
     repeated,
     resolve,
+    sees_float,
     stride_of,
 )  # fmt: skip
 from llgrad.analysis.moves import blank_bytes
@@ -160,11 +161,11 @@ class Kinds:
         slots = self._builder.graph.find(region).slots.values() if region is not None else ()
         return self.value(v) is UNKNOWN or any(s.all & bl.POINTER_BIT for s in slots)
 
-    def sees_float(self, v: iv.AnyValue) -> bool:
-        """Was a float seen where an integer lies, or is it doubted, and not only too short for the pointer there?"""
-        region = self._builder.contents.get(v)
-        slots = self._builder.graph.find(region).slots.values() if region is not None else ()
-        return self.value(v) is UNKNOWN or any(s.all & (bl.FLOAT_MASK | CONFLICT_MASK) for s in slots)
+    def sees_float(self, load: iv.Load) -> bool:
+        """Was a float seen where an integer is loaded, or is it doubted? (Else it is only too short for a pointer.)"""
+        region, size = self._builder.contents.get(load), self.layout.size(load.type)
+        cells = [self._builder.cell(load.pointer), *([(self._builder.graph.find(region), 0)] if region else [])]
+        return self.value(load) is UNKNOWN or any(sees_float(r, at, size) for r, at in cells)
 
     def is_one_of_several(self, load: iv.Load) -> bool:
         """Is what lies beside an integer, in the same eight bytes, accessed by itself?"""
