@@ -1,4 +1,4 @@
-"""Recurrences whose reverse computes ahead what it needs of libm: the same derivatives for any number of steps."""
+"""Recurrences that compute ahead what they need of libm, or are run again: the same derivatives for any length."""
 
 from __future__ import annotations
 
@@ -19,6 +19,19 @@ void pendulum(int steps, const double *p, double *out) {
         speed += h * force;
     }
     out[0] = angle * angle, out[1] = angle * speed;
+}
+double turned(int n, const double *x) {
+    double sum = 0;
+    for (int i = 1; i < n; i++) {
+        double w = x[0], c = cos(x[i]);
+        unsigned r = i;
+        for (int k = 0; k < i; k++) {
+            sum += w * w * x[k] * x[k] * (1 + (r >> 30));
+            w = w * c + 0.5;
+            r = r * 1664525u + 1013904223u;
+        }
+    }
+    return sum;
 }
 """
 STEPS = (0, 1, 63, 64, 65, 129, 1000)
@@ -50,3 +63,15 @@ def test_second_derivative(libs: list[llgrad.Library]) -> None:
     v, seed = np.array([1.0, 0.0, 0.5, 0.0]), np.array([1.0, 2.0])
     found = [llgrad.hvp(lib.pendulum, wrt="p", of="out")(70, P, np.zeros(2), v, seed=seed) for lib in libs]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-10)
+
+
+def test_what_is_run_again(libs: list[llgrad.Library]) -> None:
+    x, v = np.linspace(0.3, 0.9, 7), np.linspace(1, -1, 7)
+    both = llgrad.value_and_grad(libs[0].turned, wrt="x")
+    assert "run again" in both.plan
+    tangent = llgrad.jvp(libs[0].turned, wrt="x")
+    np.testing.assert_allclose(both(7, x)[1] @ v, tangent(7, x, tangents=v)[1], rtol=1e-12)
+    found = llgrad.hvp(libs[0].turned, wrt="x")(7, x, v)
+    h = 1e-5
+    expected = (both(7, x + h * v)[1] - both(7, x - h * v)[1]) / (2 * h)
+    np.testing.assert_allclose(found, expected, rtol=1e-7)

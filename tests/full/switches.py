@@ -108,6 +108,11 @@ def no_reading_back(patch: Patch) -> None:
     patch.setattr(plan, "stored", lambda *_: None)
 
 
+def no_replaying(patch: Patch) -> None:
+    """Recurrences are kept like anything else."""
+    patch.setattr(plan, "recurrence", lambda *_: None)
+
+
 def all_ahead(patch: Patch) -> None:
     """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
     find = plan.recurrences
@@ -183,8 +188,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
-        no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, all_ahead,
-        no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
+        no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, no_replaying,
+        all_ahead, no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
         one_version, unoptimised,
     )  # fmt: skip
 }

@@ -28,7 +28,7 @@ local_array_in_loop local_pointer_array loop_break loop_continue loop_rotating_v
 malloc_in_loop malloc_struct_mixed matrix_multiply matrix_power memcpy_partial memmove_overlap multi_exit_loop
 nested_while newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap
 ode_adaptive overwritten_input peeled_clamped peeled_rings pendulum pointer_to_pointer quicksort recursion_tree_sum
-restrict_inlined row_pointers_argument soft_alignment
+replayed restrict_inlined row_pointers_argument soft_alignment
 stored_and_read_back stored_once struct_copy struct_with_pointers switch_in_loop triangular_nest triple_nest
 two_dimensional_array variable_length_array zero_trips_inner
 """
@@ -71,7 +71,7 @@ def test_program(name: str) -> None:
 EFFECT = {
     "keep_everything": "matrix_multiply", "other_costs": "matrix_multiply",
     "no_hoisting": "matrix_multiply", "no_nests": "triple_nest", "no_alias_scopes": "matrix_multiply",
-    "no_reading_back": "stored_once", "all_ahead": "pendulum",
+    "no_reading_back": "stored_once", "no_replaying": "replayed", "all_ahead": "pendulum",
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "no_fusion": "fused_map", "all_fusion": "dot_product", "no_collecting": "collected_rows",

@@ -66,6 +66,8 @@ class Adjoints(ForwardValues):
     strips: dict[Loop, tuple[AnyValue, AnyValue]]  # cells: the last and the first iteration of the current strip
     ahead: dict[Instruction | tuple[Instruction, int, int], AnyValue]  # columns of what is computed ahead
     rehearsals: dict[Loop, Block]  # where strips of what is computed ahead begin
+    replays: dict[Loop, AnyValue]  # cells: the block of what is run again for a loop
+    replay_columns: dict[Phi, AnyValue]  # cells: where its columns are
     rehearsing: bool  # is it written what is computed ahead?
     nowhere: dict[Type, AnyValue]  # under runtime activity: what the adjoints of constant memory are added to
     zeros: dict[Type, AnyValue]  # and where they are taken from

@@ -54,6 +54,7 @@ from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
 from llgrad.synthesis.released import at_once
+from llgrad.synthesis.replayed import Recurrence, recurrence
 from llgrad.synthesis.scatter import Collected, scattered
 from llgrad.synthesis.speculated import strong_zeros
 from llgrad.synthesis.stored import stored
@@ -123,6 +124,7 @@ class Plan:
     fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
     scattered: dict[Loop, tuple[Collected, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
     ahead: dict[Loop, Ahead] = field(default_factory=dict)  # what is computed before a strip of a loop goes back
+    replayed: dict[Loop, Recurrence] = field(default_factory=dict)  # what is run again before a loop goes back
     stored: dict[Instruction, Store] = field(default_factory=dict)  # values that are read again where these put them
 
     @property
@@ -177,6 +179,8 @@ class Plan:
             out.append(f"  adjoints collected before they are added: loop %{loop.header.name}: {names}")
         for loop, found in self.ahead.items():
             out.append(f"  computed ahead in strips: loop %{loop.header.name}: {found}")
+        for loop, again in self.replayed.items():
+            out.append(f"  run again: loop %{loop.header.name}: {', '.join(f'%{p.name}' for p in again.phis)}")
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
             out += [
@@ -223,6 +227,7 @@ class Planner:
         self.guards: dict[Loop, Guard] = {}
         self.fused: dict[Loop, Fusion] = {}
         self.recurrences: frozenset[Loop] = frozenset()
+        self.replays: dict[Phi, Recurrence] = {}
         self.places = {i: n for n, i in enumerate(function.instructions())}
         self.blocks = [b for b in self.flow.order if self.flow.reaches_return(b)]
 
@@ -252,6 +257,7 @@ class Planner:
             self.guards.clear()
             self._decide(plan)
         plan.scattered = scattered(self.facts, self.function, self.flow, plan.effects, self._worth_collecting(plan))
+        plan.replayed = self._replayed(plan)
         chunked = {nest.root for nest in plan.nests.values() if nest.chunked}
         for loop in loops:
             barred = loop in plan.scattered or loop in plan.fused or loop in chunked
@@ -259,6 +265,21 @@ class Planner:
             if loop in self.recurrences and found is not None:
                 plan.ahead[loop] = found
         return plan
+
+    def _replayed(self, plan: Plan) -> dict[Loop, Recurrence]:
+        """What the recomputed phis take, loop by loop."""
+        found: dict[Loop, list[Recurrence]] = {}
+        for phi, one in self.replays.items():
+            loop = self.flow.loop_of(phi.block)
+            if ("primal", phi) in plan.recomputed and loop is not None:
+                found.setdefault(loop, []).append(one)
+        joined = {}
+        for loop, some in found.items():
+            wanted = {i for one in some for i in (*one.phis, *one.steps)}
+            inside = [i for i in loop.header.instructions if i in wanted]
+            phis = tuple(i for i in inside if isinstance(i, Phi))
+            joined[loop] = Recurrence(phis, tuple(i for i in inside if not isinstance(i, Phi)))
+        return joined
 
     def _worth_collecting(self, plan: Plan) -> list[Loop]:
         """Loops whose iterations are counted: the columns of collected adjoints have an element for each."""
@@ -409,6 +430,8 @@ class Planner:
         match kind:
             case "primal" | "shadow":
                 found = self._value_recipe(of, kind)
+                if kind == "primal" and found is None and isinstance(of, Phi):
+                    found = self._replay_recipe(plan, of)
                 if kind == "primal" and (store := self._read_back(of, found)) is not None:
                     plan.stored[of] = store
                     found = _LOAD, [key_of(store.pointer)]
@@ -424,6 +447,14 @@ class Planner:
         if found is None:
             return None
         return found[0], [k for k in dict.fromkeys(found[1]) if k is not None and not self.at_hand(k)]
+
+    def _replay_recipe(self, plan: Plan, phi: Phi) -> tuple[int, list[Key | None]] | None:
+        loop = self.flow.loop_of(phi.block)
+        found = recurrence(self.facts, self.function, self.flow, plan.effects, phi)
+        if found is None or loop is None or loop in self.fused:
+            return None
+        self.replays[phi] = found
+        return found.cost, [("count", loop), *(key_of(v) for v in found.inputs(loop))]
 
     def _read_back(self, v: Instruction, found: tuple[int, list[Key | None]] | None) -> Store | None:
         """Where the program has stored `v`, if reading it there costs less than computing it again."""

@@ -28,13 +28,13 @@ from llgrad.synthesis.adjoints import Leaf
 from llgrad.synthesis.iteration import Iteration
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.plan import choice_sides
-from llgrad.synthesis.rehearsing import Rehearsing
+from llgrad.synthesis.replaying import Replaying
 from llgrad.synthesis.request import Callee
 
 Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
 
 
-class ReverseSweep(Rehearsing):
+class ReverseSweep(Replaying):
     """Writes the reverse sweep of `source` into `target`: after the recording sweep (combined) or alone (split)."""
 
     def write(
@@ -65,6 +65,7 @@ class ReverseSweep(Rehearsing):
         self._find_entries(visited)
         self.make_columns()
         self.make_ahead()
+        self.make_replays()
         self.at(start, None)
         returned = last.terminator.operands[0] if last.terminator.operands else None
         if returned is not None and self.facts.active(returned):
@@ -132,6 +133,8 @@ class ReverseSweep(Rehearsing):
                 self.b.store(self.lookup(("block", loop)), self.chunk[loop], 8)
             if loop in self.strips:
                 self.start_strip(loop, self.lookup(("count", loop)))
+            if loop in self.replays:
+                self.replay(loop)
             self.place = Place(self.place.block, loop)
         if target in self.runs:
             self.b.branch(self.runs[target].start)
@@ -209,6 +212,8 @@ class ReverseSweep(Rehearsing):
         held = self.lookup(("block", loop)) if nest is not None and not nest.chunked else None
         self.b.branch_if(first, out, again)
         self.at(out, loop)
+        if loop in self.replays:
+            self.end_replay(loop)
         if held is not None and not self.request.repeatable:
             self.b.call(tape.release(self.module), [self.arena, held])
         self.place = Place(out, loop.parent)

@@ -1,0 +1,100 @@
+"""The loops that run recurrences again: see `replayed`."""
+
+from __future__ import annotations
+
+from llgrad.analysis.flow import Loop
+from llgrad.ir.build import clone, i64
+from llgrad.ir.types import I64, PTR, is_float
+from llgrad.ir.values import AnyValue, Block, Call, Instruction, Load, Phi
+from llgrad.synthesis import tape
+from llgrad.synthesis.needs import Key
+from llgrad.synthesis.rehearsing import Rehearsing
+from llgrad.synthesis.scopes import mark
+
+
+class Replaying(Rehearsing):
+    """Writes them where the reverse sweep enters a loop, and reads their columns."""
+
+    def make_replays(self) -> None:
+        """A cell for the block of each loop, and one for each column."""
+        self.replays = {loop: self.cells.alloca(PTR, f"{loop.header.name}.replay") for loop in self.plan.replayed}
+        phis = (phi for found in self.plan.replayed.values() for phi in found.phis)
+        self.replay_columns = {phi: self.cells.alloca(PTR, f"{phi.name}.column") for phi in phis}
+
+    def replay(self, loop: Loop) -> None:
+        """Run the recurrence, from where the loop is entered; then go on there."""
+        found, name, outer = self.plan.replayed[loop], loop.header.name, self.place.loop
+        count = self.lookup(("count", loop))
+        trips = self.b.binary("add", count, i64(1))
+        offsets: list[AnyValue] = []
+        total: AnyValue = i64(0)
+        for phi in found.phis:
+            offsets.append(total)
+            size = self.b.binary("mul", trips, i64(self.facts.layout.alloc_size(phi.type)))
+            size = self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
+            total = self.b.binary("add", total, size)
+        block = self.b.call(tape.reserve(self.module), [self.arena, total], f"{name}.replay.block")
+        self.b.store(block, self.replays[loop], 8)
+        columns = {
+            phi: tape.column(self.b, self.module, block, offset, self._number(n, phi), f"{phi.name}.column")
+            for n, (phi, offset) in enumerate(zip(found.phis, offsets, strict=True))
+        }
+        for phi, column in columns.items():
+            self.b.store(column, self.replay_columns[phi], 8)
+        assert loop.preheader is not None and loop.latch is not None
+        starts = {phi: self.get(phi.incoming_from(loop.preheader)) for phi in found.phis}
+        outside: dict[AnyValue, AnyValue] = {v: self.get(v) for v in found.inputs(loop)}
+        before, again, done = self.place.block, self.new_block(f"{name}.again"), self.new_block(f"{name}.ran")
+        self.b.branch(again)
+        self.at(again, outer)
+        index = self.b.phi(I64, name=f"{name}.i.again")
+        now: dict[AnyValue, AnyValue] = {phi: self.b.phi(phi.type, name=f"{phi.name}.again") for phi in found.phis}
+        for phi, column in columns.items():
+            place = self.b.gep(phi.type, column, [index], flags=("inbounds",))
+            mark(self.module, self.b.store(now[phi], place, 0), "tape")
+        for i in found.steps:
+            now[i] = self._step(i, {**outside, **now})
+        next = self.b.binary("add", index, i64(1))
+        self.b.branch_if(self.b.icmp("eq", index, count), done, again)
+        self._complete(index, before, i64(0), again, next)
+        for phi in found.phis:
+            latch = phi.incoming_from(loop.latch)
+            self._complete(now[phi], before, starts[phi], again, now.get(latch, outside.get(latch, latch)))
+        self.at(done, outer)
+
+    def _number(self, n: int, phi: Phi) -> int:
+        """Of a column: see `tape`."""
+        size = self.facts.layout.alloc_size(phi.type)
+        return n if is_float(phi.type) else n + tape.INTEGERS * size
+
+    def _complete(self, phi: AnyValue, before: Block, start: AnyValue, again: Block, next: AnyValue) -> None:
+        assert isinstance(phi, Phi)
+        phi.add(start, before)
+        phi.add(next, again)
+
+    def _step(self, i: Instruction, known: dict[AnyValue, AnyValue]) -> AnyValue:
+        new = clone(i)
+        new.metadata = {}
+        for v in i.operands:
+            w = self.arguments.get(v, known.get(v, v))
+            new.operands.append(w)
+            w.users.append(new)
+        if isinstance(new, Call):
+            new.tail = ""
+        return self.b.insert(new, f"{i.name}.again")
+
+    def end_replay(self, loop: Loop) -> None:
+        """The loop has been left."""
+        self.b.call(tape.release(self.module), [self.arena, self.b.load(PTR, self.replays[loop], "", 8)])
+
+    def recompute(self, key: Key) -> AnyValue:
+        kind, of = key
+        if kind != "primal" or of not in self.replay_columns:
+            return super().recompute(key)
+        loop = self.flow.loop_of(of.block)
+        assert loop is not None
+        column = self.b.load(PTR, self.replay_columns[of], "", 8)
+        made = Load(of.type, self.b.gep(of.type, column, [self._index(loop)], flags=("inbounds",)), 0)
+        made.align = self.facts.layout.alloc_size(of.type)
+        mark(self.module, made, "tape")
+        return self.b.insert(made, f"{of.name}.replayed")
