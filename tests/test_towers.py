@@ -16,7 +16,7 @@ SECOND = [
     "straight_line", "libm_special", "noinline_in_loop", "recursion_tree_sum", "linked_list",
     "struct_with_pointers", "global_scratch_call", "chunks_in_recursion", "memmove_overlap", "function_pointer_table",
     "memcpy_array", "free_in_branch", "switch_in_loop", "variable_length_array", "cpp_virtual",
-    "constant_pointer_table",
+    "constant_pointer_table", "copied_then_overwritten",
 ]  # fmt: skip
 
 
