@@ -68,6 +68,12 @@ def test_calls_that_may_reach_other_code_pass_by_value_as_before() -> None:
     assert lowered(BYVAL + POINTED).count("byval(") == 5
 
 
+def test_a_struct_by_value_is_no_address_in_a_tail_call() -> None:
+    """What is copied before a tail call may be of its caller's stack; an address may not."""
+    text = lowered(BYVAL.replace("call double @inside", "tail call double @inside"))
+    assert "tail call double @inside" not in text and "call double @inside(" in text
+
+
 @pytest.mark.parametrize(("call", "inlined"), [("@malloc(i64 %n)", True), ("@make(i64 %n)", False)])
 def test_small_functions_that_allocate_are_inlined_unless_recursive(call: str, inlined: bool) -> None:
     text = lowered(f"""

@@ -209,7 +209,7 @@ def own_structs(text: str) -> str:
         if "byval(" not in line or line.startswith(("define", "declare")) or (m := _CALL.search(line)) is None:
             return line
         ours = m[1] in own or (m[1][0] == "%" and through)
-        return _BYVAL.sub(lambda b: f"align {b[2]} " if b[2] else "", line) if ours else line
+        return _BYVAL.sub(lambda b: f"align {b[2]} " if b[2] else "", _untailed(line)) if ours else line
 
     parsed = parse(text) if own else None
     for name in own:
@@ -234,7 +234,12 @@ def in_parts(text: str) -> str:
 
 
 def _by_parts(new: str, call: re.Match[str]) -> str:
-    return f"{call[1]}@{new}({_BYVAL.sub('', call[2])}"
+    return f"{_untailed(call[1])}@{new}({_BYVAL.sub('', call[2])}"
+
+
+def _untailed(call: str) -> str:
+    """A call that may look at its caller's stack: a struct is copied before a tail call, an address is not."""
+    return re.sub(r"\btail call\b", "call", call, count=1)
 
 
 def _result(declaration: str) -> str:
