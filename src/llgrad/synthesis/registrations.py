@@ -40,6 +40,7 @@ from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.rules.facts import ALLOCATES, FREES, RELEASES, deallocator_of
 from llgrad.rules.library import LIKE
+from llgrad.synthesis.byaddress import by_address
 
 PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
@@ -291,6 +292,11 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
     text = not_inlined(text)
     module = parse(text)
     found = read(module)
+    rules = [*found.tangents.values(), *(name for pair in found.gradients.values() for name in pair)]
+    if (passed := by_address(text, found.ruled, rules, PREFIX)) != text:
+        text = passed
+        module = parse(text)
+        found = read(module)
     for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost]):
         text = _weak(text, name)
     names = {f"@{name}": f"@{_likened(module, like, name)}" for name, like in found.like.items()}
