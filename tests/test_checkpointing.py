@@ -107,6 +107,16 @@ def test_loops_by_line(library: Any) -> None:
         llgrad.value_and_grad(function, wrt="a", checkpoint={1: "sqrt"})
 
 
+def test_what_is_computed_ahead_of_a_condition() -> None:
+    function = llgrad.load(FOLDER / "speculated.c").speculated
+    line = 1 + (FOLDER / "speculated.c").read_text().split("\n").index("    for (int i = 0; i < n; i++) {")
+    plain, found = (
+        llgrad.grad(function, wrt="x", checkpoint=how)(grid(0.3, 1.3, 6), 6) for how in (None, {line: "revolve:2"})
+    )
+    assert np.isfinite(plain).all()
+    np.testing.assert_allclose(found, plain, rtol=1e-13)
+
+
 def test_several_directions_in_one_sweep(library: Any) -> None:
     given = (9, 60, grid(0, 1, 9), np.zeros(9))
     results = []

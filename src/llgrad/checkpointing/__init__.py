@@ -34,7 +34,7 @@ from llgrad.errors import CheckpointError, Span
 from llgrad.ir.build import Builder, Names, i64
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import I64, PTR, FunctionType, PointerType, StructType, Type
+from llgrad.ir.types import I64, PTR, FunctionType, IntType, PointerType, StructType, Type
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -251,10 +251,10 @@ class _Checkpointing:
                         yield p
                     case Call():
                         f = i.called_function
-                        known = behaviour(i, f) if f is None or f.is_declaration else None
-                        if known is not None and known.kind in ("copy", "fill"):
+                        known = behaviour(i, f)
+                        if known.kind in ("copy", "fill"):
                             yield i.arguments[0]
-                        elif known is None or known.writes == "any":
+                        elif known.writes == "any":
                             yield None
                         elif known.writes == "args" and known.kind not in ("free", "lifetime", "allocate"):
                             yield from (v for v in i.arguments if isinstance(v.type, PointerType))
@@ -278,10 +278,10 @@ class _Checkpointing:
         self, steps: Function, w: Ends, results: Sequence[tuple[int | str, int | str]], whole: dict[Argument, int],
         counted: bool,
     ) -> str:  # fmt: skip
-        """`{first, bytes, …} ends(the arguments of steps, known sizes)`."""
+        """`{first, bytes, …} ends(the integers among the arguments of steps, known sizes)`."""
         if not counted and re.search(r"%p0\b", f"{w.w.lines} {results}"):
             raise Unknown("how much it writes depends on the number of steps, which is not known when it begins")
-        names = [f"{a.type} {argument_name(a)}" for a in steps.arguments]
+        names = [f"{a.type} {argument_name(a)}" for a in steps.arguments if isinstance(a.type, IntType)]
         names += [f"i64 %w{n}" for n in whole.values()]
         fields = ", ".join(["i64"] * (2 * len(results))) or "i64"
         total, made = "false", "undef"
@@ -380,9 +380,9 @@ good:
         copied: list[AnyValue] = []
         if pieces:
             result = StructType((I64,) * (2 * len(pieces)))
-            known = FunctionType(result, (*outline.parameters, *(I64 for _ in sizes)))
-            ends = self._declared("ends", known)
-            found = b.call(ends, [n, i64(0), i64(0), *entering, *sizes], "ends")
+            given = [v for v in (n, i64(0), i64(0), *entering, *sizes) if isinstance(v.type, IntType)]
+            ends = self._declared("ends", FunctionType(result, tuple(v.type for v in given)))
+            found = b.call(ends, given, "ends")
             for k, (_, base) in enumerate(pieces):
                 copied += [b.offset(base, b.extract(found, 2 * k)), b.extract(found, 2 * k + 1)]
         if count is None:

@@ -18,6 +18,7 @@ from llgrad.ir.build import const_float, const_int
 from llgrad.ir.types import I32, FloatType, VectorType
 from llgrad.ir.values import (
     AnyValue,
+    Call,
     ConstAggregate,
     ConstInt,
     ExtractElement,
@@ -42,14 +43,16 @@ _FINITE = frozenset({
 def strong_zeros(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> frozenset[Instruction]:
     """The instructions whose zero adjoint may meet a partial that is infinite or no number, for no fault of theirs."""
     candidates = _speculated(facts, flow)
-    wild: set[Instruction] = set()
+    wild: set[AnyValue] = set()
+    if flow.function.attribute("llgrad.checkpoint") is not None:  # what was computed before the loop
+        wild.update(flow.function.arguments)
     for i in (i for b in flow.order for i in b.instructions if i in candidates):
         rule = effects.get(i)
         chosen = isinstance(i, (Phi, Select, Load))  # what the program runs into, whoever computed it
         pole = isinstance(rule, Partials) and rule.rule.name not in _FINITE
         if pole or not chosen and any(o in wild for o in i.operands):
             wild.add(i)
-    return frozenset(wild)
+    return frozenset(i for i in wild if isinstance(i, Instruction))
 
 
 def _speculated(facts: Facts, flow: Flow) -> set[Instruction]:
@@ -75,6 +78,8 @@ def _used_for_certain(facts: Facts, flow: Flow, i: Instruction, candidates: set[
         match u:
             case Select():
                 continue
+            case Call() if (f := u.called_function) is not None and f.attribute("llgrad.checkpoint") is not None:
+                continue  # a loop made a function, which may use it under conditions only
             case ExtractElement(index=ConstInt(value=n)):
                 lanes.add(n)
                 continue
