@@ -163,7 +163,8 @@ def _passing(function: str, names: Collection[str], sizes: Mapping[str, int]) ->
         stores, struct = _laid_out(area, call.variable, sizes)
         made.append(f"  {area} = alloca {struct}, align 16")
         arguments = ", ".join([*call.fixed, f"ptr {area}"])
-        lines += [*stores, f"{call.start.rstrip()} {call.name}({arguments}){call.rest}"]
+        start = re.sub(r"\btail call\b", "call", call.start.rstrip())  # what it is passed is on the stack
+        lines += [*stores, f"{start} {call.name}({arguments}){call.rest}"]
     if not made:
         return function
     at = next(n for n, line in enumerate(lines) if re.match(r'[-\w.$"]+:', line)) + 1

@@ -1,8 +1,8 @@
 """Rules of functions that are passed structs by value in memory: both are called through functions that take addresses.
 
 `weight(big b)` has a parameter `ptr byval(%struct.big)`. Where it has a rule, calls of it become calls of a function
-that takes a pointer, and so do calls of the rule's functions: a struct by value is then a pointer argument, whose shadow
-is a pointer, and which nobody writes through. (A rule in forward mode may take the tangent by value, too.)
+that takes a pointer, and so do calls of its rule: a struct by value is then a pointer argument, whose shadow is one,
+and which nobody writes through. (A rule in forward mode may take the tangent by value, too.)
 """
 
 from __future__ import annotations
