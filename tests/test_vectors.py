@@ -41,6 +41,18 @@ def test_gradients(flags: list[str], level: int, tmp_path: Path) -> None:
     assert done.stdout == "all right\n"
 
 
+@pytest.mark.parametrize("name", ["tail_calls", "vector_of_pointers", "callbacks_passed", "struct_rule"])
+def test_optimised_before(name: str, tmp_path: Path) -> None:
+    """Self-checking programs, as clang's -O3 leaves them."""
+    source = SOURCES.with_name("programs") / f"{name}.c"
+    text, made = tmp_path / "source.ll", tmp_path / "made"
+    subprocess.run([*find_compiler().c, "-w", "-O3", "-S", "-emit-llvm", str(source), "-o", str(text)], check=True)
+    made.with_suffix(".ll").write_text(optimise_program(LLVMModule.from_text(text.read_text()), 2).text())
+    subprocess.run([*find_compiler().c, "-w", str(made.with_suffix(".ll")), "-o", str(made), "-lm"], check=True)
+    done = subprocess.run([str(made)], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
 def test_pointer_lanes() -> None:
     """Addresses in vectors: of one base or several, with indices that are vectors, constants or numbers."""
     text = """
