@@ -209,12 +209,26 @@ def _ruled(name: str) -> str:
     return f"@{PREFIX}register_derivative.{name} = global [2 x ptr] [{pair}]"
 
 
-# Addresses are those of the log, and never used: memory is made for shadows only.
+# Addresses are those of the log, and never used: memory is made for shadows only. What the log's run released has an
+# address that may be given out again; a shadow must not have that of its primal, or it would be taken for constant.
+SHADOW = "llgrad.replay.shadow"
 _ALLOC = f"""
 declare ptr @{ALLOCATOR}(i64, i64)
 define ptr @llgrad.replay.alloc(i64 %n, i64 %v) {{
   %p = inttoptr i64 %v to ptr
   ret ptr %p
+}}
+define ptr @{SHADOW}(i64 %n, ptr %primal) {{
+  %first = call ptr @calloc(i64 1, i64 %n)
+  %same = icmp eq ptr %first, %primal
+  br i1 %same, label %again, label %done
+again:
+  %second = call ptr @calloc(i64 1, i64 %n)
+  call void @free(ptr %first)
+  br label %done
+done:
+  %shadow = phi ptr [ %first, %0 ], [ %second, %again ]
+  ret ptr %shadow
 }}
 """
 _FREE = """

@@ -54,6 +54,7 @@ from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Nothing, effect
+from llgrad.synthesis.replaytext import ALLOCATOR, SHADOW
 from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.scopes import mark
 
@@ -386,6 +387,8 @@ class Sweep(Lanes):
         size = arguments[a.size[0]]
         for n in a.size[1:]:
             size = self.b.binary("mul", size, arguments[n])
+        if i.called_function is not None and i.called_function.name == ALLOCATOR:
+            return self.b.call(declare(self.module, SHADOW, PTR, [I64, PTR]), [size, self.value(i)], name)
         if a.family == "malloc" and a.alignment is None:
             calloc = declare(self.module, "calloc", PTR, [I64, I64])
             call = self.b.call(calloc, [i64(1), size], name)
