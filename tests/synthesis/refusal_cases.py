@@ -116,7 +116,7 @@ double f(const double *x, double *work, int n) {
 """, "dcco", "ActivityError", "constant"),
     Case("unknown_kind", """
 double f(void *to, const void *from, int n) {
-    long *a = to; const long *b = from;
+    int *a = to; const int *b = from;
     for (int i = 0; i < n; i++) a[i] = b[i];  //!
     return ((double *)to)[0];
 }

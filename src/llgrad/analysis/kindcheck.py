@@ -73,8 +73,39 @@ def _suspect_pieces(graph: Graph, e: Edge) -> None:
     parent, child = graph.find(e.parent), graph.find(e.child)
     for offset, size in _moved(graph, child):
         slot = child.slots.get(child.key(offset, 0))
-        if (slot is None or not slot.all & ~bl.LIKELY_INT) and _cuts_float(parent, offset + e.at, size, step):
+        if slot is not None and slot.all & ~bl.LIKELY_INT:
+            continue
+        if _cuts_float(parent, offset + e.at, size, step):
             graph.doubt(child, child.key(offset, 0))
+        elif mask := _whole_floats(parent, offset + e.at, size, step):
+            graph.learn(child, child.key(offset, 0), mask)
+
+
+def _whole_floats(r: Region, at: int, size: int, step: int) -> int:
+    """The floats that `size` bytes at `at`, or `step` further on, and so forth, may be all of.
+
+    Of a member that is no array nobody knows how far it is walked: a struct may be moved through an `int *`.
+    """
+    end = _end_of_arrays(r, at, step)
+    mask = 0
+    for (start, inner), s in r.slots.items():
+        found = s.all & bl.FLOAT_MASK
+        repeats = gcd(step, inner, r.period)
+        inside = start >= at and (end is None or start < end) if not r.period else True
+        if found and bl.mask_reach(found) == size and inside and (start - at) % repeats == 0:
+            mask |= found
+    return mask
+
+
+def _end_of_arrays(r: Region, at: int, step: int) -> int | None:
+    ends: list[int] = []
+    for token, level in r.tokens.items():
+        if level <= DECLARED and (inside := token.within(at, r.period)) is not None:
+            span = bl.array_at(token.type, inside, step)
+            if span is None or span.end is None:
+                return None
+            ends.append(at - inside + span.end)
+    return max(ends, default=None)
 
 
 def _moved(graph: Graph, r: Region) -> set[tuple[int, int]]:

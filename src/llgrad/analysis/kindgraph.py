@@ -519,6 +519,12 @@ class Graph:
         self._join(r, key, 0, CONFLICT_BIT | cut)
         self.doubts += not before & CONFLICT_BIT
 
+    def learn(self, r: Region, key: tuple[int, int], mask: int) -> None:
+        """What is moved there is a float at other times."""
+        before = r.slots[key].all if key in r.slots else 0
+        self._join(r, key, 0, mask)
+        self.doubts += bool(mask & ~before)
+
     def settle(self) -> None:
         """Carry on to a fixpoint after changes."""
         self._fixpoint()
