@@ -4,8 +4,8 @@ Each program of `benchmarks/programs` is built by clang alone (the primal), and 
 optimisation and before it (`--level 0`, the paper's reference), and by Enzyme; all with the same flags, with and
 without `restrict`. Beside them, where they fit: the same program in Rust, adjoints written by hand, ADOL-C, JAX,
 PyTorch, CasADi. Candidates take turns; times are CPU time, ratios are to the primal (of programs in Rust to theirs).
-Memory is what a fresh process has resident at most beyond what the primal alone needs (`resident.py`). Finite
-differences are counted, not run: two primals for each input.
+Memory is what a fresh process has resident at most beyond what the primal needs and the gradient's own arrays, which
+`setup` makes (`resident.py`). Finite differences are counted, not run: two primals for each input.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ BY_HAND, ADOLC = "by hand", "ADOL-C"
 RUST_PRIMAL, RUST, RUST_ENZYME = "primal, Rust", "llgrad, Rust", "enzyme, Rust"
 VARIANTS = {"restrict": native.VECTOR_MATH, "plain": native.VECTOR_NO_RESTRICT}
 LIMIT = 1e-8
+PAGE = 4096  # bytes
 LONGEST = 3.0  # seconds: a candidate that would take longer is left out
 MOST_TAPE = 4 << 30  # bytes: likewise
 BUDGET = {True: 0.4, False: 1.5}  # seconds for one size; quick, full
@@ -326,7 +327,20 @@ def means(results: list[Result]) -> list[str]:
                 f"llgrad ÷ primal {to_primal:.2f}, Enzyme ÷ primal {theirs:.2f}, before ÷ after optimisation "
                 f"{headline:.1f}"
             )
+        share, n = memory_mean(results, variant)
+        if n:
+            lines.append(f"{variant}: memory, llgrad ÷ Enzyme: {share:.2f} ({n} programs)")
     return lines
+
+
+def memory_mean(results: list[Result], variant: str) -> tuple[float, int]:
+    """The geometric mean over the paper's programs of llgrad's memory ÷ Enzyme's, a page each at least; of how many."""
+    logs = []
+    for (program, kind, _), row in rows_of(results).items():
+        mine, theirs = (row[tool].memory if tool in row else None for tool in (OURS, ENZYME))
+        if kind == variant and program in PAPER and mine is not None and theirs is not None:
+            logs.append(math.log(max(mine, PAGE) / max(theirs, PAGE)))
+    return (math.exp(sum(logs) / len(logs)) if logs else math.nan), len(logs)
 
 
 def wrong(results: list[Result]) -> list[str]:

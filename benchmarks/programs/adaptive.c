@@ -63,7 +63,7 @@ void setup(int size)
 {
     static const double values[4] = {1, 3, 1.5, 3};
     tolerance = 1e-6 / size;
-    p = realloc(p, sizeof values), d_p = realloc(d_p, sizeof values);
+    p = realloc(p, sizeof values), d_p = fresh(d_p, sizeof values);
     memcpy(p, values, sizeof values);
 }
 

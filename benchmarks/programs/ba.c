@@ -10,9 +10,9 @@ static int *obs, observations, points, inputs;
 void setup(int size)
 {
     observations = size, points = 1 + size / 8, inputs = CAMERA * CAMERAS + POINT * points + size;
-    in = realloc(in, inputs * sizeof *in), d_in = realloc(d_in, inputs * sizeof *in);
+    in = realloc(in, inputs * sizeof *in), d_in = fresh(d_in, inputs * sizeof *in);
     feats = realloc(feats, 2 * size * sizeof *in), obs = realloc(obs, 2 * size * sizeof *obs);
-    out = realloc(out, 3 * size * sizeof *in), seeds = realloc(seeds, 3 * size * sizeof *in);
+    out = realloc(out, 3 * size * sizeof *in), seeds = fresh(seeds, 3 * size * sizeof *in);
     for (int i = 0; i < inputs; i++) in[i] = noise(i);
     for (int i = 0; i < CAMERAS; i++) in[CAMERA * i + 6] += 400;
     for (int i = 0; i < points; i++) in[CAMERA * CAMERAS + POINT * i + 2] += 20;

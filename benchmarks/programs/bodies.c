@@ -42,7 +42,7 @@ void setup(int size)
 {
     n = size;
     start = realloc(start, n * sizeof *start), bodies = realloc(bodies, n * sizeof *start);
-    d_bodies = realloc(d_bodies, n * sizeof *start);
+    d_bodies = fresh(d_bodies, n * sizeof *start);
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) start[i].x[k] = noise(7 * i + k), start[i].v[k] = noise(7 * i + 3 + k) - 0.5;
         start[i].mass = 0.5 + noise(7 * i + 6);

@@ -42,8 +42,8 @@ void setup(int size)
     n = size;
     int m = n * n;
     p = realloc(p, (3 + 2 * m) * sizeof *p), start = p + 3;
-    d_p = realloc(d_p, (3 + 2 * m) * sizeof *p), d_start = d_p + 3;
-    work = realloc(work, 4 * m * sizeof *p), d_work = realloc(d_work, 4 * m * sizeof *p);
+    d_p = fresh(d_p, (3 + 2 * m) * sizeof *p), d_start = d_p + 3;
+    work = realloc(work, 4 * m * sizeof *p), d_work = fresh(d_work, 4 * m * sizeof *p);
     p[0] = 3.4, p[1] = 1, p[2] = 2;
     for (int i = 0; i < 2 * m; i++) start[i] = 1 + noise(i);
 }

@@ -57,7 +57,7 @@ void setup(int size)
     a->rows = d_a->rows = n;
     a->start = realloc(a->start, (n + 1) * sizeof(int)), a->column = realloc(a->column, 5 * n * sizeof(int));
     a->value = realloc(a->value, 5 * n * sizeof(double)), b = realloc(b, n * sizeof *b);
-    d_all = realloc(d_all, 6 * n * sizeof *b);
+    d_all = fresh(d_all, 6 * n * sizeof *b);
     entries = 0;
     for (int i = 0; i < n; i++) {
         static const int dx[] = {0, -1, 1, 0, 0}, dy[] = {-1, 0, 0, 0, 1};

@@ -32,8 +32,8 @@ static int n;
 void setup(int size)
 {
     n = size;
-    x = realloc(x, (n * n + 2 * K * K) * sizeof *x), d_x = realloc(d_x, (n * n + 2 * K * K) * sizeof *x);
-    work = realloc(work, 2 * n * n * sizeof *x), d_work = realloc(d_work, 2 * n * n * sizeof *x);
+    x = realloc(x, (n * n + 2 * K * K) * sizeof *x), d_x = fresh(d_x, (n * n + 2 * K * K) * sizeof *x);
+    work = realloc(work, 2 * n * n * sizeof *x), d_work = fresh(d_work, 2 * n * n * sizeof *x);
     for (int i = 0; i < n * n + 2 * K * K; i++) x[i] = noise(i) - 0.4;
 }
 

@@ -18,7 +18,7 @@ static int steps;
 void setup(int size)
 {
     steps = size;
-    p = realloc(p, 4 * sizeof *p), d_p = realloc(d_p, 4 * sizeof *p);
+    p = realloc(p, 4 * sizeof *p), d_p = fresh(d_p, 4 * sizeof *p);
     for (int i = 0; i < 4; i++) p[i] = 0.5 + noise(i);
 }
 

@@ -15,7 +15,7 @@ void setup(int size)
     n = size;
     x = realloc(x, 2 * n * sizeof *x);
     work = realloc(work, 2 * n * sizeof *x);
-    d_x = realloc(d_x, 2 * n * sizeof *x);
+    d_x = fresh(d_x, 2 * n * sizeof *x);
     for (int i = 0; i < 2 * n; i++) x[i] = noise(i) - 0.5;
 }
 

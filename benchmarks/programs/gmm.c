@@ -10,7 +10,7 @@ static int d, parameters;
 void setup(int size)
 {
     d = size, parameters = K * (1 + d + d * (d + 1) / 2);
-    p = realloc(p, parameters * sizeof *p), d_p = realloc(d_p, parameters * sizeof *p);
+    p = realloc(p, parameters * sizeof *p), d_p = fresh(d_p, parameters * sizeof *p);
     x = realloc(x, N * d * sizeof *x);
     for (int i = 0; i < parameters; i++) p[i] = noise(i);
     for (int i = 0; i < N * d; i++) x[i] = noise(5 * i);

@@ -26,9 +26,9 @@ void setup(int size)
 {
     model();
     count = size, inputs = 26 + 2 * size;
-    in = realloc(in, inputs * sizeof *in), d_in = realloc(d_in, inputs * sizeof *in);
+    in = realloc(in, inputs * sizeof *in), d_in = fresh(d_in, inputs * sizeof *in);
     points = realloc(points, 3 * size * sizeof *in), chosen = realloc(chosen, size * sizeof *chosen);
-    out = realloc(out, 3 * size * sizeof *in), seeds = realloc(seeds, 3 * size * sizeof *in);
+    out = realloc(out, 3 * size * sizeof *in), seeds = fresh(seeds, 3 * size * sizeof *in);
     for (int i = 0; i < inputs; i++) in[i] = 0.5 * noise(19 * i);
     for (int i = 0; i < 3 * size; i++) points[i] = noise(23 * i);
     for (int i = 0; i < size; i++) chosen[i] = (int)(TRIANGLES * noise(29 * i));

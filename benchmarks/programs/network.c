@@ -30,8 +30,8 @@ static int hidden, weights;
 void setup(int size)
 {
     hidden = size, weights = hidden * (IN + 1) + OUT * (hidden + 1);
-    w = realloc(w, weights * sizeof *w), d_w = realloc(d_w, weights * sizeof *w);
-    h = realloc(h, hidden * sizeof *w), d_h = realloc(d_h, hidden * sizeof *w);
+    w = realloc(w, weights * sizeof *w), d_w = fresh(d_w, weights * sizeof *w);
+    h = realloc(h, hidden * sizeof *w), d_h = fresh(d_h, hidden * sizeof *w);
     for (int i = 0; i < weights; i++) w[i] = 0.5 * (noise(i) - 0.5);
     for (int i = 0; i < SAMPLES * IN; i++) x[i] = noise(7 * i) - 0.5;
     for (int i = 0; i < SAMPLES * OUT; i++) target[i] = noise(3 * i);

@@ -23,7 +23,7 @@ void setup(int size)
 {
     n = size;
     x = realloc(x, n * sizeof *x), y = realloc(y, n * sizeof *x);
-    d_x = realloc(d_x, n * sizeof *x), d_y = realloc(d_y, n * sizeof *x);
+    d_x = fresh(d_x, n * sizeof *x), d_y = fresh(d_y, n * sizeof *x);
     for (int i = 0; i < n; i++) x[i] = noise(i) - 0.25;
 }
 

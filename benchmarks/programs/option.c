@@ -24,7 +24,7 @@ void setup(int size)
 {
     static const double values[5] = {100, 98, 0.03, 0.2, 1};
     paths = size;
-    p = realloc(p, sizeof values), d_p = realloc(d_p, sizeof values);
+    p = realloc(p, sizeof values), d_p = fresh(d_p, sizeof values);
     memcpy(p, values, sizeof values);
     normal = realloc(normal, paths * STEPS * sizeof *normal);
     for (int i = 0; i < paths * STEPS; i++)

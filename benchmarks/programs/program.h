@@ -19,6 +19,12 @@ PUBLIC double primal(void);
 PUBLIC void gradient(void);
 PUBLIC double *derivative(int *count);
 
+/* Memory for a gradient, which is there before memory is measured: it is the caller's, whoever computes the gradient. */
+static inline void *fresh(void *old, size_t bytes)
+{
+    return memset(realloc(old, bytes), 0, bytes);
+}
+
 /* Numbers in [0, 1) that are the same everywhere. */
 static inline double noise(unsigned long n)
 {

@@ -33,7 +33,7 @@ void setup(int size)
 {
     static const double values[6] = {10, 28, 8.0 / 3, 1, 1.5, 20};
     steps = size;
-    p = realloc(p, sizeof values), d_p = realloc(d_p, sizeof values);
+    p = realloc(p, sizeof values), d_p = fresh(d_p, sizeof values);
     memcpy(p, values, sizeof values);
 }
 
