@@ -215,6 +215,59 @@ def test_output_is_inactive(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     assert np.array_equal(llgrad.grad(llgrad.load(path).f, wrt="x")(X, 5), 2 * X)
 
 
+TABLE = """
+module shared
+  double precision :: rate
+end module
+double precision function decay(x)
+  use shared
+  double precision, intent(in) :: x
+  decay = exp(-rate*x)
+end function
+double precision function weight(i)
+  integer i
+  double precision, save :: w(3)
+  integer, save :: ready = 0
+  if (ready == 0) then
+    ready = 1
+    w = [1d0, 4d0, 1d0]
+  end if
+  if (i > 3) then
+    print *, 'no such weight', i
+    stop 1
+  end if
+  weight = w(i)
+end function
+subroutine note(text, n)
+  character*(*) text
+  integer n
+  print 901
+  print *, text(1:n)
+901 format(/)
+end subroutine
+double precision function simpson(rate_of_it, h) bind(c)
+  use shared
+  double precision, value :: rate_of_it, h
+  double precision, external :: decay, weight
+  rate = rate_of_it
+  simpson = h/6*(weight(1)*decay(0d0) + weight(2)*decay(h/2) + weight(3)*decay(h))
+  if (simpson > 1d3) call note('too large', 9)
+end function
+"""
+
+
+def test_streams_are_handles(tmp_path: Path) -> None:
+    """Old codes print when something is wrong, and stop: what the run-time library hands out holds nothing active."""
+    require("table.f90")
+    path = tmp_path / "table.f90"
+    path.write_text(TABLE)
+    value, (by_rate, by_h) = llgrad.value_and_grad(llgrad.load(path).simpson, wrt=(0, 1))(0.8, 0.6)
+    e, m = np.exp(-0.48), np.exp(-0.24)
+    assert value == pytest.approx(0.1 * (1 + 4 * m + e), rel=1e-14)
+    assert by_rate == pytest.approx(0.1 * (-0.3 * 4 * m - 0.6 * e), rel=1e-14)
+    assert by_h == pytest.approx((1 + 4 * m + e) / 6 + 0.1 * (-0.4 * 4 * m - 0.8 * e), rel=1e-14)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -31,7 +31,8 @@ class Behaviour:
     moves, freed, place  the operands of realloc's old block, of what is freed, and of where posix_memalign stores;
     inactive     no derivative passes through it;
     pure_result  a pointer that it returns is one of its arguments';
-    links        it may store one argument's pointer in the memory of another.
+    links        it may store one argument's pointer in the memory of another;
+    handle       it returns what only code that is not known looks behind.
     """
 
     kind: Kind = "plain"
@@ -44,6 +45,7 @@ class Behaviour:
     inactive: bool = False
     pure_result: bool = False
     links: bool = True
+    handle: bool = False
 
 
 NOTHING = Behaviour("nothing", "none", "none", inactive=True, pure_result=True)
@@ -168,6 +170,7 @@ def _of_effects(known: Effects, links: bool) -> Behaviour:
         inactive=known.inactive,
         pure_result=not known.inactive,
         links=links,
+        handle=known.handle,
     )
 
 

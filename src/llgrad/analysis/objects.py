@@ -35,7 +35,7 @@ class MemoryObject:
     global    a variable, or the code of a function (`site`: it);
     stack     what an `alloca` makes; heap: what a call of an allocator makes (`site`: the instruction);
     contents  what pointers in the memory of `site` (argument, global) point to when the root is entered, and so on;
-    thrown    exceptions of code that is not known: nothing active is in there;
+    thrown    exceptions and handles of code that is not known: nothing active is in there;
     unknown   memory of code that is not known.
     """
 

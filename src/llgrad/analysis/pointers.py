@@ -432,7 +432,10 @@ class PointerGraph(Inclusion):
                 self._copy(arguments[0], self._nodes(call), offset.signed if isinstance(offset, ConstInt) else None)
             case _:
                 self._plain(call, known, callee, arguments)
-                self._results_of(call, known, arguments)
+                if known.handle:
+                    self._flow.add(self._nodes(call)[0], {self._fact(THROWN)})
+                else:
+                    self._results_of(call, known, arguments)
 
     def _allocate(self, call: Call, known: Behaviour, arguments: Sequence[Nodes]) -> None:
         fresh = self._object(MemoryObject("heap", call, call.block.function))

@@ -49,6 +49,7 @@ class Effects:
     """What a call of a known function may do.
 
     `within_first`: the pointer that it returns is null or points to the memory that its first argument points to.
+    `handle`: it returns what only functions of its kind look behind, a stream for instance.
     """
 
     inactive: bool = False
@@ -58,6 +59,7 @@ class Effects:
     allocator: Allocator | None = None
     deallocator: Deallocator | None = None
     within_first: bool = False
+    handle: bool = False
 
 
 ALLOCATES, FREES = "llgrad.alloc.", "llgrad.free."
@@ -91,6 +93,7 @@ _PURE = Effects(inactive=True)
 _READS = Effects(inactive=True, reads_memory="args")
 _WRITES = Effects(inactive=True, writes_memory="args")
 _STREAM = Effects(inactive=True, reads_memory="args", writes_memory="args")
+_OPENS = Effects(inactive=True, reads_memory="args", handle=True)
 _STOPS = Effects(inactive=True, reads_memory="any", writes_memory="any", noreturn=True)
 
 
@@ -145,7 +148,8 @@ _TABLE: dict[str, Effects] = {
     # output, and what formats it: `%n` and the buffer of snprintf are written
     **_all("printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf", _STREAM),
     **_all("__printf_chk __fprintf_chk __sprintf_chk __snprintf_chk __vprintf_chk __vfprintf_chk", _STREAM),
-    **_all("fputs fputc putc _IO_putc fwrite fflush fopen fclose perror setvbuf", _STREAM),
+    **_all("fputs fputc putc _IO_putc fwrite fflush fclose perror setvbuf", _STREAM),
+    **_all("fopen tmpfile", _OPENS),
     **_all("puts putchar putchar_unlocked", _READS),
     # time, random numbers, the environment
     **_all("clock rand random lrand48 mrand48 drand48 srand srandom srand48 getpid sched_yield usleep sleep", _PURE),
@@ -202,6 +206,7 @@ _REMARK = (
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     # Fortran: output, and the end of the program
+    (re.compile(r"_FortranAioBeginExternal\w*Output\w*"), _OPENS),
     (re.compile(r"_FortranAio(Begin\w*Output\w*|Output\w+|EndIoStatement|Enable\w+|SetAdvance)"), _STREAM),
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
     (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
