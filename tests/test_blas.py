@@ -18,7 +18,7 @@ import llgrad
 from llgrad import pipeline
 from llgrad.blas import bridged
 from llgrad.drivers import drive
-from llgrad.errors import CompilerError, NoRuleError
+from llgrad.errors import ActivityError, CompilerError, NoRuleError
 from llgrad.frontends import compile_sources, language_of
 from llgrad.interpret import Machine, tangent
 from llgrad.interpret.floats import primal
@@ -145,6 +145,23 @@ double other(const double *x) { return cblas_ddot(x, x); }
     for f in (lib.band, lib.other):
         with pytest.raises(NoRuleError, match="cblas_d(gbmv|dot)"):
             llgrad.grad(f)
+
+
+@needs_blas
+def test_mixed(source: Callable[..., Path]) -> None:
+    """A pointer to memory with a shadow or to memory without one is refused in both modes, unless asked for."""
+    lib = llgrad.load(source("""
+double cblas_ddot(int, const double *, int, const double *, int);
+double f(const double *x, const double *table, int n, int which) {
+    return cblas_ddot(n, which ? x : table, 1, x, 1);
+}
+"""), libraries=[LIBRARY])  # fmt: skip
+    x, table = np.arange(3.0), np.arange(3.0, 6.0)
+    for derivative in (llgrad.grad, llgrad.jvp):
+        with pytest.raises(ActivityError, match="argument %table"):
+            derivative(lib.f, wrt="x")
+    for which, expected in ((0, table), (1, 2 * x)):
+        np.testing.assert_allclose(llgrad.grad(lib.f, wrt="x", runtime_activity=True)(x, table, 3, which), expected)
 
 
 @pytest.mark.parametrize("name", blas.ROUTINES)

@@ -15,13 +15,14 @@ _OWN_NAMES = (
     (r"__enzyme_fwddiff\.replay\.\S+", "__enzyme_fwdsplit"),
     (r"argument %?llgrad\.log\b", "the tape"),
     (r"llgrad\.registered\.([a-z_]+)\.\d+\.", r"__enzyme_\1"),
+    (r"llgrad\.byaddress\.|llgrad_blas_(?=[ds]\w+)", ""),
 )
 """What functions and globals are called within llgrad, and what the user calls them."""
 
 
 def _shown(text: str) -> str:
     for own, users in _OWN_NAMES:
-        text = re.sub(own, users, text) if "llgrad." in text or "__enzyme_" in text else text
+        text = re.sub(own, users, text) if any(w in text for w in ("llgrad.", "__enzyme_", "llgrad_")) else text
     return text
 
 
