@@ -20,7 +20,7 @@ PLAIN = ["-O1", "-Xclang", "-disable-llvm-passes"]
 
 def assembly(name: str, flags: list[str], folder: Path) -> LLVMModule:
     """A source as IR for any machine: what its flags ask of the processor is left out."""
-    path = folder / f"{name}.ll"
+    path = folder / f"{Path(name).name}.ll"
     command = [*find_compiler().c, *flags, "-fenable-matrix", "-S", "-emit-llvm", str(SOURCES / f"{name}.c")]
     subprocess.run([*command, "-o", str(path)], check=True)
     return LLVMModule.from_text(re.sub(r'"(target-cpu|target-features|tune-cpu|min-legal-vector-width)"="[^"]*"', "",
@@ -41,13 +41,17 @@ def test_gradients(flags: list[str], level: int, tmp_path: Path) -> None:
     assert done.stdout == "all right\n"
 
 
-@pytest.mark.parametrize("name", ["tail_calls", "vector_of_pointers", "callbacks_passed", "struct_rule"])
+OPTIMISED = [
+    "tail_calls", "vector_of_pointers", "callbacks_passed", "struct_rule", "tagged_union", "thread_local_scratch",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMISED)
 def test_optimised_before(name: str, tmp_path: Path) -> None:
     """Self-checking programs, as clang's -O3 leaves them."""
-    source = SOURCES.with_name("programs") / f"{name}.c"
-    text, made = tmp_path / "source.ll", tmp_path / "made"
-    subprocess.run([*find_compiler().c, "-w", "-O3", "-S", "-emit-llvm", str(source), "-o", str(text)], check=True)
-    made.with_suffix(".ll").write_text(optimise_program(LLVMModule.from_text(text.read_text()), 2).text())
+    flags = [f for f in VECTORISED if f != "-ffast-math"]
+    whole, made = assembly(f"../programs/{name}", ["-w", *flags], tmp_path), tmp_path / "made"
+    made.with_suffix(".ll").write_text(optimise_program(whole, 2).text())
     subprocess.run([*find_compiler().c, "-w", str(made.with_suffix(".ll")), "-o", str(made), "-lm"], check=True)
     done = subprocess.run([str(made)], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout, done.returncode) == ("", 0)

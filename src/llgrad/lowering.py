@@ -39,7 +39,9 @@ _CALL = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:%[\w.$]+ \([^\n]*\) )?({_NAME
 _LOCAL = re.compile(r"^define (?:internal|private|linkonce_odr|linkonce) ")
 _BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\) (?:align (\d+) )?")
 _THREAD_LOCAL = "@llvm.threadlocal.address"
-_ADDRESS = re.compile(rf"^( *(%[-\w.$]+) = call [^\n]*{_THREAD_LOCAL}\.p0\(ptr [^@\n]*({_NAME})\).*\n)", re.MULTILINE)
+_ADDRESS = re.compile(
+    rf"^( *(%[-\w.$]+) = (?:tail )?call [^\n]*{_THREAD_LOCAL}\.p0\(ptr [^@\n]*({_NAME})\).*\n)", re.MULTILINE
+)  # fmt: skip
 _PAIR_OF_LONG = "{ x86_fp80, x86_fp80 }"
 _SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")

@@ -19,7 +19,7 @@ PREFIX = "llgrad.expanded."
 _FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
 _REDUCED = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
 _VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
-_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16, "ptr": 8}
+_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16, "ptr": 8, "i64": 8}
 
 
 def name_of(symbol: str, sizes: Sequence[int] = ()) -> str:
