@@ -26,6 +26,7 @@ help:
 	@echo "make bench-compile  what differentiating costs, against Enzyme and clang"
 	@echo "make bench-frameworks  what a call of a foreign function costs in each framework, and a layer's gradient"
 	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
+	@echo "make bench-order  small loops, differentiated after LLVM's optimisation and before it"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
 	@echo "make lint         ruff and mypy alone"
 	@echo "make clean        removes .venv and everything built"
@@ -97,6 +98,9 @@ bench-checkpoint: $(BENCH_READY)
 
 bench-compile: $(READY)
 	@$(BIN)/python -m benchmarks.compile_time
+
+bench-order: $(READY)
+	@$(BIN)/python -m benchmarks.order
 
 remarks: $(READY)
 	@$(BIN)/python -m benchmarks.remarks
