@@ -188,6 +188,16 @@ define double @f(double %x) {
 """
 
 
+EXECUTABLE = '!llvm.module.flags = !{!0, !1}\n!0 = !{i32 8, !"PIC Level", i32 2}\n!1 = !{i32 7, !"PIE Level", i32 2}\n'
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ("cc", "clang-22", "clang"))), reason="no linker")
+def test_thread_local_variables_of_code_for_an_executable() -> None:
+    """Clang marks code so by default; LLVM then writes what a shared library cannot have."""
+    engine = Engine([LLVMModule.from_text(TLS.replace("@count = internal", "@count = dso_local") + EXECUTABLE)])
+    assert (call(engine, "f", 0.0), call(engine, "f", 0.0)) == (6.0, 7.0)
+
+
 @pytest.mark.skipif(not any(map(shutil.which, ("cc", "clang-22", "clang"))), reason="no linker")
 def test_thread_local_variables_go_through_a_system_linker() -> None:
     engine = Engine([LLVMModule.from_text(TLS + CONSTRUCTED)])

@@ -132,8 +132,10 @@ def for_jit(text: str) -> str:
 
     Constructors and destructors become two functions that the engine calls (object files loaded by the JIT
     do not run `.init_array`), the handle under which C++ registers destructors of globals is the module's own,
-    and no external symbol is assumed to lie within 2 GiB.
+    no external symbol is assumed to lie within 2 GiB, and thread-local variables are those of a shared library: with
+    the mark of an executable they could not be linked.
     """
+    text = re.sub(r'^(![0-9]+ = !\{i32 \d+, !"PIE Level", i32) \d+\}$', r"\1 0}", text, flags=re.MULTILINE)
     near = r"(?:dso_local |hidden |protected )+"
     text = re.sub(rf"^(@[^\n=]* = external ){near}", r"\1", text, flags=re.MULTILINE)
     text = re.sub(rf"^(declare ){near}", r"\1", text, flags=re.MULTILINE)
