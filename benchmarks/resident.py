@@ -1,4 +1,4 @@
-"""`python benchmarks/resident.py PROGRAM.so SIZE`: the bytes of a gradient in a fresh process, beyond the primal's and its own arrays.
+"""`python benchmarks/resident.py PROGRAM.so SIZE`: a gradient's bytes in a fresh process, beyond the primal's.
 
 Prints the growth of the peak of resident memory (`VmHWM`, set back after the primal ran). Imports next to nothing.
 """
