@@ -357,3 +357,28 @@ def test_nested_procedures_as_arguments(tmp_path: Path) -> None:
         lib.stored(X, 3)
     with pytest.raises(NoRuleError, match="trampoline"):
         llgrad.grad(lib.stored, wrt="x")(X, 3)
+
+
+HISTORY = """
+function history(x, n) result(r)
+  real(8), intent(in) :: x
+  integer, intent(in) :: n
+  real(8) :: r
+  real(8), allocatable :: h(:)
+  integer :: i
+  allocate (h(0))
+  do i = 1, n
+    h = [h, x**i + sum(h)]
+  end do
+  r = sum(h*h)
+end function
+"""
+
+
+def test_a_number_at_the_end_of_an_array(tmp_path: Path) -> None:
+    require("a.f90")
+    path = tmp_path / "history.f90"
+    path.write_text(HISTORY)
+    f = llgrad.load(path).history
+    truth = differences(lambda v: f(*v), [0.7, 4])[0]
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(0.7, 4), truth, rtol=1e-8)

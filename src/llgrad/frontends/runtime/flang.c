@@ -65,10 +65,10 @@ API void _FortranAInitArrayConstructorVector(Constructor *c, Descriptor *to, _Bo
     c->room = to->base ? to->dim[0].extent : 0;
 }
 
-API void _FortranAPushArrayConstructorValue(Constructor *c, const Descriptor *from)
+INSIDE void push(Constructor *c, Array b)
 {
     Descriptor *to = c->to;
-    Array a = array_of(to), b = array_of(from);
+    Array a = array_of(to);
     int64_t used = c->next, needed = used + elements(b);
     if (needed > c->room || !a.base) {
         int64_t room = !a.base && a.n0 > needed ? a.n0 : needed;
@@ -86,6 +86,13 @@ API void _FortranAPushArrayConstructorValue(Constructor *c, const Descriptor *fr
     place.base = a.base + used * a.bytes;
     copy(place, b);
     c->next = needed;
+}
+
+API void _FortranAPushArrayConstructorValue(Constructor *c, const Descriptor *from) { push(c, array_of(from)); }
+
+API void _FortranAPushArrayConstructorSimpleScalar(Constructor *c, char *from)
+{
+    push(c, (Array){from, c->to->bytes, 1, 1, 1, 1, 0, 0, 0, 0, c->to->type, 0});
 }
 
 /* The elements of `from` where `mask` holds, then what `filler` has more. */
