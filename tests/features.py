@@ -175,8 +175,8 @@ NOINLINE double risky(double u, int k) { if (k > 2) throw 1; return sin(u); }
 NOINLINE double summed(Owner o, double u) { o.d[1] *= u; return WRAP(o.d[1] + o.d[3]); }
 template <int N> struct Power { static double of(double u) { return u * Power<N - 1>::of(u); } };
 template <> struct Power<0> { static double of(double) { return 1; } };
-struct Named { double n = 0.2; virtual double g(double u) { return u * n; } virtual ~Named() {} };
-struct Both : Round, Named { Both(double w) : Round(w) {} double g(double u) override { return WRAP(w * u + n); } };
+struct Named { int k = 2; double n = 0.2; virtual double g(double u) { return u * n * k; } virtual ~Named() {} };
+struct Both : Round, Named { Both(double w) : Round(w) {} double g(double u) override { return WRAP(w * u + n * k); } };
 struct Base { double v; Base(double v) : v(v) {} };
 struct Left : virtual Base { double l; Left(double v) : Base(v), l(v * 0.5) {} };
 struct Right : virtual Base { double r; Right(double v) : Base(v), r(0.2) {} };
