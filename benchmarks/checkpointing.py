@@ -52,7 +52,8 @@ def measure() -> list[tuple[str, int, float, float, float]]:
           f"with a tape of {plain.tape_bytes / 1e6:.0f} MB {longer * 1e9:.0f} ns")  # fmt: skip
     print(f"{'budget':>12} {'peak, bytes':>14} {'slow-down':>10} {'theory':>8} {'÷ theory':>10} {'error':>9}")
     rows = []
-    for how in (*BUDGETS, "revolve", "sqrt"):
+    ways: tuple[int | str, ...] = (*BUDGETS, "revolve", "sqrt")
+    for how in ways:
         derivative = llgrad.value_and_grad(function, wrt=("start", "rate"), checkpoint=how)
         found = np.hstack([np.ravel(x) for x in derivative(*arguments(LONGER))[1]])
         error = float(np.abs(found - wanted).max() / np.abs(wanted).max())

@@ -38,10 +38,11 @@ CASES: dict[str, tuple[Sequence[str], Callable[[], tuple[Any, ...]], int]] = {
         ("A", "B", "u0"),
         lambda: (5, 150, 3.4, 1.0, grid(1, 2, 50), np.zeros(25), np.zeros(25), np.zeros(25), np.zeros(25)), 30_000,
     ),
-    "lstm": (("W", "x"), lambda: (7, 400, np.sin(grid(0, 64, 64)), np.cos(grid(0, 7, 7))), 60_000),
-    "scratch": (("u",), lambda: (N, 100, grid(0, 1, N)), 10_000),
+    "lstm": (("W", "x"), lambda: (7, 150, np.sin(grid(0, 16, 16)), np.cos(grid(0, 7, 7))), 0),
+    "scratch": (("u",), lambda: (N, 100, grid(0, 1, N)), 0),
     "chosen": (("u",), lambda: (N, 500, grid(0, 1, N), np.zeros(N)), 24_000),
     "table": (("u",), lambda: (120, np.arange(120, dtype=np.int32) * 7 % 6, grid(0, 1, 6)), 0),
+    "grown": (("u",), lambda: (N, 100, grid(0, 1, N)), 0),
     "moved": (("f", "a"), lambda: (5, 400, np.cos(grid(0, 2000, 2000)), 0.4), 0),
     "trajectory": (("a",), lambda: (200, 0.3, np.zeros(200)), 0),
     "called": (("u",), lambda: (N, 120, grid(0, 1, N)), 14_000),
@@ -148,6 +149,11 @@ def test_a_write_outside_of_what_was_found_ends_the_derivative(library: Any) -> 
     derivative(8, 20, 8, grid(0, 1, 9))
     with pytest.raises(ForeignError, match="writes where it was not known to"):
         derivative(8, 20, 9, grid(0, 1, 9))
+
+
+def test_a_budget_for_a_step_that_allocates(library: Any) -> None:
+    with pytest.raises(CheckpointError, match="allocates memory, and a budget is given"):
+        llgrad.grad(library.scratch, wrt="u", checkpoint=100_000)
 
 
 def test_a_budget_that_is_too_small(library: Any) -> None:

@@ -97,17 +97,17 @@ double brusselator(int n, int steps, double A, double B, const double *restrict 
 }
 /* recurrence with weights, local arrays */
 double lstm(int n, int steps, const double *restrict W, const double *restrict x) {
-  double h[8] = {0}, c[8] = {0}, g[8];
+  double h[4] = {0}, c[4] = {0}, g[4];
   for (int t = 0; t < steps; t++) {
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4; i++) {
       double a = x[t % n];
-      for (int j = 0; j < 8; j++) a += W[i*8+j] * h[j];
+      for (int j = 0; j < 4; j++) a += W[i*4+j] * h[j];
       g[i] = tanh(a);
     }
-    for (int i = 0; i < 8; i++) { c[i] = 0.9 * c[i] + 0.1 * g[i]; h[i] = tanh(c[i]) * g[i]; }
+    for (int i = 0; i < 4; i++) { c[i] = 0.9 * c[i] + 0.1 * g[i]; h[i] = tanh(c[i]) * g[i]; }
   }
   double s = 0;
-  for (int i = 0; i < 8; i++) s += h[i];
+  for (int i = 0; i < 4; i++) s += h[i];
   return s;
 }
 /* trajectory written in the loop */
@@ -240,5 +240,17 @@ double outside(int n, int steps, int k, double *restrict u) {
   }
   double s = 0;
   for (int i = 0; i < n; i++) s += u[i];
+  return s;
+}
+/* memory that the loop writes is moved afterwards */
+double grown(int n, int steps, const double *restrict u) {
+  double *w = malloc(n * sizeof *w);
+  for (int i = 0; i < n; i++) w[i] = u[i];
+  for (int t = 0; t < steps; t++)
+    for (int i = 0; i < n; i++) w[i] += 0.1 * sin(w[i]);
+  w = realloc(w, 2 * n * sizeof *w);
+  double s = 0;
+  for (int i = 0; i < n; i++) { w[n + i] = w[i] * w[i]; s += w[n + i]; }
+  free(w);
   return s;
 }

@@ -327,7 +327,8 @@ good:
             return ", ".join(f"{t} {values.get(n, v)}" for n, (t, v) in enumerate(rows[:end]))
 
         def attributes(word: str) -> str:
-            return f'noinline nounwind "{ATTRIBUTE}"="{word} {self.how.kind} {self.how.value} {len(pieces)}"'
+            throws = "nounwind " if outline.attributes else ""
+            return f'noinline {throws}"{ATTRIBUTE}"="{word} {self.how.kind} {self.how.value} {len(pieces)}"'
 
         plain = len(outline.parameters)
         steps = outline.module.function(f"{self.family}.steps")
@@ -442,7 +443,7 @@ def _trial(name, rows: Sequence[tuple[str, str]], plain: int, pieces: int) -> st
     given = ", ".join(f"{t} {v}" for t, v in rows[:plain])
     body = "\n  ".join
     return f"""
-define internal i64 {name("trial")}({", ".join(f"{t} {v}" for t, v in rows)}) noinline nounwind "enzyme_inactive" {{
+define internal i64 {name("trial")}({", ".join(f"{t} {v}" for t, v in rows)}) noinline "enzyme_inactive" "{ATTRIBUTE}"="trial" {{
   {body(lines)}
   br i1 %none, label %fail, label %go
 fail:

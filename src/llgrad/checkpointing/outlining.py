@@ -97,6 +97,7 @@ class Outline:
         self.blocks = [*loop.order, *self._ending()]
         self.carried = [self._carried(phi) for phi in loop.header.phis()]
         self.given = self._given()
+        self.attributes = (Attribute("nounwind"),) if self.function.attribute("nounwind") is not None else ()
         types = [c.type for c in self.carried]
         self.result = StructType(tuple(types or [I64]))
         self.parameters = [I64, I64, I64, *(v.type for v in self.given), *types]
@@ -171,7 +172,7 @@ class Outline:
         wishes += [f"region.{n}" for n in range(len(more))]
         made = Function(name, FunctionType(result, (*self.parameters, *more)), [names.fresh(w or "v") for w in wishes])
         made.linkage = "internal"
-        made.attributes = (Attribute("noinline"), Attribute("nounwind"))
+        made.attributes = (Attribute("noinline"), *self.attributes)
         self.module.add(made)
         return made
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from llgrad.analysis.solver import reach
 from llgrad.errors import CheckpointError
 from llgrad.ir.build import FALSE, Builder, Names, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I64, PTR, VOID, StructType
-from llgrad.ir.values import AnyValue, Block, Function, Undef
+from llgrad.ir.values import AnyValue, Block, Call, Function, Undef
 from llgrad.synthesis import schedule, tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.plan import CHUNK, Plan
@@ -79,6 +80,12 @@ class Checkpointed:
                 f"a reverse sweep that is run several times over the checkpoints of {self.facts.root.name}",
                 cause="each run would use them up", fix="ask for the derivative in one call, or without checkpoints",
             )  # fmt: skip
+        if self.facts.frees_at_once:
+            raise CheckpointError(
+                f"{self.facts.root.name} moves memory (realloc), or frees it where nothing has a derivative",
+                cause="steps of a loop with checkpoints may read there when they are run again",
+                fix="allocate once, or differentiate without checkpoints",
+            )
         segment, augmented = role(self.source) == "segment", self.request.mode is Mode.AUGMENTED
         if segment:
             self.segment_augmented() if augmented else self.segment_reverse()
@@ -110,7 +117,10 @@ class Checkpointed:
         block = self.reserve(self.b.binary("add", total, i64(HEADER)))
         n = self.rows[0][0]
         few = self.b.icmp("ult", n, i64(FEW), "few")
-        taped = self.probe(block, self.b.select(few, i64(0), i64(1)))
+        if self.allocates():  # what a step allocates is freed by its reverse
+            taped: AnyValue = i64(schedule.UNKNOWN)
+        else:
+            taped = self.probe(block, self.b.select(few, i64(0), i64(1)))
         size = StructType((I64, I64))
         choose = declare(self.module, schedule.CHOOSE, size, [I64] * 6)
         given = [n, total, taped, i64(self.chunk()), i64(self.kind), i64(self.value)]
@@ -119,8 +129,8 @@ class Checkpointed:
         unit = self.b.select(few, i64(FEW), self.b.extract(chosen, 1), "unit")
         _, augmented = self.sweep(self.run, Mode.AUGMENTED)
         made = self.b.call(augmented, [self.arena, *self.flat({1: checkpoints, 2: unit})], "taped")
-        for n, v in enumerate((checkpoints, unit, self.b.extract(made, 0))):
-            self.b.store(v, self.word(block, n), 8)
+        for at, v in enumerate((checkpoints, unit, self.b.extract(made, 0))):
+            self.b.store(v, self.word(block, at), 8)
         self.give(block, self.b.extract(made, 1))
 
     def outer_reverse(self) -> None:
@@ -146,6 +156,23 @@ class Checkpointed:
         self.b.call(tape.release(self.module), [self.arena, mark])
         self.copy(block, out=False, at=HEADER)
         return self.b.binary("sub", after, before, "taped")
+
+    def allocates(self) -> bool:
+        """Does a step allocate memory? Then it is not tried: how much tape it takes is not known."""
+        calls = (i for f in reach([self.steps], self.called) for i in f.instructions() if isinstance(i, Call))
+        known = [e.allocator for i in calls if (e := self.facts.effects(i)) is not None]
+        if not any(known):
+            return False
+        if self.kind == schedule.BUDGET:
+            raise CheckpointError(
+                f"a step of a loop of {self.facts.root.name} allocates memory, and a budget is given",
+                cause="how much tape such a step takes is not known before", fix='say "sqrt" or "revolve"',
+            )  # fmt: skip
+        return True
+
+    def called(self, f: Function) -> list[Function]:
+        calls = [i for i in f.instructions() if isinstance(i, Call)]
+        return [g for i in calls for g in self.facts.callees(i)[0] if not g.is_declaration]
 
     def chunk(self) -> int:
         """What one `run` puts on the tape beside checkpoints and steps."""

@@ -199,7 +199,7 @@ class Derivation:
     # --- requests of callees
 
     def _acts(self, f: Function, forward: bool) -> tuple[tuple[Act, ...], Act]:
-        if not forward and role(f) not in ("", "run"):
+        if not forward and role(f) in ("steps", "segment", "outer"):
             arguments, result = self._acts(runner(self.module, f), forward)
             return arguments[: len(f.arguments)], result
 

@@ -281,6 +281,8 @@ class Facts:
         return any(self._releases(i) for i in calls)
 
     def _releases(self, call: Call) -> bool:
+        if call.called_function is not None and call.called_function.attribute("llgrad.checkpoint") is not None:
+            return False  # it frees what it has allocated
         known = self.effects(call)
         if known is not None:
             return known.allocator is not None and known.allocator.moves is not None

@@ -21,6 +21,7 @@ SPLIT, CHOOSE = "llgrad_checkpoint.split", "llgrad_checkpoint.choose"
 SQRT, REVOLVE, BUDGET = range(3)
 REPETITIONS = 3  # of a unit, under "revolve" without a number of checkpoints
 UNIT_BYTES, MOST_STEPS = 1 << 14, 1024  # under "revolve": the tape of a unit may be that large (or as a checkpoint)
+UNKNOWN = 1 << 40  # tape of a step: a unit is one step
 FAIL_BUDGET = 8  # code of `llgrad_fail`; its detail: how many bytes would do
 FAIL_RANGE = 9  # a step writes outside of what was found
 _MOST = 1 << 62
