@@ -382,3 +382,44 @@ def test_a_number_at_the_end_of_an_array(tmp_path: Path) -> None:
     f = llgrad.load(path).history
     truth = differences(lambda v: f(*v), [0.7, 4])[0]
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(0.7, 4), truth, rtol=1e-8)
+
+
+OWNERS = """
+module owners
+  type :: item
+    real(8), allocatable :: d(:)
+  end type
+  type :: plain
+    real(8) :: d(2)
+  end type
+contains
+  function owned(x) result(r)
+    real(8), intent(in) :: x(:)
+    real(8) :: r
+    type(item), allocatable :: p(:), q(:)
+    allocate (p(1))
+    p(1)%d = x
+    q = [p, p(1)]
+    r = sum(q(2)%d)
+  end function
+  function flat(x) result(r)
+    real(8), intent(in) :: x(:)
+    real(8) :: r
+    type(plain) :: p, q(2)
+    p%d = x(1:2)
+    q = [p, p]
+    r = q(2)%d(1)*q(1)%d(2)
+  end function
+end module
+"""
+
+
+def test_constructors_of_objects(tmp_path: Path) -> None:
+    """What owns memory is not copied flatly: that would free it twice."""
+    require("a.f90")
+    path = tmp_path / "owners.f90"
+    path.write_text(OWNERS)
+    lib = llgrad.load(path)
+    with pytest.raises(ForeignError):
+        lib.owned(X)
+    assert lib.flat(X) == X[0] * X[1]

@@ -88,7 +88,11 @@ INSIDE void push(Constructor *c, Array b)
     c->next = needed;
 }
 
-API void _FortranAPushArrayConstructorValue(Constructor *c, const Descriptor *from) { push(c, array_of(from)); }
+API void _FortranAPushArrayConstructorValue(Constructor *c, const Descriptor *from)
+{
+    owns_nothing(from);
+    push(c, array_of(from));
+}
 
 API void _FortranAPushArrayConstructorSimpleScalar(Constructor *c, char *from)
 {

@@ -112,6 +112,18 @@ INSIDE int simple(const Descriptor *d)
     return (real || complex || integer) && !(d->extra & HAS_ADDENDUM) && d->rank <= RANKS;
 }
 
+extern _Noreturn void llgrad_fail(int code, const void *detail);
+
+/* A copy of the bytes of an object that owns memory would make two owners: it fails where that is asked for. */
+INSIDE void owns_nothing(const Descriptor *d)
+{
+    enum { NEEDS_NO_DESTRUCTION = 430 }; /* where flang's description of a type says so */
+    if (d->extra & HAS_ADDENDUM) {
+        const char *type = *(const char *const *)((const char *)d + 24 + 24 * d->rank);
+        if (type && !type[NEEDS_NO_DESTRUCTION]) llgrad_fail(4, 0);
+    }
+}
+
 INSIDE int same_shape(Array a, Array b) { return a.n0 == b.n0 && a.n1 == b.n1 && a.n2 == b.n2 && a.n3 == b.n3; }
 
 #define LOW(a, x) ((a.n##x - 1) * a.s##x < 0 ? (a.n##x - 1) * a.s##x : 0)

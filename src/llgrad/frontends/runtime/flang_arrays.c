@@ -5,7 +5,6 @@
 #include "flang.h"
 #pragma STDC CX_LIMITED_RANGE ON
 
-extern void llgrad_fail(int32_t code, const void *detail) __attribute__((noreturn));
 extern void _FortranAInitialize(const Descriptor *d, const char *file, int line);
 
 typedef double _Complex DoubleComplex;
@@ -479,6 +478,7 @@ API int _FortranAPointerAllocate(Descriptor *d, _Bool status, const Descriptor *
 API int _FortranAAllocatableAllocateSource(Descriptor *d, const Descriptor *source, _Bool status, const Descriptor *message,
                                            const char *file, int line)
 {
+    owns_nothing(source);
     int failed = _FortranAAllocatableAllocate(d, 0, status, message, file, line);
     if (!failed) copy(array_of(d), array_of(source));
     return failed;
