@@ -441,9 +441,9 @@ def _trial(name, rows: Sequence[tuple[str, str]], plain: int, pieces: int) -> st
         copies.append(f"call void @llvm.memcpy.p0.p0.i64(ptr %q{k}, ptr {p}, i64 {size}, i1 false)")
         back.append(f"call void @llvm.memcpy.p0.p0.i64(ptr {p}, ptr %q{k}, i64 {size}, i1 false)")
     given = ", ".join(f"{t} {v}" for t, v in rows[:plain])
-    body = "\n  ".join
+    body, parameters = "\n  ".join, ", ".join(f"{t} {v}" for t, v in rows)
     return f"""
-define internal i64 {name("trial")}({", ".join(f"{t} {v}" for t, v in rows)}) noinline "enzyme_inactive" "{ATTRIBUTE}"="trial" {{
+define internal i64 {name("trial")}({parameters}) noinline "enzyme_inactive" "{ATTRIBUTE}"="trial" {{
   {body(lines)}
   br i1 %none, label %fail, label %go
 fail:
