@@ -54,6 +54,19 @@ def test_d(tmp_path: Path) -> None:
     assert dk == pytest.approx(2.1)
 
 
+def test_copies_of_slices_in_d(tmp_path: Path) -> None:
+    require("a.d")
+    path = tmp_path / "a.d"
+    path.write_text(
+        "extern(C) double f(size_t n, const(double)* p) {\n  auto x = p[0 .. n];\n  double[3] a = x[0 .. 3], b;\n"
+        "  b[] = a[] * 2 + a[0];\n  a[] = a[] * b[];\n  double[3] c;\n  c[] = a[];\n"
+        "  double s = 0;\n  foreach (i, v; c) s += v * (i + 1);\n  return s;\n}\n"
+    )
+    f = llgrad.load(path).f
+    truth = differences(lambda v: f(*v), [3, X])[1]
+    np.testing.assert_allclose(llgrad.grad(f, wrt="p")(3, X), truth, rtol=1e-8)
+
+
 def test_nims_open_arrays(tmp_path: Path) -> None:
     """An open array is a pointer and a length."""
     require("a.nim")

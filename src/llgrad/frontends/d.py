@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from ctypes.util import find_library
 from pathlib import Path
 
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, find, makefile_dependencies, run
@@ -18,6 +19,17 @@ _RAW = (f"-{UNOPTIMISED}",)
 _UNVECTORISED = ("--disable-loop-unrolling", "--vectorize-loops=false", "--vectorize-slp=false")
 
 
+_COPIED = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define linkonce_odr void @_d_array_slice_copy(ptr %to, i64 %count, ptr %from, i64 %others, i64 %size) alwaysinline {
+  %bytes = mul i64 %count, %size
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  ret void
+}
+"""
+"""What `a[] = b[]` calls, which D's runtime has."""
+
+
 def ldc() -> Tool:
     """The compiler; CompilerError that says how to get one."""
     fix = "install ldc (Debian: apt install ldc)"
@@ -25,7 +37,8 @@ def ldc() -> Tool:
 
 
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
-    return [_file(source, raw) for source in sources]
+    bodies = Compiled(_COPIED.encode(), (sources[0].path,))
+    return [*(_file(source, raw) for source in sources), bodies]
 
 
 def _file(source: Source, raw: bool) -> Compiled:
@@ -35,7 +48,15 @@ def _file(source: Source, raw: bool) -> Compiled:
         command = [ldc().path, *flags, f"--of={made}", str(source.path.absolute())]
         run(command, source.path, _FIX, noise="^BISECT:", cwd=Path(folder))
         read = makefile_dependencies(rule, source.path)
-        return Compiled(made.read_bytes(), (source.path, *(p for p in read[1:] if p.is_file())))
+        data = made.read_bytes()
+        libraries = _libraries() if b"_D3std" in data or b"_D4core" in data else ()
+        return Compiled(data, (source.path, *(p for p in read[1:] if p.is_file())), libraries)
+
+
+def _libraries() -> tuple[str, ...]:
+    """The parts of D's library that are compiled already, for what a program names of them (std.math's pow, …)."""
+    found = (find_library(name) for name in ("druntime-ldc-shared", "phobos2-ldc-shared"))
+    return tuple(name for name in found if name)
 
 
 D = Language("d", (".d",), _compile, lambda: ldc().version, ("ldc2",), ("LLGRAD_LDC",))
