@@ -147,13 +147,16 @@ HEADER_CXX = """#pragma clang diagnostic ignored "-Wc++11-narrowing"
 #include <list>
 #include <map>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <queue>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <valarray>
+#include <variant>
 #include <vector>
 """ + HEADER + """
 struct Shape { double w; Shape(double w) : w(w) {} virtual double f(double u) = 0; virtual ~Shape() {} };
@@ -194,6 +197,15 @@ struct Vec {
     Vec operator+(Vec o) const { return {a + o.a, b - o.b}; }
     Vec operator*(double u) const { return {a * u, b * u}; }
     double operator[](int i) const { return i ? b : a; }
+};
+struct Bad { int k; };
+struct Pooled {
+    double v;
+    Pooled(double v) : v(v) {}
+    virtual double f(double u) { return v * u; }
+    virtual ~Pooled() {}
+    void *operator new(size_t n) { return malloc(n + 16); }
+    void operator delete(void *p) { free(p); }
 };
 NOINLINE double through(double *p, double u, int k) { Guard g(p, u); return risky(u * *p, k); }
 NOINLINE double listed(std::initializer_list<double> l) { double r = 0; for (double v : l) r = WRAP(r + v); return r; }
@@ -345,6 +357,21 @@ FEATURES = (
     Feature("volatile", "{ volatile double <t> = <value>;", doubles=("<t>",)),
     Feature("quadruple", "{ __float128 <t> = <value>, <t>a[2] = {0.25, <leaf>}; <t>a[<at> & 1] *= <t>;",
             "<target> = (double)WRAP((double)(<t> + <t>a[1])); }", calls=("(double)<t>", "(double)<t>a[<at> & 1]")),
+    Feature("allocated in a loop", "for (int <t> = 0; <t> < 4 && <leaf> < 1.5; <t>++) {"
+            " double *<T> = NEW(double, 5 + <t>); " + _FILL + " <T>[i] = <leaf> * (0.2 + 0.1 * i);",
+            "<target> = WRAP(<T>[<at>]); free(<T>); }", arrays=("<T>",), ints=("<t>",), times=4, frees=True, most=6),
+    Feature("found length", "{ struct N *<t> = 0; double <t>v = <value>; for (int i = 0; i < 4 && fabs(<t>v) > .1; i++)"
+            " { <t> = cons(<t>v, <t>); <t>v *= 0.6; } <t> = turned(<t>);",
+            "for (struct N *o = <t>; o; o = o->next) <target> += 0.1 * o->v; drop(<t>); }", doubles=("<t>v",),
+            calls=("(<t> ? <t>->v : 0.1)",), frees=True, most=6),
+    Feature("sized by a float", "{ int <t> = 5 + (int)(fabs(<value>) * 3.0); double *<T> = NEW(double, <t>);"
+            " for (int i = 0; i < <t>; i++) <T>[i] = <leaf> + 0.1 * i;", "<target> = WRAP(<T>[<t> - 1]); free(<T>); }",
+            arrays=("<T>",), ints=("<t>",), frees=True),
+    Feature("tagged", "{ struct { int tag; union { double d; long k; } u; } <t>; <t>.tag = <cond>;"
+            " if (<t>.tag) <t>.u.d = <value>; else <t>.u.k = <at>;",
+            calls=("(<t>.tag ? <t>.u.d : 0.3)",), ints=("<t>.tag",)),
+    Feature("thread-local", "{ static __thread double <t>, <T>[5]; <t> = <value>; " + _FILL + " <T>[i] = <leaf> * i;",
+            doubles=("<t>",), arrays=("<T>",)),
     # --- control
     Feature("device", "{ int <t> = 3; switch (<at> % 3) { case 0: do { <target> = <value>; case 1: {", "}"
             " case 2: <target> = <value>; } while (--<t> > 0 && <cond>); } }", times=3, ints=("<t>",)),
@@ -363,6 +390,8 @@ FEATURES = (
     Feature("abort", "{ if (<leaf> > 1e6) abort();"),
     Feature("told", "{ char <t>[40]; snprintf(<t>, sizeof <t>, \"%.2f\", (double)<leaf>);"),
     # --- calls
+    Feature("libm", "{", calls=("ldexp(<leaf>, <at> - 2)", "cbrt(2.0 + SQ(<leaf>))", "log1p(SQ(<leaf>))", "erf(<leaf>)",
+            "expm1(0.3 * tanh(<leaf>))", "fma(<leaf>, <leaf>, 0.3)", "copysign(<leaf>, 1.0 + SQ(<leaf>))")),
     Feature("table", "{ double (*<t>[2])(double, double *) = {square, plain}; if (<cond>) <t>[<at> & 1] = wave;",
             calls=("WRAP(<t>[<at> & 1](<leaf>, &<elem>))",)),
     Feature("chosen", "{ double (*<t>)(double, double *) = <cond> ? square : wave;",
@@ -382,6 +411,32 @@ FEATURES = (
             " double <t>v = <T>[<at>], *<t> = (double *)bsearch(&<t>v, <T>, 5, 8, up); if (!<t>) <t> = <T>;",
             arrays=("<T>",), doubles=("*<t>",), most=6),
     # --- C++
+    Feature("unordered_map", "{ std::unordered_map<int, double> <t>; for (int i = 0; i < 5; i++)"
+            " <t>[i * 7 % 5] += <value>;", "for (auto &<t>e : <t>) <target> += 0.1 * <t>e.second * <t>e.first; }",
+            doubles=("<t>[<at>]",), calls=("<t>.at(2)",), cxx=True, most=3),
+    Feature("dynamic_cast", "{ Round <t>a(<leaf>); Long <t>b(<value>); Shape *<t> = <cond> ? (Shape *)&<t>a : &<t>b;"
+            " if (Long *<t>l = dynamic_cast<Long *>(<t>)) <t>l->z[1] = <leaf>;", calls=("<t>->f(<leaf>)",),
+            doubles=("<t>->w", "<t>b.z[1]"), cxx=True),
+    Feature("variant", "{ std::variant<double, Vec> <t> = <leaf>; if (<cond>) <t> = Vec{<leaf>, <value>};",
+            "if (Vec *<t>v = std::get_if<Vec>(&<t>)) <target> = WRAP(<t>v->a * <t>v->b); }",
+            calls=("(std::holds_alternative<double>(<t>) ? std::get<double>(<t>) : 0.2)",), cxx=True),
+    Feature("function by value", "{ double <t>a = <value>; std::function<double(double)> <t> = [<t>a](double u)"
+            " { return sin(u * <t>a); }, <t>c = <t>; if (<cond>) <t> = [<t>c](double u) { return <t>c(0.5 * u); };",
+            calls=("<t>(<leaf>)", "<t>c(<leaf>)"), cxx=True, most=6),
+    Feature("thrown struct", "try { if (<cond>) throw Bad{<at>};", "} catch (const Bad &<t>) {"
+            " <target> = <value> * (0.1 * <t>.k); } catch (...) { <target> = <value>; }", throws=True, cxx=True),
+    Feature("thrown again", "try { try {", "} catch (...) { <target> = <value>; throw; } } catch (int) {"
+            " <target> = <value>; }", throws=True, cxx=True),
+    Feature("sorted structs", "{ std::vector<Vec> <t>; for (int i = 0; i < 4; i++) <t>.push_back({<leaf> + i, <leaf>});"
+            " std::sort(<t>.begin(), <t>.end(), [](const Vec &a, const Vec &b) { return a.a > b.a; });",
+            doubles=("<t>[<at> % 4].a", "<t>[<at> & 3].b"), cxx=True, most=3),
+    Feature("nothrow", "{ double *<T> = new (std::nothrow) double[5]; if (!<T>) abort(); std::fill_n(<T>, 5, <leaf>);",
+            "delete[] <T>; }", arrays=("<T>",), frees=True, cxx=True),
+    Feature("own new", "{ Pooled *<t> = new Pooled(<leaf>);", "delete <t>; }", doubles=("<t>->v",),
+            calls=("<t>->f(<leaf>)",), frees=True, cxx=True),
+    Feature("recursive lambda", "{ auto <t> = [&](auto self, double u, int k) -> double {"
+            " return k < 1 ? u : WRAP(self(self, u * 0.9, k - 1) + <elem>); };", calls=("<t>(<t>, <leaf>, <at>)",),
+            cxx=True, most=6),
     Feature("bases", "{ Both <t>(<leaf>); Shape *<t>s = &<t>; Named *<t>n = &<t>;",
             calls=("<t>n->g(<leaf>)", "<t>s->f(<leaf>)"), doubles=("<t>.w", "<t>n->n"), cxx=True),
     Feature("diamond", "{ Bottom <t>(<leaf>); Left &<t>l = <t>;", calls=("<t>.all()", "upper(<t>, <leaf>)"),

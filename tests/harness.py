@@ -137,10 +137,12 @@ def build(whole: Any, programs: Sequence[Program], level: int, *, finish: int | 
     return built
 
 
-def prepared(whole: Any, programs: Sequence[Program], level: int, built: Built | None = None) -> str:
-    """The programs' IR at a level."""
+def prepared(
+    whole: Any, programs: Sequence[Program], level: int, built: Built | None = None, *, threads: bool = False
+) -> str:
+    """The programs' IR at a level. `threads`: thread-local variables may be used, for no one else uses theirs."""
     try:
-        return pipeline.prepare(whole, [p.name for p in programs], level)
+        return pipeline.prepare(whole, [p.name for p in programs], level, threads=threads)
     except LlgradError as error:
         if built is None or len(programs) > 1:
             raise
