@@ -417,9 +417,10 @@ FEATURES = (
     Feature("dynamic_cast", "{ Round <t>a(<leaf>); Long <t>b(<value>); Shape *<t> = <cond> ? (Shape *)&<t>a : &<t>b;"
             " if (Long *<t>l = dynamic_cast<Long *>(<t>)) <t>l->z[1] = <leaf>;", calls=("<t>->f(<leaf>)",),
             doubles=("<t>->w", "<t>b.z[1]"), cxx=True),
-    Feature("variant", "{ std::variant<double, Vec> <t> = <leaf>; if (<cond>) <t> = Vec{<leaf>, <value>};",
+    Feature("variant", "{ using <t>A = std::array<double, 2>; std::variant<<t>A, Vec> <t> = <t>A{<leaf>, 0.2};"
+            " if (<cond>) <t> = Vec{<leaf>, <value>};",
             "if (Vec *<t>v = std::get_if<Vec>(&<t>)) <target> = WRAP(<t>v->a * <t>v->b); }",
-            calls=("(std::holds_alternative<double>(<t>) ? std::get<double>(<t>) : 0.2)",), cxx=True),
+            calls=("(std::holds_alternative<Vec>(<t>) ? 0.2 : std::get<0>(<t>)[0])",), cxx=True),
     Feature("function by value", "{ double <t>a = <value>; std::function<double(double)> <t> = [<t>a](double u)"
             " { return sin(u * <t>a); }, <t>c = <t>; if (<cond>) <t> = [<t>c](double u) { return <t>c(0.5 * u); };",
             calls=("<t>(<leaf>)", "<t>c(<leaf>)"), cxx=True, most=6),
