@@ -15,7 +15,9 @@ from llgrad import pipeline
 from llgrad.backend import Engine, LLVMModule
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
+from llgrad.ir.values import Call
 from llgrad.program import optimise_program
+from llgrad.synthesis.request import Act, Mode, Request
 
 Source = Callable[..., Path]
 
@@ -280,3 +282,20 @@ def test_enzyme_calls_that_are_refused(source: Source, call: str, words: str) ->
     with pytest.raises(llgrad.LlgradError, match=words) as caught:
         optimise_program(module)
     assert caught.value.span is not None and caught.value.span.line == 6
+
+
+# --- debug info of derivatives ----------------------------------------------------------------------------------------
+
+
+def test_inlined_lines_have_a_place_in_described_derivatives(source: Source) -> None:
+    """A derivative that is derived again is described; what LLVM then inlines into it has lines of other functions."""
+    path = source("""
+        __attribute__((noinline)) static double helper(double *z, double u) { z[1] = u * z[0]; return z[0] + 0.3 * u; }
+        double f(double *x) { return helper(x, x[1]) * x[1]; }
+    """)
+    text = pipeline.prepare(program(path, "-g"), ["f"], 2)
+    request = Request("f", Mode.FORWARD, (Act.DUP,), Act.DUP)
+    _, (made,) = pipeline.derived_module(text, [request], 2, described=True)
+    calls = [i for i in made.instructions() if isinstance(i, Call)]
+    assert calls and "dbg" in made.metadata
+    assert all("dbg" in i.metadata for i in calls)

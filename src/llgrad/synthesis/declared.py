@@ -48,9 +48,8 @@ def _origins(source: Function, made: Function, request: Request) -> list[int | N
 
 
 def _locate_calls(module: Module, made: Function) -> None:
-    """LLVM wants to know where calls of functions with debug info are, in functions that have some."""
+    """LLVM wants to know where calls are, in functions with debug info: lines of what it inlines need a place there."""
     place = module.add_metadata(f"!DILocation(line: 0, scope: !{made.metadata['dbg'].id})")
     for i in made.instructions():
-        callee = i.called_function if isinstance(i, Call) else None
-        described = callee is not None and "dbg" in callee.metadata and not callee.is_declaration
-        i.metadata = {**{k: v for k, v in i.metadata.items() if k != "dbg"}, **({"dbg": place} if described else {})}
+        kept = {k: v for k, v in i.metadata.items() if k != "dbg"}
+        i.metadata = {**kept, "dbg": place} if isinstance(i, Call) else kept
