@@ -5,6 +5,7 @@ computed from what is at hand; but where the reverse sweep enters the loop, it r
 start, into columns that live until the loop has been left. The tape keeps nothing of all the other times the loop ran.
 
 Only innermost loops of one block and of known count, which push nothing on the stack; only a few steps of arithmetic.
+A loop of the root that is in no other runs once: its values would be as many.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def recurrence(
     """How `phi` is run again; None where it is not."""
     loop = flow.loop_of(phi.block)
     if loop is None or loop.header is not phi.block or loop.children or len(loop.order) != 1 or facts.apart:
+        return None
+    if loop.parent is None and function is facts.memory.root:
         return None
     inside = phi.block.instructions
     pushes = any(not isinstance(effects.get(i, Nothing()), (Nothing, Linear, Partials, Memory)) for i in inside)
