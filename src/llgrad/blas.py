@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -54,7 +54,7 @@ def lowered(text: str) -> str:
 
 
 def _led_through(
-    text: str, symbol: str, declaration: str, numbers: object, adapters: list[str], wanted: dict[str, str]
+    text: str, symbol: str, declaration: str, numbers: Iterator[int], adapters: list[str], wanted: dict[str, str]
 ) -> str:
     f = next(iter(parse(f"{re.sub(r' #[0-9]+.*', '', declaration)}\n").functions))
     types, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
@@ -63,7 +63,7 @@ def _led_through(
         return text
 
     def edit(m: re.Match[str]) -> str:
-        n = next(numbers)  # type: ignore[call-overload]
+        n = next(numbers)
         wanted[f"{own}.{n}"] = blas.family(symbol)
         made = blas.called(symbol, types, result, f"{_CALLED}{n}.{symbol}", f"{own}.{n}")
         assert made is not None

@@ -18,14 +18,14 @@ run once to count them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from llgrad.analysis.bounds import Unbounded
 from llgrad.analysis.extents import argument_name
 from llgrad.analysis.flow import Loop, flow
 from llgrad.analysis.known import behaviour
-from llgrad.analysis.loops import backedge_count
+from llgrad.analysis.loops import Count, backedge_count
 from llgrad.assembly import spelt
 from llgrad.backend import LLVMModule
 from llgrad.checkpointing.outlining import COUNTERS, Outline, Refused
@@ -366,7 +366,7 @@ good:
     # --- the root
 
     def _replace(
-        self, outline: Outline, pieces: Sequence[tuple[Piece, AnyValue]], count: object, sizes: Sequence[AnyValue]
+        self, outline: Outline, pieces: Sequence[tuple[Piece, AnyValue]], count: Count | None, sizes: Sequence[AnyValue]
     ) -> None:
         """What the loop was: the call of `outer`, and its last step."""
         taken = [*self.root.blocks, *self.root.arguments, *self.root.instructions()]
@@ -376,7 +376,7 @@ good:
         entering = outline.entering(b)
         n: AnyValue = i64(0)
         if count is not None:
-            n = count.emit(b, count.operands)  # type: ignore[attr-defined]
+            n = count.emit(b, count.operands)
         more: list[Type] = [PTR, I64] * len(pieces)
         copied: list[AnyValue] = []
         if pieces:
@@ -426,7 +426,7 @@ good:
                 never.users.append(end)
 
 
-def _trial(name, rows: Sequence[tuple[str, str]], plain: int, pieces: int) -> str:  # type: ignore[no-untyped-def]
+def _trial(name: Callable[[str], str], rows: Sequence[tuple[str, str]], plain: int, pieces: int) -> str:
     """`i64 trial(…)`: how many whole steps there are; memory is as it was."""
     where = [(f"%a{plain + 2 * k}", f"%a{plain + 2 * k + 1}") for k in range(pieces)]
     lines, total, at = [], "0", []

@@ -116,12 +116,13 @@ class Outline:
     def _carried(self, phi: Phi) -> Carried:
         if not isinstance(phi.type, PointerType):
             return Carried(phi)
-        start, web, outside, moved = phi.incoming_from(self.preheader), [phi], dict[AnyValue, None](), False
+        start, outside, moved = phi.incoming_from(self.preheader), dict[AnyValue, None](), False
+        web: list[Phi | Select] = [phi]
         for p in web:
             values = p.operands if isinstance(p, Phi) else [p.operands[1], p.operands[2]]
             for v in values:
                 if isinstance(v, (Phi, Select)) and v in self.loop:
-                    web += [v] if v not in web else []  # type: ignore[list-item]
+                    web += [v] if v not in web else []
                 elif isinstance(v, Instruction) and v in self.loop:
                     root: AnyValue = v
                     while isinstance(root, GetElementPtr) and root in self.loop:

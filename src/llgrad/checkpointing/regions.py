@@ -85,8 +85,9 @@ class Regions:
             if len(between) > 1:
                 return False
             for x in between:
-                met = x in self.iterations and x.low is not None and x.high is not None
-                if not (met and self.exact(x.low) and self.exact(x.high)):  # type: ignore[arg-type]
+                if x not in self.iterations or x.low is None or x.high is None:
+                    return False
+                if not (self.exact(x.low) and self.exact(x.high)):
                     return False
         return True
 

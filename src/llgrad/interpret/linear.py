@@ -217,7 +217,7 @@ def _all(m: int, n: int) -> Iterator[tuple[int, int]]:
 
 
 def _times(a: Entry, b: Entry, k: int) -> Entry:
-    return lambda i, j: _sum(a(i, l) * b(l, j) for l in range(k))  # noqa: E741
+    return lambda i, j: _sum(a(i, n) * b(n, j) for n in range(k))
 
 
 def _solved(a: Entry, right: list[Any], up: bool) -> list[Any]:

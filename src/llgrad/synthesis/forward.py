@@ -6,6 +6,7 @@ both, of an integer that carries their bits those bits. So copies of any kind ar
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from llgrad.analysis.known import tape_call
@@ -183,7 +184,7 @@ class ForwardSweep(Sweep):
             if not isinstance(i, Load):
                 self.numbers.append((i, t, self.shadow(v)))
                 continue
-            place = self.unless_constant(v, self.shadow(v), lambda t=t: self._nowhere(t))  # type: ignore[misc]
+            place = self.unless_constant(v, self.shadow(v), functools.partial(self._nowhere, t))
             self.numbers.append((i, t, self.b.load(IntType(t.bits), self.b.offset(place, at))))
 
     def before_terminator(self, block: Block) -> None:
