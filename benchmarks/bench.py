@@ -3,7 +3,8 @@
 First three instances of ADBench, llgrad from Python and in C: ratios are to the fastest objective that clang makes
 (-O3 -march=native, with libmvec or without). Then the programs of `benchmarks.suite`, at three sizes. Enzyme
 differentiates the same C, compiled with the same flags. All candidates of a problem take turns in one process; times
-are CPU time. Writes `build/bench.json` and plots. Ends with status 1 if any of llgrad's derivatives is wrong.
+are CPU time. Writes `build/bench.json`, plots and the page `docs/benchmark.md` with all tables (a part of the programs,
+or --quick: both into `build`). Ends with status 1 if any of llgrad's derivatives is wrong.
 """
 
 from __future__ import annotations
@@ -154,10 +155,9 @@ def run(name: str, rounds: int, console: Console) -> list[Row]:
     return rows
 
 
-def programs(
-    names: Sequence[str], quick: bool, console: Console, weighed: list[suite.Result]
-) -> None:
-    """The programs of `suite`, printed; what was measured goes into `weighed`."""
+def programs(names: Sequence[str], quick: bool, console: Console) -> tuple[list[suite.Result], list[Table]]:
+    """The programs of `suite`, measured and printed; the tables."""
+    weighed: list[suite.Result] = []
     sizes = {name: suite.SIZES[name][1:2] if quick else suite.SIZES[name] for name in names}
     said: set[str] = set()
 
@@ -177,15 +177,16 @@ def programs(
             weighed += suite.measure(
                 name, variant, built[name, variant], sizes[name], quick, tell, lambda: bar.advance(timing)
             )
-    if weighed:
-        for table in (suite.times(weighed), suite.resources(weighed), suite.languages(weighed), suite.others(weighed)):
-            if table.row_count:
-                console.print(table)
-        for line in suite.means(weighed):
-            console.print(line, highlight=False)
+    made = (suite.times(weighed), suite.resources(weighed), suite.languages(weighed), suite.others(weighed))
+    tables = [table for table in made if table.row_count]
+    for table in tables:
+        console.print(table)
+    for line in suite.means(weighed):
+        console.print(line, highlight=False)
+    return weighed, tables
 
 
-def plots(results: list[suite.Result], host: dict[str, Any], folder: Path, console: Console) -> None:
+def plots(results: list[suite.Result], host: dict[str, Any], folder: Path, console: Console) -> list[Path]:
     """Draws them, or says why not."""
     from benchmarks.plots import draw
 
@@ -194,8 +195,30 @@ def plots(results: list[suite.Result], host: dict[str, Any], folder: Path, conso
         drawn = draw(results, f"{host['cpu']}, {host['clang']}, {load}; CPU time", folder)
     except ImportError as error:
         console.print(f"no plots: {error} (pip install matplotlib)", style="yellow", markup=False)
-        return
+        return []
     console.print(f"Plots: {', '.join(os.path.relpath(path) for path in drawn)}", highlight=False)
+    return drawn
+
+
+def markdown(table: Table) -> str:
+    """A table of the terminal as one of Markdown, its title above it."""
+    headings = [str(column.header) for column in table.columns]
+    rules = ["--:" if column.justify == "right" else "---" for column in table.columns]
+    rows = zip(*(column.cells for column in table.columns), strict=True)
+    lines = [f"| {' | '.join(map(str, row))} |" for row in (headings, rules, *rows)]
+    return "\n".join([f"### {table.title}", "", *lines])
+
+
+def page(
+    told: str, problems: Sequence[Table], tables: Sequence[Table], means: Sequence[str], drawn: Sequence[str]
+) -> str:
+    """All that was measured, as one page; `drawn` are the plots' addresses."""
+    head = ["# What `make bench` measured", f"Written by `make bench`. {told} Medians; 1.00 is the primal's time.",
+            "## The paper's programs, and five more"]  # fmt: skip
+    closing = ["## ADBench from Python and in C", *map(markdown, problems)]
+    pictures = [f"![{Path(name).stem}]({name})" for name in drawn]
+    summary = "\n".join(f"- {line}" for line in means)
+    return "\n\n".join([*head, summary, *pictures, *map(markdown, tables), *closing]) + "\n"
 
 
 def main() -> int:
@@ -215,16 +238,20 @@ def main() -> int:
     chosen = options.names or list(known)
     host = machine()
     results = {name: run(name, rounds, console) for name in PROBLEMS if name in chosen}
-    weighed: list[suite.Result] = []
-    programs([n for n in suite.SIZES if n in chosen], options.quick, console, weighed)
+    weighed, tables = programs([n for n in suite.SIZES if n in chosen], options.quick, console)
     measured = {name: [asdict(row) for row in rows] for name, rows in results.items()}
     kept = {"machine": host, "rounds": rounds, "problems": measured, "programs": [asdict(r) for r in weighed]}
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(kept, indent=1) + "\n")
     told = f"{host['cpu']}, {host['cores']} cores, load {host['load'] and host['load'][0]:.1f}, {host['clang']}"
     console.print(f"{told}; CPU time.\nWritten to {os.path.relpath(options.json)}", highlight=False)
-    partial = options.quick or bool(options.names)
-    plots(weighed, host, options.plots or native.ROOT / ("build" if partial else "docs") / "plots", console)
+    folder = native.ROOT / ("build" if options.quick or options.names else "docs")
+    drawn = plots(weighed, host, options.plots or folder / "plots", console)
+    report = folder / "benchmark.md"
+    problems = [table(PROBLEMS[name]().title, rows) for name, rows in results.items()]
+    places = [os.path.relpath(path, folder) for path in drawn]
+    report.write_text(page(f"{told}; CPU time.", problems, tables, suite.means(weighed), places))
+    console.print(f"The page: {os.path.relpath(report)}", highlight=False)
     mine = [(n, r) for n, rows in results.items() for r in rows if r.label.startswith(OURS)]
     wrong = sorted({n for n, r in mine if not (r.error or 0.0) <= LIMIT} | set(suite.wrong(weighed)))
     if wrong:
