@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("analysis", "interpret"),
     ("signature",),
     ("assembly",),
-    ("blas", "variadic"),
+    ("blas", "denormals", "variadic"),
     ("synthesis", "lowering", "unrolling", "peeling", "reducing", "trampolines"),
     ("checkpointing", "specialising"),
     ("asking", "pipeline"),

@@ -23,6 +23,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from llgrad.arguments import holds_addresses, refuse_overlap
+from llgrad.denormals import flushes
 from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.library import ForeignFunction
@@ -49,11 +50,14 @@ class Options(TypedDict, total=False):
     checkpoint        reverse mode: steps of long loops are run again instead of being kept on the tape. "sqrt",
                       "revolve", "revolve:20" (checkpoints) or a number of bytes, for all loops that leave a tape; or a
                       dict from lines (12, "file.c:12") to these
+    denormals         "flush": numbers below 2**-1022 count as zero while the derivative runs, which is faster where
+                      there are many; what was set before is set again afterwards
     """
 
     strong_zero: bool
     runtime_activity: bool
     checkpoint: Checkpoints
+    denormals: str | None
 
 
 class Derivative:
@@ -73,6 +77,7 @@ class Derivative:
         if unknown := sorted(set(options) - set(Options.__annotations__)):
             raise TypeError(f"{kind} takes no option {unknown[0]!r}, but {', '.join(Options.__annotations__)}")
         function.require_supported()
+        flushes(options.get("denormals"))
         self.function, self.mode, self.kind, self.options = function, mode, kind, options
         self.signature = function.signature
         self.of = None if of is None else _position(function, of, "of")
@@ -194,7 +199,9 @@ class Derivative:
     @property
     def flags(self) -> dict[str, Any]:
         """The options as a request has them."""
-        return {**self.options, "checkpoint": checkpoints(self.options.get("checkpoint"))}
+        given: dict[str, Any] = {**self.options}
+        flush = flushes(given.pop("denormals", None))
+        return {**given, "checkpoint": checkpoints(given.get("checkpoint")), "flush": flush}
 
     def _compiled(self, disjoint: bool, width: int = 1) -> Compiled:
         with self._lock:

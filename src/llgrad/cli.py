@@ -69,6 +69,11 @@ _checkpoint = click.option(
     help="Run steps of long loops again instead of keeping them: sqrt, revolve, revolve:20 (checkpoints), or bytes.",
 )  # fmt: skip
 
+_denormals = click.option(
+    "--denormals", type=click.Choice(["keep", "flush"]), default="keep", show_default=True,
+    help="flush: numbers below 2**-1022 count as zero while derivatives run.",
+)  # fmt: skip
+
 
 def _flags(include: Sequence[str], define: Sequence[str], flag: Sequence[str]) -> list[str]:
     return [*(f"-I{d}" for d in include), *(f"-D{m}" for m in define), *flag]
@@ -85,11 +90,12 @@ def _names(wrt: str | None) -> tuple[str, ...] | None:
 @click.option("--name", metavar="NAME", help="Name of the gradient. Default: NAME_grad.")
 @click.option("--cpu", default="native", show_default=True, help="The CPU to compile for, such as x86-64-v3.")
 @_checkpoint
+@_denormals
 @click.option("--disjoint", is_flag=True, help="Callers never pass arrays that overlap: faster code.")
 def grad(
     sources: tuple[Path, ...], function: str, wrt: str | None, of: str | None, include: tuple[str, ...],
     define: tuple[str, ...], flag: tuple[str, ...], level: int, output: Path, header: Path | None, name: str | None,
-    cpu: str, disjoint: bool, checkpoint: tuple[str, ...],
+    cpu: str, disjoint: bool, checkpoint: tuple[str, ...], denormals: str,
 ) -> None:  # fmt: skip
     """Write an object file with the gradient of a function, callable from C; it needs no Python.
 
@@ -105,7 +111,9 @@ def grad(
 
     lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
     loops: dict[str | int, str | int] | None = {**dict(said(checkpoint))} or None
-    derivative = Derivative(lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False, checkpoint=loops)
+    derivative = Derivative(
+        lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False, checkpoint=loops, denormals=denormals
+    )
     made = export(derivative, name or f"{derivative.signature.name}_grad", cpu=cpu, disjoint=disjoint)
     output.write_bytes(made.object)
     if header:
@@ -208,11 +216,12 @@ def _show(found: Comparison) -> None:
               help="How far LLVM optimises before differentiation.")  # fmt: skip
 @click.option("--cpu", default="native", show_default=True, help="The CPU to optimise for, such as x86-64-v3.")
 @_checkpoint
+@_denormals
 @click.option("--veclib", type=click.Choice(["none", "libmvec"]), default="none", show_default=True,
               help="Vector versions of exp, sin, tanh, … that loops may call, as clang's -fveclib.")  # fmt: skip
 def opt(
     sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str, veclib: str,
-    checkpoint: tuple[str, ...],
+    checkpoint: tuple[str, ...], denormals: str,
 ) -> None:  # fmt: skip
     """Replace calls of __enzyme_autodiff and its kin in LLVM IR, text or bitcode, by derivatives.
 
@@ -233,7 +242,10 @@ def opt(
         if not source.is_file():
             raise SourceError(f"there is no file {source}", fix="check the path")
     whole = LLVMModule.linked([read_ir(source.read_bytes()) for source in sources])
-    made = optimise_program(whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint))
+    made = optimise_program(
+        whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
+        denormals=denormals,
+    )  # fmt: skip
     text = assembly or output.suffix == ".ll"
     data = made.text().encode() if text else made.bitcode()
     if str(output) == "-":

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from llgrad import denormals
 from llgrad.backend import Engine
 from llgrad.backend.elf import read_object
 from llgrad.backend.libraries import Libraries
@@ -31,7 +32,8 @@ from llgrad.errors import ForeignError, UnsupportedError
 
 HOOK = "llgrad.hook"
 TAPE_FREE = "llgrad.arena.free"
-JUMP_BYTES = 512
+JUMP_BYTES = 512  # of which `setjmp` takes 312 at most
+_MODE, _SCRATCH = JUMP_BYTES - 16, JUMP_BYTES - 8  # where the mode for denormals is kept, behind that
 ARENA_BYTES, PEAK_OFFSET = 64, 32
 ARENA = ...  # (pickles as itself) stands for the calling thread's arena among the values of a call
 _FLOATS = {"half": "e", "float": "f", "double": "d"}
@@ -74,15 +76,19 @@ def offsets(entry: Entry) -> tuple[list[int], list[int], int]:
 
 
 def entry_text(
-    entry: Entry, target: str, *, extensions: Sequence[str] = (), aggregate: bool = False, cxx: bool = False
-) -> str:
-    """IR of the entry. `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct."""
+    entry: Entry, target: str, *, extensions: Sequence[str] = (), aggregate: bool = False, cxx: bool = False,
+    flush: bool = False,
+) -> str:  # fmt: skip
+    """IR of the entry. `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct.
+
+    `flush`: denormals are zero while it runs.
+    """
     arguments, results, _ = offsets(entry)
     result = "void" if not entry.results else f"{{ {', '.join(entry.results)} }}" if aggregate else entry.results[0]
     extensions = extensions or [""] * len(entry.arguments)
     parameters = ", ".join(f"{t} {x}".strip() for t, x in zip(entry.arguments, extensions, strict=True))
     values = ", ".join(f"{t} {x} %a{n}" for n, (t, x) in enumerate(zip(entry.arguments, extensions, strict=True)))
-    way = f"call {result} @{quoted(target)}({values}) noinline"
+    way = f"call {result} {'%behind' if flush else '@' + quoted(target)}({values}) noinline"
     if entry.results:
         way = f"%r = {way}"
     if cxx:
@@ -91,19 +97,28 @@ def entry_text(
     lines += ["declare i32 @_setjmp(ptr) returns_twice"] if entry.guarded else []
     lines += _CATCH_DECLARATIONS if cxx else []
     personality = " personality ptr @__gxx_personality_v0" if cxx else ""
+    lines += denormals.declarations() if flush else []
     lines += [f"define i32 @{quoted(entry.name)}(ptr %frame){personality} {{"]
+    places = (("mode", _MODE), ("scratch", _SCRATCH)) if flush else ()
+    lines += [f"  %{name} = getelementptr i8, ptr %frame, i64 {at}" for name, at in places]
+
+    def put_back(mark: str) -> list[str]:
+        return denormals.put_back("%mode", "%scratch", mark) if flush else []
+
     if entry.guarded:
         lines += ["  %again = call i32 @_setjmp(ptr %frame) returns_twice", "  %first = icmp eq i32 %again, 0"]
-        lines += ["  br i1 %first, label %run, label %failed", "failed:", "  ret i32 1", "run:"]
+        lines += ["  br i1 %first, label %run, label %failed", "failed:", *put_back("failed"), "  ret i32 1", "run:"]
     for n, (t, at) in enumerate(zip(entry.arguments, arguments, strict=True)):
         lines += [f"  %p{n} = getelementptr i8, ptr %frame, i64 {at}", f"  %a{n} = load {t}, ptr %p{n}, align 8"]
+    lines += [*denormals.behind_memory(f"@{quoted(target)}"), *denormals.set_mode("%mode", "%scratch")] if flush else []
     lines += [f"  {way}"]
     lines += ["returned:"] if cxx else []
+    lines += put_back("returned")
     for n, (t, at) in enumerate(zip(entry.results, results, strict=True)):
         lines += [f"  %x{n} = extractvalue {result} %r, {n}"] if aggregate else []
         lines += [f"  %q{n} = getelementptr i8, ptr %frame, i64 {at}"]
         lines += [f"  store {t} {f'%x{n}' if aggregate else '%r'}, ptr %q{n}, align 8"]
-    lines += ["  ret i32 0", *(_CATCH if cxx else []), "}", ""]
+    lines += ["  ret i32 0", *([*_CATCH[:2], *put_back("thrown"), *_CATCH[2:]] if cxx else []), "}", ""]
     return "\n".join(lines)
 
 

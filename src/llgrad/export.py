@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from llgrad import pipeline, versions
+from llgrad import denormals, pipeline, versions
 from llgrad.api import Derivative
 from llgrad.backend import emit_object
 from llgrad.backend.elf import read_object
@@ -39,6 +39,9 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
     library, symbol = derivative.function.library, derivative.signature.symbol
     derived = versions.dispatched(library.prepared(symbol), derivative.request_for(disjoint), library.level)
     wrapper = _wrapper(derivative, derived, name)
+    if derivative.flags["flush"]:
+        denormals.refuse_jumps(derived.text)
+        wrapper = denormals.guarded(wrapper, [name], denormals.personality(derived.text))
     made = pipeline.finish(derived.text, [wrapper], [name], last=pipeline.fail_text(), cpu=cpu)
     data = emit_object(made, cpu=cpu)
     _refuse_statics(data)

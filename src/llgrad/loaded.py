@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from llgrad import cache
+from llgrad.denormals import refuse_jumps
 from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.passing import parts
@@ -291,9 +292,12 @@ class Loaded:
         requests = tuple(map(self.asked, requests))
         made = pipeline.derivatives(self.prepared(requests[0].root), requests, self._level)
         entries = [Entry(f"llgrad.entry.{d.symbol}", d.parameters, d.results, guarded=True) for d in made]
-        cxx = self._may_throw(made[0].text)
+        cxx, flush = self._may_throw(made[0].text), requests[0].flush
+        if flush:
+            refuse_jumps(made[0].text)
         written = [
-            entry_text(e, d.symbol, aggregate=d.aggregate, cxx=cxx) for e, d in zip(entries, made, strict=True)
+            entry_text(e, d.symbol, aggregate=d.aggregate, cxx=cxx, flush=flush)
+            for e, d in zip(entries, made, strict=True)
         ]
         whole = pipeline.finish(
             made[0].text, [*written, support_text()], [*(e.name for e in entries), TAPE_FREE, HOOK],

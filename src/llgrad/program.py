@@ -18,6 +18,7 @@ from llgrad.assembly import GLOBAL, NAME, joined, mutable_globals, plain, rename
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.blas import bridged
+from llgrad.denormals import flushes, guarded, refuse_jumps
 from llgrad.errors import UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -51,13 +52,14 @@ from llgrad.versions import dispatched
 
 def optimise_program(
     source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,
-    checkpoint: tuple[tuple[str, str], ...] = (),
+    checkpoint: tuple[tuple[str, str], ...] = (), denormals: str | None = None,
 ) -> LLVMModule:  # fmt: skip
     """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`.
 
     `before`: how far LLVM optimises what is differentiated, before it is; as far as the program where it is None.
     `vector_math`: loops may call libmvec, with which the program is linked then.
     `checkpoint`: how derivatives in reverse mode take checkpoints (`Request.checkpoint`).
+    `denormals`: "flush", and they are zero while derivatives run.
     """
     from llgrad.synthesis import calls, wrappers
 
@@ -74,6 +76,7 @@ def optimise_program(
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
     sites = calls.read(module)
     names, least = (f"llgrad.call.{n}" for n in count()), 0
+    flush, called = flushes(denormals), list[str]()
     while True:
         ready = innermost(module, sites)
         requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
@@ -82,6 +85,7 @@ def optimise_program(
         texts = []
         for site in ready:
             name = next(names)
+            called += [name] if flush and site.request is not None else []
             if site.request is None:
                 texts.append(wrappers.size_wrapper(site, name))
             elif _is_logged(site, again):
@@ -93,7 +97,8 @@ def optimise_program(
             wrappers.replace(module, site, name)
         if len(ready) == len(sites):
             texts += [unknown] if unknown else []
-            return _linked_program(write(module), list(made.values()), texts, exported, level, cpu, vector_math)
+            derived = list(made.values())
+            return _linked_program(write(module), derived, texts, exported, level, cpu, vector_math, called)
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised
         sites = calls.read(module)
@@ -249,16 +254,21 @@ def markers_as_globals(text: str) -> str:
 
 def _linked_program(
     text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str,
-    vector_math: bool,
+    vector_math: bool, flushed: Sequence[str] = (),
 ) -> LLVMModule:  # fmt: skip
+    """`flushed`: functions that run with denormals being zero."""
     whole = verified(text)
     if wrappers:
         parts = [LLVMModule.from_text(joined(wrappers))]
         for text, symbols in _by_text(derived).items():
             part = verified(text)
             part.internalize(symbols)
+            if flushed:
+                refuse_jumps(part.text())
             parts.append(part)
         whole.link(*parts, tape_runtime(), LLVMModule.from_text(fail_text()))
+        if flushed:
+            whole.replace_text(guarded(whole.text(), flushed))
     if (text := own_names_again(settled(bridged(whole.text())))) != whole.text():
         whole.replace_text(text)
     variables = mutable_globals(text)

@@ -94,8 +94,9 @@ def _apart(line: CommandLine, unit: Unit) -> bytes:
     whole = LLVMModule.from_text(f"{text}\n{made.added}")
     level, cpu = line.level or 0, line.cpu or "x86-64"
     program = optimise_program(
-        whole, level, cpu, before=line.before, vector_math=line.vector_math, checkpoint=line.checkpoint
-    )
+        whole, level, cpu, before=line.before, vector_math=line.vector_math, checkpoint=line.checkpoint,
+        denormals=line.denormals,
+    )  # fmt: skip
     if not line.debug:
         program.replace_text(strip_debug(program.text()))
     seen = LLVMModule.from_text(made.seen).bitcode()

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from llgrad.backend import LLVMModule, emit_object
@@ -104,7 +104,7 @@ def _with_rule_file(line: CommandLine, item: Item) -> CommandLine:
     extra = [Item(("-MF", rule), Role.DEPENDENCY)]
     if not any(i.words[0].startswith(("-MT", "-MQ")) for i in line.items):
         extra.append(Item(("-MT", line.output or "a.out"), Role.DEPENDENCY))
-    return CommandLine((*line.items, *extra), line.before, line.derivatives, line.wrt)
+    return replace(line, items=(*line.items, *extra))
 
 
 # --- what takes part --------------------------------------------------------------------------------------------------
@@ -228,7 +228,10 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     level, cpu = _level(line, found), _cpu(line, found)
     whole = _linked(found)
     vector_math = line.vector_math or any(u.options.vector_math for u in found)
-    made = optimise_program(whole, level, cpu, before=line.before, vector_math=vector_math, checkpoint=line.checkpoint)
+    made = optimise_program(
+        whole, level, cpu, before=line.before, vector_math=vector_math, checkpoint=line.checkpoint,
+        denormals=line.denormals,
+    )  # fmt: skip
     if not (line.debug or any(u.options.debug for u in found)):
         made.replace_text(strip_debug(made.text()))
     if line.instrumented:

@@ -48,13 +48,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """All items, and llgrad's own options: `--level N`, `--derivative NAME`, `--wrt NAMES`, `--checkpoint HOW`."""
+    """All items, and llgrad's own options: `--level N`, `--derivative NAME`, `--wrt NAMES`, `--checkpoint HOW`,
+    `--denormals flush`."""
 
     items: tuple[Item, ...]
     before: int = 2
     derivatives: tuple[str, ...] = ()
     wrt: tuple[str, ...] | None = None
     checkpoint: tuple[tuple[str, str], ...] = ()
+    denormals: str | None = None
 
     def of(self, *roles: Role) -> list[Item]:
         """The items that play one of these roles."""
@@ -144,7 +146,9 @@ _JOINED: tuple[tuple[str, Role], ...] = (
 def read(words: Iterable[str]) -> CommandLine:
     """The command line; `ArgumentError` for an option of llgrad's that is wrong."""
     items: list[Item] = []
-    own: dict[str, list[str]] = {"--level": [], "--derivative": [], "--wrt": [], "--checkpoint": []}
+    own: dict[str, list[str]] = {
+        name: [] for name in ("--level", "--derivative", "--wrt", "--checkpoint", "--denormals")
+    }
     language = ""
     rest = iter(expanded(words))
     for word in rest:
@@ -160,7 +164,7 @@ def read(words: Iterable[str]) -> CommandLine:
     return CommandLine(
         tuple(items), _level(own["--level"]), tuple(own["--derivative"]),
         tuple(n.strip() for w in own["--wrt"] for n in w.split(",")) if own["--wrt"] else None,
-        said(own["--checkpoint"]),
+        said(own["--checkpoint"]), own["--denormals"][-1] if own["--denormals"] else None,
     )  # fmt: skip
 
 

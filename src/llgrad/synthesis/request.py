@@ -54,6 +54,7 @@ class Request:
     `checkpoint`: loops that have checkpoints, and how (`schedule.How`): by `file:line`, line, or "" for all that leave
     a tape.
     `vector_math`: loops may call vector versions of exp, sin, …; what they compute so is cheap (see `ahead`).
+    `flush`: denormal numbers are zero while the derivative runs; what calls it sees to that (`denormals`).
     `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
@@ -77,6 +78,7 @@ class Request:
     repeatable: bool = False
     checkpoint: tuple[tuple[str, str], ...] = ()
     vector_math: bool = False
+    flush: bool = False
     inner: Request | None = None
 
     @classmethod
@@ -105,6 +107,7 @@ class Request:
         return [
             ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
             ("r", self.repeatable), ("k", bool(self.checkpoint)), ("v", self.vector_math),
+            ("f", self.flush),
         ]  # fmt: skip
 
 
