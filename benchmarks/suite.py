@@ -4,7 +4,7 @@ Each program of `benchmarks/programs` is built by clang alone (the primal), and 
 optimisation and before it (`--level 0`, the paper's reference), and by Enzyme; all with the same flags, with and
 without `restrict`. Beside them, where they fit: the same program in Rust, adjoints written by hand, ADOL-C, JAX,
 PyTorch, CasADi. Candidates take turns; times are CPU time, ratios are to the primal (of programs in Rust to theirs).
-Memory is what a fresh process has resident at most beyond what the primal needs and the gradient's own arrays, which
+Memory is what a fresh process has touched at most beyond what the primal needs and the gradient's own arrays, which
 `setup` makes (`resident.py`). Finite differences are counted, not run: two primals for each input.
 """
 
