@@ -113,6 +113,16 @@ def no_replaying(patch: Patch) -> None:
     patch.setattr(plan, "recurrence", lambda *_: None)
 
 
+def no_replays_kept(patch: Patch) -> None:
+    """Recurrences are run each time their loop is entered, though nothing has changed."""
+    patch.setattr(plan, "lasting", lambda effects, loop, *_: loop)
+
+
+def no_handing(patch: Patch) -> None:
+    """What iterations hand on is kept by both."""
+    patch.setattr(plan, "handed_on", lambda *_: {})
+
+
 def all_ahead(patch: Patch) -> None:
     """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
     find = plan.recurrences
@@ -189,8 +199,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
         no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, no_replaying,
-        all_ahead, no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
-        one_version, unoptimised,
+        no_replays_kept, no_handing, all_ahead, no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape,
+        malloc_arena, strict_adjoints, one_version, unoptimised,
     )  # fmt: skip
 }
 

@@ -22,13 +22,13 @@ SAMPLE = """
 aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch cholesky
 collected_not collected_rows collected_stencil convolution cubic_spline data_dependent_while do_while explicit_stack
 fft_iterative fft_recursive free_in_branch fused_late_branch fused_not_filled fused_private fused_sum_returned
-fused_two_sums gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil
+handed_on fused_two_sums gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil
 inner_accumulator_reset insertion_sort kalman_filter large_trip_counts linked_list linked_list_in_place
 local_array_in_loop local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting
 malloc_in_loop malloc_struct_mixed matrix_multiply matrix_power memcpy_partial memmove_overlap multi_exit_loop
 nested_while newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap
 ode_adaptive overwritten_input peeled_clamped peeled_rings pendulum pointer_to_pointer quicksort recursion_tree_sum
-replayed restrict_inlined row_pointers_argument soft_alignment
+replayed replayed_once restrict_inlined row_pointers_argument soft_alignment
 stored_and_read_back stored_once struct_copy struct_with_pointers switch_in_loop triangular_nest triple_nest
 two_dimensional_array variable_length_array zero_trips_inner
 """
@@ -72,6 +72,7 @@ EFFECT = {
     "keep_everything": "matrix_multiply", "other_costs": "matrix_multiply",
     "no_hoisting": "matrix_multiply", "no_nests": "triple_nest", "no_alias_scopes": "matrix_multiply",
     "no_reading_back": "stored_once", "no_replaying": "replayed", "all_ahead": "pendulum",
+    "no_handing": "handed_on", "no_replays_kept": "replayed_once",
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "no_fusion": "fused_map", "all_fusion": "dot_product", "no_collecting": "collected_rows",

@@ -52,11 +52,13 @@ def recurrences(facts: Facts, function: Function, flow: Flow, loops: Collection[
 
 
 def ahead(
-    facts: Facts, effects: Mapping[Instruction, Effect], recomputed: Collection[Key], loop: Loop
-) -> Ahead | None:
+    facts: Facts, effects: Mapping[Instruction, Effect], recomputed: Collection[Key],
+    handed: Collection[Instruction], loop: Loop,
+) -> Ahead | None:  # fmt: skip
     """What of libm the reverse of an iteration needs; None where that is nothing."""
     inside = loop.header.instructions
-    values = tuple(i for i in inside if ("primal", i) in recomputed and isinstance(i, Call) and _is_call(facts, i))
+    computed = (i for i in inside if ("primal", i) in recomputed and i not in handed)
+    values = tuple(i for i in computed if isinstance(i, Call) and _is_call(facts, i))
     factors = tuple(f for i in inside for f in _factors(facts, i, effects.get(i)))
     return Ahead(values, factors) if values or factors else None
 

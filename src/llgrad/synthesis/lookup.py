@@ -150,8 +150,8 @@ class ForwardValues(Lanes):
             loop = loop.parent
         return home
 
-    def _load(self, key: Key) -> AnyValue:
-        """A kept value, from the frame or from its column."""
+    def _load(self, key: Key, next: bool = False) -> AnyValue:
+        """A kept value, from the frame or from its column; or that of the next iteration."""
         slot = self.plan.kept[key]
         if slot.loop is None:
             place = self.layout.in_lane(self.b, slot, self.slots[key], self.lane)
@@ -163,7 +163,7 @@ class ForwardValues(Lanes):
             column = self.layout.column(self.b, chunk, key, offsets[key])
         else:
             column = self._column(nest.root, key)
-        address = self.layout.element(self.b, slot, column, self._index, self._trips)
+        address = self.layout.element(self.b, slot, column, self._index, self._trips, next)
         made = Load(slot.type, self.layout.in_lane(self.b, slot, address, self.lane), 1)
         mark(self.module, made, "tape")
         return self.b.insert(made, _name(key))
@@ -205,6 +205,8 @@ class ForwardValues(Lanes):
         kind, of = key
         assert key in self.plan.recomputed, f"{show(key)} was not planned"
         match kind:
+            case "primal" if of in self.plan.handed:
+                return self._load(("primal", self.plan.handed[of]), next=True)
             case "count":
                 count = self.facts.loop(self.source, of).count
                 assert count is not None

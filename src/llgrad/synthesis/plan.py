@@ -52,9 +52,10 @@ from llgrad.synthesis.ahead import COST, Ahead, ahead, recurrences
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
+from llgrad.synthesis.handed import handed_on
 from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
 from llgrad.synthesis.released import at_once
-from llgrad.synthesis.replayed import Recurrence, recurrence
+from llgrad.synthesis.replayed import Recurrence, lasting, recurrence
 from llgrad.synthesis.scatter import Collected, scattered
 from llgrad.synthesis.speculated import strong_zeros
 from llgrad.synthesis.stored import stored
@@ -125,7 +126,9 @@ class Plan:
     scattered: dict[Loop, tuple[Collected, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
     ahead: dict[Loop, Ahead] = field(default_factory=dict)  # what is computed before a strip of a loop goes back
     replayed: dict[Loop, Recurrence] = field(default_factory=dict)  # what is run again before a loop goes back
+    replayed_at: dict[Loop, Loop] = field(default_factory=dict)  # the loop until whose end that is of use
     stored: dict[Instruction, Store] = field(default_factory=dict)  # values that are read again where these put them
+    handed: dict[Instruction, Phi] = field(default_factory=dict)  # values that are the next elements of phis' columns
 
     @property
     def late(self) -> frozenset[Instruction]:
@@ -180,7 +183,10 @@ class Plan:
         for loop, found in self.ahead.items():
             out.append(f"  computed ahead in strips: loop %{loop.header.name}: {found}")
         for loop, again in self.replayed.items():
-            out.append(f"  run again: loop %{loop.header.name}: {', '.join(f'%{p.name}' for p in again.phis)}")
+            names = ", ".join(f"%{p.name}" for p in again.phis)
+            once = "" if (x := self.replayed_at[loop]) is loop else f", once for all of %{x.header.name}"
+            out.append(f"  run again: loop %{loop.header.name}: {names}{once}")
+        out += [f"  handed on, and kept once: %{v.name}, the next %{phi.name}" for v, phi in self.handed.items()]
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
             out += [
@@ -258,10 +264,14 @@ class Planner:
             self._decide(plan)
         plan.scattered = scattered(self.facts, self.function, self.flow, plan.effects, self._worth_collecting(plan))
         plan.replayed = self._replayed(plan)
+        around = {x for x in plan.loops if x not in plan.fused}
+        for loop, again in plan.replayed.items():
+            pushes = [*plan.nests, *(x for x in plan.replayed if x is not loop)]
+            plan.replayed_at[loop] = lasting(plan.effects, loop, again, around, pushes)
         chunked = {nest.root for nest in plan.nests.values() if nest.chunked}
         for loop in loops:
             barred = loop in plan.scattered or loop in plan.fused or loop in chunked
-            found = None if barred else ahead(self.facts, plan.effects, plan.recomputed, loop)
+            found = None if barred else ahead(self.facts, plan.effects, plan.recomputed, plan.handed, loop)
             if loop in self.recurrences and found is not None:
                 plan.ahead[loop] = found
         return plan
@@ -353,16 +363,24 @@ class Planner:
         self.fused = plan.fused
         wanted = set(self._wanted(plan))
         nodes: dict[Key, Choice] = {}
+        handed: dict[Instruction, Phi] = {}
+        loops = [x for x in plan.loops if x not in self.fused]
         while True:
             self._collect(plan, wanted, nodes)
             kept, recomputed = minimum_cut(nodes, sorted(wanted, key=self.order))
             plan.kept = {k: Slot(k, self.type_of(k), self.kept_in(k)) for k in sorted(kept, key=self.order)}
             self._lay_out(plan)
             more = set(self._wanted_by_nests(plan)) - wanted
-            if not more:
+            twice = {v: p for v, p in handed_on(self.flow, loops, plan.kept, nodes).items() if v not in handed}
+            if not more and not twice:
                 break
             wanted |= more
+            handed |= twice
+            for v, phi in twice.items():
+                weight = self.iterations(self.flow.loop_of(phi.block))
+                nodes["primal", v] = Choice(nodes["primal", v].keep, _LOAD * weight, [("primal", phi)])
         plan.recomputed, plan.wanted = frozenset(recomputed), frozenset(wanted)
+        plan.handed = {v: phi for v, phi in handed.items() if ("primal", v) in recomputed}
 
     def order(self, key: Key) -> tuple[str, int]:
         """By name; calls without a name as they stand in the function."""

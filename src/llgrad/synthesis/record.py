@@ -55,6 +55,7 @@ class Layout:
             offset += size
         self.frame_bytes = offset
         self.nests = {slot.key: nest for nest in plan.nests.values() for slot in nest.slots}
+        self.longer = {("primal", phi) for phi in plan.handed.values()}  # columns with one element more
 
     def type(self, slot: Slot) -> Type:
         """What one slot holds."""
@@ -76,23 +77,29 @@ class Layout:
             at = CHUNK_HEADER
             for slot in nest.slots:
                 offsets[slot.key] = i64(at)
-                at += -(-self.size(slot) * CHUNK // 64) * 64
+                at += -(-self.size(slot) * (CHUNK + (slot.key in self.longer)) // 64) * 64
             return offsets, i64(at)
         offsets, total = {}, None
-        products: dict[Loop, AnyValue] = {}
+        products: dict[tuple[Loop, bool], AnyValue] = {}
         for slot in nest.slots:
             assert slot.loop is not None
-            if slot.loop not in products:
-                n: AnyValue = trips(nest.root)
+            kind = slot.loop, slot.key in self.longer
+            if kind not in products:
+                n = self._elements(b, slot, nest.root, trips)
                 for inner in nest.path(slot.loop)[1:]:
-                    n = b.binary("mul", n, trips(inner))
-                products[slot.loop] = n
-            size = b.binary("mul", products[slot.loop], i64(self.size(slot)))
+                    n = b.binary("mul", n, self._elements(b, slot, inner, trips))
+                products[kind] = n
+            size = b.binary("mul", products[kind], i64(self.size(slot)))
             size = b.binary("and", b.binary("add", size, i64(63)), i64(-64))
             offsets[slot.key] = i64(0) if total is None else total
             total = size if total is None else b.binary("add", total, size)
         assert total is not None
         return offsets, total
+
+    def _elements(self, b: Builder, slot: Slot, loop: Loop, trips: Callable[[Loop], AnyValue]) -> AnyValue:
+        """Of a column, for the iterations of `loop`."""
+        n = trips(loop)
+        return b.binary("add", n, i64(1)) if loop is slot.loop and slot.key in self.longer else n
 
     def column(self, b: Builder, block: AnyValue, key: Key, offset: AnyValue, name: str = "") -> AnyValue:
         """The start of a column in its nest's block."""
@@ -121,8 +128,9 @@ class Layout:
         column: AnyValue,
         index: Callable[[Loop], AnyValue],
         trips: Callable[[Loop], AnyValue],
+        next: bool = False,
     ) -> AnyValue:
-        """Address of the slot's element for the current iteration."""
+        """Address of the slot's element for the current iteration, or of the one behind it."""
         nest = self.nests[slot.key]
         assert slot.loop is not None
         if nest.chunked:
@@ -130,7 +138,8 @@ class Layout:
         else:
             n = index(nest.root)
             for inner in nest.path(slot.loop)[1:]:
-                n = b.binary("add", b.binary("mul", n, trips(inner)), index(inner))
+                n = b.binary("add", b.binary("mul", n, self._elements(b, slot, inner, trips)), index(inner))
+        n = b.binary("add", n, i64(1)) if next else n
         return b.gep(self.type(slot), column, [n], flags=("inbounds",))
 
 
@@ -269,6 +278,8 @@ class RecordingSweep(Sweep):
                 count = self.facts.loop(self.source, loop).count
                 assert count is not None
                 self.keep(("count", loop), count.emit(self.b, [self.value(v) for v in count.operands]))
+        for phi in dict.fromkeys(self.plan.handed.values()):
+            self._hand_to_first(phi, block)
         loop_ = self.flow.loop_of(block)
         if loop_ is not None and loop_.latch is block and loop_ in self.index:
             index = self.index[loop_]
@@ -321,15 +332,32 @@ class RecordingSweep(Sweep):
             place = self.layout.in_lane(self.b, slot, self.slots[key], self.lane)
             self.b.store(value, place, 1 if self.plan.split else 0)
             return
-        root = self.layout.nests[key].root
+        if key not in self.layout.longer or self.layout.nests[key].chunked:
+            self._into_column(slot, value, self.index.__getitem__)
+
+    def _into_column(
+        self, slot: Slot, value: AnyValue, index: Callable[[Loop], AnyValue], next: bool = False
+    ) -> None:
+        root = self.layout.nests[slot.key].root
         address = self.layout.element(
-            self.b, slot, self.column[key], self.index.__getitem__, lambda x: self.trip[root, x]
+            self.b, slot, self.column[slot.key], index, lambda x: self.trip[root, x], next
         )
         address = self.layout.in_lane(self.b, slot, address, self.lane)
         stored = self.b.store(value, address)
         mark(self.module, stored, "tape")
-        if key in self.scopes:
-            scopes.mark_column(self.module, stored, self.scopes[key])
+        if slot.key in self.scopes:
+            scopes.mark_column(self.module, stored, self.scopes[slot.key])
+
+    def _hand_to_first(self, phi: Phi, block: Block) -> None:
+        """Where `phi` has a longer column, its first element is stored before the loop, and the others handed on.
+
+        In chunks each iteration stores its own element as well.
+        """
+        slot = self.plan.kept["primal", phi]
+        assert slot.loop is not None
+        if slot.loop.preheader is block and not self.layout.nests[slot.key].chunked:
+            start = self.value(phi.incoming_from(block))
+            self._into_column(slot, start, lambda x: i64(0) if x is slot.loop else self.index[x])
 
     def normal_only(self, i: Instruction) -> bool:
         """What is kept of a result is stored behind the call, which then is no terminator."""
@@ -340,6 +368,9 @@ class RecordingSweep(Sweep):
     def keep_value(self, i: Instruction) -> None:
         if i in self.values:
             self.keep(("primal", i), self.values[i])
+            if i in self.plan.handed:
+                slot = self.plan.kept["primal", self.plan.handed[i]]
+                self._into_column(slot, self.values[i], self.index.__getitem__, next=True)
         for _ in self.each_lane():
             if i in self.shadows:
                 self.keep(("shadow", i), self.shadows[i])

@@ -3,6 +3,8 @@
 The factors of a Fourier transform (`w = w * root`) are made by a short recurrence. Going backwards, it cannot be
 computed from what is at hand; but where the reverse sweep enters the loop, it runs the recurrence alone, from the
 start, into columns that live until the loop has been left. The tape keeps nothing of all the other times the loop ran.
+Where it is the same in all iterations of a loop around, as in the blocks of one stage of the transform, it is run when
+the first of these is entered, and again only for one that is longer than all before.
 
 Only innermost loops of one block and of known count, which push nothing on the stack; only a few steps of arithmetic.
 A loop of the root that is in no other runs once: its values would be as many.
@@ -10,7 +12,7 @@ A loop of the root that is in no other runs once: its values would be as many.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from llgrad.analysis.flow import Flow, Loop
@@ -25,6 +27,7 @@ _PASSED_ON = 4  # stored and loaded
 _ARITHMETIC = frozenset({
     "fadd", "fsub", "fmul", "fneg", "add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr",
 })  # fmt: skip
+SIMPLE = (Nothing, Linear, Partials, Memory)  # effects that push nothing on the tape
 _CALLS = ("llvm.fmuladd.", "llvm.fma.", "llvm.fabs.")
 
 
@@ -58,7 +61,7 @@ def recurrence(
     if loop.parent is None and function is facts.memory.root:
         return None
     inside = phi.block.instructions
-    pushes = any(not isinstance(effects.get(i, Nothing()), (Nothing, Linear, Partials, Memory)) for i in inside)
+    pushes = any(not isinstance(effects.get(i, Nothing()), SIMPLE) for i in inside)
     if pushes or facts.loop(function, loop).count is None or loop.preheader is None or loop.latch is None:
         return None
     found: set[Instruction] = {phi}
@@ -79,6 +82,24 @@ def recurrence(
     plain = all(is_float(p.type) or isinstance(p.type, IntType) for p in phis)
     known = not any(isinstance(p.incoming_from(loop.preheader), Undef) for p in phis)
     return Recurrence(phis, steps) if plain and known and len(steps) <= MOST_STEPS else None
+
+
+def lasting(
+    effects: Mapping[Instruction, Effect], loop: Loop, found: Recurrence, around: Collection[Loop],
+    pushes: Collection[Loop],
+) -> Loop:  # fmt: skip
+    """The outermost loop `around`, in all iterations of which the recurrence of `loop` is the same.
+
+    Nothing else may push or pop there; loops that `pushes` names do, at their entries and exits.
+    """
+    place = loop
+    while (outer := place.parent) is not None and outer in around:
+        simple = all(isinstance(effects.get(i, Nothing()), SIMPLE) for b in outer.order for i in b.instructions)
+        others = any(map(outer.encloses, pushes))
+        if not simple or others or any(v in outer for v in found.inputs(loop)):
+            break
+        place = outer
+    return place
 
 
 def _is_step(i: Instruction) -> bool:

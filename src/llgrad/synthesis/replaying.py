@@ -20,11 +20,37 @@ class Replaying(Rehearsing):
         self.replays = {loop: self.cells.alloca(PTR, f"{loop.header.name}.replay") for loop in self.plan.replayed}
         phis = (phi for found in self.plan.replayed.values() for phi in found.phis)
         self.replay_columns = {phi: self.cells.alloca(PTR, f"{phi.name}.column") for phi in phis}
+        around = {place: loop for loop, place in self.plan.replayed_at.items() if place is not loop}
+        self.replayed_in = around  # loops in all iterations of which one of these is the same
+        self.longest = {loop: self.cells.alloca(I64, f"{loop.header.name}.ran") for loop in around.values()}
+
+    def begin_replays(self, place: Loop) -> None:
+        """A loop is entered: what is run for all its iterations was not run yet."""
+        if place in self.replayed_in:
+            loop = self.replayed_in[place]
+            self.b.store(i64(-1), self.longest[loop], 8)
+            nothing = self.b.call(tape.reserve(self.module), [self.arena, i64(0)], f"{loop.header.name}.replay.block")
+            self.b.store(nothing, self.replays[loop], 8)
 
     def replay(self, loop: Loop) -> None:
         """Run the recurrence, from where the loop is entered; then go on there."""
-        found, name, outer = self.plan.replayed[loop], loop.header.name, self.place.loop
         count = self.lookup(("count", loop))
+        if loop not in self.longest:
+            self._run_again(loop, count)
+            return
+        name, outer = loop.header.name, self.place.loop
+        longer, ran = self.new_block(f"{name}.longer"), self.new_block(f"{name}.known")
+        known = self.b.load(I64, self.longest[loop], "", 8)
+        self.b.branch_if(self.b.icmp("sgt", count, known), longer, ran)
+        self.at(longer, outer)
+        self.b.call(tape.release(self.module), [self.arena, self.b.load(PTR, self.replays[loop], "", 8)])
+        self.b.store(count, self.longest[loop], 8)
+        self._run_again(loop, count)
+        self.b.branch(ran)
+        self.at(ran, outer)
+
+    def _run_again(self, loop: Loop, count: AnyValue) -> None:
+        found, name, outer = self.plan.replayed[loop], loop.header.name, self.place.loop
         trips = self.b.binary("add", count, i64(1))
         offsets: list[AnyValue] = []
         total: AnyValue = i64(0)
@@ -83,9 +109,11 @@ class Replaying(Rehearsing):
             new.tail = ""
         return self.b.insert(new, f"{i.name}.again")
 
-    def end_replay(self, loop: Loop) -> None:
-        """The loop has been left."""
-        self.b.call(tape.release(self.module), [self.arena, self.b.load(PTR, self.replays[loop], "", 8)])
+    def end_replays(self, place: Loop) -> None:
+        """A loop has been left."""
+        loop = self.replayed_in.get(place, place)
+        if loop in self.replays and self.plan.replayed_at[loop] is place:
+            self.b.call(tape.release(self.module), [self.arena, self.b.load(PTR, self.replays[loop], "", 8)])
 
     def recompute(self, key: Key) -> AnyValue:
         kind, of = key

@@ -124,7 +124,6 @@ class ReverseSweep(Replaying):
         for loop in entered:
             if loop in self.single_entry:
                 self.entries[loop] = self.place.block
-        for loop in entered:
             if loop in self.plan.fused:
                 self._enter_fused(loop)
                 continue
@@ -133,6 +132,7 @@ class ReverseSweep(Replaying):
                 self.b.store(self.lookup(("block", loop)), self.chunk[loop], 8)
             if loop in self.strips:
                 self.start_strip(loop, self.lookup(("count", loop)))
+            self.begin_replays(loop)
             if loop in self.replays:
                 self.replay(loop)
             self.place = Place(self.place.block, loop)
@@ -212,8 +212,7 @@ class ReverseSweep(Replaying):
         held = self.lookup(("block", loop)) if nest is not None and not nest.chunked else None
         self.b.branch_if(first, out, again)
         self.at(out, loop)
-        if loop in self.replays:
-            self.end_replay(loop)
+        self.end_replays(loop)
         if held is not None and not self.request.repeatable:
             self.b.call(tape.release(self.module), [self.arena, held])
         self.place = Place(out, loop.parent)
