@@ -78,7 +78,7 @@ def optimise_program(
     names, least = (f"llgrad.call.{n}" for n in count()), 0
     flush, called = flushes(denormals), list[str]()
     while True:
-        ready = innermost(module, sites)
+        ready = innermost(module, sites, again)
         requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
         last = len(ready) == len(sites)
         made = _derive(work, requests, level if before is None else before, least, last, checkpoint, vector_math)
@@ -93,7 +93,7 @@ def optimise_program(
                 target, text = replay.logged(module, site.function, shadows)
                 texts += [text, wrappers.wrapper_text(site, name, target, module)]
             else:
-                texts.append(wrappers.wrapper_text(site, name, made[site.request], module))
+                texts.append(wrappers.wrapper_text(site, name, made[site.request], module, not last))
             wrappers.replace(module, site, name)
         if len(ready) == len(sites):
             texts += [unknown] if unknown else []
@@ -182,7 +182,7 @@ def _first_accepted(
     raise refused
 
 
-def innermost(module: Module, sites: Sequence[CallSite]) -> list[CallSite]:
+def innermost(module: Module, sites: Sequence[CallSite], logged: Collection[str] = ()) -> list[CallSite]:
     """The sites whose functions ask for no derivative themselves, be it in a function that they call."""
     asking: dict[Function, list[CallSite]] = {}
     for s in sites:
@@ -190,13 +190,11 @@ def innermost(module: Module, sites: Sequence[CallSite]) -> list[CallSite]:
     within = {f: reached(f) for f in dict.fromkeys(s.function for s in sites)}
     nested = {f: [s for g in asking if g in found for s in asking[g]] for f, found in within.items()}
     for s in sites:
-        for inner in nested.get(s.function, ()):
-            if inner.request is None or inner.request.mode in (Mode.AUGMENTED, Mode.REVERSE):
-                raise UnsupportedError(
-                    f"{s.function.name} itself calls __enzyme_augmentfwd or __enzyme_reverse", span=s.span,
-                    cause="the tape of a split derivative has no shadow",
-                    fix="call __enzyme_autodiff in the function that is differentiated",
-                )  # fmt: skip
+        if any(inner.function.name in logged for inner in nested.get(s.function, ())):
+            raise UnsupportedError(
+                f"{s.function.name} itself asks for __enzyme_fwdsplit", span=s.span,
+                cause="what that tape holds has no shadow", fix="ask for __enzyme_fwddiff in what is differentiated",
+            )  # fmt: skip
     found = [s for s in sites if not nested.get(s.function)]
     if sites and not found:
         raise UnsupportedError(

@@ -39,12 +39,12 @@ REFUSED = {
 double __enzyme_autodiff(void *, ...);
 double f(double x) { return x > 9 ? x : x * __enzyme_autodiff((void *)f, x + 1); }
 """,
-    "itself calls __enzyme_augmentfwd": """
+    "itself asks for __enzyme_fwdsplit": """
 double __enzyme_autodiff(void *, ...);
 void *__enzyme_augmentfwd(void *, ...);
-double __enzyme_reverse(void *, ...);
+double __enzyme_fwdsplit(void *, ...);
 double f(double x) { return x * x * x; }
-double g(double x) { void *tape = __enzyme_augmentfwd((void *)f, x); return __enzyme_reverse((void *)f, x, 1.0, tape); }
+double g(double x) { return __enzyme_fwdsplit((void *)f, x, 1.0, __enzyme_augmentfwd((void *)f, x)); }
 double h(double x) { return __enzyme_autodiff((void *)g, x); }
 """,
 }

@@ -7,7 +7,8 @@ struct in registers, or through `sret`; that is, as bytes laid out like a struct
 The tape of a split derivative is an arena that the augmented sweep takes from the pool and whose spare word
 (`FRAME_AT`) has the frame's address. The reverse sweep runs on it and gives it back. With `enzyme_allocated` the
 caller's memory holds the arena's address (`TAPE_BYTES`). A reverse sweep that may be repeated takes an arena of its own
-for its scratch memory and leaves the tape alone.
+for its scratch memory and leaves the tape alone. In a derivative that is differentiated again an arena is no memory:
+there the tape is memory of its own, a *handle* with the addresses of arena and frame, with a shadow like any other.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ declare ptr @llgrad.tape.take()
 declare void @llgrad.tape.give(ptr)
 declare void @llgrad.tape.finish(ptr)
 declare ptr @calloc(i64, i64)
+declare ptr @malloc(i64)
 declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -92,10 +94,10 @@ def size_wrapper(site: CallSite, wrapper: str) -> str:
     return f"define {t} @{wrapper}() {{\n  ret {t} {TAPE_BYTES}\n}}\n"
 
 
-def wrapper_text(site: CallSite, wrapper: str, target: Target, module: Module) -> str:
-    """IR of the function that stands between the caller and the derivative."""
+def wrapper_text(site: CallSite, wrapper: str, target: Target, module: Module, again: bool = False) -> str:
+    """IR of the function that stands between the caller and the derivative, which is differentiated `again`."""
     throws = module.globals.get(_PERSONALITY) is not None
-    return _Wrapper(site, wrapper, target, module.layout, not site.call.users, throws).text()
+    return _Wrapper(site, wrapper, target, module.layout, not site.call.users, throws, again).text()
 
 
 @dataclass(slots=True)
@@ -106,6 +108,7 @@ class _Wrapper:
     layout: DataLayout
     unused: bool  # nobody looks at the call's result, which may be declared as anything
     throws: bool = False
+    again: bool = False
     lines: list[str] = field(default_factory=list)
     thrown: str = ""
 
@@ -144,7 +147,8 @@ class _Wrapper:
 
     def _kept(self) -> None:
         """What the tape's spare word has: the frame, or for a hidden result the memory that the two sweeps share."""
-        self.lines += [f"%at = getelementptr i8, ptr %tape, i64 {FRAME_AT}", "%kept = load ptr, ptr %at"]
+        at = "ptr %handle, i64 8" if self.again else f"ptr %tape, i64 {FRAME_AT}"
+        self.lines += [f"%at = getelementptr i8, {at}", "%kept = load ptr, ptr %at"]
 
     def _shared_memory(self, t: Type, lanes: int) -> None:
         """The result of the sweeps of a split derivative and its shadows, behind the frame's address."""
@@ -187,11 +191,13 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         assert site.request is not None
         mode = site.request.mode
         if mode is Mode.REVERSE:
-            tape = f"%v{site.tape}"
+            tape, given = f"%v{site.tape}", "%handle" if self.again else "%tape"
             if site.memory_is_callers:
-                self.lines.append(f"%tape = load ptr, ptr {tape}, align 1")
+                self.lines.append(f"{given} = load ptr, ptr {tape}, align 1")
             else:
-                self.lines.append(f"%tape = getelementptr i8, ptr {tape}, i64 0")
+                self.lines.append(f"{given} = getelementptr i8, ptr {tape}, i64 0")
+            if self.again:
+                self.lines.append("%tape = load ptr, ptr %handle")
             if not site.request.repeatable:
                 return "%tape"
         elif mode is Mode.COMBINED and not self.target.tape:
@@ -284,10 +290,12 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             if site.sret is not None:
                 self.lines.append(f"store ptr {kept}, ptr %kept")
                 kept = "%kept"
-            self.lines += [f"%at = getelementptr i8, ptr %arena, i64 {FRAME_AT}", f"store ptr {kept}, ptr %at"]
+            tape, at = ("%handle", 8) if self.again else ("%arena", FRAME_AT)
+            self.lines += ["%handle = call ptr @malloc(i64 16)", "store ptr %arena, ptr %handle"] if self.again else []
+            self.lines += [f"%at = getelementptr i8, ptr {tape}, i64 {at}", f"store ptr {kept}, ptr %at"]
             if site.memory >= 0:
-                self.lines.append(f"store ptr %arena, ptr %v{site.memory}, align 1")
-            parts[0] = ("ptr", f"%v{site.memory}" if site.memory >= 0 else "%arena")
+                self.lines.append(f"store ptr {tape}, ptr %v{site.memory}, align 1")
+            parts[0] = ("ptr", f"%v{site.memory}" if site.memory >= 0 else tape)
         if (struct := site.sret) is not None:
             augmented = site.request.mode is Mode.AUGMENTED
             hidden = ["%hidden"] if site.request.primal_result or augmented else []
@@ -308,6 +316,7 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         if mode is Mode.REVERSE and not site.request.repeatable:
             self.lines += ["call void @free(ptr %kept)"] if site.sret is not None else []
             self.lines += ["call void @llgrad.tape.finish(ptr %tape)", "call void @llgrad.tape.give(ptr %tape)"]
+            self.lines += ["call void @free(ptr %handle)"] if self.again else []
         elif mode is Mode.REVERSE or (mode is Mode.COMBINED and self.target.tape):
             self.lines.append("call void @llgrad.tape.give(ptr %arena)")
 
