@@ -56,6 +56,11 @@ Leaf = tuple[int, Type, AnyValue]
 ADJOINT_FLAGS = frozenset({"nsz", "reassoc", "contract"})
 
 
+def summed(t: Type) -> Type:
+    """The type in which the adjoint of a value of type `t` is summed: many terms are lost in 16 bits."""
+    return FloatType("float") if isinstance(t, FloatType) and t.name in ("half", "bfloat") else t
+
+
 class Adjoints(ForwardValues):
     """Writes the reverse of instructions at the current place."""
 
@@ -79,14 +84,21 @@ class Adjoints(ForwardValues):
         place = self.lane, v
         if place not in self.adjoints:
             assert isinstance(v, (Instruction, Argument))
-            self.adjoints[place] = self.cells.alloca(v.type, f"{v.name}.adj")
-            self.cells.store(zero(v.type), self.adjoints[place], 0)
+            self.adjoints[place] = self.cells.alloca(summed(v.type), f"{v.name}.adj")
+            self.cells.store(zero(summed(v.type)), self.adjoints[place], 0)
         return self.adjoints[place]
 
     def take(self, v: AnyValue) -> list[Leaf]:
         """The adjoint of `v`, which is clear from now on."""
-        cell = self.cell(v)
+        cell, wide = self.cell(v), summed(v.type)
+        if wide != v.type:
+            return [(0, v.type, self.b.cast("fptrunc", self._taken(cell, 0, wide, getattr(v, "name", "x"))[2], v.type))]
         return [self._taken(cell, o, t, getattr(v, "name", "x")) for o, t in self.facts.float_parts(v)]
+
+    def sum(self, v: Instruction | Argument) -> AnyValue:
+        """The adjoint of `v`, as one value."""
+        found = self.b.load(summed(v.type), self.cell(v), f"{v.name}.adj", 1)
+        return found if found.type == v.type else self.b.cast("fptrunc", found, v.type)
 
     def _taken(self, cell: AnyValue, offset: int, t: Type, name: str) -> Leaf:
         address = self.b.offset(cell, offset)
@@ -96,8 +108,10 @@ class Adjoints(ForwardValues):
 
     def add(self, v: AnyValue, leaves: list[Leaf]) -> None:
         """Add to the adjoint of `v`."""
-        cell = self.cell(v)
+        cell, wide = self.cell(v), summed(v.type)
         for offset, t, value in leaves:
+            if wide != v.type:
+                t, value = wide, self.b.cast("fpext", value, wide)
             self.accumulate(self.b.offset(cell, offset), t, value)
 
     def add_active(self, v: AnyValue, leaves: list[Leaf]) -> None:
@@ -458,9 +472,8 @@ class Adjoints(ForwardValues):
         """The adjoint of a call's result as one value."""
         if not self.facts.active(i):
             return zero(i.type)
-        cell = self.cell(i)
-        whole = self.b.load(i.type, cell, f"{i.name}.adj", 1)
-        self.b.store(zero(i.type), cell)
+        whole = self.sum(i)
+        self.b.store(zero(summed(i.type)), self.cell(i))
         return whole
 
     def add_whole(self, v: AnyValue, whole: AnyValue) -> None:

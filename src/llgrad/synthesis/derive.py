@@ -13,7 +13,7 @@ from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
-from llgrad.ir.values import Alloca, Argument, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
+from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
 from llgrad.synthesis import registrations, tape
 from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
 from llgrad.synthesis.custom import CustomRule
@@ -330,14 +330,11 @@ class Derivation:
         out = whole
         for a, act in zip(r.source.arguments, request.arguments, strict=True):
             if act is Act.OUT:
-                parts += [self._adjoint(b, r, a) for _ in r.each_lane()]
+                parts += [r.sum(a) for _ in r.each_lane()]
         for n, part in enumerate(parts):
             assert part is not None
             out = b.insert_value(out, part, n)  # type: ignore[assignment]
         b.ret(out)
-
-    def _adjoint(self, b: Builder, r: ReverseSweep, a: Argument):  # type: ignore[no-untyped-def]
-        return b.load(a.type, r.cell(a), f"{a.name}.adj", 1)
 
     def _augmented(self, request: Request, source: Function, target: Function) -> None:
         sweep = self._record(request, source, target, True)
