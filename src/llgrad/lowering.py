@@ -2,7 +2,8 @@
 
 * Library routines that move or call back get bodies (`rules.routines`).
 * So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
-* Reductions of vectors and masked accesses are written out (`rules.expansions`).
+* Reductions of vectors and masked accesses are written out (`rules.expansions`); earlier still, before anything is
+  optimised, matrices and what `immintrin.h` leaves (`rules.x86`).
 * Calls of BLAS become calls of routines that have rules (`blas`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
 * Variable arguments are passed as a struct (`variadic`).
@@ -147,10 +148,10 @@ def pointed_rules(text: str) -> str:
 # --- structs by value ------------------------------------------------------------------------------------------------
 
 
-def expanded(text: str) -> str:
+def expanded(text: str, which: str = r"vector\.reduce\.f|masked\.") -> str:
     """Intrinsics that have one get the body of `rules.expansions`."""
     bodies: dict[str, str] = {}
-    for line in re.findall(r"^declare [^\n]*@llvm\.(?:vector\.reduce\.f|masked\.)[^\n]*$", text, re.MULTILINE):
+    for line in re.findall(rf"^declare [^\n]*@llvm\.(?:{which})[^\n]*$", text, re.MULTILINE):
         f = next(iter(parse(f"{line.split(' #')[0]}\n").functions))
         types, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
         body = expansion(f.name, types, result)
@@ -169,8 +170,10 @@ def _with_bodies(text: str, bodies: dict[str, str]) -> str:
     return "\n".join([text, *known, *defined, ""])
 
 
-def matrices(text: str) -> str:
-    """Intrinsics of matrices get bodies for the sizes that they are called with; nothing else knows them."""
+def spelt_out(text: str) -> str:
+    """Intrinsics of x86 get bodies that any processor can run, as functions lose what they say about theirs; those of
+    matrices get bodies for the sizes that they are called with: nothing else knows them."""
+    text = expanded(text, r"x86\.") if "@llvm.x86." in text else text
     bodies: dict[str, str] = {}
     for line in re.findall(r"^declare [^\n]*@llvm\.matrix\.[^\n]*$", text, re.MULTILINE):
         f = next(iter(parse(f"{line.split(' #')[0]}\n").functions))

@@ -45,7 +45,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
-from llgrad.lowering import lower, matrices
+from llgrad.lowering import lower, spelt_out
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -86,7 +86,7 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
     parts = [LLVMModule.read(data, trusted=trusted) for data in modules]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
-    text = without_trampolines(without_idle_metadata(matrices(unblock(whole.text()))))
+    text = without_trampolines(without_idle_metadata(spelt_out(unblock(whole.text()))))
     if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])

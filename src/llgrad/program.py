@@ -25,7 +25,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.parse_types import decode_name
 from llgrad.ir.values import Alias, ConstAggregate, ConstExpr, Function, GlobalVariable
 from llgrad.ir.write import write
-from llgrad.lowering import matrices
+from llgrad.lowering import spelt_out
 from llgrad.pipeline import (
     Derived,
     derivatives,
@@ -63,7 +63,7 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    text = not_inlined(named(markers_as_globals(matrices(unblock(source.text())))))
+    text = not_inlined(named(markers_as_globals(spelt_out(unblock(source.text())))))
     work = LLVMModule.from_text(text)
     work.run(["global_opt"])  # while it can be seen which static variables never change
     work = LLVMModule.from_text(pure_libm(share_globals(work.text(), threads=True)))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import platform
 
 import numpy as np
 import pytest
 
 from llgrad.backend import Engine, LLVMModule
+from llgrad.backend.target import features_of
 from llgrad.rules.expansions import expansion, name_of, unstrict
 
 V, M = "<4 x double>", "<4 x i1>"
@@ -65,6 +68,101 @@ def test_expansion_is_the_intrinsic(symbol: str) -> None:
 @pytest.mark.parametrize("symbol", ["llvm.vector.reduce.add.v4i32", "llvm.masked.udiv.v4i32", "llvm.sin.f64"])
 def test_what_is_not_expanded(symbol: str) -> None:
     assert expansion(symbol, ["<4 x i32>"], "i32") is None
+
+
+D2, D4, D8, F4, F8 = "<2 x double>", "<4 x double>", "<8 x double>", "<4 x float>", "<8 x float>"
+X86: dict[str, tuple[list[str], str, tuple[int, ...]]] = {
+    "sse2.min.pd": ([D2, D2], D2, ()), "sse2.max.sd": ([D2, D2], D2, ()), "sse.max.ps": ([F4, F4], F4, ()),
+    "avx.min.ps.256": ([F8, F8], F8, ()), "sse3.addsub.pd": ([D2, D2], D2, ()), "avx.addsub.ps.256": ([F8, F8], F8, ()),
+    "sse3.hadd.ps": ([F4, F4], F4, ()), "avx.hsub.pd.256": ([D4, D4], D4, ()), "avx.hadd.ps.256": ([F8, F8], F8, ()),
+    "sse41.dppd": ([D2, D2, "i8"], D2, (0x31, 0x13, 0xFF)), "avx.dp.ps.256": ([F8, F8, "i8"], F8, (0x71, 0xA5)),
+    "sse41.blendvps": ([F4, F4, F4], F4, ()), "avx.blendv.pd.256": ([D4, D4, D4], D4, ()),
+    "sse41.round.pd": ([D2, "i32"], D2, (0, 1, 2, 3, 4, 9)), "sse41.round.ss": ([F4, F4, "i32"], F4, (0, 1, 2, 3)),
+    "sse.rcp.ps": ([F4], F4, ()), "sse.rsqrt.ss": ([F4], F4, ()), "avx.rcp.ps.256": ([F8], F8, ()),
+    "sse2.cmp.sd": ([D2, D2, "i8"], D2, (0, 1, 2, 4, 5, 6)), "avx.cmp.pd.256": ([D4, D4, "i8"], D4, (1, 3, 8, 13, 30)),
+    "sse2.cvtsd2ss": ([F4, D2], F4, ()), "sse2.cvtpd2ps": ([D2], F4, ()),
+    "avx.vpermilvar.pd.256": ([D4, "<4 x i64>"], D4, ()), "avx.vpermilvar.ps": ([F4, "<4 x i32>"], F4, ()),
+    "avx2.permps": ([F8, "<8 x i32>"], F8, ()), "avx.maskload.pd.256": (["ptr", "<4 x i64>"], D4, ()),
+    "avx2.gather.d.pd": ([D2, "ptr", "<4 x i32>", D2, "i8"], D2, (8,)),
+    "avx2.gather.q.ps.256": ([F4, "ptr", "<4 x i64>", F4, "i8"], F4, (4,)),
+}  # fmt: skip
+X86_512: dict[str, tuple[list[str], str, tuple[int, ...]]] = {
+    "avx512.add.pd.512": ([D8, D8, "i32"], D8, (8,)), "avx512.vfmadd.pd.512": ([D8, D8, D8, "i32"], D8, (8,)),
+    "avx512.permvar.df.512": ([D8, "<8 x i64>"], D8, ()), "avx512.max.pd.512": ([D8, D8, "i32"], D8, (4,)),
+    "avx512.vpermi2var.pd.512": ([D8, "<8 x i64>", D8], D8, ()), "avx512.sqrt.pd.512": ([D8, "i32"], D8, (8,)),
+    "avx512.mask.rndscale.pd.512": ([D8, "i32", D8, "i8", "i32"], D8, (1, 2, 33)),
+}  # fmt: skip
+
+
+def _x86_caller(name: str, symbol: str, parameters: list[str], result: str, immediate: int) -> str:
+    """Loads the operands from memory one behind the other; an `i32` at the end of AVX-512's is a rounding mode."""
+    lines, given = [], []
+    for n, t in enumerate(parameters):
+        if t == "ptr":
+            given.append("ptr %memory")
+        elif t.startswith("i"):
+            masks = ".mask." in symbol and n > 2
+            given.append(f"{t} {(0xB5 - 256 if t == 'i8' else 4) if masks else immediate}")
+        else:
+            lines += [f"%p{n} = getelementptr i8, ptr %given, i64 {64 * n}", f"%v{n} = load {t}, ptr %p{n}, align 8"]
+            given.append(f"{t} %v{n}")
+    lines += [f"%r = call {result} @{symbol}({', '.join(given)})", f"store {result} %r, ptr %out, align 8", "ret void"]
+    return f"define void @{name}(ptr %out, ptr %given, ptr %memory) {{\n" + "\n".join(lines) + "\n}\n"
+
+
+@functools.cache
+def _of_x86() -> Engine:
+    """Callers of all of them that this processor has, by intrinsic and immediate operand."""
+    text = []
+    both = X86 | X86_512 if "avx512f" in features_of("native") else X86
+    for name, (parameters, result, immediates) in both.items():
+        symbol = f"llvm.x86.{name}"
+        body = expansion(symbol, parameters, result)
+        assert body is not None
+        constant = [t.startswith("i") and not (t == "i8" and ".mask." in name) for t in parameters]
+        declared = ", ".join(t + " immarg" * c for t, c in zip(parameters, constant, strict=True))
+        text += [body, f"declare {result} @{symbol}({declared})"]
+        for n in immediates or (0,):
+            text += [_x86_caller(f"plain.{name}.{n}", symbol, parameters, result, n),
+                     _x86_caller(f"expanded.{name}.{n}", name_of(symbol), parameters, result, n)]  # fmt: skip
+    lines = [line for part in text for line in part.split("\n")]
+    declarations = dict.fromkeys(line for line in lines if line.startswith("declare "))
+    return Engine([LLVMModule.from_text("\n".join([*(x for x in lines if x not in declarations), *declarations]))])
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or "avx2" not in features_of("native"), reason="intrinsics of AVX2")
+@pytest.mark.parametrize("name", [*X86, *X86_512])
+def test_intrinsics_of_x86(name: str) -> None:
+    if name in X86_512 and "avx512f" not in features_of("native"):
+        pytest.skip("this processor has no AVX-512")
+    parameters, result, immediates = (X86 | X86_512)[name]
+    rng = np.random.default_rng(7)
+    for immediate in (immediates or (0,)) * 4:
+        given, memory = np.zeros((len(parameters), 64), np.uint8), rng.normal(size=64)
+        for row, t in zip(given, parameters, strict=True):
+            row[:] = _operand(t, name, rng).view(np.uint8)
+        seen = []
+        for which in ("plain", "expanded"):
+            out = np.zeros(8)
+            f = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(_of_x86().address(f"{which}.{name}.{immediate}"))
+            f(out.ctypes.data, given.ctypes.data, memory.ctypes.data)
+            seen.append(out.view(np.float32 if "float" in result else np.float64))
+        loose = 1e-3 if ".rcp" in name or ".rsqrt" in name else 1e-5 if ".dp" in name else 0  # sums in another order
+        np.testing.assert_allclose(seen[0], seen[1], rtol=loose)
+
+
+def _operand(t: str, name: str, rng: np.random.Generator) -> np.ndarray:
+    """64 bytes of an operand: positive where a root is taken, small numbers where lanes are, signs where masks are."""
+    if "double" in t or "float" in t:
+        x = rng.normal(size=16).astype(np.float64 if "double" in t else np.float32)
+        return np.abs(x[: 64 // x.itemsize]) if "rsqrt" in name or "sqrt" in name else x[: 64 // x.itemsize]
+    numbers = rng.integers(-8 if "mask" in name else 0, 8, size=16)
+    return numbers[:8] if "i64" in t else numbers.astype(np.int32)
+
+
+def test_intrinsics_of_x86_that_are_left_alone() -> None:
+    assert expansion("llvm.x86.avx512.scalef.pd.512", [D8, D8], D8) is None
+    assert expansion("llvm.x86.aesni.aesenc", ["<2 x i64>", "<2 x i64>"], "<2 x i64>") is None
 
 
 STRICT = """

@@ -144,6 +144,10 @@ LOOKUPS = [
     ("cabsl", "cabs", "x86_fp80", "byval", 1),
     ("__mulsc3", "cmul", "float", "vector result", 1),
     ("__divxc3", "cdiv", "x86_fp80", "pair", 1),
+    ("_ZGVdN4v_sin", "sin", "double", "scalar", 4),
+    ("_ZGVeN16vv_powf", "pow", "float", "scalar", 16),
+    ("__svml_exp24", "exp2", "double", "scalar", 4),
+    ("__svml_log10f16", "log10", "float", "scalar", 16),
     ("llgrad.digamma.f32", "digamma", "float", "scalar", 1),
 ]
 
@@ -154,9 +158,11 @@ def test_lookup(name: str, rule: str, format: str, shape: str, lanes: int) -> No
     assert entry and (entry.rule.name, entry.format, entry.shape, entry.lanes) == (rule, format, shape, lanes)
 
 
-@pytest.mark.parametrize(
-    "name", ["fadd", "cmul", "lgamma_rf", "llvm.fmax.f64", "llvm.sin", "llvm.sin.nxv4f32", "f", ""]
-)
+NOTHING = """fadd cmul lgamma_rf llvm.fmax.f64 llvm.sin llvm.sin.nxv4f32 f _ZGVdM4v_sin _ZGVbN2v_pow _ZGVbN2vvv_sincos
+__svml_sin4_mask"""
+
+
+@pytest.mark.parametrize("name", ["", *NOTHING.split()])
 def test_lookup_finds_nothing(name: str) -> None:
     assert lookup(name) is None
 
@@ -285,6 +291,14 @@ def test_inactive() -> None:
         "main",
     ]:
         assert effects(name) is None, name
+
+
+def test_intrinsics_of_x86() -> None:
+    for name in "sse2.movmsk.pd sse.comilt.ss sse2.cvttsd2si64 avx.cvt.pd2.dq.256 avx512.mask.cmp.pd.512 rdtsc".split():
+        found = effects(f"llvm.x86.{name}")
+        assert found and found.inactive, name
+    for name in ["sse2.cvtsd2ss", "sse2.cvtpd2ps", "sse3.hadd.pd", "avx512.scalef.pd.512", "ssse3.pshuf.b.128"]:
+        assert effects(f"llvm.x86.{name}") is None, name
 
 
 def test_noreturn() -> None:

@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from . import x86
+
 PREFIX = "llgrad.expanded."
 _FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
 _REDUCED = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
@@ -40,11 +42,12 @@ def expansion(symbol: str, parameters: list[str], result: str, sizes: Sequence[i
 
 def _declared(lines: list[str]) -> list[str]:
     """Declarations of the intrinsics that a body calls."""
-    calls = {m[2]: f"declare {m[1]} @{m[2]}({m[1]}, {m[1]})" for m in map(_CALL.search, lines) if m}
+    calls = {m[2]: f"declare {m[1]} @{m[2]}({', '.join([m[1]] * (m[3].count(',') + 1))})"
+             for m in map(_CALL.search, lines) if m}  # fmt: skip
     return list(calls.values())
 
 
-_CALL = re.compile(r"call (\w+) @(llvm\.(?:max|min)\w+\.\w+)\(")
+_CALL = re.compile(r"call (<[^>]*>|\w+) @(llvm\.\w+\.\w+)\(([^)]*)\)")
 
 
 def _lanes(vector: str) -> tuple[int, str]:
@@ -135,6 +138,10 @@ def _loads(count: int, element: str, data: str, otherwise: str) -> Iterator[str]
     yield f"ret {data} {last}"
 
 
+def _of_x86(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    return x86.lines(symbol, parameters, result)
+
+
 def _multiply(_: str, parameters: list[str], result: str, sizes: Sequence[int]) -> Iterator[str]:
     """(A, B, rows of A, columns of A, columns of B)"""
     (a, b), (m, k, n) = parameters[:2], sizes
@@ -201,7 +208,7 @@ _MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]
     "llvm.vector.reduce.f": _reduce,
     **{f"llvm.masked.{o}.": _masked for o in ("load", "store", "expandload", "compressstore")},
     **{f"llvm.masked.{o}.": _gathered for o in ("gather", "scatter")},
-    "llvm.matrix.multiply.": _multiply, "llvm.matrix.transpose.": _transpose,
+    "llvm.x86.": _of_x86, "llvm.matrix.multiply.": _multiply, "llvm.matrix.transpose.": _transpose,
     "llvm.matrix.column.major.load.": _column_load, "llvm.matrix.column.major.store.": _column_store,
 }
 

@@ -204,6 +204,14 @@ _REMARK = (
     "readsteadycounter|type\\.test|public\\.type\\.test"
 )
 
+_X86_NUMBER = (
+    "u?comi\\w+\\.s[sd]|vcomi\\.s[sd]|movmsk\\.p[sd]|v?cvtt?[ps][sd]2(?:u?si(?:32|64)?|dq)|cvtt?\\.p[sd]2\\.?dq|"
+    "vtest\\w+\\.p[sd]|mask\\.cmp\\.[ps][sd]"
+)
+_X86_HINT = (
+    "rdtsc|xgetbv|sse\\.(?:sfence|ldmxcsr|stmxcsr)|sse2\\.(?:[lm]fence|pause|clflush)|avx\\.(?:vzeroupper|vzeroall)"
+)
+
 _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     # Fortran: output, and the end of the program
     (re.compile(r"_FortranAioBeginExternal\w*Output\w*"), _OPENS),
@@ -211,6 +219,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
     (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
     (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),
+    # x86: integers and bits that are found from floats; registers of the processor
+    (re.compile(rf"llvm\.x86\.\w+\.(?:{_X86_NUMBER})(?:\.\d+)?"), _PURE),
+    (re.compile(rf"llvm\.x86\.(?:{_X86_HINT})"), _STREAM),
     (re.compile(r"llvm\.lifetime\.(?:start|end)(?:\..*)?"), _WRITES),  # the contents are undefined from here on
     # std::__throw_length_error(char const*) & co. of libstdc++; libc++ has them as std::__1::__throw_…
     (re.compile(r"_ZSt\d+__throw_\w+"), _STOPS),

@@ -157,7 +157,21 @@ def lookup(symbol: str) -> Entry | None:
     if symbol.startswith(PARTS):
         whole = _table().get(symbol.removeprefix(PARTS))
         return replace(whole, shape="pair") if whole is not None and whole.shape == "byval" else None
-    return _table().get(symbol)
+    return _table().get(symbol) or _in_lanes(symbol)
+
+
+_LANES = re.compile(r"_ZGV[a-z]N(?P<lanes>\d+)(?P<given>v+)_(?P<name>\w+)|__svml_(?P<own>[a-z\d]+?)(?P<of>2|4|8|16)")
+
+
+def _in_lanes(symbol: str) -> Entry | None:
+    """The vector form of a function of numbers: by the vector function ABI (glibc's libmvec), or Intel's SVML."""
+    m = _LANES.fullmatch(symbol)
+    entry = _table().get(m["name"] or m["own"]) if m else None
+    if m is None or entry is None or entry.shape != "scalar" or {*entry.rule.operands} != {"float"}:
+        return None
+    if len(entry.rule.results) > 1 or len(m["given"] or entry.rule.operands) != len(entry.rule.operands):
+        return None
+    return replace(entry, lanes=int(m["lanes"] or m["of"]))
 
 
 @cache
