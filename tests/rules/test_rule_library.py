@@ -294,7 +294,7 @@ def test_inactive() -> None:
 
 
 def test_intrinsics_of_x86() -> None:
-    for name in "sse2.movmsk.pd sse.comilt.ss sse2.cvttsd2si64 avx.cvt.pd2.dq.256 avx512.mask.cmp.pd.512 rdtsc".split():
+    for name in ["sse2.movmsk.pd", "sse.comilt.ss", "sse2.cvttsd2si64", "avx.cvt.pd2.dq.256", "rdtsc"]:
         found = effects(f"llvm.x86.{name}")
         assert found and found.inactive, name
     for name in ["sse2.cvtsd2ss", "sse2.cvtpd2ps", "sse3.hadd.pd", "avx512.scalef.pd.512", "ssse3.pshuf.b.128"]:
