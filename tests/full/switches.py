@@ -123,6 +123,16 @@ def no_handing(patch: Patch) -> None:
     patch.setattr(plan, "handed_on", lambda *_: {})
 
 
+def no_carrying(patch: Patch) -> None:
+    """Loads that are carried to the next iteration are kept like anything else."""
+    patch.setattr(plan, "carried", lambda *_: None)
+
+
+def no_choosing(patch: Patch) -> None:
+    """Values that a branch has chosen are kept."""
+    patch.setattr(plan, "chosen_by", lambda *_: None)
+
+
 def all_ahead(patch: Patch) -> None:
     """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
     find = plan.recurrences
@@ -199,8 +209,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
         no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, no_replaying,
-        no_replays_kept, no_handing, all_ahead, no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape,
-        malloc_arena, strict_adjoints, one_version, unoptimised,
+        no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release,
+        no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, unoptimised,
     )  # fmt: skip
 }
 

@@ -72,6 +72,8 @@ MEANT: dict[str, Callable[[Plan], bool]] = {
     "choice": lambda p: bool(p.choices) and recomputed(p, "choice") and not kept(p, "choice"),
     "choice_kept": lambda p: bool(p.choices) and kept(p, "choice"),
     "call": lambda p: kept(p, "frame"),
+    "carried": lambda p: len(p.carried) == 2 and not p.nests,
+    "chosen": lambda p: bool(p.choices) and not p.nests and recomputed(p, "primal", "phi"),
 }
 
 

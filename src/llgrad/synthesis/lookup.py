@@ -36,6 +36,8 @@ from llgrad.ir.values import (
     Select,
     Store,
 )
+from llgrad.synthesis.carried import Carried
+from llgrad.synthesis.chosen import chosen_by
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow
 from llgrad.synthesis.lanes import Lanes
@@ -237,6 +239,11 @@ class ForwardValues(Lanes):
         if kind == "primal" and i in self.plan.stored:
             return self._read(i.type, self.plan.stored[i], kind, name)
         match i:
+            case Phi() if kind == "primal" and i in self.plan.carried:
+                return self._carried(i, self.plan.carried[i], name)
+            case Phi() if (chosen := chosen_by(self.flow, i)) is not None:
+                condition, if_true, if_false = (self.get(v) for v in chosen)
+                return self.b.select(condition, if_true, if_false, name)
             case Phi():
                 return self._induction(i, pick, name)
             case Load():
@@ -251,6 +258,12 @@ class ForwardValues(Lanes):
         if isinstance(new, Call):
             new.tail = ""
         return self.b.insert(new, name)
+
+    def _carried(self, phi: Phi, there: Carried, name: str) -> AnyValue:
+        """What an iteration before has loaded, from where that was."""
+        made = Load(phi.type, self.b.offset(self.get(there.load.pointer), -there.back), there.align)
+        mark(self.module, made, "primal")
+        return self.b.insert(made, name)
 
     def _read(self, t: Type, there: Load | Store, kind: str, name: str) -> AnyValue:
         """What is in memory where the primal loads or has stored, or in its shadow."""

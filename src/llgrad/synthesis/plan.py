@@ -49,6 +49,8 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.facts import TAPE
 from llgrad.synthesis.ahead import COST, Ahead, ahead, recurrences
+from llgrad.synthesis.carried import Carried, carried
+from llgrad.synthesis.chosen import INSTRUCTIONS, choice_sides, chosen_by
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
@@ -63,7 +65,7 @@ from llgrad.synthesis.stored import stored
 MOST_TESTS = 4  # before a loop is entered
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _ADDRESS, _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 2, 6, 11, 80, 12  # rough costs: an addition is 2
-_INSTRUCTIONS = tuple(f"llvm.{name}." for name in ("fabs", "copysign", "minnum", "maxnum"))
+_MASKED = 9  # more, where some iterations only make the value; bytes under masks cost as much again
 _RESERVE = 80  # of a tape block of its own each time a loop is entered
 
 
@@ -129,6 +131,7 @@ class Plan:
     replayed_at: dict[Loop, Loop] = field(default_factory=dict)  # the loop until whose end that is of use
     stored: dict[Instruction, Store] = field(default_factory=dict)  # values that are read again where these put them
     handed: dict[Instruction, Phi] = field(default_factory=dict)  # values that are the next elements of phis' columns
+    carried: dict[Phi, Carried] = field(default_factory=dict)  # phis that are read again where a load finds them
 
     @property
     def late(self) -> frozenset[Instruction]:
@@ -418,7 +421,7 @@ class Planner:
             found = self.recipe(plan, key)
             weight = self.iterations(loop_of(self.flow, key))
             keep = _KEEP * weight * max(1, self.facts.layout.alloc_size(self.type_of(key)) // 8)
-            keep += self._reserving(loop_of(self.flow, key))
+            keep += self._reserving(loop_of(self.flow, key)) + self._under_condition(key) * weight
             if loop_of(self.flow, key) in self.fused:
                 keep = weight  # at hand, from the same iteration
             if found is None:
@@ -427,6 +430,13 @@ class Planner:
             cost, depends = found
             nodes[key] = Choice(keep, max(1, cost * weight), depends)
             work += depends
+
+    def _under_condition(self, key: Key) -> int:
+        """What it costs more to keep a value that is made in some iterations only: stores under a mask."""
+        loop, of = loop_of(self.flow, key), key[1]
+        if not isinstance(of, Instruction) or loop is None or loop.latch is None or self._always(of.block, loop):
+            return 0
+        return _KEEP if self.facts.layout.alloc_size(self.type_of(key)) < 8 else _MASKED
 
     def _reserving(self, loop: Loop | None) -> int:
         """What a tape block of its own costs a loop that has none."""
@@ -449,7 +459,7 @@ class Planner:
             case "primal" | "shadow":
                 found = self._value_recipe(of, kind)
                 if kind == "primal" and found is None and isinstance(of, Phi):
-                    found = self._replay_recipe(plan, of)
+                    found = self._carried_recipe(plan, of) or self._replay_recipe(plan, of)
                 if kind == "primal" and (store := self._read_back(of, found)) is not None:
                     plan.stored[of] = store
                     found = _LOAD, [key_of(store.pointer)]
@@ -465,6 +475,16 @@ class Planner:
         if found is None:
             return None
         return found[0], [k for k in dict.fromkeys(found[1]) if k is not None and not self.at_hand(k)]
+
+    def _carried_recipe(self, plan: Plan, phi: Phi) -> tuple[int, list[Key | None]] | None:
+        def changes(load: Load) -> bool:
+            return self.facts.overwritten(load, self.function, self.split)
+
+        found = carried(self.facts, self.function, self.flow, phi, changes)
+        if found is None:
+            return None
+        plan.carried[phi] = found
+        return _LOAD, [key_of(found.load.pointer)]
 
     def _replay_recipe(self, plan: Plan, phi: Phi) -> tuple[int, list[Key | None]] | None:
         loop = self.flow.loop_of(phi.block)
@@ -491,7 +511,8 @@ class Planner:
             case Phi():
                 loop = self.flow.loop_of(i.block)
                 if loop is None or loop.header is not i.block:
-                    return None
+                    chosen = chosen_by(self.flow, i) if kind == "primal" else None
+                    return None if chosen is None else (_CHEAP, [key_of(v) for v in chosen])
                 induction = self.facts.loop(self.function, loop).inductions.get(i)
                 if induction is None:
                     return None
@@ -633,29 +654,7 @@ def _cost(call: Call) -> int:
     name = call.called_function.name if call.called_function is not None else ""
     if name.startswith(("llvm.fmuladd.", "llvm.fma.")):
         return 2 * _CHEAP
-    return _CHEAP if name.startswith(_INSTRUCTIONS) else 2 * _DIVIDE if name.startswith("llvm.sqrt.") else _CALL
-
-
-def choice_sides(flow: Flow, block: Block) -> tuple[Block, Block] | None:
-    """(predecessor when the dominator's branch was true, predecessor when it was false), where that decides it."""
-    preds, dominator = flow.predecessors[block], flow.idom[block]
-    if len(preds) != 2 or dominator is None:
-        return None
-    branch = dominator.terminator
-    if (
-        not isinstance(branch, Branch)
-        or len(dominator.successors()) != 2
-        or flow.loop_of(dominator) is not flow.loop_of(block)
-    ):
-        return None
-    sides = []
-    for target in branch.targets:
-        direct = [p for p in preds if p is dominator and target is block]
-        through = [p for p in preds if target is not block and flow.dominates_edge(dominator, target, p)]
-        if len(direct + through) != 1:
-            return None
-        sides += direct + through
-    return (sides[0], sides[1]) if sides[0] is not sides[1] else None
+    return _CHEAP if name.startswith(INSTRUCTIONS) else 2 * _DIVIDE if name.startswith("llvm.sqrt.") else _CALL
 
 
 def make_plan(facts: Facts, function: Function, split: bool) -> Plan:

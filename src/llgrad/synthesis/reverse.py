@@ -25,9 +25,9 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis import support, tape
 from llgrad.synthesis.adjoints import Leaf
+from llgrad.synthesis.chosen import choice_sides
 from llgrad.synthesis.iteration import Iteration
 from llgrad.synthesis.lookup import Place
-from llgrad.synthesis.plan import choice_sides
 from llgrad.synthesis.replaying import Replaying
 from llgrad.synthesis.request import Callee
 

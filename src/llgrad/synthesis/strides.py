@@ -10,12 +10,14 @@ from llgrad.analysis.sequences import Reader
 from llgrad.ir.types import I64, DataLayout
 from llgrad.ir.values import AnyValue, Binary, ConstInt, GetElementPtr, Phi
 
+Address = tuple[AnyValue, frozenset[tuple[AnyValue, int]], int, int]
+"""base, what is added to it that does not change in the loop (times), bytes per iteration, constant bytes"""
 MOST_APART = 1 << 20  # bytes from one iteration to the next, so that addresses of 2**40 iterations differ
 
 
 @dataclass(frozen=True, slots=True)
 class Strides:
-    """The addresses in one loop; what is not known is None."""
+    """The addresses in one loop, and before it; what is not known is None."""
 
     flow: Flow
     loop: Loop
@@ -31,10 +33,30 @@ class Strides:
         low, high = min(one[3], two[3]), max(one[3] + a.size, two[3] + b.size)
         return high - low <= abs(one[2])
 
-    def address(self, a: Access) -> tuple[AnyValue, frozenset[tuple[AnyValue, int]], int, int] | None:
-        """base, what is added to it that does not change in the loop, bytes per iteration, constant bytes."""
+    def address(self, a: Access) -> Address | None:
+        """Where `a` is: how far from something that was computed before the loop, if that is not taken apart."""
+        return None if a.pointer is None else self._address(a.pointer)
+
+    def place(self, pointer: AnyValue) -> Address | None:
+        """Where `pointer` is, in the loop or before it; what was computed before the loop is taken apart, too."""
+        found = self._address(pointer)
+        if found is None:
+            return None
+        base, parts, step, constant = found[0], dict(found[1]), found[2], found[3]
         reader = Reader(self.flow, self.loop, self.layout)
-        base, parts, step, constant = a.pointer, dict[AnyValue, int](), 0, 0
+        while isinstance(base, GetElementPtr) and (split := reader.split_gep(base)) is not None:
+            constant += split[0]
+            for index, size in split[1]:
+                more, _, offset = self._outside(index, 8)
+                constant += size * offset
+                for v, n in more.items():
+                    parts[v] = parts.get(v, 0) + size * n
+            base = base.pointer
+        return base, frozenset((v, n) for v, n in parts.items() if n), step, constant
+
+    def _address(self, pointer: AnyValue) -> Address | None:
+        reader = Reader(self.flow, self.loop, self.layout)
+        base, parts, step, constant = pointer, dict[AnyValue, int](), 0, 0
         while isinstance(base, GetElementPtr) and base in self.loop:
             split = reader.split_gep(base)
             if split is None:
