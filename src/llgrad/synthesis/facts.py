@@ -233,10 +233,11 @@ class Facts:
         return self.module.span(i)
 
     def is_caught(self, i: Instruction) -> bool:
-        """Is this a call under a handler from which the function goes on to return?"""
+        """Is this a call under a handler that runs in the derivative? In reverse mode one from which the function goes
+        on to return; in forward mode any, as clean-up may write what an outer handler reads."""
         if not isinstance(i, Call) or i.opcode != "invoke" or i.block.function is None:
             return False
-        return self.flow(i.block.function).reaches_return(i.targets[1])
+        return not self.reverse or self.flow(i.block.function).reaches_return(i.targets[1])
 
     @cached_property
     def raising(self) -> set[Function]:
