@@ -15,10 +15,10 @@ from llgrad.ir.build import call_instead
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, FunctionType, Type
-from llgrad.ir.values import AnyValue, Attribute, Call, Function, Phi, Select
+from llgrad.ir.values import AnyValue, Attribute, Call, Function, Load, Phi, Select
 from llgrad.ir.write import write
 from llgrad.synthesis import tape
-from llgrad.synthesis.calls import function_asked, naming, origin
+from llgrad.synthesis.calls import function_asked, held, naming, origin
 from llgrad.synthesis.markers import PREFIX
 
 _DEEPEST = 20  # how many functions may hand the function on
@@ -92,6 +92,8 @@ def _choices(v: AnyValue | None, depth: int = 4) -> list[Function]:
             found = [_choices(origin(x), depth - 1) for x in (a, b)]
         case Phi() if depth:
             found = [_choices(origin(x), depth - 1) for x in v.operands]
+        case Load() if depth and (inside := held(v)) is not None:
+            found = [_choices(origin(x), depth - 1) for x in inside]
         case _:
             return []
     return list(dict.fromkeys(f for fs in found for f in fs)) if all(found) else []

@@ -123,10 +123,19 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
     whole.link(LLVMModule.from_text(joined(wrappers)))
     made = {d.text: d.made for d in derived}
     for n, (text, symbols) in enumerate(_by_text(derived).items()):
-        part = verified(set_apart(text, symbols, made[text], f"{mark}.{n}"))
-        part.internalize(symbols)
+        part = _part(set_apart(text, symbols, made[text], f"{mark}.{n}"), symbols)
         whole.link(part)
     return LLVMModule.from_text(pure_libm(whole.text()))
+
+
+_ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?alias )', re.MULTILINE)
+
+
+def _part(text: str, symbols: Sequence[str]) -> LLVMModule:
+    """A module of derivatives, which has these symbols for others: aliases, too, are the program's own there."""
+    part = verified(_ALIAS.sub(r"\1internal \2", text) if " alias " in text else text)
+    part.internalize(symbols)
+    return part
 
 
 def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
@@ -259,8 +268,7 @@ def _linked_program(
     if wrappers:
         parts = [LLVMModule.from_text(joined(wrappers))]
         for text, symbols in _by_text(derived).items():
-            part = verified(text)
-            part.internalize(symbols)
+            part = _part(text, symbols)
             if flushed:
                 refuse_jumps(part.text())
             parts.append(part)

@@ -16,18 +16,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from llgrad.analysis.objects import gep_offset
 from llgrad.errors import Span, UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
-from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, is_float
+from llgrad.ir.types import (
+    VOID,
+    ArrayType,
+    DataLayout,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    is_float,
+)
 from llgrad.ir.values import (
     Alias,
     AnyValue,
     Argument,
     Call,
     Cast,
+    ConstAggregate,
     ConstExpr,
     ConstInt,
     Function,
+    GetElementPtr,
     GlobalVariable,
     Load,
 )
@@ -109,14 +123,50 @@ def origin(v: AnyValue) -> AnyValue:
     """What a pointer is: through casts, aliases, and loads of constants."""
     while True:
         match v:
+            case Load() if (found := held(v)) is not None and len(found) == 1:
+                v = found[0]
             case ConstExpr() | Cast():
                 v = v.operands[0]
             case Alias():
                 v = v.aliasee
-            case Load(pointer=GlobalVariable(constant=True) as g) if g.initializer is not None:
-                v = g.initializer
             case _:
                 return v
+
+
+def held(load: Load) -> list[AnyValue] | None:
+    """What a load finds in a constant variable: one of these. None where it may be anything."""
+    g, at = _place(load.pointer)
+    if g is None or not g.constant or g.initializer is None or g.module is None:
+        return None
+    inside = list(_pointers(g.initializer, 0, g.module.layout))
+    return [v for o, v in inside if at is None or o == at] or None
+
+
+def _place(p: AnyValue) -> tuple[GlobalVariable | None, int | None]:
+    """The variable that a pointer points into, and where, as far as that is known."""
+    match p:
+        case GlobalVariable():
+            return p, 0
+        case GetElementPtr(source_type=Type() as t, operands=[base, *indices]) | ConstExpr(
+            opcode="getelementptr", operands=(base, *indices), source_type=Type() as t
+        ):
+            g, at = _place(base)
+            more = gep_offset(t, indices, g.module.layout) if g is not None and g.module is not None else None
+            return g, None if at is None or more is None else at + more
+    return None, None
+
+
+def _pointers(v: AnyValue, at: int, layout: DataLayout) -> Iterator[tuple[int, AnyValue]]:
+    """The pointers in a constant, and where they are."""
+    match v.type, v:
+        case PointerType(), _:
+            yield at, v
+        case StructType() as t, ConstAggregate(elements=elements):
+            for o, x in zip(layout.offsets(t), elements, strict=True):
+                yield from _pointers(x, at + o, layout)
+        case ArrayType(element=t), ConstAggregate(elements=elements):
+            for n, x in enumerate(elements):
+                yield from _pointers(x, at + n * layout.alloc_size(t), layout)
 
 
 def function_asked(call: Call) -> AnyValue | None:
