@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import overlaps
 import pytest
 from full.switches import switched
@@ -227,6 +228,31 @@ def test_explained(source: Callable[..., Path]) -> None:
     said = [explain(derivative).versions for derivative in asked]
     assert said[0].startswith("two versions, of which 2 tests")
     assert "cannot be tested, because addresses in argument 2" in said[1]
+
+
+HOISTED = """
+#include <math.h>
+static __attribute__((noinline)) double norm(int n, const double *x, const double *w) {
+    double s = 0; for (int i = 0; i < n; i++) s += w[i] * x[i] * x[i]; return sqrt(s); }
+void f(int n, const double *x, const double *w, double *y) { for (int i = 0; i < n; i++) y[i] = x[i] / norm(n, x, w); }
+"""
+
+
+@pytest.mark.parametrize("switch", [None, "no_promise"])
+def test_what_python_has_seen_to_be_apart(switch: str | None, source: Callable[..., Path]) -> None:
+    """The norm leaves the loop, and its tape is gone; arrays that overlap get the other derivative."""
+    n, rng = 30, np.random.default_rng(0)
+    x, w, y, seed = (rng.uniform(0.5, 1.5, n) for _ in range(4))
+    with switched(switch):
+        lib = llgrad.load(source(HOISTED))
+        derivative = llgrad.vjp(lib.f, wrt="x", of="y")
+        _, found = derivative(n, x, w, y, seed=seed)
+        tape = derivative.tape_bytes
+        _, shared = derivative(n, x, x, y, seed=seed)
+    norm, cubed = np.sqrt(w @ x**2), np.sqrt(x @ x**2)
+    np.testing.assert_allclose(found, seed / norm - w * x * (seed @ x) / norm**3, rtol=1e-12)
+    np.testing.assert_allclose(shared, seed / cubed - x * x * (seed @ x) / cubed**3, rtol=1e-12)
+    assert (tape < 8 * n) == (switch is None)
 
 
 @pytest.mark.parametrize("switch", [None, "one_version"])

@@ -186,7 +186,7 @@ class Derivative:
         if self.mode is Mode.FORWARD:
             raise ArgumentError("forward mode has no plan", cause="it keeps nothing")
         asked = self.function.library.asked(self.request)
-        made, _ = derived(self.function.library.prepared(self.signature.symbol), [asked])
+        made, _ = derived(self.function.library.promised(asked), [asked])
         return str(made.plan(self.signature.symbol, False))
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:

@@ -16,12 +16,8 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from llgrad.assembly import spelt
 from llgrad.backend import host_triple
 from llgrad.errors import ArgumentError, UnsupportedError
-from llgrad.ir.parse import parse
-from llgrad.ir.values import Function
-from llgrad.ir.write_values import attributes
 
 FLUSH, KEEP = "flush", "keep"
 _JUMPS = re.compile(r"^declare [^@\n]*@(_?longjmp|siglongjmp|__longjmp_chk)\(", re.MULTILINE)
@@ -125,6 +121,8 @@ def refuse_jumps(text: str) -> None:
 
 def guard(name: str, inner: str, result: str, parameters: Sequence[str], handler: str) -> str:
     """The function `name` in IR: it calls `inner` with the mode set. `parameters` are named; `handler`: personality."""
+    from llgrad.assembly import spelt
+
     given = ", ".join(parameters)
     call = f"{result} %behind({given})"
     got = "" if result == "void" else "%r = "
@@ -151,6 +149,11 @@ def declarations(known: Container[str] = ()) -> list[str]:
 
 def guarded(text: str, names: Iterable[str], handler: str = "") -> str:
     """The module with the mode set in the functions `names`, as far as it defines them. `handler`: if not its own."""
+    from llgrad.assembly import spelt
+    from llgrad.ir.parse import parse
+    from llgrad.ir.values import Function
+    from llgrad.ir.write_values import attributes
+
     module, handler = parse(text), handler or personality(text)
     guards = []
     for name in names:

@@ -285,12 +285,12 @@ class Loaded:
         return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
 
     def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
-        from llgrad import pipeline
+        from llgrad import pipeline, versions
         from llgrad.backend.codegen import emit_jit_object
         from llgrad.backend.elf import read_object
 
         requests = tuple(map(self.asked, requests))
-        made = pipeline.derivatives(self.prepared(requests[0].root), requests, self._level)
+        made = versions.derivatives(self.prepared(requests[0].root), requests, self._level)
         entries = [Entry(f"llgrad.entry.{d.symbol}", d.parameters, d.results, guarded=True) for d in made]
         cxx, flush = self._may_throw(made[0].text), requests[0].flush
         if flush:
@@ -334,6 +334,12 @@ class Loaded:
                     self._program(), [general], self._level, said=said, constants=constants
                 )
             return self._prepared[symbol, said]
+
+    def promised(self, request: Request) -> str:
+        """The same for what `request` asks for, which may say that no buffers overlap."""
+        from llgrad import versions
+
+        return versions.promised(self.prepared(request.root), request, self._level)
 
     def specialised(self, symbol: str, constants: Constants) -> str:
         """The symbol of a function with arguments fixed."""

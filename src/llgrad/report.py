@@ -76,12 +76,12 @@ def explain(derivative: Derivative) -> Report:
     from llgrad.pipeline import derived
 
     signature, library = derivative.signature, derivative.function.library
-    text = library.prepared(signature.symbol)
-    made, _ = derived(text, [derivative.request])
+    made, _ = derived(library.promised(derivative.request), [derivative.request])
     module = made.module
     acts = zip(signature.parameters, derivative.acts, strict=True)
     report = Report(repr(derivative).strip("<>"), [(str(p.type.declare(p.name)), _ACTS[act]) for p, act in acts])
     report.sources = tuple(p.absolute() for p in library.paths)
+    text = library.prepared(signature.symbol)
     report.versions = str(versions.versions(text, derivative.request_for(False), library.level))
     for plan in made.plans.values():
         _read(report, module, plan)

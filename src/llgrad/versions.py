@@ -15,11 +15,15 @@ The ranges are those of the function as it is, and of what it becomes: what LLVM
 accesses of the first, what is said of the derivative for those of the second. Tested are the primals' ranges where one
 of two is written and the source does not say `restrict`, and all shadows with each other: both versions rely on it that
 no shadow is primal memory (`synthesis.scopes`).
+
+Python sees buffers whole: where it finds that none overlap, the derivative that it calls is of the function optimised
+once more, without a test (`derivatives`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -65,6 +69,8 @@ class Versions:
 
 def dispatched(text: str, request: Request, level: int) -> Derived:
     """The derivative of the prepared text that `request` asks for, in two versions where that promises something."""
+    if request.disjoint:
+        return derivatives(text, [request], level)[0]
     general = pipeline.derivative(text, request, level)
     found = versions(text, request, level)
     if not isinstance(found, Versions):
@@ -74,6 +80,26 @@ def dispatched(text: str, request: Request, level: int) -> Derived:
     except LlgradError:  # the general version does for all
         return general
     return _joined(general, fast, found, request)
+
+
+def derivatives(text: str, requests: Sequence[Request], level: int) -> list[Derived]:
+    """The sweeps of one derivative; where no buffers overlap, by the caller's word, of what LLVM makes of that."""
+    if (changed := promised(text, requests[0], level)) != text:
+        with suppress(LlgradError):  # the text as it is does for all
+            return pipeline.derivatives(changed, requests, level)
+    return pipeline.derivatives(text, requests, level)
+
+
+def promised(text: str, request: Request, level: int) -> str:
+    """The prepared text, optimised again where the caller's word that buffers are apart tells LLVM something new."""
+    while request.inner is not None:
+        request = request.inner
+    if level == 0 or not request.disjoint or request.runtime_activity:
+        return text
+    root = parse(text).function(pipeline.own_name(request.function))
+    plain = [a for a in root.arguments if isinstance(a.type, PointerType) and a.attribute("noalias") is None]
+    read = [a for a in plain if a.attribute("readonly") or a.attribute("readnone")]
+    return apart(text, root.name, level) if len(plain) > max(1, len(read)) else text
 
 
 def versions(text: str, request: Request, level: int) -> Versions | str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from llgrad import peeling, pipeline, program
+from llgrad import peeling, pipeline, program, versions
 from llgrad.synthesis import adjoints, collecting, plan, rehearsing, released, scatter, scopes, sweep
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
@@ -194,6 +194,11 @@ def one_version(patch: Patch) -> None:
     patch.setattr(program, "dispatched", pipeline.derivative)
 
 
+def no_promise(patch: Patch) -> None:
+    """LLVM is not told what Python has seen: that buffers are apart."""
+    patch.setattr(versions, "promised", lambda text, request, level: text)
+
+
 def unoptimised(patch: Patch) -> None:
     """LLVM leaves the derivative as llgrad wrote it."""
     whole = pipeline.finish
@@ -210,7 +215,7 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
         no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, no_replaying,
         no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release,
-        no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, unoptimised,
+        no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised,
     )  # fmt: skip
 }
 
