@@ -37,6 +37,68 @@ def test_floats_that_are_read_as_numbers_are_errors(source: Callable[..., Path],
     assert _is_loud(lambda: llgrad.grad(lib.f, wrt="x")(x, 6))
 
 
+TORN = {
+    "in memory": """
+__attribute__((noinline)) static void put(double *y, int n) {
+    for (int i = 0; i < n; i++) ((unsigned *)(y + i))[1] = 1u << 30;
+}
+double f(const double *x, int n) {
+    double y[8], s = 0;
+    for (int i = 0; i < n; i++) y[i] = x[i] * x[i];
+    put(y, n);
+    for (int i = 0; i < n; i++) s += y[i];
+    return s;
+}
+""",
+    "copied there": """
+__attribute__((noinline)) static void put(double *y, const int *k, int n) {
+    for (int i = 0; i < n; i++) memcpy((char *)(y + i) + 4, k, 4);
+}
+double f(const double *x, int n) {
+    double y[8], s = 0;
+    int k = 1 << 30;
+    for (int i = 0; i < n; i++) y[i] = x[i] * x[i];
+    put(y, &k, n);
+    for (int i = 0; i < n; i++) s += y[i];
+    return s;
+}
+""",
+    "in single precision": """
+__attribute__((noinline)) static void put(float *y, int n) {
+    for (int i = 0; i < n; i++) ((unsigned short *)(y + i))[1] = 1u << 14;
+}
+double f(const double *x, int n) {
+    float y[8], s = 0;
+    for (int i = 0; i < n; i++) y[i] = x[i] * x[i];
+    put(y, n);
+    for (int i = 0; i < n; i++) s += y[i];
+    return s;
+}
+""",
+    "in a register": """
+double f(const double *x, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) {
+        union { double d; unsigned w[2]; } u = {x[i] * x[i]};
+        u.w[0] = 0;
+        s += u.d + (x[i] - u.d) * (x[i] + u.d);
+    }
+    return s;
+}
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("name", TORN)
+def test_floats_that_numbers_change_a_part_of_are_errors(source: Callable[..., Path], name: str, level: int) -> None:
+    """A double whose exponent is set, or whose lower half is cleared, is never a silent zero."""
+    lib = llgrad.load(source("#include <string.h>\n" + TORN[name]), optimize=level, flags=["-fno-strict-aliasing"])
+    x, tangent = np.linspace(1.1, 2.3, 6), np.ones(6)
+    assert _is_loud(lambda: llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=tangent)[1])
+    assert _is_loud(lambda: llgrad.grad(lib.f, wrt="x")(x, 6))
+
+
 def _is_loud(derivative: Callable[[], object]) -> bool:
     """An error when it is compiled, one as it runs, or no number."""
     try:

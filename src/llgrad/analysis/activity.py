@@ -14,7 +14,7 @@ back on a way from active inputs to active outputs is a `conflict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -36,7 +36,8 @@ from llgrad.analysis.known import behaviour, tape_call
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
 from llgrad.analysis.solver import reach
-from llgrad.ir.types import PointerType
+from llgrad.analysis.torn import Overwriting
+from llgrad.ir.types import IntType, PointerType
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -355,7 +356,17 @@ class Activity:
     def _active_functions(self) -> dict[Function, Function | None]:
         """Functions that do something for the derivative, or call one that does."""
         own = [f for f in self.functions if any(self._does_something(i) for i in f.instructions())]
-        return reach([*own, *self._active_rules()], self._callers)
+        return reach([*own, *self._active_rules(), *self._overwriting(own)], self._callers)
+
+    def _overwriting(self, known: Collection[Function]) -> Iterator[Function]:
+        """Functions that do nothing but store numbers where there are active floats."""
+        if self._kinds is None:
+            return
+        others = [i for f in self.functions if f not in known for i in f.instructions() if isinstance(i, Store)]
+        numbers = [i for i in others if isinstance(i.value.type, IntType) and not self._graph.is_integer_store(i)]
+        stores = [i for i in numbers if self._touches_active(self.memory.writes(i))]
+        found = Overwriting(self.memory, self._kinds, self.functions, stores).over if stores else ()
+        yield from {f: None for i in found if (f := i.block.function) is not None}
 
     @property
     def functions(self) -> tuple[Function, ...]:

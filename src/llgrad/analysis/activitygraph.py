@@ -17,6 +17,7 @@ from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import carries_float, holds_pointer_type
 from llgrad.analysis.pointers import is_byte_copy
+from llgrad.analysis.reused import Leaves
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import ArrayType, FloatType, IntType, SimpleType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
@@ -58,6 +59,8 @@ class KindAnswers(Protocol):
     def value(self, v: AnyValue, /) -> NamedKind: ...
 
     def is_number_use(self, i: AnyValue, /) -> bool: ...
+
+    def access(self, instruction: Instruction, /) -> Leaves: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,12 @@ def overlap(a: Extent, b: Extent) -> bool:
 
 def gep_spot(source: Type, indices: list[AnyValue], layout: DataLayout) -> Spot:
     """The bytes that a `getelementptr` adds: those of constant indices, and multiples of the strides of others."""
+    found = gep_bytes(source, indices, layout)
+    return None if found is None else strided(*found)
+
+
+def gep_bytes(source: Type, indices: list[AnyValue], layout: DataLayout) -> tuple[int, int] | None:
+    """(the stride of variable indices, 0 if there are none; the bytes of constant ones)"""
     total, stride, t = 0, 0, source
     for depth, index in enumerate(indices):
         number = constant_index(index)
@@ -115,7 +121,7 @@ def gep_spot(source: Type, indices: list[AnyValue], layout: DataLayout) -> Spot:
         size = layout.alloc_size(t)
         start, multiple = (number, 0) if number is not None else linear(index)
         total, stride = total + start * size, gcd(stride, multiple * size)
-    return strided(stride, total)
+    return stride, total
 
 
 def words(spot: Spot, size: int) -> tuple[Spot, ...]:

@@ -372,8 +372,9 @@ class Adjoints(ForwardValues):
         if (place := self.facts.overwrites_part(i)) is not None:
             at, t = place
             address = self.b.offset(self.where(p, t, self.nowhere), at)
-            adjoint = self.take_memory(address, IntType(t.bits))
-            self.b.call(numbers.test_number(self.module, t), [adjoint])
+            old = Load(IntType(t.bits), address, 1)
+            mark(self.module, self.b.insert(old), "shadow")
+            mark(self.module, self.b.store(numbers.torn_adjoint(self.b, t, old), address), "shadow")
         elif not leaves and self.facts.hides_float(i):  # floats made of these bits have no derivative
             self.b.store(zero(v.type), self.where(p, v.type, self.nowhere))
         if self.facts.over_floats(i):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -21,6 +21,7 @@ from llgrad.analysis.objects import holds_pointer_type
 from llgrad.analysis.reaching import Reaching
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
+from llgrad.analysis.torn import Overwriting, Place
 from llgrad.analysis.turns import turns
 from llgrad.analysis.unread import Unread
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
@@ -60,6 +61,7 @@ from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.copies import with_copies
+from llgrad.synthesis.numbers import MARKS
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
 from llgrad.synthesis.unwinding import may_raise
@@ -541,7 +543,9 @@ class Facts:
         """Does `i` write an integer (zero is one, too, to LLVM) where a float is kept at other times?"""
         if not isinstance(scalar(i.value.type), IntType):
             return False
-        return self.kinds.clashes(i.pointer, i.value) or self._target(i).may_hold_float
+        if self.kinds.clashes(i.pointer, i.value) or self._target(i).may_hold_float:
+            return True
+        return i in self._overwriting.over
 
     def tested(self, i: Instruction) -> list[tuple[AnyValue, int, FloatType]]:
         """What `i` takes for a number though it may be an active float: values, and for a load the pointer, with the
@@ -564,10 +568,12 @@ class Facts:
         return isinstance(v, Binary | Unary | Call | Argument)
 
     def overwrites_part(self, i: Store) -> tuple[int, FloatType] | None:
-        """Of a store of a number over a part of a float, in memory where floats are taken for numbers: that float."""
+        """Of a store of a number over a part of what is read as a float, or is taken for a number: that float."""
         if not isinstance(i.value.type, IntType) or not self._is_inert(i) or not self.shadowed(i.pointer):
             return None
-        if not self.takes_marks(i) or not self._is_own(i):
+        if i in self._torn:
+            return self._torn[i]
+        if self._by_turns.isdisjoint(self.memory.points_to(i.pointer)) or not self._is_own(i):
             return None
         size = self.layout.size(i.value.type)
         place = self.kinds.float_around(i.pointer, size)
@@ -579,8 +585,24 @@ class Facts:
 
     @cached_property
     def _tested_objects(self) -> frozenset[MemoryObject]:
+        return self._by_turns | {o for i in self._torn for o in self.memory.points_to(i.pointer)}
+
+    @cached_property
+    def _by_turns(self) -> frozenset[MemoryObject]:
         loads = [i for f in self.memory.functions for i in f.instructions() if isinstance(i, Load)]
         return frozenset(o for i in loads if self.kinds.is_by_turns(i) for o in self.memory.points_to(i.pointer))
+
+    @cached_property
+    def _torn(self) -> Mapping[Store, Place]:
+        return {i: place for i, place in self._overwriting.torn.items() if place[1].name in MARKS}
+
+    @cached_property
+    def _overwriting(self) -> Overwriting:
+        """What integers are stored over."""
+        functions = self.activity.functions
+        stores = [i for f in functions for i in f.instructions() if isinstance(i, Store)]
+        numbers = [i for i in stores if isinstance(i.value.type, IntType) and self.shadowed(i.pointer)]
+        return Overwriting(self.memory, self.kinds, functions, [i for i in numbers if self._is_inert(i)])
 
     def pointer_leaves(self, i: Store) -> list[tuple[int, Type]]:
         """The pointers in what `i` stores: (byte offset, type)."""

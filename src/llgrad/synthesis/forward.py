@@ -197,7 +197,7 @@ class ForwardSweep(Sweep):
         if (place := self.facts.overwrites_part(i)) is not None:
             at, t = place
             address = self.b.offset(self.where(i.pointer, t), at)
-            self.b.store(const_int(IntType(t.bits), numbers.MARKS[t.name]), address)
+            self.b.store(numbers.torn_tangent(self.b, t, self.b.load(IntType(t.bits), address)), address)
             return
         self.b.insert(Store(self.shadow(i.value), self.where(i.pointer, i.value.type), i.align))
 

@@ -3,7 +3,8 @@
 Memory that holds a float at one time and a number at another (`analysis.turns`) has the shadow of a float. In the
 forward mode, where a number is read there must be no tangent. In the reverse mode the reading hands back a *mark* in
 place of an adjoint, a NaN of its own: where a number was written it is dropped, and where a float was written, or
-copied from, it is an error. A number that is written over a part of a float leaves the mark for a tangent.
+copied from, it is an error. A number that is written over a part of a float (`analysis.torn`) makes of that float's
+tangent a mark, and of its adjoint one that only what overwrites all of it drops: the rest is a float no more.
 
 What LLVM computes ahead of a condition and does not choose was not read: `chosen` says when.
 """
@@ -20,11 +21,13 @@ from llgrad.synthesis import tape
 from llgrad.synthesis.support import ADDRESSES, define
 
 MARKS = {"double": 0x7FF86C6C67726164, "float": 0x7FC06C67}
+TORN = {"double": 0x7FF874746F726E6E, "float": 0x7FC0746E}
 
 _TANGENT = """
 define internal void @llgrad.number.%(name)s(%(bits)s %%tangent) alwaysinline nounwind {
 entry:
-  %%none = icmp ult %(bits)s %%tangent, %(addresses)d
+  %%size = shl %(bits)s %%tangent, 1
+  %%none = icmp ult %(bits)s %%size, %(addresses)d
   %%mark = icmp eq %(bits)s %%tangent, %(mark)d
   %%number = or i1 %%none, %%mark
   br i1 %%number, label %%done, label %%bad
@@ -39,7 +42,9 @@ _FLOAT = """
 define internal void @llgrad.float.%(name)s(%(bits)s %%adjoint) alwaysinline nounwind {
 entry:
   %%mark = icmp eq %(bits)s %%adjoint, %(mark)d
-  br i1 %%mark, label %%bad, label %%done
+  %%torn = icmp eq %(bits)s %%adjoint, %(torn)d
+  %%none = or i1 %%mark, %%torn
+  br i1 %%none, label %%bad, label %%done
 bad:
   call void @llgrad_fail(i32 %(code)d, ptr null)
   unreachable
@@ -64,10 +69,29 @@ def last_address(t: FloatType) -> ConstInt:
     return ConstInt(IntType(t.bits), ADDRESSES - 1 if t.name == "double" else 0)
 
 
+def torn_tangent(b: Builder, t: FloatType, old: AnyValue) -> AnyValue:
+    """What is left of a tangent where a number is written over a part of its float: nothing, or a mark."""
+    return b.select(_is_none(b, t, old), old, _bits(t, MARKS[t.name]))
+
+
+def torn_adjoint(b: Builder, t: FloatType, old: AnyValue) -> AnyValue:
+    """Likewise of an adjoint. The mark of the number is dropped."""
+    left = b.select(_is_none(b, t, old), old, _bits(t, TORN[t.name]))
+    return b.select(b.icmp("eq", old, _bits(t, MARKS[t.name])), _bits(t, 0), left)
+
+
+def _is_none(b: Builder, t: FloatType, old: AnyValue) -> AnyValue:
+    return b.icmp("ule", b.binary("shl", old, _bits(t, 1)), _bits(t, 2 * last_address(t).value))
+
+
+def _bits(t: FloatType, n: int) -> ConstInt:
+    return ConstInt(IntType(t.bits), n)
+
+
 def _test(module: Module, name: str, text: str, t: FloatType) -> Function:
     declare(module, tape.FAIL, VOID, [I32, PTR])
-    given = {"name": t.name, "bits": f"i{t.bits}", "mark": MARKS[t.name], "code": tape.FAIL_BITS}
-    return define(module, f"{name}.{t.name}", text % {**given, "addresses": ADDRESSES if t.name == "double" else 1})
+    given = {"name": t.name, "bits": f"i{t.bits}", "mark": MARKS[t.name], "torn": TORN[t.name], "code": tape.FAIL_BITS}
+    return define(module, f"{name}.{t.name}", text % {**given, "addresses": 2 * last_address(t).value + 1})
 
 
 # --- speculation

@@ -86,14 +86,15 @@ class _Refusals:
 
     def _refuse_torn(self, i: Instruction) -> None:
         """Integer arithmetic beside a float in a register must leave the whole float alone; `or` must not mix two."""
-        found = integer_moves(i) if isinstance(i, Binary) and self.facts.active(i) else None
+        found = integer_moves(i) if isinstance(i, Binary | Cast) and self.facts.active(i) else None
         if found is None:
             return
-        mixed = any(k is kinds_analysis.CONFLICT for _, k, _ in self.kinds.parts(i))
+        mixed = isinstance(i, Binary) and any(k is kinds_analysis.CONFLICT for _, k, _ in self.kinds.parts(i))
         for o, t in [] if mixed else self.facts.float_parts(i):
-            over = [w for w in found.windows if w.to < o + self.facts.layout.size(t) and o < w.to + w.size]
-            held = [w for w in over if self._holds_something(w.source, o - w.to + w.at, self.facts.layout.size(t))]
-            mixed = mixed or len(held) > 1
+            size = self.facts.layout.size(t)
+            over = [w for w in found.windows if w.to < o + size and o < w.to + w.size]
+            held = [w for w in over if self._holds_something(w.source, o - w.to + w.at, size)]
+            mixed = mixed or len(held) > 1 or any(o < w.to or w.to + w.size < o + size for w in held)
         if mixed:
             raise self._bits_changed(i)
 
