@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("asking", "pipeline"),
     ("versions",),
     ("program",),
-    ("cache", "entry", "passing"),
+    ("cache", "entry", "nested", "passing"),
     ("arguments",),
     ("worker",),
     ("loaded",),

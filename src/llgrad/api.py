@@ -14,6 +14,7 @@ variant is compiled).
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -417,7 +418,7 @@ class Jvp(Derivative):
 _Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
-def _dispatched(make: _Made) -> _Made:
+def dispatched(make: _Made) -> _Made:
     """What is known at the call only is waited for: types of Numba functions, and values of `specialize`."""
 
     @functools.wraps(make)
@@ -428,13 +429,15 @@ def _dispatched(make: _Made) -> _Made:
             from llgrad.numba import PerTypes, is_numba
 
             if is_numba(function):
-                return PerTypes(function, lambda f: make(f, *args, **named))
+                given = inspect.signature(make).bind(function, *args, **named).arguments
+                given = {name: v for name, v in given.items() if name not in ("function", "options")}
+                return PerTypes(function, make, {**given, **named})
         return make(function, *args, **named)
 
     return made  # type: ignore[return-value]
 
 
-@_dispatched
+@dispatched
 def value_and_grad(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],
@@ -456,7 +459,7 @@ def value_and_grad(
     return made
 
 
-@_dispatched
+@dispatched
 def grad(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],
@@ -467,7 +470,7 @@ def grad(
     return made
 
 
-@_dispatched
+@dispatched
 def vjp(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],
@@ -476,7 +479,7 @@ def vjp(
     return Vjp(function, Mode.COMBINED, wrt, of, "vjp", **options)
 
 
-@_dispatched
+@dispatched
 def jvp(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],

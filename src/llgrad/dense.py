@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from llgrad.api import Derivative, Names, Options
+from llgrad.api import Derivative, Names, Options, dispatched
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
 from llgrad.passing import Table
@@ -75,6 +75,7 @@ class Jacobian:
         return np.array(flat).reshape(rows, sum(sizes))
 
 
+@dispatched
 def jacobian(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, *, mode: str | None = None,
     **options: Unpack[Options],

@@ -10,18 +10,23 @@ compiled function writes nothing to it. An exception that the function raises be
 
 from __future__ import annotations
 
+import functools
 import inspect
+import itertools
 import sys
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llgrad.errors import ArgumentError
-from llgrad.frontends.njit import Array, Compiled, compile_function
+import numpy as np
+
+from llgrad.errors import ArgumentError, ForeignError, Span, UnsupportedError
+from llgrad.frontends.njit import PLAIN, Array, Compiled, compile_function, result_type
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Facts, Loaded
-from llgrad.passing import parts
+from llgrad.nested import Leaf, Tree, built, expression, gathered, leaves, opened, shape, spread, stores
+from llgrad.passing import parts, shaped
 from llgrad.signature import CType, Parameter, Scalar, Signature, View, Void
 
 _RESERVED = ("seed", "seeds", "tangents")
@@ -36,28 +41,101 @@ def is_numba(function: Any) -> bool:
 class PerTypes:
     """A derivative of a Numba function: one compiled derivative for each combination of argument types."""
 
-    def __init__(self, function: Any, make: Callable[[ForeignFunction], Any]) -> None:
-        """`make` gives the derivative of a foreign function."""
-        self.function, self._make = function, make
-        self._made: dict[tuple[Any, ...], Any] = {}
-        self._lock = threading.Lock()
+    def __init__(self, function: Any, make: Callable[..., Any], given: Mapping[str, Any]) -> None:
+        """`make` gives the derivative of a foreign function for the options `given`."""
+        self.function, self._make, self.kind = function, make, make.__name__
+        self.wrt, self.of = given.get("wrt"), given.get("of")
+        self._options = {name: value for name, value in given.items() if name not in ("wrt", "of")}
+        self._names = list(inspect.signature(function.py_func).parameters)
+        self._made: dict[Any, Any] = {}
+        self._lock = threading.RLock()
         self.__name__ = function.__name__
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """What the derivative of a foreign function gives for these arguments."""
         options = {k: named.pop(k) for k in _RESERVED if k in named}
-        values = self._bound(args, named)
-        return self.derivative(*values)(*values, **options)
+        last = args[-1:] if self.kind == "hvp" else ()
+        values = self._bound(args[: len(args) - len(last)], named)
+        types = self._types(values)
+        made = self._plain(types) if _all_plain(types) else None
+        try:
+            if made is not None:
+                return made(*values, *last, **options)
+            return self._nested(types, values)(last, options)
+        except ForeignError as error:
+            self._raised(values, error)
+            raise
 
     def derivative(self, *args: Any) -> Any:
         """The derivative for arguments of these types."""
+        types = self._types(args)
+        return (self._plain(types) if _all_plain(types) else None) or self._of_types(types, args)[0].derivative
+
+    def _types(self, values: Sequence[Any]) -> tuple[Any, ...]:
         import numba
 
-        key = tuple(numba.typeof(a) for a in args)
+        try:
+            return tuple(numba.typeof(v) for v in values)
+        except (ValueError, TypeError) as error:
+            for name, value in zip(self._names, values, strict=True):
+                opened(name, value)
+            raise ArgumentError(
+                f"{self.__name__} is called with what Numba has no type for", cause=str(error),
+                fix="pass numbers, arrays, tuples and lists of numbers",
+            ) from error  # fmt: skip
+
+    def _plain(self, types: tuple[Any, ...]) -> Any:
+        """The derivative for numbers and arrays; None where what the function returns is more than a number."""
+        with self._lock:
+            if types not in self._made:
+                foreign = specialised(self.function, types)
+                self._made[types] = foreign and self._make(foreign, self.wrt, self.of, **self._options)
+            return self._made[types]
+
+    def _nested(self, types: tuple[Any, ...], values: Sequence[Any]) -> Callable[..., Any]:
+        """The derivative at these arguments, which takes directions and options."""
+        made, trees, result = self._of_types(types, values)
+        return functools.partial(made, trees, result)
+
+    def _of_types(self, types: tuple[Any, ...], values: Sequence[Any]) -> tuple[Nested, tuple[Tree, ...], Any]:
+        trees = tuple(opened(n, v) for n, v in zip(self._names, values, strict=True))
+        result = None if self.of is not None else self._result(types, values, trees)
+        key = types, tuple(map(shape, trees)), result and (shape(result[0]), tuple(map(_kind, leaves(result[0]))))
         with self._lock:
             if key not in self._made:
-                self._made[key] = self._make(specialised(self.function, key))
-            return self._made[key]
+                self._made[key] = Nested(self, trees, result and result[0])
+            made: Nested = self._made[key]
+        return made, trees, result
+
+    def _result(self, types: tuple[Any, ...], values: Sequence[Any], trees: Sequence[Tree]) -> tuple[Tree, Any] | None:
+        """What the function returns for these arguments, which stay as they are; None for a number or nothing."""
+        if (key := ("result", types, tuple(map(shape, trees)))) not in self._made:
+            with self._lock:
+                self._made[key] = returned(self.function, [v.passed for t in trees for v in leaves(t)], trees)
+        if self._made[key] in PLAIN:
+            return None
+        try:
+            found = self._run(values)
+        except Exception as error:
+            raise _foreign_error(self.function, error) from error
+        found = np.ascontiguousarray(found) if isinstance(found, np.ndarray) and found.ndim else found
+        return opened("result", found), found
+
+    def _raised(self, values: Sequence[Any], error: ForeignError) -> None:
+        """The exception that the function itself raises for the same arguments, if it raises one."""
+        if "exception" not in error.message:
+            return
+        try:
+            self._run(values)
+        except Exception as raised:
+            raise _foreign_error(self.function, raised) from raised
+
+    def _run(self, values: Sequence[Any]) -> Any:
+        """The function itself, for copies of the arguments."""
+        given = [_copied(v) for v in values]
+        kinds = [p.kind for p in inspect.signature(self.function.py_func).parameters.values()]
+        many = kinds[-1:] == [inspect.Parameter.VAR_POSITIONAL]
+        return self.function(*given[:-1], *given[-1]) if many else self.function(*given)
 
     def _bound(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         try:
@@ -68,9 +146,253 @@ class PerTypes:
         return list(bound.arguments.values())
 
 
-def specialised(dispatcher: Any, types: Sequence[Any]) -> ForeignFunction:
-    """The function compiled for these Numba types, as a foreign function."""
-    compiled = compile_function(dispatcher, types)
+def _all_plain(types: Sequence[Any]) -> bool:
+    from numba import types as nt
+
+    return all(isinstance(t, nt.Array | nt.Float | nt.Integer | nt.Boolean) for t in types) and not any(
+        isinstance(t, nt.Array) and isinstance(t.dtype, nt.Complex) for t in types
+    )
+
+
+def _foreign_error(function: Any, error: Exception) -> ForeignError:
+    code = function.py_func.__code__
+    return ForeignError(
+        f"{function.__name__} raised {type(error).__name__}: {error}",
+        span=Span(code.co_filename, code.co_firstlineno), fix="correct the arguments, or the function",
+    )  # fmt: skip
+
+
+def _copied(value: Any) -> Any:
+    """The value in memory of its own, with the same types."""
+    if isinstance(value, np.ndarray):
+        return shaped(value, value)
+    if isinstance(value, tuple):
+        items = [_copied(v) for v in value]
+        return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+    return value.copy() if hasattr(value, "copy") else value
+
+
+def _kind(leaf: Leaf) -> tuple[str, int]:
+    return str(np.asarray(leaf.passed).dtype), np.ndim(leaf.passed)
+
+
+class Nested:
+    """A derivative of a function whose arguments or result are made of others, by the leaves of these."""
+
+    def __init__(self, of: PerTypes, trees: Sequence[Tree], result: Tree | None) -> None:
+        function = _flat(of.function, trees, result, of.of is not None)
+        self._of, self._trees, self._result = of, trees, result
+        every = [leaf for tree in trees for leaf in leaves(tree)]
+        self._names = [leaf.name for leaf in every]
+        self._wanted, self._single = self._chosen(every)
+        wrt = tuple(self._names.index(leaf.name) for tree in self._wanted for leaf in _floats(tree))
+        to = of.of if result is None else len(every)
+        self.derivative = of._make(function, wrt, to if to is None else self._position(to), **of._options)
+
+    def _position(self, of: Any) -> int:
+        """Which leaf an output is."""
+        if of == len(self._names):
+            return len(self._names)
+        name = self._of._names[of] if isinstance(of, int) else of
+        if name not in self._names:
+            raise ArgumentError(f"of={of!r} is no array among {', '.join(self._names)}", fix="name one of them")
+        return self._names.index(name)
+
+    def _chosen(self, every: Sequence[Leaf]) -> tuple[list[Tree], bool]:
+        """By what to differentiate: trees of parameters, or leaves by their own names."""
+        of, known = self._of, {leaf.name: leaf for leaf in every}
+        parameters = dict(zip(of._names, self._trees, strict=True))
+        if of.wrt is None:
+            output = of._names[of.of] if isinstance(of.of, int) else of.of
+            found = [t for name, t in parameters.items() if name != output and any(_floats(t))]
+            if not found:
+                raise ArgumentError(f"{of.__name__} has no float", fix="say by what to differentiate: wrt=…")
+            return found, len(found) == 1
+        asked = [of.wrt] if isinstance(of.wrt, str | int) else list(of.wrt)
+        found = []
+        for name in asked:
+            name = of._names[name] if isinstance(name, int) and -len(of._names) <= name < len(of._names) else name
+            tree = parameters.get(str(name)) or known.get(str(name))
+            if tree is None or not any(_floats(tree)):
+                what = f"{of.__name__} has no parameter {name!r}" if tree is None else f"wrt={name!r} holds no floats"
+                raise ArgumentError(what, fix=f"name some of {', '.join(dict.fromkeys([*parameters, *known]))}")
+            found.append(tree)
+        return found, isinstance(of.wrt, str | int)
+
+    def __call__(self, trees: Sequence[Tree], result: tuple[Tree, Any] | None, last: Any, options: Any) -> Any:
+        """The derivative at arguments with these trees, for which this is the result."""
+        passed = [leaf.passed for tree in trees for leaf in leaves(tree)]
+        if result is not None:
+            floats = [leaf for leaf in leaves(result[0]) if leaf.active]
+            single = all(np.asarray(leaf.passed).dtype == np.float32 for leaf in floats)
+            out = np.zeros(sum(int(np.prod(leaf.shape, dtype=int)) for leaf in floats), np.float32 if single else float)
+            passed.append(out)
+            if self._of.kind in ("grad", "value_and_grad", "vjp") and out.size != 1 and options.get("seed") is None:
+                raise ArgumentError(
+                    f"{self._of.__name__} returns {out.size} floats: a gradient is of one number",
+                    fix="llgrad.vjp(…)(…, seed=…), with weights shaped as what it returns; None is zero",
+                )
+        wanted = self._of_call(trees)
+        if "tangents" in options:
+            options["tangents"] = self._directions(wanted, options["tangents"], "tangents")
+        if options.get("seed") is not None and result is not None:
+            options["seed"] = _seed(result[0], options["seed"])
+        last = [self._directions(wanted, direction, "direction") for direction in last]
+        found = self.derivative(*passed, *last, **options)
+
+        def value(flat: Any) -> Any:
+            if result is None:
+                return flat
+            found, n = np.asarray(flat), out.size
+            several = found.ndim > 1 or found.size != n
+            return gathered(result[0], found.reshape(-1, n) if several else found.reshape(n), result[1])
+
+        gradient: Callable[[Any], Any] = functools.partial(self._gradient, wanted)
+        match self._of.kind:
+            case "grad" | "hvp":
+                return gradient(found)
+            case "value_and_grad" | "vjp":
+                return value(found[0]), gradient(found[1])
+            case "jvp":
+                return value(found[0]), value(found[1])
+            case "jacobian":
+                return gradient(self._matrices(found, result))
+        rows = [gradient(row) for row in found]
+        return self._gradient(wanted, rows)
+
+    def _of_call(self, trees: Sequence[Tree]) -> list[Tree]:
+        """What is differentiated by, of this call."""
+        known = {t.name: t for tree in trees for t in [tree, *leaves(tree)]}
+        return [known[t.name] for t in self._wanted]
+
+    def _directions(self, wanted: Sequence[Tree], given: Any, what: str) -> list[Any]:
+        several = [given] if self._single else given
+        if not isinstance(several, tuple | list) or len(several) != len(wanted):
+            raise ArgumentError(f"{what} must be {len(wanted)} values, for {', '.join(t.name for t in wanted)}")
+        return [d for tree, g in zip(wanted, several, strict=True) for _, d in spread(tree, g, what)]
+
+    def _gradient(self, wanted: Sequence[Tree], parts: Sequence[Any]) -> Any:
+        names = [leaf.name for tree in wanted for leaf in _floats(tree)]
+        by_name = dict(zip(names, parts, strict=True))
+        found = tuple(built(tree, by_name) for tree in wanted)
+        return found[0] if self._single else found
+
+    def _matrices(self, found: Sequence[Any], result: Any) -> list[Any]:
+        if result is None:
+            return list(found)
+        floats = [leaf for leaf in leaves(result[0]) if leaf.active]
+        if len(floats) != 1 or floats[0].kind == "complex":
+            raise UnsupportedError(
+                f"the Jacobian of {self._of.__name__}, which returns more than one array of floats, is no matrix",
+                fix="use vjp or jvp",
+            )
+        return [f.reshape(*floats[0].shape, *f.shape[1:]) for f in found]
+
+
+def _floats(tree: Tree) -> Iterator[Leaf]:
+    return (leaf for leaf in leaves(tree) if leaf.active)
+
+
+def _seed(result: Tree, given: Any) -> Any:
+    """The weights of all floats of a result in one vector; an axis more in front of an array stays."""
+    if isinstance(result, Leaf) and result.kind == "plain" and np.ndim(given) == len(result.shape) + 1:
+        return np.reshape(given, (len(given), -1))
+    parts = []
+    for leaf, part in spread(result, given, "seed"):
+        if np.shape(part) != leaf.shape:
+            raise ArgumentError(f"the seed of {leaf.name} has shape {np.shape(part)}, not {leaf.shape}")
+        parts.append(np.reshape(part, -1))
+    return np.concatenate(parts)
+
+
+def returned(dispatcher: Any, passed: Sequence[Any], trees: Sequence[Tree]) -> str:
+    """The name of the type that a function returns."""
+    import numba
+
+    call, values = _call(dispatcher, trees)
+    names = [f"a{n}" for n in range(len(passed))]
+    made = _defined(dispatcher, names, [f"return {call}"], values)
+    return result_type(made, [numba.typeof(p) for p in passed], _where(dispatcher))
+
+
+def _flat(dispatcher: Any, trees: Sequence[Tree], result: Tree | None, ignored: bool) -> ForeignFunction:
+    """The function of all leaves and, last, the vector for what it returns."""
+    import numba
+
+    every = [leaf for tree in trees for leaf in leaves(tree)]
+    call, values = _call(dispatcher, trees)
+    names, types = [f"a{n}" for n in range(len(every))], [numba.typeof(leaf.passed) for leaf in every]
+    labels = [leaf.name for leaf in every]
+    lines = [call] if ignored else [f"return {call}"]
+    if result is not None:
+        stored = list(stores(result, "r"))
+        if not stored:
+            raise ArgumentError(f"{dispatcher.__name__} returns no float", fix="name the output: of=…")
+        sizes = " + ".join(size for _, size in stored)
+        lines = [f"r = {call}", f"if {sizes} != out.size:", "    raise ValueError('its shape changed')", "k = 0"]
+        lines += [statement for statement, _ in stored]
+        single = all(np.asarray(leaf.passed).dtype == np.float32 for leaf in leaves(result) if leaf.active)
+        names, labels = [*names, "out"], [*labels, "result"]
+        types.append(numba.typeof(np.zeros(1, np.float32 if single else np.float64)))
+    made = _defined(dispatcher, names, lines, values)
+    found = specialised(made, types, labels, _where(dispatcher))
+    assert found is not None
+    return found
+
+
+def _where(dispatcher: Any) -> Span:
+    code = dispatcher.py_func.__code__
+    return Span(code.co_filename, code.co_firstlineno)
+
+
+def _call(dispatcher: Any, trees: Sequence[Tree]) -> tuple[str, dict[str, Any]]:
+    """The expression that calls the function, and what it speaks of."""
+    values: dict[str, Any] = {"function": dispatcher}
+    names = (f"a{n}" for n in itertools.count())
+    parameters = inspect.signature(dispatcher.py_func).parameters.values()
+    stars = ["*" if p.kind is p.VAR_POSITIONAL else "" for p in parameters]
+    given = [star + expression(tree, names, values) for star, tree in zip(stars, trees, strict=True)]
+    return f"function({', '.join(given)})", values
+
+
+def _defined(dispatcher: Any, names: Sequence[str], lines: Sequence[str], values: dict[str, Any]) -> Any:
+    """An @njit function with this body."""
+    import numba
+
+    text = f"def flat({', '.join(names)}):\n    " + "\n    ".join(lines) + "\n"
+    scope = {"c8": np.complex64, "c16": np.complex128, "single": np.complex64, **_helpers(), **values}
+    exec(compile(text, f"<{dispatcher.__name__}, called by llgrad>", "exec"), scope)
+    made = scope["flat"]
+    made.__name__ = dispatcher.__name__
+    return numba.njit(made)
+
+
+@functools.cache
+def _helpers() -> dict[str, Any]:
+    """What makes typed lists."""
+    import numba
+    from numba.typed import List
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def typed(values: Any) -> Any:
+        made = List()
+        for v in values:
+            made.append(v)
+        return made
+
+    return {"typed": typed, "several": typed}
+
+
+def specialised(
+    dispatcher: Any, types: Sequence[Any], labels: Sequence[str] = (), source: Span | None = None
+) -> ForeignFunction | None:
+    """The function compiled for these Numba types, as a foreign function; None if it returns more than a number.
+
+    `labels` are the names of its parameters, if others than the function's own; `source` is where the user wrote it.
+    """
+    compiled = compile_function(dispatcher, types, labels, source)
+    if compiled is None:
+        return None
     name = dispatcher.py_func.__name__
     symbol = f"llgrad.numba.{name}"
     signature = _signature(compiled, name, symbol)

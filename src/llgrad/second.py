@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from llgrad.api import LANES, Derivative, Names, Options, fitted, number
+from llgrad.api import LANES, Derivative, Names, Options, dispatched, fitted, number
 from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
@@ -160,6 +160,7 @@ class Hessian(Second):
         return np.shape(value)
 
 
+@dispatched
 def hvp(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
 ) -> Hvp:
@@ -174,6 +175,7 @@ def hvp(
     return Hvp(function, wrt, of, "hvp", **options)
 
 
+@dispatched
 def hessian(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
 ) -> Hessian:

@@ -45,42 +45,86 @@ API void NRT_decref(Memory *m)
     }
 }
 
-/* Memory that grows: lists, and buffers behind them. Whole words, so that what is copied is a number of words. */
-#define WORDS(bytes) ((bytes) > 0 ? ((bytes) + 7) / 8 * 8 : 8)
-
-API Memory *NRT_MemInfo_new_varsize(int64_t bytes) { return NRT_MemInfo_alloc_aligned(WORDS(bytes), 16); }
-
-/* The destructor is of what the elements of a list own: nothing here. */
-API Memory *NRT_MemInfo_new_varsize_dtor(int64_t bytes, void *destructor)
+/* What owns other memory lets that go first. */
+API void llgrad_numba_release(Memory *m, void (*destructor)(void *))
 {
-    return NRT_MemInfo_alloc_aligned(WORDS(bytes), 16);
+    if (m && --m->count == 0) {
+        destructor(m->data);
+        free(m->data);
+        free(m);
+    }
 }
+
+API void llgrad_numba_release_object(Memory *m, void (*destructor)(void *, int64_t, void *))
+{
+    if (m && --m->count == 0) {
+        destructor(m->data, m->bytes, 0);
+        free(m->data);
+        free(m);
+    }
+}
+
+/* The destructor is called by what releases the memory, which knows the type. */
+API Memory *NRT_MemInfo_new_varsize(int64_t bytes) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
+API Memory *NRT_MemInfo_new_varsize_dtor(int64_t bytes, void *destructor) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
+API Memory *NRT_MemInfo_alloc_dtor_safe(int64_t bytes, void *destructor) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
+API Memory *NRT_MemInfo_alloc_dtor(int64_t bytes, void *destructor) { return NRT_MemInfo_alloc_aligned(bytes, 16); }
 
 API void *NRT_MemInfo_varsize_alloc(Memory *m, int64_t bytes)
 {
-    m->data = malloc(WORDS(bytes));
+    m->data = malloc(bytes > 0 ? bytes : 1);
     m->bytes = bytes;
     return m->data;
 }
 
-/* A list that grows: how many, room for how many, was it changed; then its elements. Elements of less than
- * eight bytes, which would begin in the third word, there are none. */
-API void *NRT_MemInfo_varsize_realloc(Memory *m, int64_t bytes)
+/* New memory for a list that grows: how many, room for how many, was it changed. Its elements are moved by code that
+ * knows their type, and frees the old memory then. */
+API char *llgrad_numba_grow(Memory *m, int64_t bytes)
 {
-    char *old = m->data, *made = malloc(WORDS(bytes));
-    if (old) {
-        int64_t words = WORDS(bytes < m->bytes ? bytes : m->bytes) / 8;
-        ((int64_t *)made)[0] = ((int64_t *)old)[0];
-        ((int64_t *)made)[1] = ((int64_t *)old)[1];
-        made[16] = old[16] != 0;
-        if (words > 3)
-            memcpy(made + 24, old + 24, (words - 3) * 8);
-    }
-    free(old);
+    char *old = m->data, *made = malloc(bytes);
+    ((int64_t *)made)[0] = ((int64_t *)old)[0];
+    ((int64_t *)made)[1] = ((int64_t *)old)[1];
+    made[16] = old[16] != 0;
     m->data = made;
     m->bytes = bytes;
     return made;
 }
+
+/* Typed lists. Their elements are read and written by code that knows the type. */
+typedef struct {
+    int64_t size, allocated;
+    char *items;
+} List;
+
+API int32_t numba_list_new(List **made, int64_t item, int64_t allocated)
+{
+    List *l = *made = malloc(sizeof *l);
+    l->size = 0;
+    l->allocated = allocated;
+    l->items = allocated > 0 ? malloc(allocated * item) : 0;
+    return 0;
+}
+
+API char *llgrad_numba_list_grow(List *l, int64_t item)
+{
+    int64_t more = l->allocated > 0 ? 2 * l->allocated : 4;
+    l->allocated = more;
+    return l->items = malloc(more * item);
+}
+
+API void numba_list_free(List *l)
+{
+    free(l->items);
+    free(l);
+}
+
+API void numba_list_set_method_table(List *l, void *methods) {}
+API char *numba_list_base_ptr(List *l) { return l->items; }
+API int64_t numba_list_size_address(List *l) { return (int64_t)&l->size; }
+API int64_t numba_list_length(List *l) { return l->size; }
+API void llgrad_numba_list_set_size(List *l, int64_t size) { l->size = size; }
+API int64_t numba_list_allocated(List *l) { return l->allocated; }
+API int32_t numba_list_is_mutable(List *l) { return 1; }
 
 API void NRT_MemInfo_varsize_free(Memory *m, void *p)
 {
@@ -311,6 +355,38 @@ API int32_t numba_xxnrm2(int8_t kind, int64_t n, const void *x, int64_t step, vo
     else if (kind == 's') NORM(float, __builtin_sqrtf)
     else return -1;
     return 0;
+}
+
+/* Powers of complex numbers; whole ones by products, which have derivatives at zero, too. */
+typedef struct {
+    double re, im;
+} Complex;
+
+API void numba_cpow(const Complex *x, const Complex *p, Complex *out)
+{
+    double a = x->re, b = x->im, c = p->re, d = p->im;
+    if (d == 0 && c == (int)c && __builtin_fabs(c) <= 64) {
+        double u = 1, v = 0;
+        for (int n = __builtin_abs((int)c); n > 0; n--) {
+            double t = u * a - v * b;
+            v = u * b + v * a;
+            u = t;
+        }
+        if (c < 0) {
+            double size = u * u + v * v;
+            u = u / size;
+            v = -v / size;
+        }
+        out->re = u;
+        out->im = v;
+    } else if (a == 0 && b == 0) {
+        out->re = out->im = 0;
+    } else {
+        double l = __builtin_log(a * a + b * b) / 2, phase = __builtin_atan2(b, a);
+        double size = __builtin_exp(c * l - d * phase), angle = d * l + c * phase;
+        out->re = size * __builtin_cos(angle);
+        out->im = size * __builtin_sin(angle);
+    }
 }
 
 extern void llgrad_fail(int32_t code, const void *detail) __attribute__((noreturn));

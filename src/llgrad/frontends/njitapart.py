@@ -1,0 +1,289 @@
+"""Numba, so that what it compiles for llgrad is apart from what it compiles for the user.
+
+Within `apart`, this thread compiles in a typing and a target context of llgrad's own; functions, ufuncs and classes of
+the user's stand for private copies; memory that owns other memory is released by a function that its type names, and a
+list that grows says how large its elements are: what stands in memory only, Numba's runtime would look up there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llgrad.frontends import njitlists
+
+_lock = threading.RLock()
+
+_copies: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # of the user's dispatchers, and of Numba's
+_state = threading.local()
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """Within this, this thread compiles in contexts of llgrad's, and dispatchers stand for their private copies."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    with _lock, global_compiler_lock:
+        contexts = _patched()
+        _state.contexts = contexts
+        try:
+            yield
+        finally:
+            _state.contexts = None
+
+
+@functools.cache
+def _patched() -> tuple[Any, Any]:
+    """Teach Numba, once, to ask which contexts a thread compiles in and to remember IR; the contexts of `apart`."""
+    from numba.core import codegen, cpu, dispatcher, registry
+    from numba.core.runtime import rtsys
+    from numba.core.runtime.context import NRTContext
+    from numba.cpython.listobj import ListInstance
+    from numba.np import npyimpl
+
+    rtsys.initialize(registry.cpu_target.target_context)  # Numba's runtime, once: for the user
+    target = type(registry.cpu_target)
+    typing_context = _typing()
+    mine = typing_context, cpu.CPUContext(typing_context, "cpu")
+    for n, name in enumerate(("typing_context", "target_context")):
+        setattr(target, name, property(_of_thread(getattr(target, name).fget, n)))
+    compiler: Any = dispatcher.Dispatcher
+    for name in ("get_call_template", "get_overload", "get_compile_result"):
+        setattr(compiler, name, _redirected(getattr(compiler, name)))
+    compiler.is_compiling = property(_redirected(compiler.is_compiling.fget))
+    library: Any = codegen.JITCodeLibrary
+    library.add_ir_module = _recording(library.add_ir_module)
+    library.finalize = _idle(library.finalize, lambda self: setattr(self, "_finalized", True))
+    library.get_pointer_to_function = _idle(library.get_pointer_to_function, lambda self: 0)
+    # a function of C of its own, by which the compiled one is known and which nobody calls
+    cpu.CPUContext.get_executable = _idle(cpu.CPUContext.get_executable, lambda self: [].append)
+    npyimpl._ArrayIndexingHelper.update_indices = _in_step(npyimpl._ArrayIndexingHelper.update_indices)
+    NRTContext.decref = _releasing(NRTContext.decref)
+    NRTContext.meminfo_varsize_realloc_unchecked = _growing(NRTContext.meminfo_varsize_realloc_unchecked)
+    ListInstance.resize = _of_list(ListInstance.resize)
+    return mine
+
+
+def _in_step(original: Any) -> Any:
+    """Indices of an operand in an array expression, as a product of the loop's: 0 where its extent is one.
+
+    Numba leaves such an index as it was in the iteration before, which hides from LLVM that the others are strided.
+    """
+
+    @functools.wraps(original)
+    def update_indices(self: Any, loops: Any, name: Any) -> None:
+        if not _contexts():
+            original(self, loops, name)
+            return
+        b = self.array.builder
+        inner = loops[len(loops) - len(self.indices) :]
+        # arrays of gufuncs have more axes than indices
+        for index, place, extent in zip(inner, self.indices, self.array.shape, strict=False):
+            step = b.zext(b.icmp_unsigned(">", extent, extent.type(1)), extent.type)
+            b.store(b.mul(index, step, flags=["nsw"]), place)
+
+    return update_indices
+
+
+def _contexts() -> tuple[Any, Any] | None:
+    return getattr(_state, "contexts", None)
+
+
+def _of_thread(usual: Any, n: int) -> Any:
+    """The target's getter of its n-th context: within `apart`, ours."""
+    return lambda self: (_contexts() or (None, None))[n] or usual(self)
+
+
+def _redirected(method: Any) -> Any:
+    """A method of dispatchers: within `apart`, that of the private copy."""
+
+    @functools.wraps(method)
+    def asked(self: Any, *args: Any) -> Any:
+        return method(private(self) if _contexts() else self, *args)
+
+    return asked
+
+
+def private(dispatcher: Any) -> Any:
+    """A dispatcher of the same function that only derivatives use; loops that Numba lifted have none."""
+    from numba.core.dispatcher import LiftedCode
+
+    if isinstance(dispatcher, LiftedCode) or getattr(dispatcher, "of_llgrad", False):
+        return dispatcher
+    if dispatcher not in _copies:
+        options = {k: v for k, v in dispatcher.targetoptions.items() if k not in ("parallel", "cache")}
+        options |= {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        pipeline = dispatcher._compiler.pipeline_class
+        made = _copies[dispatcher] = type(dispatcher)(dispatcher.py_func, dispatcher.locals, options, pipeline)
+        made.of_llgrad = True
+    return _copies[dispatcher]
+
+
+def _recording(original: Any) -> Any:
+    """Libraries of Numba's remember the modules that are added to them, and do nothing else with them."""
+
+    @functools.wraps(original)
+    def add_ir_module(self: Any, module: Any) -> Any:
+        if not _contexts():
+            return original(self, module)
+        self.__dict__.setdefault("_llgrad_texts", []).append(str(module))
+        return None
+
+    return add_ir_module
+
+
+def _idle(original: Any, instead: Callable[[Any], Any]) -> Any:
+    """A method that would make machine code: within `apart`, none is made."""
+
+    @functools.wraps(original)
+    def method(self: Any, *args: Any) -> Any:
+        return instead(self) if _contexts() else original(self, *args)
+
+    return method
+
+
+# --- what owns memory -------------------------------------------------------------------------------------------------
+
+
+def _releasing(original: Any) -> Any:
+    """Of Numba's memory, what releases it: where it owns other memory, a function that is known by the type."""
+
+    @functools.wraps(original)
+    def decref(self: Any, builder: Any, typ: Any, value: Any) -> None:
+        if not _contexts():
+            original(self, builder, typ, value)
+            return
+        for memory, destructor in _owners(self._context, builder, typ, value):
+            _released(builder, memory, destructor)
+
+    return decref
+
+
+def _owners(context: Any, builder: Any, typ: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """The memory that a value holds, with what is to be called before it is freed, or None."""
+    from numba import types
+    from numba.cpython.listobj import ListInstance
+    from numba.experimental.jitclass.base import imp_dtor
+
+    model = context.data_model_manager[typ]
+    if isinstance(typ, types.ClassInstanceType):
+        destructor = imp_dtor(context, builder.module, typ)
+        destructor.linkage = "linkonce_odr"
+        yield model.get(builder, value, "meminfo"), destructor
+    elif isinstance(typ, types.List) and context.data_model_manager[typ.dtype].contains_nrt_meminfo():
+        made = ListInstance(context, builder, typ, value)
+        yield made.meminfo, made.define_dtor()
+    elif isinstance(typ, types.ListType):
+        destructor = njitlists.destructor(context, builder.module, typ, context.nrt.decref)
+        yield model.get(builder, value, "meminfo"), destructor
+    else:
+        if model.has_nrt_meminfo():
+            yield model.get_nrt_meminfo(builder, value), None
+        for inner, get in model.traverse(builder):
+            yield from _owners(context, builder, inner, get(value))
+
+
+def _released(builder: Any, memory: Any, destructor: Any) -> None:
+    from numba.core import cgutils
+
+    pointer = cgutils.voidptr_t
+    types = [pointer, pointer] if destructor else [pointer]
+    name = "llgrad_numba_release" if destructor else "NRT_decref"
+    if destructor and len(destructor.args) == 3:
+        name = "llgrad_numba_release_object"
+    kind = cgutils.ir.FunctionType(cgutils.ir.VoidType(), types)
+    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    builder.call(function, [memory, *([builder.bitcast(destructor, pointer)] if destructor else [])])
+
+
+def _of_list(original: Any) -> Any:
+    """Lists that are resized are known to `_growing`."""
+
+    @functools.wraps(original)
+    def resize(self: Any, new_size: Any) -> Any:
+        _state.growing = self
+        try:
+            return original(self, new_size)
+        finally:
+            _state.growing = None
+
+    return resize
+
+
+def _growing(original: Any) -> Any:
+    """A list that grows, with the place of its first element and the size of one."""
+
+    @functools.wraps(original)
+    def realloc(self: Any, builder: Any, meminfo: Any, size: Any) -> Any:
+        grown = getattr(_state, "growing", None)
+        if not _contexts() or grown is None:
+            return original(self, builder, meminfo, size)
+        from numba import types
+        from numba.core import cgutils
+
+        def call(result: Any, name: str, *args: Any) -> Any:
+            kind = cgutils.ir.FunctionType(result, [a.type for a in args])
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+        context, word = self._context, cgutils.intp_t
+        stored = context.get_data_type(grown._ty.dtype)
+        item = context.get_abi_sizeof(stored)
+        start = word(context.get_abi_sizeof(context.get_data_type(types.ListPayload(grown._ty))) - item)
+        length, room = grown.size, builder.sdiv(builder.sub(size, start), word(item))
+        count = builder.select(builder.icmp_signed("<", length, room), length, room)
+        old = self.meminfo_data(builder, meminfo)
+        made = call(cgutils.voidptr_t, "llgrad_numba_grow", meminfo, size)
+        first, second = cgutils.gep(builder, old, start), cgutils.gep(builder, made, start)
+        njitlists.moved(builder, stored, first, second, count)
+        call(cgutils.ir.VoidType(), "NRT_Free", old)
+        return made
+
+    return realloc
+
+
+# --- what is not a function of Numba's --------------------------------------------------------------------------------
+
+
+def _typing() -> Any:
+    """A typing context that makes copies of ufuncs, and learns of classes, when it meets them."""
+    from numba.core import typing
+    from numba.core.extending import _Intrinsic
+    from numba.experimental.jitclass.base import ClassBuilder, JitClassType
+    from numba.np.ufunc.dufunc import DUFunc
+    from numba.np.ufunc.gufunc import GUFunc
+
+    class Typing(typing.Context):  # type: ignore[misc]
+        def _lookup_global(self, gv: Any) -> Any:
+            gv = njitlists.of(gv) or gv if isinstance(gv, _Intrinsic) else gv
+            known = super()._lookup_global(gv)
+            if known is not None or not isinstance(gv, JitClassType | DUFunc | GUFunc):
+                return known
+            if isinstance(gv, JitClassType):
+                _patched()[1].install_registry(ClassBuilder.class_impl_registry)
+                self.insert_global(gv, gv.class_type)
+            else:
+                copy = _ufuncs[gv] = _generalised(gv) if isinstance(gv, GUFunc) else _elementwise(gv)
+                self._insert_global(gv, super()._lookup_global(copy))
+            return super()._lookup_global(gv)
+
+    return Typing()
+
+
+_ufuncs: dict[Any, Any] = {}
+
+
+def _elementwise(ufunc: Any) -> Any:
+    copy = type(ufunc)(ufunc._dispatcher.py_func, identity=ufunc.identity, targetoptions=ufunc.targetoptions)
+    for signature in ufunc._dispatcher.overloads:
+        copy.add(signature)
+    if ufunc._frozen:
+        copy.disable_compile()
+    return copy
+
+
+def _generalised(ufunc: Any) -> Any:
+    return type(ufunc)._rebuild(**{**ufunc._reduce_states(), "cache": None})

@@ -1,0 +1,262 @@
+"""Arguments and results that are made of others (tuples, lists, complex numbers), as the numbers and arrays in them.
+
+`opened(name, value)` is a tree: leaves are what compiled code takes, a number or an array of numbers each; what is
+fixed (None, strings, functions) goes into the code. A tree writes the expression that makes the value of its leaves,
+and gives derivatives by its leaves the shape of the value. A complex number is two floats: its derivative is that by
+the real part plus i times that by the imaginary part.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from llgrad.errors import ArgumentError, UnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A number or an array of numbers, `passed` for the value.
+
+    code  the expression of the value, `{}` for what is passed;
+    into  what is passed for a tangent or a seed of the value; back: the other way, for what has been computed;
+    kind  plain, list or complex.
+    """
+
+    name: str
+    passed: Any
+    code: str = "{}"
+    into: Callable[[Any], Any] = lambda given: given
+    back: Callable[[Any], Any] = lambda found: found
+    kind: str = "plain"
+
+    @property
+    def active(self) -> bool:
+        """Is it of floats?"""
+        return isinstance(self.passed, float) or np.asarray(self.passed).dtype.kind == "f"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of what is passed."""
+        return np.shape(self.passed)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What is no number: part of the code."""
+
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A tuple, or a list of what is no number; `make` makes one of its items."""
+
+    name: str
+    items: tuple[Tree, ...]
+    make: Callable[[Sequence[Any]], Any]
+    constructor: Any
+
+
+Tree = Leaf | Fixed | Branch
+
+
+def opened(name: str, value: Any) -> Tree:
+    """The tree of a value; UnsupportedError for what derivatives cannot be given."""
+    match value:
+        case np.ndarray() if value.dtype.kind == "c":
+            return _complexes(name, value)
+        case np.ndarray() if value.dtype.kind in "fiub" and value.dtype != np.float16:
+            return Leaf(name, value)
+        case bool() | int() | float() | np.bool_() | np.integer() | np.floating():
+            return Leaf(name, value)
+        case complex() | np.complexfloating():
+            return _complex(name, value)
+        case tuple():
+            named = getattr(value, "_fields", None)
+            names = [f"{name}.{f}" for f in named] if named else [f"{name}[{n}]" for n in range(len(value))]
+            items = tuple(opened(n, v) for n, v in zip(names, value, strict=True))
+            make: Any = getattr(value, "_make", tuple)
+            return Branch(name, items, make, type(value) if named else None)
+        case list():
+            return _list(name, list(value), "[v for v in {}]", None)
+        case None | str() | bytes():
+            return Fixed(name, value)
+    if _is_a("numba.typed.typedlist", "List", value):
+        return _list(name, list(value), "typed({})", "several")
+    if _is_a("numba.core.dispatcher", "Dispatcher", value):
+        return Fixed(name, value)
+    raise UnsupportedError(
+        f"argument {name!r} is a {type(value).__name__}, which cannot be passed to a derivative",
+        cause="it may hold numbers, arrays of numbers, tuples and lists of these, None, strings and functions",
+        fix=_OTHERS.get(type(value).__name__, "pass the numbers and arrays that it holds"),
+    )
+
+
+_OTHERS = {
+    "ndarray": "convert it to floats (astype), and pass the fields of a structured array as arrays of their own",
+    "dict": "pass its values as a tuple, and make the dictionary within the function",
+    "Dict": "pass its keys and values as arrays, and make the dictionary within the function",
+}
+
+
+def _is_a(module: str, name: str, value: Any) -> bool:
+    known = getattr(sys.modules.get(module), name, None)
+    return known is not None and isinstance(value, known)
+
+
+def _list(name: str, values: list[Any], code: str, constructor: Any) -> Tree:
+    numbers = np.array(values) if values and all(isinstance(v, int | float | np.number) for v in values) else None
+    if numbers is not None and numbers.dtype.kind in "fiu":
+        into = lambda g: np.asarray(g, numbers.dtype)  # noqa: E731
+        return Leaf(name, numbers, code, into, lambda found: np.asarray(found).tolist(), "list")
+    items = tuple(opened(f"{name}[{n}]", v) for n, v in enumerate(values))
+    return Branch(name, items, list, constructor or "list")
+
+
+def _complex(name: str, value: Any) -> Leaf:
+    parts = np.array([value]).view(_part(value.dtype if isinstance(value, np.generic) else np.dtype(complex)))
+    code = "single({0}[0], {0}[1])" if parts.dtype == np.float32 else "complex({0}[0], {0}[1])"
+    return Leaf(name, parts, code, lambda g: np.array([g.real, g.imag], parts.dtype), _number, "complex")
+
+
+def _number(parts: np.ndarray[Any, Any]) -> Any:
+    found = np.ascontiguousarray(parts).view(f"c{2 * parts.itemsize}")[..., 0]
+    return found if found.ndim else found.item()
+
+
+def _complexes(name: str, value: np.ndarray[Any, Any]) -> Leaf:
+    if not value.flags.c_contiguous or not value.ndim:
+        raise ArgumentError(
+            f"argument {name!r} is complex and not C-contiguous", fix="pass np.ascontiguousarray(…), a copy"
+        )
+    part, whole = _part(value.dtype), value.dtype
+    into = lambda g: np.ascontiguousarray(g, whole).view(part)  # noqa: E731
+    code = f"{{}}.view(c{whole.itemsize})"
+    return Leaf(name, value.view(part), code, into, lambda found: found.view(whole), "complex")
+
+
+def _part(of: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(f"f{of.itemsize // 2}")
+
+
+def leaves(tree: Tree) -> Iterator[Leaf]:
+    """All leaves, in order."""
+    match tree:
+        case Leaf():
+            yield tree
+        case Branch(items=items):
+            for item in items:
+                yield from leaves(item)
+
+
+def shape(tree: Tree) -> Any:
+    """What code depends on, apart from the types of leaves: hashable."""
+    match tree:
+        case Leaf(code=code):
+            return code
+        case Fixed(value=value):
+            return "fixed", value
+        case Branch(items=items, constructor=constructor):
+            return constructor, tuple(map(shape, items))
+
+
+def expression(tree: Tree, names: Iterator[str], values: dict[str, Any]) -> str:
+    """The Python expression of the value; `names` are those of its leaves, `values` gets what it speaks of."""
+    match tree:
+        case Leaf(code=code):
+            return code.format(next(names))
+        case Fixed(value=value) if callable(value):
+            values[called := f"g{len(values)}"] = value
+            return called
+        case Fixed(value=value):
+            return repr(value)
+        case Branch(items=items, constructor=constructor):
+            inside = ", ".join(expression(item, names, values) for item in items)
+            if constructor is None:
+                return f"({inside}{',' * (len(items) == 1)})"
+            if constructor == "list":
+                return f"[{inside}]"
+            if constructor == "several":
+                return f"several(({inside},))"
+            values[called := f"g{len(values)}"] = constructor
+            return f"{called}({inside})"
+
+
+def built(tree: Tree, found: Mapping[str, Any]) -> Any:
+    """What was found of each leaf, by name, in the shape of the value; None where nothing was."""
+    match tree:
+        case Leaf(name=name, back=back):
+            return back(found[name]) if name in found else None
+        case Branch(items=items, make=make):
+            return make([built(item, found) for item in items])
+    return None
+
+
+def spread(tree: Tree, given: Any, what: str) -> Iterator[tuple[Leaf, Any]]:
+    """Each leaf of floats with its part of a tangent or seed shaped as the value, as it is passed; None is zero."""
+    match tree:
+        case Leaf() if tree.active:
+            yield tree, np.zeros(tree.shape) if given is None else tree.into(given)
+        case Branch(name=name, items=items):
+            parts = [None] * len(items) if given is None else given
+            if not hasattr(parts, "__len__") or len(parts) != len(items):
+                raise ArgumentError(f"the {what} of {name} must be {len(items)} values", fix="None is zero")
+            for item, part in zip(items, parts, strict=True):
+                yield from spread(item, part, what)
+
+
+# --- results, all floats in one vector --------------------------------------------------------------------------------
+
+
+def stores(tree: Tree, value: str) -> Iterator[tuple[str, str]]:
+    """The statements that put the floats of a result into `out` from `k` on, and how many floats each stores."""
+    match tree:
+        case Leaf(kind="list") if tree.active:
+            yield f"for v in {value}:\n        out[k] = v; k += 1", f"len({value})"
+        case Leaf(kind=kind, code=code) if tree.active:
+            rank = len(tree.shape) - (kind == "complex" and "[" in code)
+            indices = [f"i{n}" for n in range(rank)]
+            loops = [f"{'    ' * n}for {i} in range(v.shape[{n}]):" for n, i in enumerate(indices)]
+            is_array = isinstance(tree.passed, np.ndarray) and "[" not in code
+            element = f"v[{', '.join(indices) or '()'}]" if is_array else "v"
+            parts = [f"{element}.real", f"{element}.imag"] if kind == "complex" else [element]
+            lines = [f"v = {value}", *loops, *(f"{'    ' * rank}out[k] = {p}; k += 1" for p in parts)]
+            yield "\n    ".join(lines), f"{len(parts)} * {value}.size" if rank else str(len(parts))
+        case Branch(items=items, constructor="list" | "several"):
+            raise UnsupportedError(
+                f"{tree.name} is a list of what is no number", fix="return an array, or a tuple"
+            )
+        case Branch(items=items):
+            for n, item in enumerate(items):
+                yield from stores(item, f"{value}[{n}]")
+
+
+def gathered(tree: Tree, flat: np.ndarray[Any, Any], value: Any) -> Any:
+    """The result: floats from the vector, in front of which may be another axis, the rest from a value like it."""
+    return _gathered(tree, iter(_split(tree, flat)), value)
+
+
+def _split(tree: Tree, flat: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any]]:
+    at = 0
+    for leaf in leaves(tree):
+        if leaf.active:
+            size = int(np.prod(leaf.shape, dtype=int))
+            part = flat[..., at : at + size].reshape((*flat.shape[:-1], *leaf.shape))
+            yield part.astype(np.asarray(leaf.passed).dtype)
+            at += size
+
+
+def _gathered(tree: Tree, parts: Iterator[np.ndarray[Any, Any]], value: Any) -> Any:
+    match tree:
+        case Leaf(back=back) if tree.active:
+            part = next(parts)
+            return back(part) if part.ndim else part.item()
+        case Branch(items=items, make=make):
+            return make([_gathered(item, parts, v) for item, v in zip(items, value, strict=True)])
+    return value
