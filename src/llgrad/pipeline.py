@@ -16,9 +16,11 @@ Levels: 0 leaves the frontend's IR as it is (normal form only), 1 to 3 are LLVM'
 
 from __future__ import annotations
 
+import gc
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -75,8 +77,21 @@ fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder 
 tgamma trunc
 """
 _RESERVED = frozenset(f"{name}{suffix}" for name in _LIBM.split() for suffix in ("", "f", "l"))
+_ALLOCATIONS = 200_000
 _FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
 _EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) ({_FLOAT}|<[^>]*>) (?=\S)")
+
+
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Python's collector waits: it would look at all of the IR again and again, and find nothing."""
+    before = gc.get_threshold()
+    if 0 < before[0] < _ALLOCATIONS:
+        gc.set_threshold(_ALLOCATIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 # --- the program: one module for a library ----------------------------------------------------------------------------
@@ -257,6 +272,7 @@ def _mangled(t: str) -> str:
 # --- the function that is differentiated ------------------------------------------------------------------------------
 
 
+@collecting_rarely()
 def prepare(
     whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
     constants: Constants = (),
@@ -348,6 +364,7 @@ def derivative(text: str, request: Request, level: int = 2) -> Derived:
     return derivatives(text, [request], level)[0]
 
 
+@collecting_rarely()
 def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[Derived]:
     """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`.
 

@@ -28,6 +28,7 @@ from llgrad.ir.write import write
 from llgrad.lowering import spelt_out
 from llgrad.pipeline import (
     Derived,
+    collecting_rarely,
     derivatives,
     fail_text,
     hide,
@@ -50,6 +51,7 @@ from llgrad.synthesis.sweep import takes_shadow
 from llgrad.versions import dispatched
 
 
+@collecting_rarely()
 def optimise_program(
     source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,
     checkpoint: tuple[tuple[str, str], ...] = (), denormals: str | None = None,

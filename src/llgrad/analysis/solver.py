@@ -7,9 +7,12 @@ propagation for pointer analysis"). It terminates if the facts that shifts and w
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Set
-from typing import TypeVar
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from typing import Any, TypeVar
 
 N = TypeVar("N", bound=Hashable)
 Shift = int | tuple[int, int] | None
@@ -132,10 +135,26 @@ _SMALL = 5000
 
 def strong_components(nodes: int, edges: list[tuple[int, int]]) -> list[int]:
     """A number for each node: those on a cycle have the same."""
-    from igraph import GraphBase  # `Graph` imports NumPy, too
-
-    found: list[int] = GraphBase(nodes, edges, True).connected_components(mode="strong")
+    found: list[int] = graph(nodes, edges).connected_components(mode="strong")
     return found
+
+
+def graph(nodes: int, edges: list[tuple[int, int]]) -> Any:
+    """A directed graph of igraph's, of its core: the package around that imports all that it finds to draw with."""
+    return _core().GraphBase(nodes, edges, True)
+
+
+def _core() -> Any:
+    name = "igraph._igraph"
+    if name in sys.modules:
+        return sys.modules[name]
+    package = find_spec("igraph")
+    found = PathFinder.find_spec(name, package.submodule_search_locations) if package else None
+    if found is None or found.loader is None:
+        raise ImportError("igraph, which llgrad was installed with, is not there", name="igraph")
+    core = sys.modules[name] = module_from_spec(found)
+    found.loader.exec_module(core)
+    return core
 
 
 def reach(seeds: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, N | None]:

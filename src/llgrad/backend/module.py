@@ -321,11 +321,18 @@ class LLVMModule:
         self._ref, self._printed = _parsed(lambda context: llvm.parse_bitcode(bitcode, context)), None
 
     def emit(self, machine: llvm.TargetMachine, *, assembly: bool) -> bytes:
-        """Machine code of this module, which is spent afterwards; use `codegen.emit_object`."""
+        """Machine code of this module, which is spent afterwards; use `codegen.emit_object`.
+
+        Without loop strength reduction on x86: its addressing modes do that, and it is half of code generation.
+        """
+        x86 = target.host_triple().startswith("x86_64")
         try:
+            llvm.set_option("llgrad", f"-disable-lsr={str(x86).lower()}")
             return machine.emit_assembly(self._ref).encode() if assembly else bytes(machine.emit_object(self._ref))
         except RuntimeError as error:
             raise VerifyError("LLVM cannot generate code for the module", cause=str(error)) from error
+        finally:
+            llvm.set_option("llgrad", "-disable-lsr=false")
 
 
 @functools.cache

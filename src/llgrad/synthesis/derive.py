@@ -171,8 +171,8 @@ class Derivation:
             a.attributes = kept
         target.linkage = "internal" if request not in self.roots else "external"
         # What the program wants apart stays apart: LLVM takes twice as long for all sweeps inlined into one function.
-        kept = ("nounwind", "noinline") if request not in self.roots else ("nounwind",)
-        target.attributes = tuple(a for a in source.attributes if a.name in kept)
+        words = ("nounwind", "noinline") if request not in self.roots else ("nounwind",)
+        target.attributes = tuple(a for a in source.attributes if a.name in words)
         target.personality = source.personality
         self.module.add(target)
         return target
