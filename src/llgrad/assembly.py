@@ -77,7 +77,7 @@ def mutable_globals(text: str) -> list[str]:
 def _variables(text: str) -> Iterator[tuple[str, str]]:
     for m in GLOBAL.finditer(text):
         declared = re.search(r"\b(external|extern_weak|available_externally|appending)\b", m[2])
-        if not declared and not m[1].startswith("@llvm."):
+        if not declared and not m[1].startswith("@llvm.") and not m[1][1:].isdigit():  # unnamed: nobody's but its own
             yield plain(m[1]), m[3]
 
 

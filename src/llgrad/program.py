@@ -280,7 +280,8 @@ def _linked_program(
     if (text := own_names_again(settled(bridged(whole.text())))) != whole.text():
         whole.replace_text(text)
     variables = mutable_globals(text)
-    constants = [plain(m[1]) for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
+    found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
+    constants = [plain(m[1]) for m in found if not m[1][1:].isdigit()]
     defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
     hidden = ("llgrad.", "llvm.")
     whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sanitizers
 
 from llgrad.drivers import drive
 from llgrad.drivers.objects import Options, Unit, embed, members, units
@@ -71,6 +72,28 @@ def test_flags_that_change_what_clang_writes(flag: str, here: Path) -> None:
     assert cc("-c", flag, "main.c", "model.c", "power.c") == 0
     assert cc(flag, "main.o", "model.o", "power.o", "-o", "prog") == 0
     assert said("prog") == "6\n"
+
+
+def test_undefined_behaviour_is_looked_for(here: Path) -> None:
+    Path("copies.c").write_text("""
+        #include <string.h>
+        double copied(const double *x, int n) {
+            double a[4], s = 0;
+            memcpy(a, x, n * sizeof *x);
+            for (int i = 0; i < n; i++) s += a[i] * a[i];
+            return s * (double)(int)x[0];
+        }
+        void __enzyme_autodiff(void *, ...);
+        int main(void) {
+            double x[2] = {3, 4}, d[2] = {0};
+            __enzyme_autodiff((void *)copied, x, d, 2);
+            return d[0] != 18 || d[1] != 24;
+        }
+    """)
+    if not sanitizers.available("undefined"):
+        pytest.skip("the compiler has no undefined-behaviour sanitizer")
+    assert cc("-O1", "-fsanitize=undefined", "-w", "copies.c", "-o", "prog") == 0
+    assert subprocess.run(["./prog"], check=False).returncode == 0
 
 
 def test_objects_and_archives(here: Path) -> None:

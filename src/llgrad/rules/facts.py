@@ -219,6 +219,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
     (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
     (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),
+    # what clang's sanitizer of undefined behaviour calls
+    (re.compile(r"__ubsan_handle_\w+_abort"), _STOPS),
+    (re.compile(r"__ubsan_handle_\w+"), _READS),
     # x86: integers and bits that are found from floats; registers of the processor
     (re.compile(rf"llvm\.x86\.\w+\.(?:{_X86_NUMBER})(?:\.\d+)?"), _PURE),
     (re.compile(rf"llvm\.x86\.(?:{_X86_HINT})"), _STREAM),

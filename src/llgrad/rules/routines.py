@@ -193,6 +193,24 @@ nothing:
 """
 
 
+def _checked(name: str, from_: str, of: str, returned: str = "%to") -> Routine:
+    """What `-D_FORTIFY_SOURCE` calls to copy or fill: the last argument is the room that there is."""
+    low = "  %low = trunc i32 %byte to i8" if "%low" in of else ""
+    body = f"""
+{low}
+  %fits = icmp ule i64 %size, %room
+  br i1 %fits, label %go, label %over
+over:
+  call void @__chk_fail()
+  unreachable
+go:
+  call void @llvm.{name}(ptr %to, {of}, i64 %size, i1 false)
+  %end = getelementptr i8, ptr %to, i64 %size
+  ret ptr {returned}
+"""
+    return Routine(f"ptr (ptr %to, {from_}, i64 %size, i64 %room)", body)
+
+
 def _sorting(name: str, parameter: str, given: str) -> dict[str, Routine]:
     """`qsort` or `qsort_r`, and the function that finds the permutation (not inlined: nothing in it is active)."""
     order = f"{name}.order"
@@ -209,6 +227,10 @@ ROUTINES: dict[str, Routine] = {
     "reallocarray": Routine("ptr (ptr %old, i64 %count, i64 %size)", _REALLOCARRAY, ("realloc",)),
     "posix_memalign": Routine("i32 (ptr %place, i64 %alignment, i64 %size)", _POSIX_MEMALIGN),
     "bsearch": Routine("ptr (ptr %key, ptr %base, i64 %count, i64 %size, ptr %compare)", _BSEARCH),
+    "__memcpy_chk": _checked("memcpy.p0.p0.i64", "ptr %from", "ptr %from"),
+    "__memmove_chk": _checked("memmove.p0.p0.i64", "ptr %from", "ptr %from"),
+    "__mempcpy_chk": _checked("memcpy.p0.p0.i64", "ptr %from", "ptr %from", "%end"),
+    "__memset_chk": _checked("memset.p0.i64", "i32 %byte", "i8 %low"),
     **_sorting("qsort", "", ""),
     **_sorting("qsort_r", ", ptr %context", ", ptr %context"),
 }
@@ -219,6 +241,8 @@ DECLARATIONS = (
     f"declare i64 @{BLOCK_SIZE}(ptr)",
     "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
+    "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+    "declare void @__chk_fail() noreturn",
     "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
     "declare i64 @llvm.umin.i64(i64, i64)",
 )

@@ -151,7 +151,8 @@ def _place(p: AnyValue) -> tuple[GlobalVariable | None, int | None]:
             opcode="getelementptr", operands=(base, *indices), source_type=Type() as t
         ):
             g, at = _place(base)
-            more = gep_offset(t, indices, g.module.layout) if g is not None and g.module is not None else None
+            inside: list[AnyValue] = [*indices]
+            more = gep_offset(t, inside, g.module.layout) if g is not None and g.module is not None else None
             return g, None if at is None or more is None else at + more
     return None, None
 
