@@ -54,6 +54,34 @@ def test_d(tmp_path: Path) -> None:
     assert dk == pytest.approx(2.1)
 
 
+def test_slices_as_parameters_in_d(tmp_path: Path) -> None:
+    """From Python, and from another file, which knows a slice as one value."""
+    require("a.d")
+    path, other = tmp_path / "a.d", tmp_path / "b.d"
+    path.write_text(
+        "double dot(const double[] a, const double[] b) { double s = 0; foreach (i, v; a) s += v * b[i]; return s; }\n"
+        "extern(C) double both(double[] x, const double[] y, double k)\n"
+        "{ double s = k; foreach (v; x[1 .. $]) s *= v; return s + dot(x[0 .. 2], y[$ - 2 .. $]); }\n"
+        "extern(C) void scale(double[] x, float k) { x[] *= k; x[0] += x[1]; }\n"
+    )
+    other.write_text(
+        "extern(C) double both(double[] x, const double[] y, double k);\n"
+        "extern(C) double outer(double* p, size_t n) { return both(p[0 .. n], p[0 .. n], 2.0) * p[0]; }\n"
+    )
+    lib = llgrad.load([path, other])
+    assert str(lib.both.signature) == "double both(double[] x, const(double[]) y, double k)"
+    y = X * 2 + 1
+    truth = differences(lambda v: lib.both(*v), [X, y, 0.5])
+    for found, difference in zip(llgrad.grad(lib.both, wrt=("x", "y", "k"))(X, y, 0.5), truth, strict=True):
+        np.testing.assert_allclose(found, difference, rtol=1e-7)
+    np.testing.assert_allclose(llgrad.grad(lib.dot)(X, y)[0], y)
+    _, (dx, dk) = llgrad.vjp(lib.scale, wrt=("x", "k"), of="x")(X.copy(), 0.5, seed=np.ones(len(X)))
+    np.testing.assert_allclose(dx, 0.5 + 0.5 * (np.arange(len(X)) == 1))
+    assert dk == pytest.approx(X.sum() + X[1], rel=1e-6)
+    truth = differences(lambda v: lib.outer(v[0], len(X)), [X])[0]
+    np.testing.assert_allclose(llgrad.grad(lib.outer, wrt="p")(X, len(X)), truth, rtol=1e-7)
+
+
 def test_copies_of_slices_in_d(tmp_path: Path) -> None:
     require("a.d")
     path = tmp_path / "a.d"

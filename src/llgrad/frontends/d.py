@@ -1,20 +1,23 @@
 """D: ldc, in its subset without a runtime (`-betterC`).
 
-`extern(C)` functions keep their names, D's own are found by their plain ones. Slices as parameters are one IR value,
-length and address, which cannot be passed from Python; within the program they can.
+`extern(C)` functions keep their names, D's own are found by their plain ones. A slice is one IR value, length and
+address: what is defined with slices as parameters takes the two apart instead, for callers outside; within the program
+a function beside it (`….sliced`) takes slices.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from ctypes.util import find_library
+from dataclasses import replace
 from pathlib import Path
 
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, find, makefile_dependencies, run
 
 _FIX = "correct the source, or pass the flags it needs (-I…, -d-version=…)"
-_FLAGS = ("-betterC", "-O2", "--boundscheck=off", "-g", "--mcpu=x86-64", "--output-bc")
+_FLAGS = ("-betterC", "-O2", "--boundscheck=off", "-g", "--mcpu=x86-64", "--output-ll")
 _RAW = (f"-{UNOPTIMISED}",)
 _UNVECTORISED = ("--disable-loop-unrolling", "--vectorize-loops=false", "--vectorize-slp=false")
 
@@ -38,12 +41,74 @@ def ldc() -> Tool:
 
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
     bodies = Compiled(_COPIED.encode(), (sources[0].path,))
-    return [*(_file(source, raw) for source in sources), bodies]
+    made = [_file(source, raw) for source in sources]
+    texts = unsliced([c.module.decode() for c in made])
+    return [*(replace(c, module=t.encode()) for c, t in zip(made, texts, strict=True)), bodies]
+
+
+# --- slices as parameters ---------------------------------------------------------------------------------------------
+
+_NAME = r"(\"[^\"\n]+\"|[\w.$]+)"
+_SLICE = re.compile(r"\{ i64, (ptr|[^{}]*\*) \} %([\w.$]+)")
+_DEFINED = re.compile(rf"^define ([^\n@]*)@{_NAME}\(([^\n()]*\{{ i64, [^\n()]*)\)([^\n]*\{{)$", re.MULTILINE)
+_LOCAL = re.compile(r"\b(?:weak|weak_odr|linkonce|linkonce_odr|internal|private|available_externally)\b")
+_WORDS = re.compile(r"\b(?:hidden|protected|dso_local|noundef|nonnull|zeroext|signext|noalias) ")
+
+
+def unsliced(modules: Sequence[str]) -> list[str]:
+    """The modules with lengths and addresses in place of slices, where functions are called from outside."""
+    wanted = [{m[2]: m for m in _DEFINED.finditer(t) if not _LOCAL.search(m[1]) and _apart(m[3])} for t in modules]
+    names = [re.escape(name) for found in wanted for name in found]
+    if not names:
+        return list(modules)
+    called = re.compile(rf"@({'|'.join(names)})(?![\w.$\"])")
+    made = []
+    for text, found in zip(modules, wanted, strict=True):
+        inside = called.sub(lambda m: f"@{_sliced(m[1])}", text)
+        for name, m in found.items():
+            head = f"define {m[1]}@{_sliced(name)}({m[3]}){m[4]}"
+            inside = inside.replace(head, _taken_apart(m)) + _beside(m)
+        made.append(inside)
+    return made
+
+
+def _sliced(name: str) -> str:
+    return f'{name[:-1]}.sliced"' if name.endswith('"') else f"{name}.sliced"
+
+
+def _apart(parameters: str) -> str:
+    """The parameters with a length and an address for each slice; empty if there is none, or one that is not plain."""
+    found = _SLICE.sub(lambda m: f"i64 %{m[2]}.length, {m[1]} %{m[2]}.ptr", parameters)
+    return "" if found == parameters or "{" in found else found
+
+
+def _taken_apart(m: re.Match[str]) -> str:
+    """The definition's first lines, where slices are made of their parts."""
+    lines = [f"define {m[1]}@{m[2]}({_apart(m[3])}){m[4]}"]
+    for t, name in _SLICE.findall(m[3]):
+        both = f"{{ i64, {t} }}"
+        lines += [
+            f"  %{name}.half = insertvalue {both} undef, i64 %{name}.length, 0",
+            f"  %{name} = insertvalue {both} %{name}.half, {t} %{name}.ptr, 1",
+        ]
+    return "\n".join(lines)
+
+
+def _beside(m: re.Match[str]) -> str:
+    """The function that takes slices."""
+    lines, result = [], _WORDS.sub("", m[1]).strip()
+    for t, name in _SLICE.findall(m[3]):
+        both = f"{{ i64, {t} }} %{name}"
+        lines += [f"  %{name}.length = extractvalue {both}, 0", f"  %{name}.ptr = extractvalue {both}, 1"]
+    call = f"call {result} @{m[2]}({_apart(m[3])})"
+    lines += [f"  {call}", "  ret void"] if result == "void" else [f"  %result = {call}", f"  ret {result} %result"]
+    body = "\n".join(lines)
+    return f"\ndefine linkonce_odr {m[1]}@{_sliced(m[2])}({m[3]}) alwaysinline {{\n{body}\n}}\n"
 
 
 def _file(source: Source, raw: bool) -> Compiled:
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
-        made, rule = Path(folder, "module.bc"), Path(folder, "module.d")
+        made, rule = Path(folder, "module.ll"), Path(folder, "module.d")
         flags = [*_FLAGS, *(_RAW if raw else _UNVECTORISED), f"--makedeps={rule}", *source.flags]
         command = [ldc().path, *flags, f"--of={made}", str(source.path.absolute())]
         run(command, source.path, _FIX, noise="^BISECT:", cwd=Path(folder))

@@ -1,6 +1,7 @@
 """What a declared type is in its language: slices, references, arrays of Fortran; how a NumPy array stands for each.
 
     Rust     `&[f64]` and `&mut [f64]` are two IR arguments, address and length; `&f64` one address;
+    D        `double[]` is two IR arguments, length and address (the frontend takes slices apart);
     Zig      `[*]f64`, `*f64` are addresses;
     Fortran  everything is passed by reference: scalars, arrays of explicit or assumed size (first index fastest), and
              assumed-shape arrays `x(:)`, which are descriptors with extents and strides.
@@ -36,6 +37,10 @@ def terms(language: str, declared: bl.ByteType | None, t: CType) -> CType:
             return View(to.to, not mutable, False, name, ("data", "length"))
         case "Rust" | "Zig", bl.Pointer(name=name) if name and isinstance(t, Pointer):
             return View(t.to, _is_const(name), False, name, scalar=isinstance(t.to, Scalar) and name[0] == "&")
+        case "D", bl.Record(name=name, members=members) if [m.name for m in members] == ["length", "ptr"]:
+            address = t.fields[1].type if isinstance(t, Struct) else None
+            if "[]" in name and isinstance(address, Pointer):
+                return View(address.to, name.startswith(("const(", "immutable(")), False, name, ("length", "data"))
         case "D", bl.Pointer(name=name) if name and isinstance(t, Pointer):
             return View(t.to, name.startswith(("const(", "immutable(")), False, name)
     return t
