@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access, MemoryObject
@@ -54,6 +55,8 @@ from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partia
 from llgrad.synthesis.scopes import SCOPES
 from llgrad.synthesis.strides import Strides
 from llgrad.synthesis.sweep import DROPPED_CALLS
+
+MOST_ELEMENTS = 64  # of an array that is filled one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +264,11 @@ class _Candidate:
         return frozenset(o for o in local if all(self._is_filled(i, a) for i, a in accesses if o in a.objects))
 
     def _is_filled(self, i: Instruction, a: Access) -> bool:
-        """If `i` reads: did this iteration write there before? (After a whole loop of writes, or of its first one.)"""
-        if isinstance(i, Store):
-            return True
+        """If `i` reads: did this iteration write there before?"""
+        return isinstance(i, Store) or self._is_filled_by_loop(i, a) or self._is_filled_one_by_one(i, a)
+
+    def _is_filled_by_loop(self, i: Instruction, a: Access) -> bool:
+        """After a whole loop of writes, or of its first one."""
         read = self._element(i)
         if read is None or len(a.objects) != 1:
             return False
@@ -281,6 +286,44 @@ class _Candidate:
             if loop is not self.loop and whole and first and inside and done:
                 return True
         return False
+
+    def _is_filled_one_by_one(self, i: Instruction, a: Access) -> bool:
+        """After a store for each element that may be read: of a loop that has been unrolled."""
+        if not isinstance(i, Load) or len(a.objects) != 1:
+            return False
+        size, (base, first), last = self.facts.layout.size(i.type), self._fixed(i.pointer), 1
+        if isinstance(base, GetElementPtr):
+            split = Reader(self.flow, self.loop, self.facts.layout).split_gep(base)
+            if split is None or len(split[1]) != 1 or split[1][0][1] != size:
+                return False
+            index = split[1][0][0]
+            bound = self._bound(index, i.block)
+            if bound is None or not isinstance(bound[1], ConstInt) or bound[1].value > MOST_ELEMENTS:
+                return False
+            base, offset = self._fixed(base.pointer)
+            start = _least(self.flow, index)
+            first, last = first + split[0] + offset + size * start, bound[1].value - start
+        places = ((base, first + n * size, size) for n in range(last))
+        stores = (self.stored.get(place, ()) for place in places)
+        return base not in self.loop and all(any(self.flow.dominates_instruction(w, i) for w in ws) for ws in stores)
+
+    @cached_property
+    def stored(self) -> dict[tuple[AnyValue, int, int], list[Store]]:
+        """The stores of the loop by where they write: a value, bytes from there, and how many."""
+        found: dict[tuple[AnyValue, int, int], list[Store]] = {}
+        for w in (i for i in self.inside if isinstance(i, Store)):
+            found.setdefault((*self._fixed(w.pointer), self.facts.layout.size(w.value.type)), []).append(w)
+        return found
+
+    def _fixed(self, pointer: AnyValue) -> tuple[AnyValue, int]:
+        """The address as another one and the bytes between them."""
+        offset, reader = 0, Reader(self.flow, self.loop, self.facts.layout)
+        while isinstance(pointer, GetElementPtr):
+            split = reader.split_gep(pointer)
+            if split is None or split[1]:
+                break
+            offset, pointer = offset + split[0], pointer.pointer
+        return pointer, offset
 
     def _element(self, i: Instruction) -> tuple[AnyValue, int, _Bound, AnyValue] | None:
         """base, size, bound (None: none known) and index of the element of an array that is read or written."""
@@ -322,6 +365,21 @@ class _Candidate:
 
 
 _Bound = tuple[str, AnyValue] | None
+
+
+def _least(flow: Flow, v: AnyValue, depth: int = 4) -> int:
+    """What an index is at least, as an unsigned number."""
+    match v:
+        case ConstInt():
+            return v.value
+        case Binary(opcode="add", rhs=ConstInt(value=n)) if depth and "nuw" in v.flags:
+            return _least(flow, v.lhs, depth - 1) + n
+        case Phi() if depth and (loop := flow.loop_of(v.block)) is not None and loop.header is v.block:
+            assert loop.preheader is not None and loop.latch is not None
+            next = v.incoming_from(loop.latch)
+            counts = isinstance(next, Binary) and next.opcode == "add" and next.lhs is v and "nuw" in next.flags
+            return _least(flow, v.incoming_from(loop.preheader), depth - 1) if counts else 0
+    return 0
 
 
 def carriers(loop: Loop, phi: Phi) -> set[Instruction] | None:
