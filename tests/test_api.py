@@ -338,6 +338,45 @@ define double @dot(ptr %x, ptr %1, i32 %n) {
         llgrad.grad(lib.dot, wrt="x")(np.array([2]), y, 1)
 
 
+NOTHING_FOUND = """
+define double @f(ptr %x, i32 %which) {
+entry:
+  %c = icmp eq i32 %which, 0
+  br i1 %c, label %none, label %some
+some:
+  %v = load double, ptr %x
+  %first = insertvalue { ptr, double } { ptr null, double poison }, ptr %x, 0
+  %both = insertvalue { ptr, double } %first, double %v, 1
+  br label %join
+none:
+  br label %join
+join:
+  %p = phi { ptr, double } [ %both, %some ], [ { ptr null, double 3.0 }, %none ]
+  %where = extractvalue { ptr, double } %p, 0
+  %value = extractvalue { ptr, double } %p, 1
+  %empty = icmp eq ptr %where, null
+  br i1 %empty, label %end, label %read
+read:
+  %next = getelementptr double, ptr %where, i64 1
+  %w = load double, ptr %next
+  br label %end
+end:
+  %r = phi double [ 1.0, %join ], [ %w, %read ]
+  %s = fmul double %r, %value
+  ret double %s
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_constants_that_hold_a_pointer_and_a_float(source: Source, level: int) -> None:
+    gradient = llgrad.value_and_grad(llgrad.load(source(NOTHING_FOUND, "pair.ll"), optimize=level).f, wrt="x")
+    x = np.array([3.0, 5.0])
+    for which, (value, slopes) in {1: (15.0, [5.0, 3.0]), 0: (3.0, [0.0, 0.0])}.items():
+        got, slope = gradient(x, which)
+        assert got == value and slope.tolist() == slopes
+
+
 def test_no_compiler(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLGRAD_CLANG", "no-such-compiler")
     with pytest.raises(errors.CompilerError, match="not a program"):

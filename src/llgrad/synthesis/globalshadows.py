@@ -24,8 +24,8 @@ from llgrad.ir.values import (
     GlobalVariable,
     Instruction,
     Undef,
-    Value,
 )
+from llgrad.ir.write_values import reference
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.registrations import SHADOW
 
@@ -47,11 +47,13 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) ->
                 for o in v.operands
             ]
             return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)
+        case ConstAggregate():
+            return _shadow_contents(facts, module, v, lane)
     if isinstance(v.type, PointerType) and not facts.memory.points_to(v):
         return ConstNull(v.type)  # it points nowhere: a null that is found in memory
     where = v if isinstance(v, Instruction) else None
     raise facts.activity_error(
-        f"%{v.name if isinstance(v, Value) else v} has no shadow",
+        f"{reference(v)} has no shadow",
         span=facts.span(where) if where is not None else None,
         cause="a pointer to constant memory meets pointers to active memory",
         fix="mark both as active (duplicated) or both as constant",
