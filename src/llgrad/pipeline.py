@@ -302,7 +302,7 @@ def prepare(
         roots = [special]
     lower(work, roots)
     if level:
-        work.run(["sroa"])
+        work.run(["sroa", "sccp", "dce"])
         work = _optimised(work, level)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])

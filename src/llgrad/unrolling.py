@@ -17,6 +17,7 @@ from llgrad.ir.values import Block
 from llgrad.ir.write import write
 
 MOST_ITERATIONS = 16
+LONG = 1_000_000  # characters: reading what LLVM can first make shorter costs more than that does
 MOST_INSTRUCTIONS = 400  # of a loop when it is unrolled, loops within it too
 _IN_FORM = ("loop_simplify", "lcssa", "instruction_namer")
 
@@ -24,6 +25,8 @@ _IN_FORM = ("loop_simplify", "lcssa", "instruction_namer")
 def mark_short_loops(work: LLVMModule) -> bool:
     """Ask LLVM to unroll short loops when it optimises `work` next; False where there are none."""
     work.run(_IN_FORM)
+    if len(work.text()) > LONG:
+        work.run(("simplify_cfg", *_IN_FORM))
     module = parse(work.text())
     found = [latch for f in module.functions if not f.is_declaration for latch in _short(flow(f))]
     for latch in found:

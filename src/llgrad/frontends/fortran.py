@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError
-from llgrad.frontends import clang
-from llgrad.frontends.fortrantypes import written_out
+from llgrad.frontends import clang, fortrantypes
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
 from llgrad.places import cache_folder
 
-_BODIES = tuple(Path(__file__).parent / "runtime" / name for name in ("flang.c", "flang_arrays.c"))
+_RUNTIME = Path(__file__).parent / "runtime"
+_BODIES = tuple(_RUNTIME / name for name in ("flang.c", "flang_arrays.c"))
 _PROGRAMS = (*(f"flang-{n}" for n in range(22, 18, -1)), "flang")
 _FIX = "correct the source, or pass the flags it needs (-I…, -fdefault-real-8, -ffree-form, …)"
 _FLAGS = ("-g", "-O2", "-emit-llvm", "-S", "-ffp-contract=off")
 _RAW = ("-mllvm", UNOPTIMISED)
 _UNVECTORISED = ("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
-_DEFINED = re.compile(rb"^define (?=[^\n]*@_FortranA)", re.MULTILINE)
+_DEFINED = re.compile(rb"^define (?:dso_local )?(?=[^\n]*@(?:_FortranA|llgrad_))", re.MULTILINE)
 _MODULE = re.compile(r"^[ \t]*(?:submodule\s*\(\s*([\w:]+)\s*\)|module(?!\s+procedure\b))\s*(\w+)", re.I | re.M)
 _USE = re.compile(r"^[ \t]*use\b\s*(?:,\s*(?:non_)?intrinsic\s*)?(?:::)?\s*(\w+)", re.I | re.M)
 _INCLUDE = re.compile(r"""^\s*\#?include\s*["']([^"']+)["']""", re.I | re.M)
@@ -41,23 +41,35 @@ def flang() -> Tool:
 
 
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
-    tool, made = flang(), []
+    tool, texts = flang(), {}
+    bodies = list(_BODIES)
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         for source in ordered(sources):
             assembly = Path(folder, "module.ll")
             flags = [*_FLAGS, *(_RAW if raw else _UNVECTORISED), f"-J{folder}", *source.flags]
             command = [tool.path, *flags, "-o", str(assembly), str(source.path.absolute())]
             run(command, source.path, _FIX, noise="^BISECT:", cwd=source.directory)
-            data = written_out(assembly.read_text()).encode()
+            texts[source] = assembly.read_text()
+        if types := fortrantypes.written_out(list(texts.values())):
+            bodies.insert(0, Path(folder, "types.c"))
+            bodies[0].write_text(types)
+        made = []
+        for source, text in texts.items():
+            data = (fortrantypes.renamed(text) if types else text).encode()
             libraries = (str(runtime(tool.path)),) if b"_FortranA" in data else ()
             made.append(Compiled(data, (source.path, *_included(source)), libraries))
-    called = {name for compiled in made for name in re.findall(rb"@(_FortranA\w+)\(", compiled.module)}
-    for path in _BODIES:
-        if called & set(re.findall(rb"\b_FortranA\w+", path.read_bytes())):
-            bodies = clang.compile_file(Source(path, ("-S",)), raw=raw, cxx=False)
-            droppable = _DEFINED.sub(b"define linkonce_odr ", bodies.module)  # what is not called
-            made.append(Compiled(droppable, (sources[0].path, *bodies.dependencies)))
+        for path in bodies:
+            called = {name for compiled in made for name in re.findall(rb"@(_FortranA\w+)\(", compiled.module)}
+            if path not in _BODIES or called & set(re.findall(rb"\b_FortranA\w+", path.read_bytes())):
+                made.append(_bodies(path, sources[0], raw))
     return made
+
+
+def _bodies(path: Path, source: Source, raw: bool) -> Compiled:
+    """Bodies of the runtime, of which those that nobody calls may be dropped."""
+    made = clang.compile_file(Source(path, ("-S", f"-I{_RUNTIME}")), raw=raw, cxx=False)
+    module = _DEFINED.sub(b"define linkonce_odr ", made.module)
+    return Compiled(module, (source.path, *(p for p in made.dependencies if p.is_relative_to(_RUNTIME))))
 
 
 def ordered(sources: Sequence[Source]) -> list[Source]:

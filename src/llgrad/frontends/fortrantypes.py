@@ -1,152 +1,413 @@
-"""Fortran's derived types with allocatable components: what flang leaves to its runtime, written out for each type.
+"""Fortran's derived types: what flang leaves to its runtime, written out in C for each type of a program.
 
-flang describes a type in a constant, `…EXdtX<type>`, whose components are in a table, `…EXcX<type>`. A scalar of that
-type is assigned, and let go at the end of its scope, by the runtime through a descriptor that names the constant. Where
-all components are numbers, or allocatable numbers and arrays of numbers, this writes both as functions of the type: the
-bytes between allocatable components are copied, those are assigned by themselves, through copies of their descriptors
-that say what is known of them. Types with components of derived types, with parents and with final procedures are left
-to the runtime, and so refused.
+flang describes a type in a constant, `…EXdtX<type>`, whose components are in a table, `…EXcX<type>`; its runtime walks
+them. Here each type gets functions that set its components to what they begin with, finalise them, let them go, and
+assign them one by one; `runtime/flang_types.c` calls those of the type that a descriptor names, which LLVM knows in
+most places. Where it cannot be said (characters of a length known as the program runs, final procedures for arrays,
+assignments of one's own, parameters) types are left to flang's runtime, and have no derivatives where it meets them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-_ALLOCATABLE, _CHARACTER, _DERIVED = 3, 4, 6
+BODIES = Path(__file__).parent / "runtime" / "flang_types.c"
+
+_DATA, _POINTER, _ALLOCATABLE = 1, 2, 3
+_COMPLEX, _CHARACTER, _DERIVED = 3, 4, 6
+_RANKS = 4
 _CODES = {  # of (category, kind): the descriptor's code and bytes of an element
-    (0, 1): (7, 1), (0, 2): (8, 2), (0, 4): (9, 4), (0, 8): (10, 8),
-    (2, 4): (27, 4), (2, 8): (28, 8), (3, 4): (34, 8), (3, 8): (35, 16),
+    (0, 1): (7, 1), (0, 2): (8, 2), (0, 4): (9, 4), (0, 8): (10, 8), (2, 4): (27, 4), (2, 8): (28, 8),
+    (3, 4): (34, 8), (3, 8): (35, 16), (4, 1): (40, 1),
+    (5, 1): (14, 1), (5, 2): (14, 2), (5, 4): (14, 4), (5, 8): (14, 8),
 }  # fmt: skip
+_LONG = {(0, 16): 16, (2, 2): 2, (2, 3): 2, (2, 10): 16, (2, 16): 16, (3, 10): 32, (3, 16): 32}
+_VALUES = {
+    **{(category, kind): f"int{8 * kind}_t" for category in (0, 5) for kind in (1, 2, 4, 8)},
+    **{(category, kind): "float" if kind == 4 else "double" for category in (2, 3) for kind in (4, 8)},
+}
 _TYPE = re.compile(r"^@(\S+EXdtX\S+) = [^\n]*?%_QM__fortran_type_infoTderivedtype (\{[^\n]*)$", re.MULTILINE)
-_TABLE = re.compile(r"ptr @(\S*EXcX[\w.$]+), i64")
-_COMPONENT = re.compile(
-    r"i8 40, i8 \d+, i8 \d+ \}, i8 (\d+), i8 (\d+), i8 (\d+), i8 (\d+), \[4 x i8\] (?:undef|zeroinitializer), "
-    r"i64 (\d+),"
-)
 _SIZE = re.compile(r"i8 40, i8 \d+, i8 \d+ \}, i64 (\d+),")
-_CALL = re.compile(
-    r"^(\s+)call void @_FortranA(Destroy|Assign)\(ptr (%[\w.]+)(?:, ptr (%[\w.]+), (ptr [^,\n]+, i32 \d+))?\)([^\n]*)$",
-    re.MULTILINE,
+_PADDED = r"\[\d x i8\] (?:undef|zeroinitializer)"
+_COMPONENT = re.compile(
+    rf"i8 40, i8 \d+, i8 \d+ \}}, i8 (\d+), i8 (\d+), i8 (\d+), i8 (\d+), {_PADDED}, i64 (\d+), "
+    rf"%_QM__fortran_type_infoTvalue (?:zeroinitializer|\{{ i8 (\d+), {_PADDED}, i64 (\d+) \}}), "
+    r"\{[^{}]*\} \{ ptr (?:null|@(\S+)),"
 )
+_BOUNDS = re.compile(r"@([^\s,]*EXbX[^\s,]+)")
+_BOUND = re.compile(rf"infoTvalue \{{ i8 (\d+), {_PADDED}, i64 (-?\d+) \}}")
+_INITIAL = re.compile(r"@([^\s,]*EXdiX[^\s,]+) to i64")
+_SPECIAL = re.compile(
+    rf"infoTspecialbinding \{{ i8 (\d+), i8 (\d+), i8 \d+, i8 \d+, {_PADDED}, [^{{]*\{{ i64 ptrtoint \(ptr @(\S+) to"
+)
+_EXTENDS = re.compile(r", i8 1, i8 \d, i8 \d, i8 \d, i8 \d, \[3 x i8\]")
+_FINAL = (9, 7)  # for a scalar, for each element
+_BUILTIN = "_QM__fortran_builtins"
+_READING = (3, 4, 5, 6)  # procedures for input and output
+_CALLED = re.compile(
+    r"@_FortranA(Assign(?:Temporary|Polymorphic)?|Destroy(?:WithoutFinalization)?|Initialize|Finalize|ClassIs|MoveAlloc|"
+    r"AllocatableInitDerivedForAllocate|(?:Allocatable|Pointer)Deallocate(?:Polymorphic)?|PointerNullifyDerived|"
+    r"PointerAllocate|AllocatableAllocate(?:Source)?|AllocatableApplyMold|PushArrayConstructorValue)\("
+)
+_VALUE = re.compile(r"^ +(%\S+) = (?:alloca|getelementptr(?: inbounds| nuw)*) (.*)$", re.MULTILINE)
+_MEMBER = re.compile(r"(%\S+), ptr \S+, i\d+ [^,]+((?:, i\d+ \d+)+)")
+_FIRST = re.compile(r"ptr[^,)%@]*([%@][^\s,)]+)?(?:, ptr[^,)%@]*([%@][^\s,)]+))?")  # arguments of a call
+_DESCRIPTOR = r"\{ ptr, i64, i32, i8, i8, i8, i8(?:, \[(\d+) x \[3 x i64\]\])?(, ptr, \[1 x i64\])? \}"
+_FLAT = 16  # what is said of descriptors without an addendum, beside their rank
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """A component: how it is held, of what, where; how many elements; what it begins with."""
+
+    genre: int
+    category: int
+    kind: int
+    rank: int
+    offset: int
+    length: int
+    type: str
+    count: int
+    initial: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element that is no derived type."""
+        if self.category == _CHARACTER:
+            return self.length * self.kind
+        what = self.category, self.kind
+        return _CODES[what][1] if what in _CODES else _LONG.get(what, 0)
+
+    @property
+    def holds(self) -> bool:
+        """Objects, its own?"""
+        return self.category == _DERIVED and self.genre != _POINTER
+
+    @property
+    def descriptor(self) -> int:
+        """Bytes of its descriptor."""
+        return 24 + 24 * self.rank + (16 if self.category == _DERIVED else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Derived:
-    """A type: bytes; offset, rank, code and bytes of an element of its allocatable components."""
+    """A type: bytes, components (its parent is the first), final procedures for a scalar and for any element."""
 
     size: int
-    allocatable: tuple[tuple[int, int, int, int], ...]
+    components: tuple[_Component, ...]
+    scalar_final: str
+    elemental_final: str
+    extends: str
 
 
-def written_out(text: str) -> str:
-    """The module with the runtime's calls for scalars of simple derived types replaced."""
-    types = _types(text) if "@_FortranADestroy(" in text or "EXdtX" in text else {}
-    needed: set[tuple[str, str]] = set()
+def renamed(text: str) -> str:
+    """The module with the runtime's calls for derived types as calls of what is written here, which are told what the
+    types of variables and components say of the descriptors."""
+    structs = dict(re.findall(r"^(%\S+) = type (\{.*\})$", text, re.MULTILINE))
+    variables = dict(re.findall(r"^(@\S+) = [^\n{]*\b(?:global|constant) (\{[^\n]*)$", text, re.MULTILINE))
+    parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
+    return "".join(_told(part, structs, variables) for part in parts)
+
+
+def _told(part: str, structs: Mapping[str, str], variables: Mapping[str, str]) -> str:
+    """One function with its calls renamed."""
+    values = dict(_VALUE.findall(part)) if _CALLED.search(part) else {}
+
+    def said(value: str | None) -> int:
+        if not value:
+            return -1
+        what = variables.get(value) or values.get(value, "")
+        if (m := _MEMBER.match(what)) and m[1] in structs:
+            what = m[1]
+            for index in re.findall(r"\d+(?=,|$)", m[2]):
+                what = _field(structs.get(what, what), int(index))
+        v = re.escape(value)
+        views = {what} | {m[0] for m in re.finditer(rf"(?<=getelementptr ){_DESCRIPTOR}(?=, ptr {v},)", part)}
+        known = {int(d[1] or 0) + (0 if d[2] else _FLAT) for view in views if (d := re.match(_DESCRIPTOR, view))}
+        if not known:  # copied as many bytes as it has
+            sizes = {int(n) - 24 for n in re.findall(rf"memcpy[^\n]*ptr {v}, [^\n]*i32 (\d+), i1", part)}
+            known = {n // 24 + (0 if n % 24 else _FLAT) for n in sizes}
+        return known.pop() if len(known) == 1 else -1
 
     def call(m: re.Match[str]) -> str:
-        objects = [_object(text, m.start(), d) for d in (m[3], m[4]) if d]
-        names = {name for name, _ in objects}
-        name = names.pop() if len(names) == 1 else ""
-        if name not in types:
-            return m[0]
-        needed.add((m[2], name))
-        values = ", ".join(f"ptr {o}" for _, o in objects)
-        more = f", {m[5]}" if m[5] else ""
-        return f'{m[1]}call void @"llgrad.{m[2]}.{name}"({values}{more}){m[6]}'
+        line = part[m.end() : part.find("\n", m.end())]
+        given = _FIRST.match(line)
+        told = "i32" if given is None or not given[1] else f"i32 {said(given[1])}", f"i32 {said(given and given[2])}"
+        return f"@llgrad_{m[1]}({told[0]}, {told[1] if told[0] != 'i32' else 'i32'}, "
 
-    made = _CALL.sub(call, text) if types else text
-    bodies = [(_destroy if what == "Destroy" else _assign)(name, types[name]) for what, name in sorted(needed)]
-    declared = {
-        "free": "declare void @free(ptr)",
-        "llvm.memmove.p0.p0.i64": "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
-        "_FortranAAssign": "declare void @_FortranAAssign(ptr, ptr, ptr, i32)",
-    }
-    for name, line in declared.items():
-        known = re.search(rf"^(?:declare|define) [^\n]*@{re.escape(name)}\(", made, re.MULTILINE)
-        if f"@{name}(" in "".join(bodies) and not known:
-            bodies.append(line)
-    return "\n".join([made, *bodies, ""]) if bodies else text
+    return _CALLED.sub(call, part)
 
 
-def _types(text: str) -> dict[str, _Derived]:
-    found = {}
+def _field(struct: str, index: int) -> str:
+    """The type of one field of a struct or an array, as it is written."""
+    if struct.startswith("["):
+        return struct[struct.index(" x ") + 3 : -1]
+    depth, fields = 0, [""]
+    for c in struct[1:-1].strip():
+        depth += (c in "{[<") - (c in "}]>")
+        if c == "," and not depth:
+            fields.append("")
+        else:
+            fields[-1] += c
+    return fields[index].strip() if index < len(fields) else ""
+
+
+def written_out(texts: Sequence[str]) -> str:
+    """A unit in C for the types of a program; nothing where it has none that can be written out, or that is used."""
+    found = {name: t for text in texts for name, t in _types(text)}
+    types = _supported(found)
+    own = any(_BUILTIN not in name for name in types)
+    return "\n".join(_unit(types, len(types) == len(found))) if own and any(map(_CALLED.search, texts)) else ""
+
+
+def _types(text: str) -> Iterator[tuple[str, _Derived | None]]:
+    lines = dict(re.findall(r"^@(\S+EX[cbs]X\S+) = ([^\n]*)$", text, re.MULTILINE))
     for m in _TYPE.finditer(text):
-        table, size = _TABLE.search(m[2]), _SIZE.search(m[2])
-        line = re.search(rf"^@{re.escape(table[1])} = [^\n]*$", text, re.MULTILINE) if table else None
-        if line is None or size is None or "EXsX" in m[2]:
+        size, table = _SIZE.search(m[2]), re.search(r"ptr @(\S*EXcX[^\s,]+)", m[2])
+        special = re.search(r"ptr @(\S*EXsX[^\s,]+)", m[2])
+        if size is None or (table and table[1] not in lines):
             continue
-        components = [tuple(map(int, c)) for c in _COMPONENT.findall(line[0])]
-        numbers = all(
-            category not in (_CHARACTER, _DERIVED) and (genre != _ALLOCATABLE or (category, kind) in _CODES)
-            for genre, category, kind, _, _ in components
-        )
-        if numbers and len(components) == line[0].count("i8 40,"):
-            inside = sorted((c[4], c[3], *_CODES[c[1], c[2]]) for c in components if c[0] == _ALLOCATABLE)
-            found[m[1]] = _Derived(int(size[1]), tuple(inside))
+        components = _components(lines[table[1]], lines) if table else []
+        finals = {int(w): (p, d) for w, d, p in _SPECIAL.findall(lines.get(special[1], "") if special else "")}
+        procedures = {w: d for w, (_, d) in finals.items() if w not in _READING}
+        if components is None or any(w not in _FINAL or d != "0" for w, d in procedures.items()):
+            yield m[1], None
+            continue
+        parent = components[0].type if components and _EXTENDS.search(m[2]) else ""
+        scalar, elemental = (finals.get(w, ("", ""))[0] for w in _FINAL)
+        yield m[1], _Derived(int(size[1]), tuple(components), scalar, elemental, parent)
+
+
+def _components(table: str, lines: Mapping[str, str]) -> list[_Component] | None:
+    found = []
+    for chunk in table.split("%_QM__fortran_type_infoTcomponent {")[1:]:
+        m = _COMPONENT.search(chunk)
+        if m is None:
+            return None
+        genre, category, kind, rank, offset = map(int, m.groups()[:5])
+        bounds, initial = _BOUNDS.search(chunk), _INITIAL.search(chunk)
+        values = _BOUND.findall(lines.get(bounds[1], "")) if bounds and genre == _DATA else []
+        if any(g != "2" for g, _ in values) or (category == _CHARACTER and genre == _DATA and m[6] != "2"):
+            return None
+        count = 1
+        for (_, low), (_, high) in zip(values[::2], values[1::2], strict=True):
+            count *= max(int(high) - int(low) + 1, 0)
+        if (genre == _DATA and rank and len(values) != 2 * rank) or genre not in (_DATA, _POINTER, _ALLOCATABLE):
+            return None
+        begins = initial[1] if initial else ""
+        found.append(_Component(genre, category, kind, rank, offset, int(m[7] or 0), m[8] or "", count, begins))
     return found
 
 
-def _object(text: str, end: int, descriptor: str) -> tuple[str, str]:
-    """The type's constant, and the object, of the scalar's descriptor as it was last written before `end`."""
-    start, name = text.rfind("\ndefine ", 0, end), re.escape(descriptor)
-    written = rf"store \{{[^\n]*\}} (%[\w.]+), ptr {name},|@llvm\.memcpy[\w.]*\(ptr {name}, ptr (%[\w.]+), i32 40,"
-    last = max(re.finditer(written, text[start:end]), key=lambda m: m.start(), default=None)
-    if last is None:
-        return "", ""
-    if last[2]:
-        return _object(text, start + last.start(), last[2])
-    made = re.search(
-        rf"^\s+{re.escape(last[1])} = insertvalue [^\n]*i8 0, i8 42, i8 \d+, i8 1, ptr @(\S+), \[1 x i64\] \w+ \}}, "
-        r"ptr (%[\w.]+), 0", text[start:end], re.MULTILINE,
-    )  # fmt: skip
-    return (made[1], made[2]) if made else ("", "")
+def _supported(types: dict[str, _Derived | None]) -> dict[str, _Derived]:
+    """Those of which all components can be written out."""
+    known = {name: t for name, t in types.items() if t is not None}
+
+    def fits(c: _Component) -> bool:
+        if c.genre == _POINTER:
+            return True
+        if c.genre == _ALLOCATABLE and c.rank > _RANKS:
+            return False
+        if c.category == _DERIVED:
+            return c.type in known
+        return (c.category, c.kind) in _CODES if c.genre == _ALLOCATABLE else c.category == _CHARACTER or c.size > 0
+
+    while bad := [name for name, t in known.items() if not all(map(fits, t.components))]:
+        for name in bad:
+            del known[name]
+    return known
 
 
-def _destroy(name: str, t: _Derived) -> str:
-    lines = [f'define internal void @"llgrad.Destroy.{name}"(ptr %o) alwaysinline {{']
-    for n, (at, *_) in enumerate(t.allocatable):
-        lines += [f"  %p{n} = getelementptr i8, ptr %o, i64 {at}", f"  %b{n} = load ptr, ptr %p{n}"]
-        lines += [f"  call void @free(ptr %b{n})", f"  store ptr null, ptr %p{n}"]
-    return "\n".join([*lines, "  ret void", "}"])
+# --- the unit in C ----------------------------------------------------------------------------------------------------
+
+# What there is for each type: what it is called, its parameters, what is passed on
+_DONE = (
+    ("init", "char *o", "o"), ("final", "char *o, int rank", "o, rank"), ("free", "char *o", "o"),
+    ("assign", "char *to, const char *from", "to, from"),
+)  # fmt: skip
 
 
-def _assign(name: str, t: _Derived) -> str:
-    lines = [f'define internal void @"llgrad.Assign.{name}"(ptr %to, ptr %from, ptr %file, i32 %line) alwaysinline {{']
-    at = 0
-    for n, (offset, rank, code, size) in enumerate(t.allocatable):
-        lines += _copied(f"{n}", at, offset)
-        descriptor = 24 + 24 * rank
-        at = offset + descriptor
-        for side in ("to", "from"):
-            lines += [f"  %{side}{n} = getelementptr i8, ptr %{side}, i64 {offset}"]
-        lines += [
-            f"  %b{n} = load ptr, ptr %from{n}", f"  %no{n} = icmp eq ptr %b{n}, null",
-            f"  br i1 %no{n}, label %none{n}, label %some{n}", f"none{n}:", f"  %old{n} = load ptr, ptr %to{n}",
-            f"  call void @free(ptr %old{n})", f"  store ptr null, ptr %to{n}", f"  br label %next{n}", f"some{n}:",
-        ]  # fmt: skip
-        for side in ("to", "from"):
-            d, whole = f"%{side}{n}.d", f"i64 {descriptor}, i1 false"
-            lines += [f"  {d} = alloca [{descriptor} x i8], align 8"]
-            lines += [f"  call void @llvm.memmove.p0.p0.i64(ptr {d}, ptr %{side}{n}, {whole})"]
-            known = {8: f"i64 {size}", 20: f"i8 {rank}", 21: f"i8 {code}", 22: "i8 2", 23: "i8 0"}
-            for place, value in known.items():
-                lines += [f"  {d}{place} = getelementptr i8, ptr {d}, i64 {place}", f"  store {value}, ptr {d}{place}"]
-        lines += [
-            f"  call void @_FortranAAssign(ptr %to{n}.d, ptr %from{n}.d, ptr %file, i32 %line)",
-            f"  call void @llvm.memmove.p0.p0.i64(ptr %to{n}, ptr %to{n}.d, i64 {descriptor}, i1 false)",
-            f"  br label %next{n}", f"next{n}:",
-        ]  # fmt: skip
-    lines += _copied("last", at, t.size)
-    return "\n".join([*lines, "  ret void", "}"])
+def _unit(types: Mapping[str, _Derived], whole: bool) -> Iterator[str]:
+    number = {name: n for n, name in enumerate(types)}
+    made = {n: _Functions(n, types, number).made() for n in number.values()}
+    yield f'#include "flang.h"\n#include <string.h>\n#define ALL {int(whole)}'
+    for name, n in number.items():
+        yield f'extern const char t{n}[] __asm__("{name}");'
+        yield from made[n].declared
+        yield from (f"static void {what}_{n}({given});" for what, given, _ in _DONE if made[n].bodies[what])
+    yield _chain("int64_t", "size_of", {n: f"return {types[name].size};" for name, n in number.items()}, "return 0;")
+    itself = {n: "return 1;" for name, n in number.items() if _reaches(name, types)}
+    yield _chain("int", "holds_itself", itself, "return 0;")
+    parents = {n: f"return t{number[t.extends]};" for name, n in number.items() if (t := types[name]).extends in number}
+    yield _chain("const void *", "parent_of", parents, "return 0;")
+    for what, given, passed in _DONE:
+        calls = {n: f"{{ {what}_{n}({passed}); return; }}" for n in number.values() if made[n].bodies[what]}
+        yield _chain("void", f"{what}_of", calls, "", f", {given}")
+    yield f'#include "{BODIES.name}"'
+    for n in number.values():
+        for what, given, _ in _DONE:
+            if body := made[n].bodies[what]:
+                yield "\n".join([f"static void {what}_{n}({given})", "{", *(f"    {line}" for line in body), "}"])
 
 
-def _copied(name: str, start: int, end: int) -> list[str]:
-    """The bytes between allocatable components."""
-    if start >= end:
-        return []
-    return [
-        f"  %t.{name} = getelementptr i8, ptr %to, i64 {start}",
-        f"  %f.{name} = getelementptr i8, ptr %from, i64 {start}",
-        f"  call void @llvm.memmove.p0.p0.i64(ptr %t.{name}, ptr %f.{name}, i64 {end - start}, i1 false)",
-    ]  # fmt: skip
+def _chain(result: str, name: str, cases: Mapping[int, str], otherwise: str, given: str = "") -> str:
+    """A function that does what belongs to the type `t`."""
+    tests = "".join(f"    if (t == t{n}) {case}\n" for n, case in cases.items())
+    return f"INSIDE {result} {name}(const void *t{given})\n{{\n{tests}    {otherwise}\n}}"
+
+
+def _reaches(name: str, types: Mapping[str, _Derived]) -> bool:
+    """May an object of the type hold, somewhere, another of it, or of what it extends or is extended by?"""
+    seen: set[str] = set()
+    work = [name]
+    while work:
+        for c in types[work.pop()].components:
+            if c.holds:
+                held = {c.type} if c.genre == _DATA else {t for t in types if _extends(t, c.type, types)}
+                if name in held:
+                    return True
+                work += held - seen
+                seen |= held
+    return False
+
+
+def _extends(name: str, parent: str, types: Mapping[str, _Derived]) -> bool:
+    while name in types and name != parent:
+        name = types[name].extends
+    return name == parent
+
+
+class _Functions:
+    """What sets an object of a type to what it begins with, finalises it, frees what it holds, and assigns it."""
+
+    def __init__(self, n: int, types: Mapping[str, _Derived], number: Mapping[str, int]) -> None:
+        self.n, self.types, self.number = n, types, number
+        self.type = types[list(number)[n]]
+        self.declared: list[str] = []
+        self.bodies: dict[str, list[str]] = {what: [] for what, *_ in _DONE}
+        self._copied = 0  # bytes that `assign` has done
+
+    def made(self) -> _Functions:
+        t = self.type
+        for name, test in ((t.scalar_final, "!rank"), (t.elemental_final, f"{int(not t.scalar_final)} || rank")):
+            if name:
+                call = f"final_{self.n}_{len(self.declared)}"
+                self.declared.append(f'extern void {call}(char *) __asm__("{name}");')
+                self.bodies["final"].append(f"if ({test}) {call}(o);")
+        parent = t.components[0] if t.extends else None
+        for c in (*t.components[bool(parent) :], *t.components[: bool(parent)]):  # the parent is finalised last
+            self._ended(c)
+        for k, c in enumerate(t.components):
+            self._begun(k, c)
+            self._assigned(c)
+        self._between(t.size)
+        return self
+
+    def _each(self, c: _Component, what: str, places: str, more: str = "") -> str:
+        """What is done to each object of a component that is no array apart."""
+        loop = f"for (int64_t i = 0; i < {c.count}; i++) " if c.count != 1 else ""
+        at = f"{c.offset} + i * {self.types[c.type].size}" if loop else str(c.offset)
+        places = ", ".join(f"{p} + {at}" for p in places.split())
+        return f"{loop}{what}_of(t{self.number[c.type]}, {places}{more});"
+
+    def _any(self, c: _Component, at: str, call: str) -> str:
+        """What is done to an allocatable component of objects, by the type that they have."""
+        family = [name for name in self.types if _extends(name, c.type, self.types)]
+        if len(family) == 1:
+            return call.format(f"t{self.number[c.type]}")
+        its = f"TYPE_AT({at} + {c.offset}, {c.rank})"
+        return " else ".join(f"if ({its} == t{self.number[f]}) {call.format(f't{self.number[f]}')}" for f in family)
+
+    def _begun(self, k: int, c: _Component) -> None:
+        begins = self.bodies["init"]
+        if c.genre == _ALLOCATABLE:
+            derived = c.category == _DERIVED
+            code = 42 if derived else _CODES[c.category, c.kind][0]
+            own = f"t{self.number[c.type]}" if derived else "0"
+            size = self.types[c.type].size if derived else c.size
+            begins.append(f"establish(o + {c.offset}, {size}, {c.rank}, {code}, {own});")
+        elif c.initial:
+            size = c.descriptor if c.genre == _POINTER else c.size * c.count
+            size = self.types[c.type].size * c.count if c.genre == _DATA and c.category == _DERIVED else size
+            self.declared.append(f'extern const char b{self.n}_{k}[] __asm__("{c.initial}");')
+            begins.append(f"memcpy(o + {c.offset}, b{self.n}_{k}, {size});")
+        elif c.genre == _DATA and c.category == _DERIVED:
+            begins.append(self._each(c, "init", "o"))
+
+    def _ended(self, c: _Component) -> None:
+        final, freed = self.bodies["final"], self.bodies["free"]
+        if c.genre == _ALLOCATABLE and c.category == _DERIVED:
+            if self._finals(c.type):
+                final.append(self._any(c, "o", f"final_component(o + {c.offset}, {c.rank}, {{}});"))
+            freed.append(self._any(c, "o", f"free_component(o + {c.offset}, {c.rank}, {{}});"))
+        elif c.genre == _ALLOCATABLE:
+            freed.append(f"free_numbers(o + {c.offset});")
+        elif c.genre == _DATA and c.category == _DERIVED:
+            if self._finals(c.type):
+                final.append(self._each(c, "final", "o", f", {c.rank}"))
+            if self._owns(c.type):
+                freed.append(self._each(c, "free", "o"))
+
+    def _assigned(self, c: _Component) -> None:
+        """Each component as what it is: that is how kinds know what memory holds."""
+        assign, at = self.bodies["assign"], f"to + {c.offset}, from + {c.offset}"
+        self._between(c.offset)
+        if c.genre != _DATA:
+            self._copied = c.offset + c.descriptor
+        if c.genre == _POINTER:
+            assign.append(f"assign_pointer({at}, {c.rank}, {int(c.category == _DERIVED)});")
+        elif c.genre == _ALLOCATABLE and c.category == _DERIVED:
+            assign.append(self._replaced(c))
+        elif c.genre == _ALLOCATABLE and c.category == _CHARACTER:
+            assign.append(f"assign_texts({at}, {c.rank});")
+        elif c.genre == _ALLOCATABLE:
+            code, size = _CODES[c.category, c.kind]
+            assign.append(f"assign_numbers({at}, {c.rank}, {code}, {size});")
+        elif c.category == _DERIVED:
+            assign.append(self._each(c, "assign", "to from"))
+            self._copied += self.types[c.type].size * c.count
+        elif value := _VALUES.get((c.category, c.kind)):
+            parts = c.count * (2 if c.category == _COMPLEX else 1)
+            loop = f"for (int64_t i = 0; i < {parts}; i++) " if parts > 1 else ""
+            more = "[i]" if loop else "[0]"
+            to, of = (f"(({value} *)({o} + {c.offset})){more}" for o in ("to", "from"))
+            assign.append(f"{loop}{to} = {of};")
+            self._copied += c.size * c.count
+        else:
+            size = c.size * c.count
+            if size:
+                assign.append(f"memmove({at}, {size});")
+            self._copied += size
+
+    def _replaced(self, c: _Component) -> str:
+        """An allocatable component of objects is freed where it holds none afterwards, or those of another type."""
+        at = f"to + {c.offset}, from + {c.offset}, {c.rank}"
+        freed = self._any(c, "to", f"free_component(to + {c.offset}, {c.rank}, {{}});")
+        given = self._any(c, "from", f"assign_component({at}, {{}});")
+        if "TYPE_AT" in given:
+            return f"if (changes({at})) {{ {freed} }} if (retyped({at})) {{ {given} }}"
+        return f"if (ends(from + {c.offset})) {freed} else {given}"
+
+    def _between(self, end: int) -> None:
+        """Bytes that no component of the table has are pointers to procedures, or nothing."""
+        for at in range(-(-self._copied // 8) * 8, end - 7, 8):
+            self.bodies["assign"].append(f"*(void **)(to + {at}) = *(void *const *)(from + {at});")
+        self._copied = end
+
+    def _owns(self, name: str) -> bool:
+        return any(
+            c.genre == _ALLOCATABLE or (c.genre == _DATA and c.category == _DERIVED and self._owns(c.type))
+            for c in self.types[name].components
+        )
+
+    def _finals(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Has an object of the type, or of one that extends it, or what these hold, a final procedure?"""
+        family = {n for n in self.types if _extends(n, name, self.types)} - seen
+        return any(
+            (t := self.types[n]).scalar_final or t.elemental_final
+            or any(self._finals(c.type, seen | family) for c in t.components if c.holds)
+            for n in family
+        )  # fmt: skip

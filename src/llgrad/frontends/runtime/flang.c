@@ -26,20 +26,45 @@ INSIDE void assign_otherwise(Descriptor *to, const Descriptor *from, const char 
     DIMENSIONS(BACK)
 }
 
+/* Allocatable text takes the length of what it is assigned, other text is cut off, or filled with blanks. */
+INSIDE void assign_text(Descriptor *to, const Descriptor *from)
+{
+    int rank = from->rank ? from->rank : to->rank;
+    Array a = known(to, rank, TYPE_TEXT, to->bytes), b = known(from, from->rank, TYPE_TEXT, from->bytes);
+    Array old = a;
+    if (to->attribute == ALLOCATABLE && (!a.base || a.bytes != b.bytes || (from->rank && !same_shape(a, b)))) {
+        if (from->rank || !a.base) a = b, a.rank = rank;
+        a.bytes = b.bytes;
+        a = allocated(a);
+        set_known(to, a, from->rank ? from->dim[0].lower : 1);
+        to->bytes = a.bytes;
+    }
+    int64_t most = a.bytes < b.bytes ? a.bytes : b.bytes;
+    EACH(a)
+    {
+        __builtin_memmove(AT(a, i, j, k, l), AT(b, i, j, k, l), most);
+        for (int64_t n = most; n < a.bytes; n++) AT(a, i, j, k, l)[n] = ' ';
+    }
+    if (old.base != a.base) free(old.base);
+}
+
 API void _FortranAAssign(Descriptor *to, const Descriptor *from, const char *file, int line)
 {
-    if (!simple(to) || to->type != from->type || to->bytes != from->bytes || (from->rank && from->rank != to->rank)) {
+    if (from->type == TYPE_TEXT && to->rank <= RANKS) {
+        assign_text(to, from);
+        return;
+    }
+    if (!simple(from) || (!from->rank && to->rank > RANKS)) {
         assign_otherwise(to, from, file, line);
         return;
     }
-    Array a = array_of(to), b = array_of(from);
-    Dimension lower = {from->rank ? from->dim[0].lower : 1, 0, 0};
+    Array a = known(to, from->rank ? from->rank : to->rank, from->type, from->bytes), b = array_of(from);
     char *old = 0;
     if (to->attribute == ALLOCATABLE && (!a.base || (from->rank && !same_shape(a, b)))) {
         old = a.base;
         a.n0 = b.n0, a.n1 = b.n1, a.n2 = b.n2, a.n3 = b.n3;
         a = allocated(a);
-        set(to, a, lower);
+        set_known(to, a, from->rank ? from->dim[0].lower : 1);
     }
     if (first_byte(a) < end(b) && first_byte(b) < end(a)) { /* they overlap */
         Array between = allocated(a);
@@ -51,12 +76,6 @@ API void _FortranAAssign(Descriptor *to, const Descriptor *from, const char *fil
     }
     free(old);
 }
-
-/* `[y, 2*y]`: values are pushed one after another behind what the descriptor `to` holds. */
-typedef struct {
-    Descriptor *to;
-    int64_t next, room;
-} Constructor;
 
 API void _FortranAInitArrayConstructorVector(Constructor *c, Descriptor *to, _Bool lengths, const char *file, int line)
 {

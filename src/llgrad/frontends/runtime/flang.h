@@ -16,6 +16,12 @@ typedef struct {
     Dimension dim[17]; /* as many as `rank`, then an addendum of two */
 } Descriptor;
 
+/* `[y, 2*y]`: values are pushed one after another behind what the descriptor `to` holds. */
+typedef struct {
+    Descriptor *to;
+    int64_t next, room;
+} Constructor;
+
 /* An array: what is known of it in scalars. Dimensions that it does not have are of extent 1. */
 typedef struct {
     char *base;
@@ -24,7 +30,7 @@ typedef struct {
 } Array;
 
 enum { ALLOCATABLE = 2, HAS_ADDENDUM = 1, RANKS = 4 };
-enum { TYPE_FLOAT = 27, TYPE_DOUBLE = 28, TYPE_FLOAT_COMPLEX = 34, TYPE_DOUBLE_COMPLEX = 35 };
+enum { TYPE_FLOAT = 27, TYPE_DOUBLE = 28, TYPE_FLOAT_COMPLEX = 34, TYPE_DOUBLE_COMPLEX = 35, TYPE_TEXT = 40, TYPE_DERIVED = 42 };
 
 #define API __attribute__((always_inline))
 #define INSIDE static inline __attribute__((always_inline))
@@ -46,6 +52,36 @@ INSIDE void set(Descriptor *d, Array a, Dimension lower)
     if (d->rank > 1) d->dim[1] = (Dimension){1, a.n1, a.s1};
     if (d->rank > 2) d->dim[2] = (Dimension){1, a.n2, a.s2};
     if (d->rank > 3) d->dim[3] = (Dimension){1, a.n3, a.s3};
+}
+
+/* The array of a descriptor whose rank, and type of elements, are known. */
+INSIDE Array known(const Descriptor *d, int rank, int type, int64_t bytes)
+{
+    Array a = {d->base, bytes, 1, 1, 1, 1, 0, 0, 0, 0, type, rank};
+    if (rank > 0) a.n0 = d->dim[0].extent, a.s0 = d->dim[0].stride;
+    if (rank > 1) a.n1 = d->dim[1].extent, a.s1 = d->dim[1].stride;
+    if (rank > 2) a.n2 = d->dim[2].extent, a.s2 = d->dim[2].stride;
+    if (rank > 3) a.n3 = d->dim[3].extent, a.s3 = d->dim[3].stride;
+    return a;
+}
+
+INSIDE void set_known(Descriptor *d, Array a, int64_t lower)
+{
+    d->base = a.base;
+    if (a.rank > 0) d->dim[0] = (Dimension){lower, a.n0, a.s0};
+    if (a.rank > 1) d->dim[1] = (Dimension){1, a.n1, a.s1};
+    if (a.rank > 2) d->dim[2] = (Dimension){1, a.n2, a.s2};
+    if (a.rank > 3) d->dim[3] = (Dimension){1, a.n3, a.s3};
+}
+
+/* The memory of an array whose bounds are there. */
+INSIDE void set_strides(Descriptor *d, Array a)
+{
+    d->base = a.base;
+    if (a.rank > 0) d->dim[0].stride = a.s0;
+    if (a.rank > 1) d->dim[1].stride = a.s1;
+    if (a.rank > 2) d->dim[2].stride = a.s2;
+    if (a.rank > 3) d->dim[3].stride = a.s3;
 }
 
 INSIDE int64_t elements(Array a) { return a.n0 * a.n1 * a.n2 * a.n3; }
@@ -100,6 +136,7 @@ INSIDE void copy(Array to, Array from)
     else if (to.type == TYPE_FLOAT) { COPY(float) }
     else if (to.type == TYPE_DOUBLE_COMPLEX) { COPY_PARTS(double, 2) }
     else if (to.type == TYPE_FLOAT_COMPLEX) { COPY_PARTS(float, 2) }
+    else if (to.type == TYPE_DERIVED) { ROWS(to, { __builtin_memcpy(AT(to, i, j, k, l), AT(from, i, j, k, l), to.bytes); }) }
     else { COPY_PARTS(int8_t, to.bytes) }
 }
 

@@ -450,11 +450,7 @@ API void _FortranAAllocatableApplyMold(Descriptor *d, const Descriptor *mold, in
 INSIDE void allocate(Descriptor *d, const char *file, int line)
 {
     Array a = allocated(array_of(d));
-    d->base = a.base;
-    if (d->rank > 0) d->dim[0].stride = a.s0;
-    if (d->rank > 1) d->dim[1].stride = a.s1;
-    if (d->rank > 2) d->dim[2].stride = a.s2;
-    if (d->rank > 3) d->dim[3].stride = a.s3;
+    set_strides(d, a);
     if (d->rank > RANKS || d->extra & HAS_ADDENDUM) _FortranAInitialize(d, file, line);
 }
 

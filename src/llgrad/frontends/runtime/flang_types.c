@@ -1,0 +1,414 @@
+/* flang's runtime calls for derived types: included by a unit that is written for the types of a program (fortrantypes.py)
+ * after what it says of each: size_of, parent_of, init_of, final_of, free_of, assign_of, all of a type's address, which
+ * LLVM knows where nothing is polymorphic; 1 for ALL where it knows the types of the program. Others are left to flang's
+ * own runtime. */
+#define RUNTIME(result, name, ...) extern result _FortranA##name(__VA_ARGS__)
+RUNTIME(void, Assign, Descriptor *to, const Descriptor *from, const char *file, int line);
+RUNTIME(void, AssignPolymorphic, Descriptor *to, const Descriptor *from, const char *file, int line);
+RUNTIME(void, AssignTemporary, Descriptor *to, const Descriptor *from, const char *file, int line);
+RUNTIME(void, Destroy, const Descriptor *d);
+RUNTIME(void, DestroyWithoutFinalization, const Descriptor *d);
+RUNTIME(void, Initialize, const Descriptor *d, const char *file, int line);
+RUNTIME(void, Finalize, const Descriptor *d, const char *file, int line);
+RUNTIME(void, AllocatableInitDerivedForAllocate, Descriptor *d, const void *t, int rank, int corank);
+RUNTIME(void, PointerNullifyDerived, Descriptor *d, const void *t, int rank, int corank);
+RUNTIME(void, AllocatableApplyMold, Descriptor *d, const Descriptor *mold, int rank);
+RUNTIME(int, AllocatableAllocateSource, Descriptor *d, const Descriptor *source, _Bool status, const Descriptor *message,
+        const char *file, int line);
+RUNTIME(int, MoveAlloc, Descriptor *to, Descriptor *from, const void *t, _Bool status, const Descriptor *message,
+        const char *file, int line);
+RUNTIME(void, PushArrayConstructorValue, Constructor *c, const Descriptor *from);
+RUNTIME(_Bool, ClassIs, const Descriptor *d, const void *t);
+
+enum { VERSION = 20240719 };
+
+/* What the program's text says of a descriptor (an argument before those of the runtime's): its rank where it has an
+ * addendum, 16 more where it has none, -1 where nothing is said. */
+enum { FLAT = 16 };
+#define TYPE_AT(d, rank) (*(const void **)((char *)(d) + 24 + 24 * (rank)))
+
+INSIDE int rank_of(const Descriptor *d, int said) { return said < 0 ? d->rank : said % FLAT; }
+
+/* The type of what a descriptor describes; none where that is no object. */
+INSIDE const void *type_of(const Descriptor *d, int said)
+{
+    if (said >= FLAT || (said < 0 && !(d->extra & HAS_ADDENDUM))) return 0;
+    return TYPE_AT(d, rank_of(d, said));
+}
+
+/* Is that for the runtime? Where all types of a program are known, it is not. */
+INSIDE int strange(const Descriptor *d, int said, const void *t)
+{
+    if (!t) return 0;
+    if (rank_of(d, said) <= RANKS && (ALL || size_of(t))) return 0;
+    if (ALL && said < 0) llgrad_fail(4, 0);
+    return 1;
+}
+
+INSIDE Array objects(const Descriptor *d, int rank, const void *t) { return known(d, rank, TYPE_DERIVED, size_of(t)); }
+INSIDE Array described(const Descriptor *d, int said, const void *t) { return objects(d, rank_of(d, said), t); }
+
+INSIDE void establish(char *at, int64_t bytes, int rank, int type, const void *t)
+{
+    Descriptor *d = (Descriptor *)at;
+    d->base = 0, d->bytes = bytes, d->version = VERSION, d->rank = rank, d->type = type, d->attribute = ALLOCATABLE;
+    d->extra = t ? HAS_ADDENDUM : 0;
+    if (t) TYPE_AT(d, rank) = t, *(int64_t *)(at + 32 + 24 * rank) = 0;
+}
+
+/* --- allocatable components ------------------------------------------------------------------------------------------- */
+
+INSIDE void free_numbers(char *at)
+{
+    free(((Descriptor *)at)->base);
+    ((Descriptor *)at)->base = 0;
+}
+
+/* Allocatable arrays lie in one stretch. */
+INSIDE void assign_numbers(char *at, const char *source, int rank, int type, int64_t bytes)
+{
+    Descriptor *to = (Descriptor *)at;
+    const Descriptor *from = (const Descriptor *)source;
+    Array a = known(to, rank, type, bytes), b = known(from, rank, type, bytes);
+    if (a.base == b.base) return;
+    if (!b.base) {
+        free_numbers(at);
+        return;
+    }
+    if (!a.base || !same_shape(a, b)) {
+        free(a.base);
+        a = allocated(b);
+        set_known(to, a, rank ? from->dim[0].lower : 1);
+    }
+    copy(vector(a, elements(b)), vector(b, elements(b)));
+}
+
+INSIDE void assign_pointer(char *to, const char *from, int rank, int of_objects)
+{
+    int64_t *a = (int64_t *)to;
+    const int64_t *b = (const int64_t *)from;
+    *(void **)to = *(void *const *)from;
+    for (int n = 1; n < 3 + 3 * rank; n++) a[n] = b[n];
+    if (of_objects) TYPE_AT(to, rank) = TYPE_AT(from, rank), a[4 + 3 * rank] = b[4 + 3 * rank];
+}
+
+INSIDE void assign_texts(char *at, const char *source, int rank)
+{
+    Descriptor *to = (Descriptor *)at;
+    const Descriptor *from = (const Descriptor *)source;
+    if (to->base == from->base) return;
+    free_numbers(at);
+    if (!from->base) return;
+    Array b = known(from, rank, TYPE_TEXT, from->bytes), made = allocated(b);
+    memcpy(made.base, b.base, b.bytes * elements(b));
+    set_known(to, made, rank ? from->dim[0].lower : 1);
+    to->bytes = b.bytes;
+}
+
+INSIDE void final_component(char *at, int rank, const void *t)
+{
+    Array a = objects((Descriptor *)at, rank, t);
+    if (!a.base) return;
+    for (int64_t n = 0; n < elements(a); n++) final_of(t, a.base + n * a.bytes, rank);
+}
+
+INSIDE void free_component(char *at, int rank, const void *t)
+{
+    Array a = objects((Descriptor *)at, rank, t);
+    if (!a.base) return;
+    for (int64_t n = 0; n < elements(a); n++) free_of(t, a.base + n * a.bytes);
+    free_numbers(at);
+}
+
+/* Does an allocatable component hold none, do its objects give way to none or to those of another type? Then it is given
+ * that type. */
+INSIDE int ends(const char *source) { return !((const Descriptor *)source)->base; }
+INSIDE int changes(char *at, const char *source, int rank)
+{
+    return ends(source) || TYPE_AT(at, rank) != TYPE_AT(source, rank);
+}
+INSIDE int retyped(char *at, const char *source, int rank)
+{
+    if (ends(source)) return 0;
+    TYPE_AT(at, rank) = TYPE_AT(source, rank);
+    ((Descriptor *)at)->bytes = ((const Descriptor *)source)->bytes;
+    return 1;
+}
+
+INSIDE void assign_component(char *at, const char *source, int rank, const void *t)
+{
+    Descriptor *to = (Descriptor *)at;
+    const Descriptor *from = (const Descriptor *)source;
+    Array a = objects(to, rank, t), b = objects(from, rank, t);
+    if (!a.base || !same_shape(a, b)) {
+        free_component(at, rank, t);
+        a = allocated(b);
+        set_known(to, a, rank ? from->dim[0].lower : 1);
+        for (int64_t n = 0; n < elements(a); n++) init_of(t, a.base + n * a.bytes);
+    }
+    for (int64_t n = 0; n < elements(a); n++) assign_of(t, a.base + n * a.bytes, b.base + n * b.bytes);
+}
+
+/* --- objects, and arrays of them -------------------------------------------------------------------------------------- */
+
+INSIDE void init_all(const void *t, Array a) { ROWS(a, { init_of(t, AT(a, i, j, k, l)); }) }
+INSIDE void final_all(const void *t, Array a) { ROWS(a, { final_of(t, AT(a, i, j, k, l), a.rank); }) }
+INSIDE void free_all(const void *t, Array a) { ROWS(a, { free_of(t, AT(a, i, j, k, l)); }) }
+INSIDE void assign_all(const void *t, Array a, Array b)
+{
+    ROWS(a, { assign_of(t, AT(a, i, j, k, l), AT(b, i, j, k, l)); })
+}
+
+API void llgrad_Initialize(int said, int none, const Descriptor *d, const char *file, int line)
+{
+    const void *t = type_of(d, said);
+    if (strange(d, said, t)) _FortranAInitialize(d, file, line);
+    else if (t) init_all(t, described(d, said, t));
+}
+
+API void llgrad_Finalize(int said, int none, const Descriptor *d, const char *file, int line)
+{
+    const void *t = type_of(d, said);
+    if (strange(d, said, t)) _FortranAFinalize(d, file, line);
+    else if (t) final_all(t, described(d, said, t));
+}
+
+API void llgrad_DestroyWithoutFinalization(int said, int none, const Descriptor *d)
+{
+    const void *t = type_of(d, said);
+    if (strange(d, said, t)) _FortranADestroyWithoutFinalization(d);
+    else if (t && d->base) free_all(t, described(d, said, t));
+}
+
+API void llgrad_Destroy(int said, int none, const Descriptor *d)
+{
+    const void *t = type_of(d, said);
+    if (strange(d, said, t)) {
+        _FortranADestroy(d);
+    } else if (t && d->base) {
+        final_all(t, described(d, said, t));
+        free_all(t, described(d, said, t));
+    }
+}
+
+/* What is assigned may be part of what is assigned to: then, and for an allocatable of another shape or type, it is
+ * copied before that is let go. */
+INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int others, const void *t, const void *its)
+{
+    int rank = others ? others : its_rank;
+    Array a = objects(to, rank, its), b = objects(from, others, t);
+    if (to->attribute == ALLOCATABLE) a = packed(a);
+    _Bool new = to->attribute == ALLOCATABLE && (!a.base || (others && !same_shape(a, b)) || its != t);
+    _Bool shared = !new && (holds_itself(t) || (rank && first_byte(a) < end(b) && first_byte(b) < end(a)));
+    if (!new && a.base == b.base && !rank) return;
+    if (new || shared) {
+        Array made = others || !a.base ? b : a;
+        made.rank = rank, made.bytes = size_of(t);
+        made = allocated(made);
+        init_all(t, made);
+        assign_all(t, made, b);
+        b = made;
+    }
+    if (a.base || !new) final_all(its, a);
+    if (!new) {
+        assign_all(t, a, b);
+        if (shared) {
+            free_all(t, b);
+            free(b.base);
+        }
+        return;
+    }
+    if (a.base) {
+        free_all(its, a);
+        free(a.base);
+    }
+    set_known(to, b, others ? from->dim[0].lower : 1);
+    to->bytes = b.bytes;
+    if (t != its) TYPE_AT(to, rank) = t;
+}
+
+/* What is assigned to a variable that is not polymorphic is of its type, or of one that extends it; of what is assigned
+ * LLVM knows more than of what a component's descriptor says. */
+INSIDE const void *declared(const Descriptor *to, int its, const Descriptor *from, int others)
+{
+    const void *t = type_of(from, others);
+    return t && parent_of(t) ? type_of(to, its) : t;
+}
+
+API void llgrad_Assign(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
+{
+    const void *t = declared(to, its, from, others);
+    if (its >= 0) to->rank = rank_of(to, its); /* as it is: LLVM knows then */
+    if (!t || strange(from, others, t)) _FortranAAssign(to, from, file, line);
+    else assign(to, rank_of(to, its), from, rank_of(from, others), t, t);
+}
+
+API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
+{
+    const void *t = declared(to, its, from, others);
+    if (its >= 0) to->rank = rank_of(to, its);
+    if (!t || strange(from, others, t)) {
+        if (t) _FortranAAssignTemporary(to, from, file, line);
+        else _FortranAAssign(to, from, file, line);
+        return;
+    }
+    if (to->base) init_all(t, described(to, its, t));
+    assign(to, rank_of(to, its), from, rank_of(from, others), t, t);
+}
+
+API void llgrad_AssignPolymorphic(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
+{
+    const void *t = type_of(from, others), *old = type_of(to, its);
+    if (!t || strange(from, others, t) || strange(to, its, old)) _FortranAAssignPolymorphic(to, from, file, line);
+    else assign(to, rank_of(to, its), from, rank_of(from, others), t, old);
+}
+
+API void llgrad_AllocatableInitDerivedForAllocate(int its, int none, Descriptor *d, const void *t, int rank, int corank)
+{
+    if (!size_of(t) || corank) _FortranAAllocatableInitDerivedForAllocate(d, t, rank, corank);
+    else if (!d->base) establish((char *)d, size_of(t), rank, TYPE_DERIVED, t);
+}
+
+API void llgrad_PointerNullifyDerived(int its, int none, Descriptor *d, const void *t, int rank, int corank)
+{
+    if (size_of(t) && !corank) {
+        establish((char *)d, size_of(t), rank, TYPE_DERIVED, t);
+        d->attribute = 1;
+    } else {
+        _FortranAPointerNullifyDerived(d, t, rank, corank);
+    }
+}
+
+API void llgrad_AllocatableApplyMold(int its, int others, Descriptor *d, const Descriptor *mold, int rank)
+{
+    const void *t = type_of(mold, others);
+    _FortranAAllocatableApplyMold(d, mold, rank);
+    if (t && its < FLAT) TYPE_AT(d, rank_of(d, its)) = t;
+}
+
+/* --- memory for objects -------------------------------------------------------------------------------------------------- */
+
+INSIDE void allocate(Descriptor *d, int said, const void *t, const char *file, int line)
+{
+    Array a = known(d, rank_of(d, said), d->type, t && size_of(t) ? size_of(t) : d->bytes);
+    a = allocated(a);
+    set_strides(d, a);
+    if (strange(d, said, t)) _FortranAInitialize(d, file, line);
+    else if (t) init_all(t, vector(a, elements(a)));
+}
+
+API int llgrad_AllocatableAllocate(int said, int none, Descriptor *d, const int64_t *stream, _Bool status,
+                                   const Descriptor *message, const char *file, int line)
+{
+    if (d->base) {
+        if (!status) llgrad_fail(4, 0);
+        return 1;
+    }
+    allocate(d, said, type_of(d, said), file, line);
+    return 0;
+}
+
+API int llgrad_PointerAllocate(int said, int none, Descriptor *d, _Bool status, const Descriptor *message, const char *file,
+                               int line)
+{
+    allocate(d, said, type_of(d, said), file, line);
+    return 0;
+}
+
+API int llgrad_AllocatableAllocateSource(int its, int others, Descriptor *d, const Descriptor *source, _Bool status,
+                                         const Descriptor *message, const char *file, int line)
+{
+    const void *t = type_of(source, others);
+    if (!t || strange(source, others, t))
+        return _FortranAAllocatableAllocateSource(d, source, status, message, file, line);
+    if (!d->base) TYPE_AT(d, rank_of(d, its)) = t, d->bytes = size_of(t);
+    int failed = llgrad_AllocatableAllocate(its, 0, d, 0, status, message, file, line);
+    if (!failed) assign_all(t, described(d, its, t), described(source, others, t));
+    return failed;
+}
+
+INSIDE int let_go(Descriptor *d, int said, const void *t, _Bool status)
+{
+    if (!d->base) {
+        if (!status) llgrad_fail(4, 0);
+        return 1;
+    }
+    if (strange(d, said, t)) {
+        _FortranADestroy(d);
+    } else if (t) {
+        Array a = described(d, said, t), row = vector(a, elements(a));
+        final_all(t, a);
+        free_all(t, row);
+    }
+    free(d->base);
+    d->base = 0;
+    return 0;
+}
+
+#define DEALLOCATE(name)                                                       \
+    API int llgrad_##name(int said, int none, Descriptor *d, _Bool status, const Descriptor *message, const char *file, int line) \
+    {                                                                          \
+        return let_go(d, said, type_of(d, said), status);                      \
+    }
+DEALLOCATE(AllocatableDeallocate)
+DEALLOCATE(PointerDeallocate)
+
+/* The type is the declared one again afterwards. */
+#define DEALLOCATE_POLYMORPHIC(name)                                           \
+    API int llgrad_##name(int said, int none, Descriptor *d, const void *declared, _Bool status, const Descriptor *message, \
+                          const char *file, int line)                          \
+    {                                                                          \
+        int failed = let_go(d, said, type_of(d, said), status);                \
+        if (declared && said < FLAT) TYPE_AT(d, rank_of(d, said)) = declared, d->bytes = size_of(declared); \
+        return failed;                                                         \
+    }
+DEALLOCATE_POLYMORPHIC(AllocatableDeallocatePolymorphic)
+DEALLOCATE_POLYMORPHIC(PointerDeallocatePolymorphic)
+
+API int llgrad_MoveAlloc(int its, int others, Descriptor *to, Descriptor *from, const void *declared, _Bool status,
+                         const Descriptor *message, const char *file, int line)
+{
+    const void *t = type_of(from, others), *old = type_of(to, its);
+    if (to->base) let_go(to, its, old, 1);
+    int failed = _FortranAMoveAlloc(to, from, declared, status, message, file, line);
+    if (t && its < FLAT) TYPE_AT(to, rank_of(to, its)) = t;
+    if (declared && t) TYPE_AT(from, rank_of(from, others)) = declared;
+    return failed;
+}
+
+API _Bool llgrad_ClassIs(int said, int none, const Descriptor *d, const void *t)
+{
+    const void *own = type_of(d, said);
+    if (own && strange(d, said, own)) return _FortranAClassIs(d, t);
+    for (int n = 0; n < 8 && own; n++, own = parent_of(own))
+        if (own == t) return 1;
+    return 0;
+}
+
+/* `[p, q(2:3)]`: what the array constructor holds may move, which moves what it owns. */
+API void llgrad_PushArrayConstructorValue(int none, int said, Constructor *c, const Descriptor *from)
+{
+    const void *t = type_of(from, said);
+    if (!t || strange(from, said, t)) {
+        _FortranAPushArrayConstructorValue(c, from);
+        return;
+    }
+    Array a = objects(c->to, 1, t), b = described(from, said, t);
+    int64_t used = c->next, needed = used + elements(b), room = !a.base && a.n0 > needed ? a.n0 : needed;
+    if (needed > c->room || !a.base) {
+        Array larger = allocated(vector(a, room));
+        if (a.base) memcpy(larger.base, a.base, used * a.bytes);
+        free(a.base);
+        a = larger;
+        c->room = room;
+    }
+    a.n0 = a.n0 < needed ? needed : a.n0;
+    set_known(c->to, a, 1);
+    char *next = a.base + used * a.bytes;
+    ROWS(b, {
+        init_of(t, next);
+        assign_of(t, next, AT(b, i, j, k, l));
+        next += a.bytes;
+    })
+    c->next = needed;
+}
