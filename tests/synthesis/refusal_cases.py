@@ -271,6 +271,22 @@ double f(double x) {{
         ('fprintf(h, "%.17g", x);', 'if (fscanf(h, "%lf", &y) != 1) return 0;'),
         ('if (fwrite(&x, 8, 1, h) != 1) return 0;', 'if (fread(&y, 8, 1, h) != 1) return 0;'),
     ])),
+    *(Case(f"text_by_{name}", f"""
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+double f(double x) {{
+    char own[64], *text = own;
+    {written}
+    double y = strtod(text, 0);  //!
+    return y * x;
+}}
+""", "oo", "UnsupportedError", "text") for name, written in [
+        ("gcvt", "gcvt(x * x, 17, text);"),
+        ("strfromd", 'extern int strfromd(char *, size_t, const char *, double); strfromd(text, 64, "%g", x);'),
+        ("asprintf", 'if (asprintf(&text, "%.17g", x) < 0) return 0;'),
+        ("a_stream", 'size_t n; FILE *h = open_memstream(&text, &n); fprintf(h, "%.17g", x); fclose(h);'),
+    ]),
     Case("scanned_text", """
 #include <stdio.h>
 double f(double x) {

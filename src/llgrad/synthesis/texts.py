@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.ir.types import FloatType, PointerType
 from llgrad.ir.values import AnyValue, Call, Function, GlobalVariable, Load
+from llgrad.rules import library
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
 FORMATTERS = frozenset({
@@ -28,6 +29,7 @@ _READERS = {"fread": 3, "fgets": 2, "getline": 2, "getdelim": 3, "read": 0, "pre
 _INSERTED = re.compile(r"_ZNSo(?:9_M_insertI[dfeg]|ls[Ed])|_ZNSt3__1\d+basic_ostream\w*lsE[dfeg]$")
 _EXTRACTED = re.compile(r"_ZNSi(?:10_M_extractI|rsE)|_ZNSt3__1\d+basic_istream\w*rsER[dfeg]$")
 _CHAINED = re.compile(r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4endl")
+_IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
 _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
 
 
@@ -46,16 +48,18 @@ def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
         _stream(c, names, _WRITERS, _INSERTED) and (_hands_on(memory, c, names, varied) or _reads(memory, c, text))
         for c, names in calls
     )
-    inserted = any(any(map(_INSERTED.match, names)) for _, names in calls)
+    inserted = any(names & _IN_MEMORY or any(map(_INSERTED.match, names)) for _, names in calls)
     return next(iter([*readers, *(parsers if inserted else [])]), None) if written else None
 
 
 def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied) -> set[MemoryObject]:
-    """The memory that active floats were formatted into, and what was copied from there."""
+    """The memory that active floats were (or may have been) formatted into, and what was copied from there."""
     text: set[MemoryObject] = set()
     for c, names in calls:
-        if names & FORMATTERS and _hands_on(memory, c, names, varied):
-            text |= memory.points_to(c.arguments[0])
+        if not (names & FORMATTERS or any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
+            continue
+        text |= memory.points_to(c.arguments[0])
+        text |= {o for a in memory.writes(c) for o in a.objects} if any(map(_is_unknown, names)) else set()
     size = -1
     while text and size != len(text):  # copies of the text
         size = len(text)
@@ -63,6 +67,11 @@ def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Var
             if _reads(memory, c, text):
                 text |= {o for a in memory.writes(c) for o in a.objects}
     return text
+
+
+def _is_unknown(name: str) -> bool:
+    """Is it a function of which nothing is known? It may be like `gcvt`."""
+    return library.effects(name) is None and not name.startswith("llvm.")
 
 
 def _hands_on(memory: Memory, call: Call, names: frozenset[str], varied: Varied) -> bool:
