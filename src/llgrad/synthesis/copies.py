@@ -20,6 +20,7 @@ _HEAD = re.compile(rf"^define (?:{_LINKAGE})*")
 _COMDAT = re.compile(r" comdat(?:\(\$[^)]*\))?(?=[^\n]* \{\n)")
 _REFERENCE = re.compile(r"(?<![\w.])!(\d+)\b")
 _OUTER = re.compile(r"\b(?:scope|inlinedAt): !(\d+)")
+_LOOP = re.compile(r"!llvm\.loop !(\d+)")  # of its operands, two say where the loop is
 _RETAINED = re.compile(r", retainedNodes: !\d+")
 
 
@@ -65,11 +66,12 @@ def _in_scopes_of_its_own(module: Module, text: str) -> str:
         return text
     old: dict[int, str] = {}  # nodes that lie in the subprogram
     seen: dict[int, bool] = {int(subprogram[1]): True}
+    loops = {int(n) for n in _LOOP.findall(text)}
 
     def inside(i: int) -> bool:
         if i not in seen:
             seen[i] = False
-            outer = [int(n) for n in _OUTER.findall(module.raw_metadata.get(i, ""))]
+            outer = [int(n) for n in (_REFERENCE if i in loops else _OUTER).findall(module.raw_metadata.get(i, ""))]
             seen[i] = any([inside(n) for n in outer])
         return seen[i]
 
