@@ -139,12 +139,14 @@ def _passed_on(v: Instruction, loop: Loop) -> AnyValue:
 def pays(facts: Facts, strides: Strides, read: Access, reads: Sequence[Access]) -> bool:
     """Are there enough loads of what may be the same object, and does one of them meet this in another iteration?
 
+    Two are enough if one goes forwards and the other backwards: blocks that are read from both ends.
     Where no address is regular, nothing is vectorised when the columns are added either.
     """
     near = [other for other in reads if facts.memory.may_alias(read, other)]
-    if len(near) < FEWEST or all(strides.same_iteration(read, other) for other in near):
+    if all(strides.same_iteration(read, other) for other in near):
         return False
-    return any(strides.address(other) is not None for other in near)
+    steps = {address[2] > 0 for other in near if (address := strides.address(other)) is not None and address[2]}
+    return bool(steps) and (len(near) >= FEWEST or len(steps) == 2)
 
 
 def _through_restrict(written: Access, read: Access) -> bool:
