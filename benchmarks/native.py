@@ -6,6 +6,7 @@ Everything is kept under `build/benchmarks` by a digest of what went in, so that
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import os
 import re
@@ -68,10 +69,20 @@ def clang() -> tuple[str, ...]:
     return (found,) if found else (sys.executable, "-m", "ziglang", "cc")
 
 
+@functools.cache
+def _environment() -> dict[str, str]:
+    """The environment, and bytecode of all that llgrad imports, which an installed package has."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept["PYTHONPYCACHEPREFIX"] = str(BUILD / "bytecode")
+    imported = "import llgrad.cli, llgrad.program, llgrad.synthesis.derive"
+    subprocess.run([sys.executable, "-c", imported], env=kept, check=True)
+    return kept
+
+
 def _run(command: Sequence[str | Path]) -> float:
     """Runs it; the CPU seconds that it and what it started took."""
     with tempfile.TemporaryFile("w+") as told:
-        child = subprocess.Popen([str(word) for word in command], stdout=told, stderr=told)
+        child = subprocess.Popen([str(word) for word in command], stdout=told, stderr=told, env=_environment())
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:

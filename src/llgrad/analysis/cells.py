@@ -159,8 +159,9 @@ class Cells:
     def __init__(self, flow: Propagation) -> None:
         self._flow = flow
         self._cells: dict[int, dict[Spot, int]] = {}
+        self._wide: dict[int, dict[Spot, int]] = {}  # those that are not one word
         self._whole: dict[int, int] = {}
-        self._readers: dict[int, dict[tuple[Spot, int], None]] = {}
+        self._readers: dict[int, dict[Spot, dict[int, None]]] = {}
         self._copies: dict[int, dict[tuple[int, Spot], None]] = {}
 
     def cell(self, obj: int, key: Spot) -> int:
@@ -168,10 +169,13 @@ class Cells:
         own = self._cells.setdefault(obj, {})
         if key not in own:
             node = own[key] = self._flow.node()
+            if not isinstance(key, int):
+                self._wide.setdefault(obj, {})[key] = node
             self._flow.edge(node, self.all(obj))
-            for wanted, target in list(self._readers.get(obj, ())):
+            for wanted, targets in list(self._readers.get(obj, {}).items()):
                 if _same_word(wanted, key):
-                    self._flow.edge(node, target)
+                    for target in list(targets):
+                        self._flow.edge(node, target)
             for target, by in list(self._copies.get(obj, ())):
                 self._copy_cell(node, key, target, by)
         return own[key]
@@ -190,12 +194,19 @@ class Cells:
         if key is None:
             self._flow.edge(self.all(obj), target)
             return
-        readers = self._readers.setdefault(obj, {})
-        if (key, target) not in readers:
-            readers[key, target] = None
-            for other, node in list(self._cells.get(obj, {}).items()):
-                if _same_word(key, other):
-                    self._flow.edge(node, target)
+        readers = self._readers.setdefault(obj, {}).setdefault(key, {})
+        if target not in readers:
+            readers[target] = None
+            for node in self._same_words(obj, key):
+                self._flow.edge(node, target)
+
+    def _same_words(self, obj: int, key: Spot) -> list[int]:
+        """The cells that may be the same word as this one."""
+        own = self._cells.get(obj, {})
+        if not isinstance(key, int):
+            return [node for other, node in own.items() if _same_word(key, other)]
+        wide = [node for other, node in self._wide.get(obj, {}).items() if _same_word(key, other)]
+        return [own[key], *wide] if key in own else wide
 
     def copy(self, source: int, target: int, by: Spot) -> None:
         """What is in the object `source` is also in `target`, `by` bytes further on."""

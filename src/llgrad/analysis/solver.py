@@ -24,8 +24,8 @@ class Propagation:
     """Sets of facts (ints) at nodes (ints). `shift(fact, by)` moves a fact along an edge that is not a plain copy;
     `admit(node, fact)` gives what to enter instead of a new fact, or None where the node's set implies it.
 
-    Nodes on a cycle of plain copies have one set in the end. In large systems they are made one node, whenever about
-    as many nodes have been visited as there are (after Pereira and Berlin: "Wave propagation and deep propagation for
+    Nodes on a cycle of plain copies have one set in the end. In large systems they are made one node, whenever there
+    is about as much new as there was (after Pereira and Berlin: "Wave propagation and deep propagation for
     pointer analysis"); a handler may then be told of a fact twice."""
 
     def __init__(self, shift: Callable[[int, Shift], int], admit: Callable[[int, int], int | None]) -> None:
@@ -36,7 +36,8 @@ class Propagation:
         self._watchers: list[list[Callable[[set[int]], None]]] = []
         self._stands: list[int] = []  # by node: one that stands for it, itself unless it was found on a cycle
         self._work: deque[int] = deque()
-        self._visits = 0
+        self._news = 0  # visits and edges since cycles were looked for last
+        self._known = 0  # edges there were then
 
     def node(self) -> int:
         """A new node with the empty set."""
@@ -70,6 +71,7 @@ class Propagation:
         if (source == target and by == 0) or (target, by) in self._edges[source]:
             return
         self._edges[source][target, by] = None
+        self._news += 1
         self._send(self._facts[source] - self._fresh[source], target, by)
 
     def watch(self, node: int, handler: Callable[[set[int]], None]) -> None:
@@ -82,9 +84,8 @@ class Propagation:
     def run(self) -> None:
         """To the least fixed point."""
         while self._work:
-            self._visits += 1
-            if self._visits > max(len(self._stands), _SMALL):
-                self._visits = 0
+            self._news += 1
+            if self._news > max(len(self._stands), self._known, _SMALL):
                 self._merge_cycles()
             node = self._found(self._work.popleft())
             fresh, self._fresh[node] = self._fresh[node], set()
@@ -114,6 +115,10 @@ class Propagation:
             other = first.setdefault(labels[node], node)
             if other != node:
                 self._merge(node, other)
+        for node, edges in enumerate(self._edges):
+            there = [(self._found(target), by) for target, by in edges]
+            self._edges[node] = dict.fromkeys(edge for edge in there if edge != (node, 0))
+        self._news, self._known = 0, sum(map(len, self._edges))
 
     def _merge(self, node: int, other: int) -> None:
         """`other` stands for `node`, too. What not both have told their successors of is told again."""
