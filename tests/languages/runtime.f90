@@ -67,7 +67,7 @@ contains
     real(dp), intent(in) :: x(:)
     real(dp) :: r
     real(dp), allocatable :: a(:), b(:), c(:, :)
-    real(dp), pointer :: p(:)
+    real(dp), pointer :: p(:), q(:)
     integer :: status
     allocate (a, source=x)
     allocate (b, mold=a)
@@ -80,7 +80,30 @@ contains
     r = sum(a)*sum(c)*p(3) + cubes(3, x(1:6:2))
     call scale(3, p(2:6:2))
     r = r + sum(p)
-    deallocate (p)
+    allocate (q, source=x)
+    if (.not. associated(q, p)) r = r + q(4)**2
+    deallocate (p, q)
+  end function
+
+  function texts(x) result(r)
+    real(dp), intent(in) :: x(:)
+    real(dp) :: r
+    character(:), allocatable :: names
+    character(8) :: list(3)
+    list = [character(8) :: "bond", "  angle", "torsion"]
+    names = "bond,angle"
+    r = pick(names(:index(names, ",") - 1)) + pick(adjustr(names(6:)//" "))*pick(repeat("bond", 1))
+    r = r*(scan(names, "xyg") + verify(names, "bnod") + index(names, "a", back=.true.) + len_trim(list(2)))
+  contains
+    function pick(name) result(y)
+      character(*), intent(in) :: name
+      real(dp) :: y
+      integer :: i
+      y = x(6)
+      do i = 1, 3
+        if (trim(adjustl(list(i))) == adjustl(name)) y = x(i)
+      end do
+    end function
   end function
 
   function cubes(n, x) result(r)

@@ -269,7 +269,7 @@ def test_streams_are_handles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "places", "products", "orders", "shifts", "unpacked", "allocation",
+        "places", "products", "orders", "shifts", "unpacked", "allocation", "texts",
         pytest.param("reductions", marks=pytest.mark.full),
     ],
 )  # fmt: skip

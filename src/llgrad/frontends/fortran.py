@@ -22,7 +22,7 @@ from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool
 from llgrad.places import cache_folder
 
 _RUNTIME = Path(__file__).parent / "runtime"
-_BODIES = tuple(_RUNTIME / name for name in ("flang.c", "flang_arrays.c"))
+_BODIES = tuple(_RUNTIME / name for name in ("flang.c", "flang_arrays.c", "flang_text.c"))
 _PROGRAMS = (*(f"flang-{n}" for n in range(22, 18, -1)), "flang")
 _FIX = "correct the source, or pass the flags it needs (-I…, -fdefault-real-8, -ffree-form, …)"
 _FLAGS = ("-g", "-O2", "-emit-llvm", "-S", "-ffp-contract=off")

@@ -50,7 +50,7 @@ _READING = (3, 4, 5, 6)  # procedures for input and output
 _CALLED = re.compile(
     r"@_FortranA(Assign(?:Temporary|Polymorphic)?|Destroy(?:WithoutFinalization)?|Initialize|Finalize|ClassIs|MoveAlloc|"
     r"AllocatableInitDerivedForAllocate|(?:Allocatable|Pointer)Deallocate(?:Polymorphic)?|PointerNullifyDerived|"
-    r"PointerAllocate|AllocatableAllocate(?:Source)?|AllocatableApplyMold|PushArrayConstructorValue)\("
+    r"(?:Allocatable|Pointer)Allocate(?:Source)?|AllocatableApplyMold|PushArrayConstructorValue)\("
 )
 _VALUE = re.compile(r"^ +(%\S+) = (?:alloca|getelementptr(?: inbounds| nuw)*) (.*)$", re.MULTILINE)
 _MEMBER = re.compile(r"(%\S+), ptr \S+, i\d+ [^,]+((?:, i\d+ \d+)+)")

@@ -471,6 +471,15 @@ API int _FortranAPointerAllocate(Descriptor *d, _Bool status, const Descriptor *
     return 0;
 }
 
+API int _FortranAPointerAllocateSource(Descriptor *d, const Descriptor *source, _Bool status, const Descriptor *message,
+                                       const char *file, int line)
+{
+    owns_nothing(source);
+    allocate(d, file, line);
+    copy(array_of(d), array_of(source));
+    return 0;
+}
+
 API int _FortranAAllocatableAllocateSource(Descriptor *d, const Descriptor *source, _Bool status, const Descriptor *message,
                                            const char *file, int line)
 {
@@ -505,6 +514,15 @@ API int _FortranAMoveAlloc(Descriptor *to, Descriptor *from, const void *type, _
     if (from->rank > 3) to->dim[3] = from->dim[3];
     from->base = 0;
     return 0;
+}
+
+API _Bool _FortranAPointerIsAssociatedWith(const Descriptor *d, const Descriptor *target)
+{
+    if (!d->base || !target || !target->base) return d->base && !target;
+    Array a = array_of(d), b = array_of(target);
+    if (a.base != b.base || a.rank != b.rank || !same_shape(a, b) || !elements(a)) return 0;
+    return (a.n0 < 2 || a.s0 == b.s0) && (a.n1 < 2 || a.s1 == b.s1) && (a.n2 < 2 || a.s2 == b.s2) &&
+           (a.n3 < 2 || a.s3 == b.s3);
 }
 
 /* --- arguments that must lie in one stretch ------------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@ RUNTIME(void, PointerNullifyDerived, Descriptor *d, const void *t, int rank, int
 RUNTIME(void, AllocatableApplyMold, Descriptor *d, const Descriptor *mold, int rank);
 RUNTIME(int, AllocatableAllocateSource, Descriptor *d, const Descriptor *source, _Bool status, const Descriptor *message,
         const char *file, int line);
+RUNTIME(int, PointerAllocateSource, Descriptor *d, const Descriptor *source, _Bool status, const Descriptor *message,
+        const char *file, int line);
 RUNTIME(int, MoveAlloc, Descriptor *to, Descriptor *from, const void *t, _Bool status, const Descriptor *message,
         const char *file, int line);
 RUNTIME(void, PushArrayConstructorValue, Constructor *c, const Descriptor *from);
@@ -259,6 +261,7 @@ API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descr
 API void llgrad_AssignPolymorphic(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
     const void *t = type_of(from, others), *old = type_of(to, its);
+    if (ALL && !t) llgrad_fail(4, 0); /* a number in a `class(*)` */
     if (!t || strange(from, others, t) || strange(to, its, old)) _FortranAAssignPolymorphic(to, from, file, line);
     else assign(to, rank_of(to, its), from, rank_of(from, others), t, old);
 }
@@ -319,12 +322,25 @@ API int llgrad_AllocatableAllocateSource(int its, int others, Descriptor *d, con
                                          const Descriptor *message, const char *file, int line)
 {
     const void *t = type_of(source, others);
+    if (its >= 0) d->rank = rank_of(d, its);
     if (!t || strange(source, others, t))
         return _FortranAAllocatableAllocateSource(d, source, status, message, file, line);
     if (!d->base) TYPE_AT(d, rank_of(d, its)) = t, d->bytes = size_of(t);
     int failed = llgrad_AllocatableAllocate(its, 0, d, 0, status, message, file, line);
     if (!failed) assign_all(t, described(d, its, t), described(source, others, t));
     return failed;
+}
+
+API int llgrad_PointerAllocateSource(int its, int others, Descriptor *d, const Descriptor *source, _Bool status,
+                                     const Descriptor *message, const char *file, int line)
+{
+    const void *t = type_of(source, others);
+    if (its >= 0) d->rank = rank_of(d, its);
+    if (!t || strange(source, others, t)) return _FortranAPointerAllocateSource(d, source, status, message, file, line);
+    TYPE_AT(d, rank_of(d, its)) = t, d->bytes = size_of(t);
+    allocate(d, its, t, file, line);
+    assign_all(t, described(d, its, t), described(source, others, t));
+    return 0;
 }
 
 INSIDE int let_go(Descriptor *d, int said, const void *t, _Bool status)
