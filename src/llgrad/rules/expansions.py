@@ -21,7 +21,8 @@ PREFIX = "llgrad.expanded."
 _FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
 _REDUCED = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
 _VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
-_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16, "ptr": 8, "i64": 8}
+_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16, "ptr": 8}
+_BYTES |= {"i8": 1, "i16": 2, "i32": 4, "i64": 8}  # they may carry floats, and lie beside them
 
 
 def name_of(symbol: str, sizes: Sequence[int] = ()) -> str:
