@@ -65,7 +65,7 @@ from llgrad.synthesis.stored import stored
 MOST_TESTS = 4  # before a loop is entered
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _ADDRESS, _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 2, 6, 11, 80, 12  # rough costs: an addition is 2
-_MASKED = 9  # more, where some iterations only make the value; bytes under masks cost as much again
+_MASKED = 6  # more, where some iterations only make the value; bytes under masks cost as much again as kept
 _RESERVE = 80  # of a tape block of its own each time a loop is entered
 
 
