@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from llgrad import peeling, pipeline, program, versions
-from llgrad.synthesis import adjoints, collecting, plan, rehearsing, released, scatter, scopes, sweep
+from llgrad.synthesis import adjoints, collecting, plan, rehearsing, released, scatter, scopes, sweep, tape
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
@@ -179,6 +179,11 @@ def chunked_tape(patch: Patch) -> None:
     patch.setattr(Facts, "loop", unknown)
 
 
+def no_huge_pages(patch: Patch) -> None:
+    """The system is never asked for large pages."""
+    patch.setattr(tape, "HUGE_PAGES_FROM", 1 << 62)
+
+
 def malloc_arena(patch: Patch) -> None:
     """Every block of the tape is a malloc."""
     patch.setenv("LLGRAD_ARENA", "malloc")
@@ -216,6 +221,7 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, no_replaying,
         no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release,
         no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised,
+        no_huge_pages,
     )  # fmt: skip
 }
 

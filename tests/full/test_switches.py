@@ -99,7 +99,7 @@ def shape(text: str) -> list[str]:
     return sorted(re.sub(r"[%@!][-\w.]*", "%", line) for line in text.splitlines())
 
 
-@pytest.mark.parametrize("name", ["malloc_arena", "unoptimised"])
+@pytest.mark.parametrize("name", ["malloc_arena", "unoptimised", "no_huge_pages"])
 def test_last_switch_does_something(name: str) -> None:
     program = read_program(FOLDER / "linked_list.c")
     text = prepared(compiled([program.path]), [program], LEVEL)

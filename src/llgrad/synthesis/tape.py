@@ -25,6 +25,7 @@ from llgrad.ir.values import AnyValue, Attribute, Function
 ARENA_BYTES = 64
 HEADER_BYTES = 64
 FIRST_SEGMENT_BYTES = 1 << 20
+HUGE_PAGES_FROM = 4 << 20  # bytes of a segment for which the system is asked for them
 RESERVE, RELEASE, DEFER, FINISH, FAIL = (
     "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.finish", "llgrad_fail",
 )  # fmt: skip
@@ -83,12 +84,13 @@ def column(b: Builder, module: Module, block: AnyValue, offset: AnyValue, number
 
 def runtime(each_block_its_own: bool = False) -> str:
     """LLVM assembly of the arena. `each_block_its_own` makes every block a malloc, for sanitizers (decision 11)."""
-    return (_MALLOC if each_block_its_own else _ARENA) + _COMMON
+    return (_MALLOC if each_block_its_own else _ARENA.replace("HUGE_PAGES_FROM", str(HUGE_PAGES_FROM))) + _COMMON
 
 
 # One arena is kept for the next derivative, whichever thread asks for it; others are freed (no TLS: decision 1).
 _COMMON = """
 declare noalias ptr @malloc(i64)
+declare i32 @madvise(ptr, i64, i32)
 declare noalias ptr @calloc(i64, i64)
 declare void @free(ptr)
 
@@ -261,6 +263,20 @@ made:
   store ptr null, ptr %newnext, align 8
   %newbytes = getelementptr i8, ptr %new, i64 16
   store i64 %want, ptr %newbytes, align 8
+  %large = icmp uge i64 %want, HUGE_PAGES_FROM
+  br i1 %large, label %pages, label %listed
+pages:
+  ; MADV_HUGEPAGE for the whole pages in it: a hint, that may fail
+  %newi = ptrtoint ptr %new to i64
+  %newup = add i64 %newi, 4095
+  %page = and i64 %newup, -4096
+  %before = sub i64 %page, %newi
+  %behind = sub i64 %want, %before
+  %length = and i64 %behind, -4096
+  %pagep = inttoptr i64 %page to ptr
+  %hinted = call i32 @madvise(ptr %pagep, i64 %length, i32 14)
+  br label %listed
+listed:
   %first = icmp eq ptr %prev, null
   br i1 %first, label %enter, label %link
 link:
@@ -268,7 +284,7 @@ link:
   store ptr %new, ptr %prevnext, align 8
   br label %enter
 enter:
-  %s = phi ptr [ %next, %reuse ], [ %new, %made ], [ %new, %link ]
+  %s = phi ptr [ %next, %reuse ], [ %new, %listed ], [ %new, %link ]
   store ptr %s, ptr %segp, align 8
   %sbytesp = getelementptr i8, ptr %s, i64 16
   %sbytes = load i64, ptr %sbytesp, align 8
