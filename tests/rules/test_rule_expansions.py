@@ -13,7 +13,7 @@ from llgrad.backend import Engine, LLVMModule
 from llgrad.backend.target import features_of
 from llgrad.rules.expansions import expansion, name_of, unstrict
 
-V, M, I = "<4 x double>", "<4 x i1>", "<4 x i32>"
+V, M, N = "<4 x double>", "<4 x i1>", "<4 x i32>"
 CASES = {
     "llvm.vector.reduce.fadd.v4f64": (["double", V], "double"),
     "llvm.vector.reduce.fmul.v4f64": (["double", V], "double"),
@@ -23,13 +23,13 @@ CASES = {
     "llvm.vector.reduce.fminimum.v4f64": ([V], "double"),
     "llvm.masked.load.v4f64.p0": (["ptr", M, V], V),
     "llvm.masked.store.v4f64.p0": ([V, "ptr", M], "void"),
-    "llvm.masked.load.v4i32.p0": (["ptr", M, I], I),
-    "llvm.masked.store.v4i32.p0": ([I, "ptr", M], "void"),
+    "llvm.masked.load.v4i32.p0": (["ptr", M, N], N),
+    "llvm.masked.store.v4i32.p0": ([N, "ptr", M], "void"),
     "llvm.masked.expandload.v4f64": (["ptr", M, V], V),
     "llvm.masked.compressstore.v4f64": ([V, "ptr", M], "void"),
 }
 _ARGUMENTS = {
-    "double": "double %s", V: f"{V} %v", M: f"{M} %m", I: f"{I} %i", "ptr": "ptr %memory",
+    "double": "double %s", V: f"{V} %v", M: f"{M} %m", N: f"{N} %i", "ptr": "ptr %memory",
 }  # fmt: skip
 HEAD = """
   %bits = trunc i8 %mask to i4
