@@ -59,8 +59,9 @@ def test_the_compilers_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     require("a.zig")
     path = tmp_path / "bad.zig"
     path.write_text("export fn f(x: f64) f64 { return y; }\n")
-    with pytest.raises(CompilerError, match="use of undeclared identifier 'y'"):
+    with pytest.raises(CompilerError, match="use of undeclared identifier 'y'") as caught:
         llgrad.load(path)
+    assert "zig" in caught.value.cause
     monkeypatch.setenv("LLGRAD_ZIG", "/nonesuch/zig")
     with pytest.raises(CompilerError, match="no Zig compiler") as caught:
         llgrad.load(path)

@@ -127,10 +127,15 @@ def run(
             said = "\n".join(line for line in said.split("\n") if not re.search(noise, line)).strip()
         raise CompilerError(
             f"{source} does not compile\n{said}",
-            cause=f"{Path(command[0]).name} ended with status {done.returncode}",
+            cause=f"{_called(command)} ended with status {done.returncode}",
             fix=fix,
         )
     return done.stdout.decode(errors="replace")
+
+
+def _called(command: Sequence[str]) -> str:
+    """The compiler's name, that of a module of Python's (`python -m ziglang`) too."""
+    return command[2] if list(command[1:2]) == ["-m"] else Path(command[0]).name
 
 
 _FIRST = 1 << 20  # metadata numbers that no compiler reaches
