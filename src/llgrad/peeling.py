@@ -55,10 +55,8 @@ EARLY = (
 LATE = ("loop_simplify", "lcssa", "instruction_namer")
 
 
-def has_borders(work: LLVMModule) -> bool:
+def has_borders(module: Module) -> bool:
     """Is there a loop to peel?"""
-    work.run(LATE)
-    module = parse(work.text())
     return any(_borders(module, f) for f in module.functions if not f.is_declaration)
 
 

@@ -59,7 +59,7 @@ from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
 from llgrad.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
-from llgrad.unrolling import mark_short_loops
+from llgrad.unrolling import in_form, mark_short_loops
 
 if TYPE_CHECKING:
     from llgrad.synthesis.derive import Derivation
@@ -314,16 +314,17 @@ def prepare(
 
 def _optimised(work: LLVMModule, level: int) -> LLVMModule:
     """`work` optimised for differentiation: short loops unrolled, borders of stencils peeled."""
-    mark_short_loops(work)
+    mark_short_loops(work, in_form(work))
     before = work.clone()
     work.optimise(level, vectorize=False, unroll=False)
-    stencils = peeling.has_borders(work)
+    module = in_form(work)
+    stencils = peeling.has_borders(module)
     if stencils and peeling.peel_borders(before, peeling.EARLY):
         work = before
         work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
     if stencils and peeling.peel_borders(work, peeling.LATE):
         work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
-    if mark_short_loops(work):
+    if mark_short_loops(work, in_form(work) if stencils else module):
         work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils)
     return work
 

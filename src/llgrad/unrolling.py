@@ -22,12 +22,16 @@ MOST_INSTRUCTIONS = 400  # of a loop when it is unrolled, loops within it too
 _IN_FORM = ("loop_simplify", "lcssa", "instruction_namer")
 
 
-def mark_short_loops(work: LLVMModule) -> bool:
-    """Ask LLVM to unroll short loops when it optimises `work` next; False where there are none."""
+def in_form(work: LLVMModule) -> Module:
+    """`work` in the form that loops are looked for in, parsed."""
     work.run(_IN_FORM)
     if len(work.text()) > LONG:
         work.run(("simplify_cfg", *_IN_FORM))
-    module = parse(work.text())
+    return parse(work.text())
+
+
+def mark_short_loops(work: LLVMModule, module: Module) -> bool:
+    """Ask LLVM to unroll short loops when it optimises `work`, which is `module`, next; False where there are none."""
     found = [latch for f in module.functions if not f.is_declaration for latch in _short(flow(f))]
     for latch in found:
         _mark(module, latch)

@@ -96,7 +96,8 @@ class PointerGraph(Inclusion):
         self._taken: list[Function] | None = None
         self._from_nothing: list[Cast] = []
         self._of_other_types: dict[Call, list[Function]] = {}  # code that a call reaches if none has its type
-        self._tables: dict[tuple[int, int], int] = {}
+        self._tables: dict[int, int] = {}  # of an object, by a fact: the tables of virtual functions that it may have
+        self._slots: dict[tuple[int, int], int] = {}  # the functions there
         self.called_back: set[Function] = set()
         self._active = frozenset(active_arguments)
         self._flow.watch(self._unknown, self._expose)
@@ -370,12 +371,13 @@ class PointerGraph(Inclusion):
 
     def _dispatched(self, fact: int, slot: int) -> int:
         """The node of the functions at `slot` in the tables that the object of a fact may have."""
-        if (fact, slot) not in self._tables:
-            tables, functions = self._flow.node(), self._flow.node()
-            self._tables[fact, slot] = functions
-            self._load(self._constant({fact}), tables, 0, WORD)
-            self._load(tables, functions, slot, WORD)
-        return self._tables[fact, slot]
+        if fact not in self._tables:
+            self._tables[fact] = self._flow.node()
+            self._load(self._constant({fact}), self._tables[fact], 0, WORD)
+        if (fact, slot) not in self._slots:
+            self._slots[fact, slot] = self._flow.node()
+            self._load(self._tables[fact], self._slots[fact, slot], slot, WORD)
+        return self._slots[fact, slot]
 
     def _link_met(self, call: Call) -> None:
         """What variables of the program and its arguments hold from before: functions whose address it uses.
