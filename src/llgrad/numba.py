@@ -132,7 +132,7 @@ class PerTypes:
 
     def _run(self, values: Sequence[Any]) -> Any:
         """The function itself, for copies of the arguments."""
-        given = [_copied(v) for v in values]
+        given = [copied(v) for v in values]
         kinds = [p.kind for p in inspect.signature(self.function.py_func).parameters.values()]
         many = kinds[-1:] == [inspect.Parameter.VAR_POSITIONAL]
         return self.function(*given[:-1], *given[-1]) if many else self.function(*given)
@@ -162,14 +162,21 @@ def _foreign_error(function: Any, error: Exception) -> ForeignError:
     )  # fmt: skip
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """The value in memory of its own, with the same types."""
     if isinstance(value, np.ndarray):
         return shaped(value, value)
     if isinstance(value, tuple):
-        items = [_copied(v) for v in value]
+        items = [copied(v) for v in value]
         return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
-    return value.copy() if hasattr(value, "copy") else value
+    if isinstance(value, list):
+        return [copied(v) for v in value]
+    if not hasattr(value, "copy"):
+        return value
+    made = value.copy()  # Numba's own lists
+    for n, v in enumerate(value):
+        made[n] = copied(v)
+    return made
 
 
 def _kind(leaf: Leaf) -> tuple[str, int]:

@@ -12,6 +12,7 @@ from core import differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
+from llgrad.numba import copied
 from llgrad.passing import zeros
 
 numba = pytest.importorskip("numba", reason="there is no Numba: pip install numba")
@@ -375,6 +376,13 @@ def test_results_that_are_tuples() -> None:
     _, (slope, tangent, _) = llgrad.jvp(several, wrt="k")(X, 2.0, tangents=1.0)
     assert slope == pytest.approx(X.sum())
     np.testing.assert_allclose(tangent, 4 * X)
+
+
+def test_the_run_that_tells_shapes_has_memory_of_its_own() -> None:
+    given = (X, [1.0, 2.0], List([X, X * 2]), None, 3)
+    made = copied(given)
+    made[0][0] = made[2][0][1] = made[1][0] = 9.0
+    assert X[0] != 9.0 and given[1] == [1.0, 2.0] and given[2][0][1] == X[1]
 
 
 def test_none_and_functions_as_arguments() -> None:
