@@ -20,7 +20,7 @@ from llgrad.synthesis.request import Mode
 
 SAMPLE = """
 aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch carried_loads
-chosen_values cholesky
+chosen_values cholesky collected_ends
 collected_not collected_rows collected_stencil convolution cubic_spline data_dependent_while do_while explicit_stack
 fft_iterative fft_recursive free_in_branch fused_late_branch fused_not_filled fused_private fused_sum_returned
 handed_on fused_two_sums gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil
