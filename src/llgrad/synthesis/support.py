@@ -12,6 +12,7 @@ Adjoints below 2^-1022 are lost, as they are on machines that flush them to zero
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -234,7 +235,25 @@ def _in_pieces(module: Module, what: str, pointers: Sequence[str], layout: Copie
 def _looped(
     module: Module, name: str, parameters: str, stride: int, body: list[str], overlap: bool = False
 ) -> Function:
-    """A loop over the whole elements in `bytes`; with `overlap`, from the last to the first if the target is behind."""
+    """A loop over the elements in `bytes`; with `overlap`, from the last to the first if the target is behind.
+
+    Where the last is not whole, another loop does what of each element lies in `bytes`.
+    """
+    if not name.endswith(".part") and (guarded := _guarded(body, stride)):
+        part = _looped(module, f"{name}.part", parameters, stride, guarded, overlap)
+        rest = f"""%rest = urem i64 %bytes, {stride}
+  %whole = icmp eq i64 %rest, 0
+  br i1 %whole, label %start, label %part
+part:
+  call void @{part.name}({parameters})
+  ret void
+start:
+  %count = udiv i64 %bytes, {stride}"""
+    elif name.endswith(".part"):
+        rest = f"%up = add i64 %bytes, {stride - 1}\n  %count = udiv i64 %up, {stride}\n  br label %start\nstart:"
+        rest = "\n  ".join([*(f"%{n} = alloca [16 x i8]" for n in _spare(body)), rest])
+    else:
+        rest = f"%count = udiv i64 %bytes, {stride}\n  br label %start\nstart:"
     lines = "\n  ".join(body)
     before, index = "", "%element = add i64 %k, 0"
     if overlap:
@@ -243,12 +262,12 @@ def _looped(
     text = f"""
 define internal void @{name}({parameters}) nounwind {{
 entry:
-  %count = udiv i64 %bytes, {stride}
+  {rest}
   %none = icmp eq i64 %count, 0
   {before}
   br i1 %none, label %done, label %loop
 loop:
-  %k = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %k = phi i64 [ 0, %start ], [ %next, %loop ]
   {index}
   %at = mul i64 %element, {stride}
   {lines}
@@ -260,3 +279,31 @@ done:
 }}
 """
     return define(module, name, text)
+
+
+_ADDRESS = re.compile(r"%([ts])(\d+) = (getelementptr i8, ptr %(?:target|source), i64 (%o[ts]\d+))")
+_ACCESS = re.compile(r"(?:= load|store) (\w+)[ ,].*ptr %[ts](\d+), align")
+
+
+def _guarded(body: list[str], stride: int) -> list[str]:
+    """The same, done in spare memory with what is not inside of `bytes`; nothing where no part of an element counts."""
+    sizes = {m[2]: FLOAT_SIZES.get(m[1], 8) for line in body if (m := _ACCESS.search(line))}
+    starts = {m[1]: int(m[2]) for line in body if (m := re.match(r"%o[ts](\d+) = add i64 %at, (\d+)", line))}
+    if all(starts[n] + size >= stride for n, size in sizes.items()):
+        return []
+    made: list[str] = []
+    for line in body:
+        if (m := _ADDRESS.match(line)) is None:
+            made.append(line)
+            continue
+        which, n, address, offset = m.groups()
+        end, inside, there = (f"%{word}{which}{n}" for word in ("end", "inside", "there"))
+        made += [
+            f"{end} = add i64 {offset}, {sizes[n]}", f"{inside} = icmp ule i64 {end}, %bytes",
+            f"{there} = {address}", f"%{which}{n} = select i1 {inside}, ptr {there}, ptr %spare{n}",
+        ]  # fmt: skip
+    return made
+
+
+def _spare(body: list[str]) -> list[str]:
+    return list(dict.fromkeys(m[1] for line in body if (m := re.search(r"ptr %(spare\d+)$", line))))
