@@ -238,7 +238,7 @@ def stores(tree: Tree, value: str) -> Iterator[tuple[str, str]]:
 
 
 def gathered(tree: Tree, flat: np.ndarray[Any, Any], value: Any) -> Any:
-    """The result: floats from the vector, in front of which may be another axis, the rest from a value like it."""
+    """The result: floats from the vector, which may have another axis in front, the rest from a value like it, if any."""
     return _gathered(tree, iter(_split(tree, flat)), value)
 
 
@@ -258,5 +258,6 @@ def _gathered(tree: Tree, parts: Iterator[np.ndarray[Any, Any]], value: Any) -> 
             part = next(parts)
             return back(part) if part.ndim else part.item()
         case Branch(items=items, make=make):
-            return make([_gathered(item, parts, v) for item, v in zip(items, value, strict=True)])
+            values = [None] * len(items) if value is None else value
+            return make([_gathered(item, parts, v) for item, v in zip(items, values, strict=True)])
     return value

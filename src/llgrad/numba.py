@@ -247,21 +247,21 @@ class Nested:
         last = [self._directions(wanted, direction, "direction") for direction in last]
         found = self.derivative(*passed, *last, **options)
 
-        def value(flat: Any) -> Any:
+        def value(flat: Any, like: Any = None) -> Any:
             if result is None:
                 return flat
             found, n = np.asarray(flat), out.size
             several = found.ndim > 1 or found.size != n
-            return gathered(result[0], found.reshape(-1, n) if several else found.reshape(n), result[1])
+            return gathered(result[0], found.reshape(-1, n) if several else found.reshape(n), like)
 
         gradient: Callable[[Any], Any] = functools.partial(self._gradient, wanted)
         match self._of.kind:
             case "grad" | "hvp":
                 return gradient(found)
             case "value_and_grad" | "vjp":
-                return value(found[0]), gradient(found[1])
+                return value(found[0], result and result[1]), gradient(found[1])
             case "jvp":
-                return value(found[0]), value(found[1])
+                return value(found[0], result and result[1]), value(found[1])
             case "jacobian":
                 return gradient(self._matrices(found, result))
         rows = [gradient(row) for row in found]
