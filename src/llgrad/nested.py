@@ -238,7 +238,7 @@ def stores(tree: Tree, value: str) -> Iterator[tuple[str, str]]:
 
 
 def gathered(tree: Tree, flat: np.ndarray[Any, Any], value: Any) -> Any:
-    """The result: floats from the vector, which may have another axis in front, the rest from a value like it, if any."""
+    """The result: floats from the vector, which may have another axis in front, the rest from a value like it."""
     return _gathered(tree, iter(_split(tree, flat)), value)
 
 
