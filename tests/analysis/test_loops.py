@@ -727,3 +727,46 @@ exit:
     assert only_loop(text.replace("OTHER", "-2").replace("SUBJECT", "%sum"))[0] is None
     single, _ = only_loop(text.replace("OTHER", "1").replace("SUBJECT", "%i"))
     assert single is not None and evaluate(single, {"k": 7, "n": 22}) == 4
+
+
+MERGED = """
+define void @f(i32 %n, i32 %m, i1 %x) {
+entry:
+  br label %head
+head:
+  %i = phi i32 [ START, %entry ], [ %next, %latch ]
+  br i1 %x, label %some, label %none
+some:
+  %a = ONE i32 %i, STEP
+  call void @g(i32 %a)
+  br label %latch
+none:
+  %b = OTHER
+  br label %latch
+latch:
+  %next = phi i32 [ %a, %some ], [ %b, %none ]
+  %more = icmp PREDICATE i32 %next, %n
+  br i1 %more, label %head, label %exit
+exit:
+  ret void
+}
+declare void @g(i32) nounwind willreturn
+"""
+
+
+def merged(one: str, other: str, step: str = "1", predicate: str = "ne") -> Count | None:
+    fields = {"START": "0", "ONE": one, "OTHER": other, "STEP": step, "PREDICATE": predicate}
+    text = MERGED
+    for name, value in fields.items():
+        text = text.replace(name, value)
+    return only_loop(text)[0]
+
+
+def test_equal_sums_that_are_merged_are_one() -> None:
+    count = merged("add nuw nsw", "add nuw i32 %i, 1")
+    assert count is not None and [evaluate(count, {"n": n}) for n in (1, 2, 40)] == [0, 1, 39]
+    assert merged("add", "add i32 %i, %m", "%m", "slt") is None  # no flag that both have says that it does not wrap
+    assert merged("add nsw", "add nuw i32 %i, 3", "3", "slt") is None
+    assert merged("add nsw", "add nsw nuw i32 %i, 3", "3", "slt") is not None
+    for other in ("add i32 %i, 2", "sub i32 %i, 1", "add i32 %n, 1", "or i32 %i, 1", "add i32 1, %i"):
+        assert merged("add", other) is None

@@ -9,7 +9,7 @@ double fused_unrolled(const double *x, int n, int m) {
     for (int k = 0; k < 6; k++) left[k] = x[k];
     for (int i = 0; i < n; i++)
         for (int c = 0; c < m; c++) {
-            for (int k = 0; k < 6; k++) row[k] = x[i] * x[k] + x[c];
+            for (int k = 0; k < 6; k++) row[k] = x[(i + k) % n] * x[c];
             for (int k = 0; k < 6; k++) out[k] = row[k] * x[k];
             for (int j = 0; j < 6; j++)
                 for (int k = j + 1; k < 6; k++) out[k] += row[j] * out[k] * x[k - j];

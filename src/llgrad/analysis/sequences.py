@@ -151,10 +151,33 @@ class Reader:
         bits = self.bits(phi.type)
         if phi.block is not self.loop.header or bits is None or len(starts) != 1 or len(nexts) != 1:
             return None
-        if not isinstance(nexts[0], Instruction) or nexts[0] not in self.loop:
+        next = self._merged(nexts[0])
+        if not isinstance(next, Instruction) or next not in self.loop:
             return None
-        step = self._step(phi, nexts[0], bits)
-        return Induction(phi, starts[0], *step, nexts[0], bits) if step else None
+        step = self._step(phi, next, bits)
+        return Induction(phi, starts[0], *step, next, bits) if step else None
+
+    def _merged(self, v: AnyValue, depth: int = 4) -> AnyValue:
+        """Where `v` merges equal sums of what is the same throughout an iteration: the one that promises least.
+
+        So LLVM leaves `i + 1` if only some ways through an iteration need it before the end (GVN).
+        """
+        if not depth or not isinstance(v, Phi) or v not in self.loop or v.block is self.loop.header:
+            return v
+        sums: list[Binary] = []
+        for x in (x for x, b in v.incoming() if b in self.flow):
+            part = self._merged(x, depth - 1)
+            first = sums[0] if sums else part
+            if not isinstance(part, Binary) or not isinstance(first, Binary) or part.opcode != first.opcode:
+                return v
+            if part.operands != first.operands:
+                return v
+            sums.append(part)
+        least = min(sums, key=lambda x: len(x.flags), default=None)
+        if least is None or not all(x.flags >= least.flags for x in sums):
+            return v
+        steady = (x not in self.loop or isinstance(x, Phi) and x.block is self.loop.header for x in least.operands)
+        return least if all(steady) else v
 
     def _step(self, phi: Phi, next: Instruction, bits: int) -> tuple[AnyValue | None, int] | None:
         """Unit and factor of `next` - `phi`."""
@@ -224,6 +247,8 @@ class Reader:
         if invariant(self.loop, value):
             return _invariant_recurrence(value, bits, self)
         match value:
+            case Phi() if (merged := self._merged(value)) is not value:
+                return self.read(merged, depth - 1)
             case Phi():
                 return self._phi(value)
             case Binary(opcode, lhs, rhs):
