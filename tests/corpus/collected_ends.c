@@ -8,6 +8,7 @@ void collected_ends(const double *restrict x, int n, double *restrict y) {
         for (int j = 0; j < 7; j++) t += x[i + j] * x[i + 6 - j] * (1 + j);
         y[0] += t * t;
     }
-    for (int j = 0; j < n; j++) y[1] += x[j] * x[j] * x[n - 1 - j];
+    long last = n - 1;
+    for (long j = 0; j < n; j++) y[1] += x[j] * x[j] * x[last - j];
     for (int j = 0; j + 3 < n; j++) y[2] += x[n - 1 - j] * x[j + 3] * x[j];
 }
