@@ -422,7 +422,9 @@ def test_constructors_of_objects(tmp_path: Path) -> None:
     assert lib.flat(X) == X[0] * X[1]
 
 
-@pytest.mark.parametrize("name", ["nested", "arrays", "polymorphic", "finals"])
+@pytest.mark.parametrize(
+    "name", ["nested", "arrays", "polymorphic", "finals", pytest.param("mixed", marks=pytest.mark.full)]
+)
 def test_derived_types(name: str) -> None:
     """Types within types, arrays of them, structure constructors, polymorphic allocatables, final procedures."""
     require("types.f90")

@@ -40,6 +40,11 @@ module types
   contains
     final :: let_go
   end type
+  type :: mixed_t
+    real(dp), allocatable :: a(:)
+    integer, allocatable :: k(:)
+    complex(dp), allocatable :: z(:)
+  end type
 
 contains
 
@@ -140,6 +145,33 @@ contains
       b%p = b%own*y
       z = sum(b%p)
     end function
+  end function
+
+  ! Kinds that are converted, components in memory of the heap, sections that overlap
+  function mixed(x) result(r)
+    real(dp), intent(in) :: x(:)
+    real(dp) :: r
+    type(mixed_t), allocatable :: p(:)
+    integer(8) :: big(5)
+    character(4) :: names(3)
+    integer :: i
+    allocate (p(2))
+    big = [(i, i=1, 5)]
+    p(1)%a = big
+    p(2)%a = p(1)%a*x
+    p(2)%a(2:5) = p(2)%a(1:4)
+    p(1)%k = big
+    p(2)%k = x*9.7_dp
+    p(1)%z = x(:3)
+    p(2)%z = p(1)%z
+    names = ["a   ", "b   ", "c   "]
+    names(2:3) = names(1:2)
+    r = sum(p(2)%a*x) + sum(p(1)%k*x) + sum(p(2)%k) + real(sum(p(2)%z**2))
+    if (names(3) == "b") r = r*2
+    p(2) = mixed_t(a=x, k=[1, 2])
+    p = p(2:1:-1)
+    r = r + p(1)%a(3)*p(1)%k(2) + p(2)%a(2)
+    if (allocated(p(1)%z) .or. .not. allocated(p(2)%z)) r = -1
   end function
 
 end module

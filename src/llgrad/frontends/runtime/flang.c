@@ -40,11 +40,18 @@ INSIDE void assign_text(Descriptor *to, const Descriptor *from)
         to->bytes = a.bytes;
     }
     int64_t most = a.bytes < b.bytes ? a.bytes : b.bytes;
+    char *between = 0;
+    if (rank && old.base == a.base && first_byte(a) < end(b) && first_byte(b) < end(a)) { /* they overlap */
+        Array apart = allocated(b);
+        EACH(b) __builtin_memcpy(AT(apart, i, j, k, l), AT(b, i, j, k, l), b.bytes);
+        between = apart.base, b = apart;
+    }
     EACH(a)
     {
         __builtin_memmove(AT(a, i, j, k, l), AT(b, i, j, k, l), most);
         for (int64_t n = most; n < a.bytes; n++) AT(a, i, j, k, l)[n] = ' ';
     }
+    free(between);
     if (old.base != a.base) free(old.base);
 }
 
@@ -187,3 +194,36 @@ API double _FortranAModuloReal8(double x, double y, const char *file, int line)
     double r = fmod(x, y);
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
+
+/* A float's exponent and the rest of it. */
+#define PARTS(kind, type, frexp, ldexp, fabs, digits, least)                   \
+    API type _FortranAFraction##kind(type x)                                   \
+    {                                                                          \
+        int e;                                                                 \
+        return frexp(x, &e);                                                   \
+    }                                                                          \
+    API int32_t _FortranAExponent##kind##_4(type x)                            \
+    {                                                                          \
+        int e;                                                                 \
+        frexp(x, &e);                                                          \
+        return isfinite(x) ? e : INT32_MAX;                                    \
+    }                                                                          \
+    API type _FortranAScale##kind(type x, int64_t n)                           \
+    {                                                                          \
+        return ldexp(x, n < -9999 ? -9999 : n > 9999 ? 9999 : n);              \
+    }                                                                          \
+    API type _FortranASetExponent##kind(type x, int64_t n)                     \
+    {                                                                          \
+        return _FortranAScale##kind(_FortranAFraction##kind(x), n);            \
+    }                                                                          \
+    API type _FortranASpacing##kind(type x)                                    \
+    {                                                                          \
+        type s = ldexp(1, _FortranAExponent##kind##_4(x) - digits);            \
+        return x == 0 || s < least ? least : s;                                \
+    }                                                                          \
+    API type _FortranARRSpacing##kind(type x)                                  \
+    {                                                                          \
+        return fabs(_FortranAScale##kind(_FortranAFraction##kind(x), digits)); \
+    }
+PARTS(4, float, frexpf, ldexpf, fabsf, 24, 0x1p-126f)
+PARTS(8, double, frexp, ldexp, fabs, 53, 0x1p-1022)

@@ -31,6 +31,13 @@ enum { FLAT = 16 };
 
 INSIDE int rank_of(const Descriptor *d, int said) { return said < 0 ? d->rank : said % FLAT; }
 
+/* What is said is written where it stands already, for LLVM to know. */
+INSIDE void tell(Descriptor *d, int said)
+{
+    if (said >= 0) d->rank = said % FLAT;
+    if (said >= FLAT) d->extra &= ~HAS_ADDENDUM;
+}
+
 /* The type of what a descriptor describes; none where that is no object. */
 INSIDE const void *type_of(const Descriptor *d, int said)
 {
@@ -240,7 +247,7 @@ INSIDE const void *declared(const Descriptor *to, int its, const Descriptor *fro
 API void llgrad_Assign(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
     const void *t = declared(to, its, from, others);
-    if (its >= 0) to->rank = rank_of(to, its); /* as it is: LLVM knows then */
+    tell(to, its);
     if (!t || strange(from, others, t)) _FortranAAssign(to, from, file, line);
     else assign(to, rank_of(to, its), from, rank_of(from, others), t, t);
 }
@@ -248,7 +255,7 @@ API void llgrad_Assign(int its, int others, Descriptor *to, const Descriptor *fr
 API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
     const void *t = declared(to, its, from, others);
-    if (its >= 0) to->rank = rank_of(to, its);
+    tell(to, its);
     if (!t || strange(from, others, t)) {
         if (t) _FortranAAssignTemporary(to, from, file, line);
         else _FortranAAssign(to, from, file, line);
@@ -322,7 +329,7 @@ API int llgrad_AllocatableAllocateSource(int its, int others, Descriptor *d, con
                                          const Descriptor *message, const char *file, int line)
 {
     const void *t = type_of(source, others);
-    if (its >= 0) d->rank = rank_of(d, its);
+    tell(d, its);
     if (!t || strange(source, others, t))
         return _FortranAAllocatableAllocateSource(d, source, status, message, file, line);
     if (!d->base) TYPE_AT(d, rank_of(d, its)) = t, d->bytes = size_of(t);
@@ -335,7 +342,7 @@ API int llgrad_PointerAllocateSource(int its, int others, Descriptor *d, const D
                                      const Descriptor *message, const char *file, int line)
 {
     const void *t = type_of(source, others);
-    if (its >= 0) d->rank = rank_of(d, its);
+    tell(d, its);
     if (!t || strange(source, others, t)) return _FortranAPointerAllocateSource(d, source, status, message, file, line);
     TYPE_AT(d, rank_of(d, its)) = t, d->bytes = size_of(t);
     allocate(d, its, t, file, line);
