@@ -51,8 +51,11 @@ from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Number, Partials, operand_parts, reserves, sizes
 from llgrad.synthesis.request import Act, Callee
 from llgrad.synthesis.scopes import mark
+from llgrad.synthesis.speculated import Cut
 
 Leaf = tuple[int, Type, AnyValue]
+Paths = tuple[tuple[tuple[AnyValue, bool], ...], ...]
+Waiting = tuple[int, AnyValue, Paths]  # lane, value, when it counts
 ADJOINT_FLAGS = frozenset({"nsz", "reassoc", "contract"})
 
 
@@ -74,6 +77,9 @@ class Adjoints(ForwardValues):
     replays: dict[Loop, AnyValue]  # cells: the block of what is run again for a loop
     replay_columns: dict[Phi, AnyValue]  # cells: where its columns are
     rehearsing: bool  # is it written what is computed ahead?
+    cut: Cut | None  # of the instruction that is reversed
+    aside: dict[Waiting, AnyValue]  # cells of what is added to the adjoint of a value only if it was chosen
+    waiting: dict[Waiting, dict[tuple[int, Type], None]]  # the leaves that are there
     nowhere: dict[Type, AnyValue]  # under runtime activity: what the adjoints of constant memory are added to
     zeros: dict[Type, AnyValue]  # and where they are taken from
 
@@ -107,12 +113,49 @@ class Adjoints(ForwardValues):
         return offset, t, found
 
     def add(self, v: AnyValue, leaves: list[Leaf]) -> None:
-        """Add to the adjoint of `v`."""
+        """Add to the adjoint of `v`: at the end of the block if it counts only where it was chosen."""
         cell, wide = self.cell(v), summed(v.type)
+        if self.cut is not None and v in self.cut.operands:
+            if wide == v.type:
+                cell = self._waiting(v, leaves, self.cut)
+            else:
+                leaves = [(o, t, self._if_chosen(self.cut.paths, x)) for o, t, x in leaves]
         for offset, t, value in leaves:
             if wide != v.type:
                 t, value = wide, self.b.cast("fpext", value, wide)
             self.accumulate(self.b.offset(cell, offset), t, value)
+
+    def _waiting(self, v: AnyValue, leaves: list[Leaf], cut: Cut) -> AnyValue:
+        """The stack cell of what waits to be added to the adjoint of `v`."""
+        place = self.lane, v, cut.paths
+        if place not in self.aside:
+            self.aside[place] = self.cells.alloca(v.type, f"{getattr(v, 'name', 'x')}.cut")
+            self.cells.store(zero(v.type), self.aside[place], 0)
+        self.waiting.setdefault(place, {}).update({(offset, t): None for offset, t, _ in leaves})
+        return self.aside[place]
+
+    def settle(self, v: AnyValue | None = None) -> None:
+        """Add what waits: for `v`, or for all values, at the end of a block."""
+        for place in [p for p in self.waiting if v is None or p[1] is v]:
+            lane, of, paths = place
+            before, self.lane = self.lane, lane
+            taken = [self._taken(self.aside[place], o, t, getattr(of, "name", "x")) for o, t in self.waiting.pop(place)]
+            self.add(of, [(o, t, self._if_chosen(paths, x)) for o, t, x in taken])
+            self.lane = before
+
+    def _if_chosen(self, paths: Paths, x: AnyValue) -> AnyValue:
+        """An adjoint where the conditions of one of the paths hold, else zero."""
+        if len(paths) == 1:
+            for c, side in paths[0]:
+                x = self.b.select(self.get(c), *((x, zero(x.type)) if side else (zero(x.type), x)))
+            return x
+        total: AnyValue = zero(x.type)
+        for path in paths:
+            one = x
+            for c, side in path:
+                one = self.b.select(self.get(c), *((one, total) if side else (total, one)))
+            total = one
+        return total
 
     def add_active(self, v: AnyValue, leaves: list[Leaf]) -> None:
         """Add to the adjoint of `v`, if it has one."""
@@ -151,6 +194,12 @@ class Adjoints(ForwardValues):
     def instruction(self, i: Instruction) -> None:
         if i in self.plan.paired:
             self.release_primal(i)
+        self.settle(i)
+        self.cut = self.plan.cuts.get(i)
+        self._instruction(i)
+        self.cut = None
+
+    def _instruction(self, i: Instruction) -> None:
         match self.plan.effects.get(i):
             case Partials() as shape:
                 values = RuleValues(self, i, shape)
@@ -347,6 +396,8 @@ class Adjoints(ForwardValues):
         match i:
             case Load(pointer=p):
                 leaves = self.take(i)
+                if self.cut is not None:
+                    leaves = [(o, t, self._if_chosen(self.cut.paths, x)) for o, t, x in leaves]
                 if leaves and i in self.columns:
                     self.collect(i, leaves[0])
                 elif leaves:

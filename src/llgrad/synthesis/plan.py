@@ -14,7 +14,7 @@ The reverse sweep of block B continues
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from llgrad.analysis.flow import Flow, Loop
@@ -59,7 +59,7 @@ from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, n
 from llgrad.synthesis.released import at_once
 from llgrad.synthesis.replayed import Recurrence, lasting, recurrence
 from llgrad.synthesis.scatter import Collected, scattered
-from llgrad.synthesis.speculated import strong_zeros
+from llgrad.synthesis.speculated import Cut, cuts, strong_zeros
 from llgrad.synthesis.stored import stored
 
 MOST_TESTS = 4  # before a loop is entered
@@ -124,6 +124,7 @@ class Plan:
     paired: dict[Instruction, Instruction]  # allocation -> the release that always follows it
     wanted: frozenset[Key]
     strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
+    cuts: Mapping[Instruction, Cut]  # what counts only where it was chosen
     fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
     scattered: dict[Loop, tuple[Collected, ...]] = field(default_factory=dict)  # loads whose adjoints are collected
     ahead: dict[Loop, Ahead] = field(default_factory=dict)  # what is computed before a strip of a loop goes back
@@ -257,6 +258,7 @@ class Planner:
         plan = Plan(
             self.function, self.split, self.flow, returns[0] if returns else None, effects, relevant, loops, choices,
             frozenset(), {}, {}, self.guards, paired, frozenset(), strong_zeros(self.facts, self.flow, effects),
+            cuts(self.facts, self.flow, effects),
         )  # fmt: skip
         self.recurrences = recurrences(self.facts, self.function, self.flow, loops)
         self._decide(plan)

@@ -52,6 +52,7 @@ class ReverseSweep(Replaying):
         self.callee, self.cells, self.start = callee, Builder(cells, self.names), start
         self.finish = finish
         self.adjoints, self.nowhere, self.zeros = {}, {}, {}
+        self.cut, self.aside, self.waiting = None, {}, {}
         self.runs: dict[Block, Iteration] = {}  # latch of a fused loop -> its forward half
         self.unwound: dict[Block, Block] = {}  # reverse blocks of calls that ended with a throw: what precedes these
         last = self.plan.last
@@ -80,6 +81,7 @@ class ReverseSweep(Replaying):
                 if i.is_terminator and block in self.unwound:
                     self.b.branch(self.unwound[block])
                     self.at(self.unwound[block], self.flow.loop_of(block))
+            self.settle()
             self.leave(block)
 
     def _visit_order(self, last: Block) -> list[Block]:

@@ -6,19 +6,25 @@ program that was written has derivative 0. The same holds for what was hoisted a
 for lanes of a vector that nobody reads. A zero adjoint of such a value is a strong zero: it stays zero, whatever it is
 multiplied by. Values that are always used are not touched: there the derivative is what IEEE arithmetic says. Nor are
 those whose partials are finite because their operands are: sums and products of what the program chose to compute.
+
+But products may overflow, or be of what nobody has set. Where `select`s of the same block say when a value is used,
+what is handed back from there to what is used at other times, too, is *cut*: it counts where the conditions hold. One
+`select` a leaf of the expression does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from llgrad.analysis.flow import Flow
 from llgrad.ir.build import const_float, const_int
-from llgrad.ir.types import I32, FloatType, VectorType
+from llgrad.ir.types import I32, FloatType, Type, VectorType
 from llgrad.ir.values import (
     AnyValue,
     Call,
+    Cast,
     ConstAggregate,
     ConstInt,
     ExtractElement,
@@ -29,15 +35,97 @@ from llgrad.ir.values import (
     Select,
     ShuffleVector,
     Undef,
+    Value,
 )
+from llgrad.rules.expression import Const
 from llgrad.synthesis.facts import Facts
-from llgrad.synthesis.needs import Effect, Partials
+from llgrad.synthesis.needs import Effect, Partials, operand_parts
 
 # Rules whose results and partials are finite where their operands are (but for overflow).
 _FINITE = frozenset({
     "fadd", "fsub", "fmul", "fneg", "fma", "fmuladd", "fabs", "copysign", "fmax", "fmin", "fmaximum", "fminimum",
     "fmaximum_num", "fminimum_num", "sin", "cos", "tanh", "atan",
 })  # fmt: skip
+
+
+Path = frozenset[tuple[AnyValue, bool]]
+_ALWAYS: frozenset[Path] = frozenset({frozenset()})
+_MOST_PATHS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What an instruction hands back to `operands` counts only if the conditions of one of the `paths` hold."""
+
+    paths: tuple[tuple[tuple[AnyValue, bool], ...], ...]
+    operands: frozenset[AnyValue]
+
+
+def cuts(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> dict[Instruction, Cut]:
+    """Where adjoints are cut that may be no numbers, as they come from what was computed ahead and not chosen."""
+    candidates, dirty = _speculated(facts, flow), set[AnyValue]()
+    when: dict[AnyValue, frozenset[Path]] = {}
+    found: dict[Instruction, Cut] = {}
+    for i in (i for b in flow.order for i in reversed(b.instructions) if i in candidates):
+        users = [u for u in dict.fromkeys(i.users) if facts.active(u)]
+        if _hands_back(i, effects.get(i)):
+            when[i] = _when(i, users, when)
+        if any(when.get(u, _ALWAYS) != _ALWAYS and (u in dirty or _multiplies(u, i, effects)) for u in users):
+            dirty.add(i)
+    for i, paths in ((i, when[i]) for i in candidates if i in when):
+        operands = [i.pointer] if isinstance(i, Load) else [o for o in dict.fromkeys(i.operands) if facts.active(o)]
+        other = {o for o in operands if i in dirty or _multiplies(i, o, effects)}
+        other = {o for o in other if not _implies(when.get(o, _ALWAYS), paths)}
+        lanes = any(isinstance(c.type, VectorType) for path in paths for c, _ in path)
+        if other and paths != _ALWAYS and not (lanes and any(_count(o.type) != _count(i.type) for o in other)):
+            found[i] = Cut(tuple(sorted((tuple(p) for p in paths), key=len)), frozenset(other))
+    return found
+
+
+def _hands_back(i: Instruction, effect: Effect | None) -> bool:
+    """Does its reverse do no more than to hand adjoints back to its operands, or to memory?"""
+    if isinstance(effect, Partials):
+        return all(out.place == "return" for out in effect.rule.results)
+    return isinstance(i, Load | Select) or isinstance(i, Cast) and i.opcode in ("fpext", "fptrunc")
+
+
+def _when(i: Instruction, users: Sequence[Value], when: Mapping[AnyValue, frozenset[Path]]) -> frozenset[Path]:
+    """The conditions under which a value is used, of which each path is one list."""
+    paths: set[Path] = set()
+    for u in users:
+        if not isinstance(u, Instruction) or u.block is not i.block or _count(u.type) != _count(i.type):
+            return _ALWAYS
+        after = when.get(u, _ALWAYS)
+        if isinstance(u, Select):
+            if isinstance(u.condition.type, VectorType) and not isinstance(i.type, VectorType):
+                return _ALWAYS
+            sides = [(u.condition, side) for side, v in ((True, u.if_true), (False, u.if_false)) if v is i]
+            paths |= {path | {side} for path in after for side in sides}
+        elif u in when:
+            paths |= after
+        else:
+            return _ALWAYS
+    kinds = {c.type for path in paths for c, _ in path}
+    several = len(paths) > 1 and len(kinds) > 1  # a truth value and a vector of such
+    return _ALWAYS if not paths or several or len(paths) > _MOST_PATHS or frozenset() in paths else frozenset(paths)
+
+
+def _multiplies(i: AnyValue, operand: AnyValue, effects: Mapping[Instruction, Effect]) -> bool:
+    """Is the partial derivative by an operand anything but a constant?"""
+    effect = effects.get(i) if isinstance(i, Instruction) else None
+    if not isinstance(effect, Partials) or not isinstance(i, Instruction):
+        return False
+    places = [k for k, (v, _) in enumerate(operand_parts(i, effect.rule, effect.entry)) if v is operand]
+    return any(not isinstance(row[k], Const) for row in effect.rule.partials for k in places if row[k] is not None)
+
+
+def _implies(inner: frozenset[Path], outer: frozenset[Path]) -> bool:
+    """Does one of the `outer` paths hold wherever one of the `inner` does?"""
+    return all(any(q <= p for q in outer) for p in inner)
+
+
+def _count(t: Type) -> int:
+    return t.count if isinstance(t, VectorType) else 0
 
 
 def strong_zeros(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> frozenset[Instruction]:
