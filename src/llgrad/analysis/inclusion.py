@@ -53,6 +53,7 @@ class Inclusion:
         self.module, self.layout = module, module.layout
         self._flow = Propagation(_shift, self._admit)
         self._cells = Cells(self._flow)
+        self._exposed: set[int] = set()  # data that code outside was handed, or found there
         self.objects: list[MemoryObject] = []
         self._index: dict[MemoryObject, int] = {}
         self._counts: dict[tuple[int, int], int] = {}
@@ -62,12 +63,17 @@ class Inclusion:
         self._shared: dict[int, int] = {}  # of an object: what memory that callers may have linked to it holds
         self._before: dict[int, int] = {}  # of a global: what it may hold from before the root is entered
         self._empty = self._flow.node()
-        self._unknown = self._cells.cell(self._object(UNKNOWN), None)
-        self._flow.add(self._unknown, {self._fact(UNKNOWN)})
+        # Code that is not known: what it hands out, and what it is handed. One fact stands for all data it was handed.
+        self._anything = self._fact(UNKNOWN)
+        self._unknown, self._outside = self._flow.node(), self._cells.cell(self._object(UNKNOWN), None)
+        for node in (self._unknown, self._outside):
+            self._flow.add(node, {self._anything})
 
     # --- facts, objects, nodes
 
     def _admit(self, node: int, fact: int) -> int | None:
+        if fact >> _BITS in self._exposed and self._anything in self._flow.facts(node):
+            return None
         code = fact & _MASK
         if not code:
             return fact
@@ -180,6 +186,9 @@ class Inclusion:
                     self._flow.edge(self._before[obj], target)
                 if obj in self._shared:
                     self._flow.edge(self._shared[obj], target)
+                if self.objects[obj] is UNKNOWN:
+                    self._flow.edge(self._unknown, target)
+                    continue
                 for key in words(moved(_spot(fact), at), size):
                     self._cells.read(obj, key, target)
 
@@ -218,6 +227,11 @@ class Inclusion:
                 obj, to = source >> _BITS, target >> _BITS
                 if self.objects[to].is_code or self.objects[to].is_constant:
                     continue
+                if self.objects[obj] is UNKNOWN:
+                    for node in (self._cells.cell(to, None), self._shared.get(to)):
+                        if node is not None:
+                            self._flow.edge(self._unknown, node)
+                    continue
                 self._cells.copy(obj, to, difference(_spot(target), _spot(source)))
                 for node in (self._before.get(obj), self._shared.get(obj)):
                     if node is not None:
@@ -231,18 +245,23 @@ class Inclusion:
         """What a value, in any of its leaves, may point to."""
         if isinstance(value, (Argument, Instruction)) and value not in self._values:
             return set()
-        return set().union(*(self._flow.facts(n) for n in self._nodes(value)))
+        return self._all_at(self._nodes(value))
 
     def held(self, obj: MemoryObject) -> set[int]:
         """What pointers in an object may point to."""
         index = self._index.get(obj)
         if index is None:
             return set()
-        before = self._flow.facts(self._before[index]) if index in self._before else set()
+        before = [self._before[index]] if index in self._before else []
         if not self._cells.has(index):
-            return before
-        shared = self._flow.facts(self._shared[index]) if index in self._shared else set()
-        return self._flow.facts(self._cells.all(index)) | shared | before
+            return self._all_at(before)
+        shared = [self._shared[index]] if index in self._shared else []
+        return self._all_at([self._cells.all(index), *shared, *before])
+
+    def _all_at(self, nodes: Iterable[int]) -> set[int]:
+        """What is known at any of the nodes, with all that code outside may hand out where it is handed out."""
+        found: set[int] = set().union(*(self._flow.facts(n) for n in nodes))
+        return found | {self._raw(n, None) for n in self._exposed} if self._anything in found else found
 
     def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
         o, spot = self.spot(fact)

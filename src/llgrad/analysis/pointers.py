@@ -87,7 +87,7 @@ class PointerGraph(Inclusion):
         super().__init__(module)
         self.root, self.types = root, TypeTree(module)
         self._returns: dict[Function, Nodes] = {}
-        self._exposed: set[int] = set()
+        self._exposed_code: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
         self.unknown_calls: dict[Call, Behaviour] = {}
         self.callers: dict[Function, list[Call]] = {root: []}
@@ -100,7 +100,7 @@ class PointerGraph(Inclusion):
         self._slots: dict[tuple[int, int], int] = {}  # the functions there
         self.called_back: set[Function] = set()
         self._active = frozenset(active_arguments)
-        self._flow.watch(self._unknown, self._expose)
+        self._flow.watch(self._outside, self._expose)
         self._thrown = self._flow.node()  # exceptions: the program's, and of others
         self._flow.add(self._thrown, {self._fact(THROWN)})
         self._flow.edge(self._unknown, self._cells.cell(self._object(THROWN), None))
@@ -155,21 +155,26 @@ class PointerGraph(Inclusion):
 
     def _expose(self, facts: set[int]) -> None:
         """Unknown code got hold of these: it may call them, hand on what they hold, and store in them."""
-        for obj in self._objects_of(facts) - self._exposed:
-            self._exposed.add(obj)
+        for obj in self._objects_of(facts) - self._exposed - self._exposed_code:
             what = self.objects[obj]
-            if isinstance(what.site, Function) and what.is_code:
-                self._call_back(what.site, self._unknown)
+            if what.is_code:
+                self._exposed_code.add(obj)
+                self._flow.add(self._unknown, {self._raw(obj, 0)})
+                if isinstance(what.site, Function):
+                    self._call_back(what.site, self._unknown)
             else:
+                self._exposed.add(obj)
                 self._hand_over(obj)
 
     def _hand_over(self, obj: int, writes: bool = True) -> None:
         what = self.objects[obj]
-        self._flow.edge(self._cells.all(obj), self._unknown)
-        if obj in self._before:
-            self._flow.edge(self._before[obj], self._unknown)
+        for held in (self._cells.all(obj), self._before.get(obj), self._shared.get(obj)):
+            if held is not None:
+                self._flow.edge(held, self._outside)
         if writes and not what.is_constant and not what.is_code:
             self._flow.edge(self._unknown, self._cells.cell(obj, None))
+            if obj in self._shared:
+                self._flow.edge(self._unknown, self._shared[obj])
 
     # --- code
 
@@ -351,7 +356,7 @@ class PointerGraph(Inclusion):
             elif n < len(callee.arguments):
                 self._copy(self._nodes(argument), self._nodes(callee.arguments[n]))
             else:
-                self._copy(self._nodes(argument), (self._unknown,))
+                self._copy(self._nodes(argument), (self._outside,))
         self._copy(self._results(callee), self._nodes(call))
 
     def _receive(self, receiver: AnyValue, slot: int, callee: Function, n: int) -> None:
@@ -463,7 +468,7 @@ class PointerGraph(Inclusion):
 
     def _give(self, node: int, hub: int, known: Behaviour, kept: bool, writes: bool) -> None:
         if kept:
-            self._flow.edge(node, self._unknown)
+            self._flow.edge(node, self._outside)
         self._flow.edge(node, hub, None)
         self._flow.watch(node, lambda facts: self._call_given(facts, hub))
         if known.links and known.reads != "none":
@@ -493,7 +498,7 @@ class PointerGraph(Inclusion):
         for argument in function.arguments:
             for node in self._nodes(argument):
                 self._flow.edge(source, node, None)
-        self._copy(self._results(function), (self._unknown,))
+        self._copy(self._results(function), (self._outside,))
 
     def _results_of(self, call: Call, known: Behaviour, arguments: Sequence[Nodes]) -> None:
         for leaf, result in zip(leaves(call.type, self.layout), self._nodes(call), strict=True):
@@ -533,11 +538,11 @@ class PointerGraph(Inclusion):
     # --- queries, once solved
 
     def result_facts(self, function: Function) -> set[int]:
-        return set().union(*(self._flow.facts(n) for n in self._returns.get(function, ())))
+        return self._all_at(self._returns.get(function, ()))
 
     def exposed(self) -> set[MemoryObject]:
         """What code that is not known may have got hold of."""
-        return {self.objects[n] for n in self._exposed}
+        return {self.objects[n] for n in self._exposed | self._exposed_code}
 
     def linked(self, call: Call) -> tuple[Function, ...]:
         return tuple(self._linked.get(call, ()))
