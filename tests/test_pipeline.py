@@ -127,6 +127,13 @@ def test_thread_local_state_is_refused(source: Source) -> None:
         llgrad.grad(lib.f)
 
 
+def test_the_end_of_python_s_stack_is_a_refusal(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = pipeline.prepare(program(source("double f(double x) { return x * x; }")), ["f"])
+    monkeypatch.setattr("llgrad.synthesis.derive.Derivation.derive", lambda self: self.derive())
+    with pytest.raises(UnsupportedError, match="@f computes is nested too deeply"):
+        pipeline.derivative(text, Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
+
+
 def test_prepared_text_is_in_normal_form(source: Source) -> None:
     whole = program(source("""
         double f(const double *x, int n) {

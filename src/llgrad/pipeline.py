@@ -431,6 +431,12 @@ def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Fu
             return made, made.derive()
         except UnsupportedError as error:
             text = mended(text, requests[0].mode, error)
+        except RecursionError as error:
+            raise UnsupportedError(
+                f"what @{requests[0].function} computes is nested too deeply to be analysed",
+                cause="an analysis that follows values from one to the next came to the end of Python's stack",
+                fix="differentiate a smaller part of it, or sys.setrecursionlimit(10000) before",
+            ) from error
 
 
 def mended(text: str, mode: Mode, error: UnsupportedError) -> str:

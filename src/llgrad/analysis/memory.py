@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, flow
@@ -41,6 +41,8 @@ from llgrad.ir.values import (
 )
 
 __all__ = ["UNKNOWN", "Access", "Callees", "Memory", "MemoryObject", "Tag", "analyse"]
+
+T = TypeVar("T")
 
 Place = tuple[MemoryObject, int | None]
 """An object and a byte offset in it, None for any."""
@@ -109,8 +111,9 @@ class Memory:
         self.types: TypeTree = graph.types
         self.functions: tuple[Function, ...] = tuple(graph.functions)
         self._pointed: dict[AnyValue, frozenset[MemoryObject]] = {}
-        self._places: dict[frozenset[int], frozenset[Place]] = {}
-        self._pointees: dict[frozenset[int], frozenset[MemoryObject]] = {}
+        self._places: dict[AnyValue, frozenset[Place]] = {}
+        self._spots: dict[AnyValue, frozenset[tuple[MemoryObject, Spot]]] = {}
+        self._same: dict[frozenset[Any], frozenset[Any]] = {}
         self._touches: dict[Instruction, Touches] = {}
         self._flows: dict[Function, Flow] = {}
         self._indices: dict[Function, dict[MemoryObject, dict[_Shape, None]]] = {}
@@ -133,11 +136,17 @@ class Memory:
 
     def places(self, value: AnyValue) -> frozenset[Place]:
         """The same, with offsets where they are known."""
-        return self._as_places(self._graph.facts(value))
+        found = self._places.get(value)
+        if found is None:
+            found = self._places[value] = self._one({self._graph.decode(f) for f in self._graph.facts(value)})
+        return found
 
     def spots(self, value: AnyValue) -> frozenset[tuple[MemoryObject, Spot]]:
         """The same, with offsets known modulo a stride too."""
-        return frozenset(self._graph.spot(f) for f in self._graph.facts(value))
+        found = self._spots.get(value)
+        if found is None:
+            found = self._spots[value] = self._one({self._graph.spot(f) for f in self._graph.facts(value)})
+        return found
 
     def returned(self, function: Function) -> frozenset[MemoryObject]:
         """What the result of a function may point to."""
@@ -173,16 +182,12 @@ class Memory:
         return frozenset(reach(objects, self.contents))
 
     def _as_objects(self, facts: set[int]) -> frozenset[MemoryObject]:
-        key = frozenset(facts)
-        if key not in self._pointees:
-            self._pointees[key] = frozenset(self._graph.decode(f)[0] for f in facts)
-        return self._pointees[key]
+        return self._one({self._graph.decode(f)[0] for f in facts})
 
-    def _as_places(self, facts: set[int]) -> frozenset[Place]:
-        key = frozenset(facts)
-        if key not in self._places:
-            self._places[key] = frozenset(self._graph.decode(f) for f in facts)
-        return self._places[key]
+    def _one(self, found: Iterable[T]) -> frozenset[T]:
+        """One set for all that are equal: many values point to the same."""
+        made = frozenset(found)
+        return self._same.setdefault(made, made)
 
     # --- accesses
 

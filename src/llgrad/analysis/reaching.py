@@ -42,6 +42,7 @@ class Reaching:
         self.memory = memory
         self._functions = {a: f for f in memory.functions for a in f.arguments}
         self._writers: dict[MemoryObject, list[tuple[Instruction, Access]]] = {}
+        self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
         for f in memory.functions:
             for i in f.instructions():
                 if isinstance(i, Store) or (isinstance(i, Call) and self.is_outside(i)):
@@ -51,6 +52,11 @@ class Reaching:
 
     def writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
         """Stores and calls that may have written what is read; and whether it may be older than the root's call."""
+        if (reader, access) not in self._asked:
+            self._asked[reader, access] = self._all_writers(reader, access)
+        return self._asked[reader, access]
+
+    def _all_writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
         found, complete = self._reaching(reader, access)
         if complete:
             return list(found), False
