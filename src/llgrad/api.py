@@ -51,6 +51,8 @@ class Options(TypedDict, total=False):
     checkpoint        reverse mode: steps of long loops are run again instead of being kept on the tape. "sqrt",
                       "revolve", "revolve:20" (checkpoints) or a number of bytes, for all loops that leave a tape; or a
                       dict from lines (12, "file.c:12") to these
+    strict            adjoints are added and multiplied as they are written down: LLVM may not reorder these sums, nor
+                      contract them with products
     denormals         "flush": numbers below 2**-1022 count as zero while the derivative runs, which is faster where
                       there are many; what was set before is set again afterwards
     """
@@ -59,6 +61,7 @@ class Options(TypedDict, total=False):
     runtime_activity: bool
     checkpoint: Checkpoints
     denormals: str | None
+    strict: bool
 
 
 class Derivative:

@@ -74,6 +74,10 @@ _denormals = click.option(
     help="flush: numbers below 2**-1022 count as zero while derivatives run.",
 )  # fmt: skip
 
+_strict = click.option(
+    "--strict", is_flag=True, help="LLVM may neither reorder the sums of adjoints nor contract them with products."
+)
+
 
 def _flags(include: Sequence[str], define: Sequence[str], flag: Sequence[str]) -> list[str]:
     return [*(f"-I{d}" for d in include), *(f"-D{m}" for m in define), *flag]
@@ -91,11 +95,12 @@ def _names(wrt: str | None) -> tuple[str, ...] | None:
 @click.option("--cpu", default="native", show_default=True, help="The CPU to compile for, such as x86-64-v3.")
 @_checkpoint
 @_denormals
+@_strict
 @click.option("--disjoint", is_flag=True, help="Callers never pass arrays that overlap: faster code.")
 def grad(
     sources: tuple[Path, ...], function: str, wrt: str | None, of: str | None, include: tuple[str, ...],
     define: tuple[str, ...], flag: tuple[str, ...], level: int, output: Path, header: Path | None, name: str | None,
-    cpu: str, disjoint: bool, checkpoint: tuple[str, ...], denormals: str,
+    cpu: str, disjoint: bool, checkpoint: tuple[str, ...], denormals: str, strict: bool,
 ) -> None:  # fmt: skip
     """Write an object file with the gradient of a function, callable from C; it needs no Python.
 
@@ -112,7 +117,8 @@ def grad(
     lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
     loops: dict[str | int, str | int] | None = {**dict(said(checkpoint))} or None
     derivative = Derivative(
-        lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False, checkpoint=loops, denormals=denormals
+        lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False, checkpoint=loops, denormals=denormals,
+        strict=strict,
     )
     made = export(derivative, name or f"{derivative.signature.name}_grad", cpu=cpu, disjoint=disjoint)
     output.write_bytes(made.object)
@@ -217,11 +223,12 @@ def _show(found: Comparison) -> None:
 @click.option("--cpu", default="native", show_default=True, help="The CPU to optimise for, such as x86-64-v3.")
 @_checkpoint
 @_denormals
+@_strict
 @click.option("--veclib", type=click.Choice(["none", "libmvec"]), default="none", show_default=True,
               help="Vector versions of exp, sin, tanh, … that loops may call, as clang's -fveclib.")  # fmt: skip
 def opt(
     sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str, veclib: str,
-    checkpoint: tuple[str, ...], denormals: str,
+    checkpoint: tuple[str, ...], denormals: str, strict: bool,
 ) -> None:  # fmt: skip
     """Replace calls of __enzyme_autodiff and its kin in LLVM IR, text or bitcode, by derivatives.
 
@@ -244,7 +251,7 @@ def opt(
     whole = LLVMModule.linked([read_ir(source.read_bytes()) for source in sources])
     made = optimise_program(
         whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
-        denormals=denormals,
+        denormals=denormals, strict=strict,
     )  # fmt: skip
     text = assembly or output.suffix == ".ll"
     data = made.text().encode() if text else made.bitcode()

@@ -54,7 +54,7 @@ from llgrad.versions import dispatched
 @collecting_rarely()
 def optimise_program(
     source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,
-    checkpoint: tuple[tuple[str, str], ...] = (), denormals: str | None = None,
+    checkpoint: tuple[tuple[str, str], ...] = (), denormals: str | None = None, strict: bool = False,
 ) -> LLVMModule:  # fmt: skip
     """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`.
 
@@ -62,6 +62,7 @@ def optimise_program(
     `vector_math`: loops may call libmvec, with which the program is linked then.
     `checkpoint`: how derivatives in reverse mode take checkpoints (`Request.checkpoint`).
     `denormals`: "flush", and they are zero while derivatives run.
+    `strict`: LLVM keeps the order of what adjoints are made of.
     """
     from llgrad.synthesis import calls, wrappers
 
@@ -83,7 +84,8 @@ def optimise_program(
         ready = innermost(module, sites, again)
         requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
         last = len(ready) == len(sites)
-        made = _derive(work, requests, level if before is None else before, least, last, checkpoint, vector_math)
+        at = level if before is None else before
+        made = _derive(work, requests, at, least, last, checkpoint, vector_math, strict)
         texts = []
         for site in ready:
             name = next(names)
@@ -150,7 +152,7 @@ def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
 
 def _derive(
     program: LLVMModule, requests: Sequence[Request], level: int, least: int, last: bool,
-    checkpoint: tuple[tuple[str, str], ...] = (), vector_math: bool = False,
+    checkpoint: tuple[tuple[str, str], ...] = (), vector_math: bool = False, strict: bool = False,
 ) -> dict[Request, Derived]:
     """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
 
@@ -172,7 +174,8 @@ def _derive(
         name = next(iter(group)).function
         by_loops = last and vector_math
         asked = [
-            replace(r, function=_root_name(name), checkpoint=checkpoint, vector_math=by_loops) for r in group
+            replace(r, function=_root_name(name), checkpoint=checkpoint, vector_math=by_loops, strict=strict)
+            for r in group
         ]
         made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
     return made

@@ -114,4 +114,4 @@ def read_ir(name: str, stdin: bytes | None = None) -> bytes:
 
 def options(line: CommandLine) -> Options:
     """What the command line says about code generation."""
-    return Options(line.level, line.cpu, line.debug, vector_math=line.vector_math)
+    return Options(line.level, line.cpu, line.debug, vector_math=line.vector_math, strict=line.strict)

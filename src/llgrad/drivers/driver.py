@@ -95,7 +95,7 @@ def _apart(line: CommandLine, unit: Unit) -> bytes:
     level, cpu = line.level or 0, line.cpu or "x86-64"
     program = optimise_program(
         whole, level, cpu, before=line.before, vector_math=line.vector_math, checkpoint=line.checkpoint,
-        denormals=line.denormals,
+        denormals=line.denormals, strict=line.strict,
     )  # fmt: skip
     if not line.debug:
         program.replace_text(strip_debug(program.text()))

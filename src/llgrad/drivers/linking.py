@@ -228,9 +228,10 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     level, cpu = _level(line, found), _cpu(line, found)
     whole = _linked(found)
     vector_math = line.vector_math or any(u.options.vector_math for u in found)
+    strict = line.strict or any(u.options.strict for u in found)
     made = optimise_program(
         whole, level, cpu, before=line.before, vector_math=vector_math, checkpoint=line.checkpoint,
-        denormals=line.denormals,
+        denormals=line.denormals, strict=strict,
     )  # fmt: skip
     if not (line.debug or any(u.options.debug for u in found)):
         made.replace_text(strip_debug(made.text()))

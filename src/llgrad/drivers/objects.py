@@ -30,7 +30,8 @@ _MEMBER = struct.Struct("<16s12s6s6s8s10s2s")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a unit wants to be compiled: the level of its -O, its CPU, whether it wants debug info, and libmvec.
+    """How a unit wants to be compiled: the level of its -O, its CPU, whether it wants debug info, libmvec, and sums
+    that stay as they are.
 
     `apart`: the object has the code, and derivatives; the bitcode only says so (`--derivative`).
     """
@@ -40,6 +41,7 @@ class Options:
     debug: bool = False
     apart: bool = False
     vector_math: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

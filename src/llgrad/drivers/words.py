@@ -102,6 +102,12 @@ class CommandLine:
         return bool(found) and found[-1] == "-fveclib=libmvec"
 
     @property
+    def strict(self) -> bool:
+        """Whether sums and products stay as they are written, those of adjoints too: clang's `-ffp-contract=off`."""
+        found = [w for w in self.words(Role.BOTH) if w.startswith("-ffp-contract=")]
+        return bool(found) and found[-1] == "-ffp-contract=off"
+
+    @property
     def instrumented(self) -> bool:
         """Whether clang must generate the code, because it adds to it."""
         adds = re.compile(r"-f(sanitize|profile|coverage|xray|instrument)|--coverage")

@@ -180,7 +180,7 @@ class Adjoints(ForwardValues):
         return old
 
     def adjoint_op(self, op: str, a: AnyValue, b: AnyValue) -> AnyValue:
-        self.b.fast = ADJOINT_FLAGS
+        self.b.fast = frozenset() if self.request.strict else ADJOINT_FLAGS
         made = self.b.binary(op, a, b)
         self.b.fast = frozenset()
         return made

@@ -248,7 +248,7 @@ class Derivation:
         return Request(
             f.name, mode, arguments, result, primal, width=caller.width, strong_zero=caller.strong_zero,
             runtime_activity=caller.runtime_activity, repeatable=caller.repeatable,
-            vector_math=caller.vector_math,
+            vector_math=caller.vector_math, strict=caller.strict,
         )  # fmt: skip
 
     def _one_of(self, requests: list[Request], indirect: bool) -> Function:

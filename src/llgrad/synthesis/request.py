@@ -55,6 +55,7 @@ class Request:
     a tape.
     `vector_math`: loops may call vector versions of exp, sin, …; what they compute so is cheap (see `ahead`).
     `flush`: denormal numbers are zero while the derivative runs; what calls it sees to that (`denormals`).
+    `strict`: LLVM may neither reorder the sums of adjoints nor contract products with sums there.
     `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
@@ -79,6 +80,7 @@ class Request:
     checkpoint: tuple[tuple[str, str], ...] = ()
     vector_math: bool = False
     flush: bool = False
+    strict: bool = False
     inner: Request | None = None
 
     @classmethod
@@ -107,7 +109,7 @@ class Request:
         return [
             ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
             ("r", self.repeatable), ("k", bool(self.checkpoint)), ("v", self.vector_math),
-            ("f", self.flush),
+            ("f", self.flush), ("s", self.strict),
         ]  # fmt: skip
 
 
