@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -215,9 +216,8 @@ def test_punned_bits_are_never_a_silent_zero(name: str, mode: Mode) -> None:
         return
     whole = pipeline.verified(write(module))
     whole.optimise(2, vectorize=False, unroll=False)
-    name_of_derivative = next(f.name for f in whole.functions() if f.name.startswith(f"llgrad.{mode}.f."))
-    body = whole.text().split(f"@{name_of_derivative}(")[1].split("\n}")[0]
-    assert "fmul" in body or "fadd" in body
+    bodies = re.findall(rf"^define [^\n]*@llgrad\.{mode}\..*?^}}", whole.text(), re.MULTILINE | re.DOTALL)
+    assert any("fmul" in body or "fadd" in body for body in bodies)
 
 
 @pytest.mark.parametrize("mode", BOTH)
