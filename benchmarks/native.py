@@ -125,12 +125,15 @@ def _raw(source: Path, target: Path, variant: Variant, *flags: str) -> None:
     _run([*clang(), *COMMON, *variant.flags, *variant.defines, *flags, *raw, source, "-o", target])
 
 
-def _finished(text: Path, target: Path, variant: Variant, *libraries: str) -> None:
-    """The shared object: optimised by clang, with the same flags and the same vector mathematics whatever the tool."""
+def _finished(text: Path, target: Path, variant: Variant, *libraries: str) -> float:
+    """The shared object: optimised by clang, with the same flags and the same vector mathematics whatever the tool.
+
+    The CPU seconds that took.
+    """
     if variant.vector_math:
         text.write_text(with_vector_maths(text.read_text()))
     final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
-    _run([*clang(), *final, text, "-o", target, *libraries, "-lm"])
+    return _run([*clang(), *final, text, "-o", target, *libraries, "-lm"])
 
 
 def _headers(source: Path) -> list[Path]:
@@ -148,7 +151,7 @@ TOOLS: dict[str, Callable[[Path, Path], tuple[str | Path, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Differentiated:
-    """Machine code with derivatives, and the CPU seconds the tool took to write them when it did."""
+    """Machine code with derivatives, and the CPU seconds that the tool and clang after it took to make it."""
 
     library: ctypes.CDLL
     path: Path
@@ -205,9 +208,9 @@ def _differentiate(tool: str | None, base: Path, variant: Variant, *libraries: s
     """BASE.so of BASE.ll, by a tool or as it is."""
     made, before, after, told = (base.with_suffix(end) for end in (".so", ".ll", ".after.ll", ".seconds"))
     asked = ("--veclib", "libmvec") if variant.vector_math and tool != "enzyme" else ()
-    told.write_text(repr(_run((*TOOLS[tool](before, after), *asked)) if tool else 0.0))
+    seconds = _run((*TOOLS[tool](before, after), *asked)) if tool else 0.0
     after.write_text(_KEPT.sub(r"\1 = global", (after if tool else before).read_text()))
-    _finished(after, made, variant, *libraries)
+    told.write_text(repr(seconds + _finished(after, made, variant, *libraries)))
 
 
 def _loaded(base: Path) -> Differentiated:

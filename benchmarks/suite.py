@@ -52,7 +52,7 @@ class Result:
     """One tool on one program at one size; `error` is the distance from Enzyme's gradient of the C program, of its
     largest entry. That of a primal means nothing.
 
-    `inputs` is how many there are; memory, tape in bytes; `seconds` the CPU time of the tool's own process.
+    `inputs` is how many there are; memory, tape in bytes; `seconds` the CPU time from assembly to machine code.
     """
 
     program: str
@@ -249,10 +249,10 @@ def times(results: list[Result]) -> Table:
 
 
 def resources(results: list[Result]) -> Table:
-    """Memory and tape of the largest size, and what the tools took to write the derivative."""
+    """Memory and tape of the largest size, and what the derivative took to compile."""
     headings = ("program", "pointers", "size", "memory: llgrad", "Enzyme", "llgrad ÷ Enzyme", "tape",
                 "compile: llgrad", "Enzyme")  # fmt: skip
-    title = "Memory beyond the primal's in a fresh process; CPU seconds of the tool, a cold process"
+    title = "Memory beyond the primal's in a fresh process; CPU seconds from assembly to machine code, cold processes"
     table = _table(title, headings, 2)
     for (program, variant, size), row in rows_of(results).items():
         mine, enzyme = row.get(OURS), row.get(ENZYME)
@@ -327,20 +327,34 @@ def means(results: list[Result]) -> list[str]:
                 f"llgrad ÷ primal {to_primal:.2f}, Enzyme ÷ primal {theirs:.2f}, before ÷ after optimisation "
                 f"{headline:.1f}"
             )
-        share, n = memory_mean(results, variant)
-        if n:
-            lines.append(f"{variant}: memory, llgrad ÷ Enzyme: {share:.2f} ({n} programs)")
+        for what, least, of in (("memory", PAGE, _memory), ("compiling", 0.0, _compiling)):
+            share, n = resource_mean(results, variant, of, least)
+            if n:
+                lines.append(f"{variant}: {what}, llgrad ÷ Enzyme: {share:.2f} ({n} programs)")
     return lines
 
 
-def memory_mean(results: list[Result], variant: str) -> tuple[float, int]:
-    """The geometric mean over the paper's programs of llgrad's memory ÷ Enzyme's, a page each at least; of how many."""
+def resource_mean(
+    results: list[Result], variant: str, of: Callable[[Result], float | None], least: float
+) -> tuple[float, int]:
+    """The geometric mean over the paper's programs of what llgrad takes ÷ Enzyme's, each at least so much; of how many.
+
+    `of` is None where that was not measured: memory is at one size, and so is what a program took to compile.
+    """
     logs = []
     for (program, kind, _), row in rows_of(results).items():
-        mine, theirs = (row[tool].memory if tool in row else None for tool in (OURS, ENZYME))
+        mine, theirs = (of(row[tool]) if tool in row else None for tool in (OURS, ENZYME))
         if kind == variant and program in PAPER and mine is not None and theirs is not None:
-            logs.append(math.log(max(mine, PAGE) / max(theirs, PAGE)))
+            logs.append(math.log(max(mine, least) / max(theirs, least)))
     return (math.exp(sum(logs) / len(logs)) if logs else math.nan), len(logs)
+
+
+def _memory(result: Result) -> float | None:
+    return result.memory
+
+
+def _compiling(result: Result) -> float | None:
+    return result.seconds if result.memory is not None else None
 
 
 def wrong(results: list[Result]) -> list[str]:
