@@ -197,12 +197,11 @@ def _at_size(
     for tool, gradient in gradients.items():
         made = built.get(tool)
         base = RUST_PRIMAL if tool in (RUST, RUST_ENZYME) and RUST_PRIMAL in taken else PRIMAL
-        weighed = size == SIZES[name][-1 if not quick else 1]
         same = gradient.shape == reference.shape
         distance = float(np.max(np.abs(gradient - reference))) / scale if same else math.inf
         found.append(Result(
             name, variant, size, tool, taken[tool], taken[tool].median / taken[base].median, distance, reference.size,
-            memory(made, size) if weighed and made else None,
+            memory(made, size) if made and tool in (OURS, ENZYME) else None,
             native.tape_bytes(made.library) if made and tool in (OURS, BEFORE, RUST) else None,
             made.seconds if made else 0.0,
         ))  # fmt: skip
@@ -249,7 +248,7 @@ def times(results: list[Result]) -> Table:
 
 
 def resources(results: list[Result]) -> Table:
-    """Memory and tape of the largest size, and what the derivative took to compile."""
+    """Memory and tape, and what the derivative took to compile."""
     headings = ("program", "pointers", "size", "memory: llgrad", "Enzyme", "llgrad ÷ Enzyme", "tape",
                 "compile: llgrad", "Enzyme")  # fmt: skip
     title = "Memory beyond the primal's in a fresh process; CPU seconds from assembly to machine code, cold processes"
@@ -330,7 +329,7 @@ def means(results: list[Result]) -> list[str]:
         for what, least, of in (("memory", PAGE, _memory), ("compiling", 0.0, _compiling)):
             share, n = resource_mean(results, variant, of, least)
             if n:
-                lines.append(f"{variant}: {what}, llgrad ÷ Enzyme: {share:.2f} ({n} programs)")
+                lines.append(f"{variant}: {what}, llgrad ÷ Enzyme: {share:.2f} ({n} sizes)")
     return lines
 
 
@@ -339,7 +338,7 @@ def resource_mean(
 ) -> tuple[float, int]:
     """The geometric mean over the paper's programs of what llgrad takes ÷ Enzyme's, each at least so much; of how many.
 
-    `of` is None where that was not measured: memory is at one size, and so is what a program took to compile.
+    `of` is None where that was not measured.
     """
     logs = []
     for (program, kind, _), row in rows_of(results).items():
@@ -354,7 +353,7 @@ def _memory(result: Result) -> float | None:
 
 
 def _compiling(result: Result) -> float | None:
-    return result.seconds if result.memory is not None else None
+    return result.seconds
 
 
 def wrong(results: list[Result]) -> list[str]:
