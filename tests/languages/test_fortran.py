@@ -422,6 +422,50 @@ def test_constructors_of_objects(tmp_path: Path) -> None:
     assert lib.flat(X) == X[0] * X[1]
 
 
+def test_types_that_are_left_to_the_runtime_are_not_copied_as_what_they_extend(tmp_path: Path) -> None:
+    (tmp_path / "holder.f90").write_text("""
+module m
+  implicit none
+  type :: base
+    real(8) :: a = 0
+  end type
+  type, extends(base) :: child
+    real(8) :: b = 0
+  contains
+    final :: kill
+  end type
+  type :: holder
+    class(base), allocatable :: p
+  end type
+contains
+  subroutine kill(x)
+    type(child), intent(inout) :: x(:)
+    x%b = 0
+  end subroutine
+  real(8) function f(x) bind(c)
+    real(8), intent(in) :: x(2)
+    type(holder) :: h, g
+    allocate(child :: h%p)
+    h%p%a = x(1)
+    select type (q => h%p)
+    type is (child)
+      q%b = x(2)
+    end select
+    g = h
+    f = g%p%a * 2
+    select type (q => g%p)
+    type is (child)
+      f = f + q%b * q%b
+    end select
+  end function
+end module
+""")
+    f = llgrad.load(tmp_path / "holder.f90").f
+    assert f(np.array([1.5, 0.5])) == 3.25
+    with pytest.raises(NoRuleError, match="_FortranA"):
+        llgrad.grad(f, wrt="x")(np.array([1.5, 0.5]))
+
+
 @pytest.mark.parametrize(
     "name", ["nested", "arrays", "polymorphic", "finals", pytest.param("mixed", marks=pytest.mark.full)]
 )

@@ -203,12 +203,16 @@ def _components(table: str, lines: Mapping[str, str]) -> list[_Component] | None
 
 
 def _supported(types: dict[str, _Derived | None]) -> dict[str, _Derived]:
-    """Those of which all components can be written out."""
+    """Those of which all components can be written out; what may hold objects of any extension, only if all can."""
     known = {name: t for name, t in types.items() if t is not None}
 
     def fits(c: _Component) -> bool:
         if c.genre == _POINTER:
             return True
+        if c.genre == _ALLOCATABLE and c.category == _DERIVED and any(
+            name not in known and _BUILTIN not in name for name in types
+        ):
+            return False
         if c.genre == _ALLOCATABLE and c.rank > _RANKS:
             return False
         if c.category == _DERIVED:
