@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -132,6 +133,17 @@ def test_the_end_of_python_s_stack_is_a_refusal(source: Source, monkeypatch: pyt
     monkeypatch.setattr("llgrad.synthesis.derive.Derivation.derive", lambda self: self.derive())
     with pytest.raises(UnsupportedError, match="@f computes is nested too deeply"):
         pipeline.derivative(text, Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
+
+
+def test_python_s_collector_is_as_it_was_when_compilations_overlap() -> None:
+    before = gc.get_threshold()
+    first, second = pipeline.collecting_rarely(), pipeline.collecting_rarely()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert gc.get_threshold()[0] > before[0]
+    second.__exit__(None, None, None)
+    assert gc.get_threshold() == before
 
 
 def test_prepared_text_is_in_normal_form(source: Source) -> None:

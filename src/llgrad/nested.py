@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def _is_a(module: str, name: str, value: Any) -> bool:
 def _list(name: str, values: list[Any], code: str, constructor: Any) -> Tree:
     numbers = np.array(values) if values and all(isinstance(v, int | float | np.number) for v in values) else None
     if numbers is not None and numbers.dtype.kind in "fiu":
-        into = lambda g: np.asarray(g, numbers.dtype)  # noqa: E731
+        into = partial(np.asarray, dtype=numbers.dtype)
         return Leaf(name, numbers, code, into, lambda found: np.asarray(found).tolist(), "list")
     items = tuple(opened(f"{name}[{n}]", v) for n, v in enumerate(values))
     return Branch(name, items, list, constructor or "list")
@@ -136,9 +137,11 @@ def _complexes(name: str, value: np.ndarray[Any, Any]) -> Leaf:
             f"argument {name!r} is complex and not C-contiguous", fix="pass np.ascontiguousarray(…), a copy"
         )
     part, whole = _part(value.dtype), value.dtype
-    into = lambda g: np.ascontiguousarray(g, whole).view(part)  # noqa: E731
     code = f"{{}}.view(c{whole.itemsize})"
-    return Leaf(name, value.view(part), code, into, lambda found: found.view(whole), "complex")
+    return Leaf(
+        name, value.view(part), code, lambda g: np.ascontiguousarray(g, whole).view(part),
+        lambda found: found.view(whole), "complex",
+    )  # fmt: skip
 
 
 def _part(of: np.dtype[Any]) -> np.dtype[Any]:

@@ -380,14 +380,14 @@ def _helpers() -> dict[str, Any]:
     import numba
     from numba.typed import List
 
-    @numba.njit  # type: ignore[untyped-decorator]
     def typed(values: Any) -> Any:
         made = List()
         for v in values:
             made.append(v)
         return made
 
-    return {"typed": typed, "several": typed}
+    compiled = numba.njit(typed)
+    return {"typed": compiled, "several": compiled}
 
 
 def specialised(

@@ -19,6 +19,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -82,16 +83,27 @@ _FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
 _EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) ({_FLOAT}|<[^>]*>) (?=\S)")
 
 
+_collector = threading.Lock()
+_usual: list[tuple[int, int, int]] = []  # for each compilation under way: what was set before the first of them
+
+
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Python's collector waits: it would look at all of the IR again and again, and find nothing."""
-    before = gc.get_threshold()
-    if 0 < before[0] < _ALLOCATIONS:
-        gc.set_threshold(_ALLOCATIONS, *before[1:])
+    """Python's collector waits: it would look at all of the IR again and again, and find nothing.
+
+    It is all threads' collector: what was set before comes back when the last of them is done.
+    """
+    with _collector:
+        _usual.append(_usual[0] if _usual else gc.get_threshold())
+        if 0 < _usual[0][0] < _ALLOCATIONS:
+            gc.set_threshold(_ALLOCATIONS, *_usual[0][1:])
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        with _collector:
+            before = _usual.pop()
+            if not _usual:
+                gc.set_threshold(*before)
 
 
 # --- the program: one module for a library ----------------------------------------------------------------------------

@@ -80,8 +80,12 @@ def includes(wide: Spot, narrow: Spot) -> bool:
 
 def difference(a: Spot, b: Spot) -> Spot:
     """What has to be added to `b` to come to `a`."""
-    back = (b[0], -b[1] % b[0]) if isinstance(b, tuple) else None if b is None else -b
-    return moved(a, back)
+    return moved(a, opposite(b))
+
+
+def opposite(spot: Spot) -> Spot:
+    """As far the other way."""
+    return None if spot is None else (spot[0], -spot[1] % spot[0]) if isinstance(spot, tuple) else -spot
 
 
 def overlap(a: Extent, b: Extent) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import gcd
 
-from llgrad.analysis.cells import Spot, gep_bytes
+from llgrad.analysis.cells import Spot, gep_bytes, opposite
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.reused import Bits, is_copy
 from llgrad.ir.types import FloatType, scalar
@@ -41,7 +41,7 @@ class Overwriting:
         size = self.layout.size(i.value.type)
         found: set[Place | str] = set()
         for o, spot in self._spots(i.pointer, set()):
-            here = {p for at, t in self._reads.get(o, ()) for p in _overlaps(_plus(spot, _minus(at)), size, t)}
+            here = {p for at, t in self._reads.get(o, ()) for p in _overlaps(_plus(spot, opposite(at)), size, t)}
             found |= here or {NOTHING}
         return found
 
@@ -113,10 +113,6 @@ def _plus(a: Spot, b: Spot) -> Spot:
     (stride, at), (other, by) = (s if isinstance(s, tuple) else (0, s) for s in (a, b))
     step = gcd(stride, other)
     return (step, (at + by) % step) if step else at + by
-
-
-def _minus(a: Spot) -> Spot:
-    return None if a is None else (a[0], -a[1] % a[0]) if isinstance(a, tuple) else -a
 
 
 def _in_common(spots: Collection[Spot]) -> Spot:

@@ -256,21 +256,24 @@ def _typing() -> Any:
     from numba.np.ufunc.dufunc import DUFunc
     from numba.np.ufunc.gufunc import GUFunc
 
-    class Typing(typing.Context):  # type: ignore[misc]
-        def _lookup_global(self, gv: Any) -> Any:
-            gv = njitlists.of(gv) or gv if isinstance(gv, _Intrinsic) else gv
-            known = super()._lookup_global(gv)
-            if known is not None or not isinstance(gv, JitClassType | DUFunc | GUFunc):
-                return known
-            if isinstance(gv, JitClassType):
-                _patched()[1].install_registry(ClassBuilder.class_impl_registry)
-                self.insert_global(gv, gv.class_type)
-            else:
-                copy = _ufuncs[gv] = _generalised(gv) if isinstance(gv, GUFunc) else _elementwise(gv)
-                self._insert_global(gv, super()._lookup_global(copy))
-            return super()._lookup_global(gv)
+    made: Any = typing.Context()
+    usual = made._lookup_global
 
-    return Typing()
+    def lookup_global(gv: Any) -> Any:
+        gv = njitlists.of(gv) or gv if isinstance(gv, _Intrinsic) else gv
+        known = usual(gv)
+        if known is not None or not isinstance(gv, JitClassType | DUFunc | GUFunc):
+            return known
+        if isinstance(gv, JitClassType):
+            _patched()[1].install_registry(ClassBuilder.class_impl_registry)
+            made.insert_global(gv, gv.class_type)
+        else:
+            copy = _ufuncs[gv] = _generalised(gv) if isinstance(gv, GUFunc) else _elementwise(gv)
+            made._insert_global(gv, usual(copy))
+        return usual(gv)
+
+    made._lookup_global = lookup_global
+    return made
 
 
 _ufuncs: dict[Any, Any] = {}

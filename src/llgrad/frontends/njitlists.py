@@ -23,14 +23,14 @@ def _intrinsics() -> dict[str, Any]:
     from numba.core import types
     from numba.core.extending import intrinsic
 
-    def append(typingctx: Any, l: Any, item: Any) -> Any:  # noqa: E741
-        return types.int32(l, l.item_type), _append
+    def append(typingctx: Any, values: Any, item: Any) -> Any:
+        return types.int32(values, values.item_type), _append
 
-    def setitem(typingctx: Any, l: Any, index: Any, item: Any) -> Any:  # noqa: E741
-        return types.int32(l, index, item), _setitem
+    def setitem(typingctx: Any, values: Any, index: Any, item: Any) -> Any:
+        return types.int32(values, index, item), _setitem
 
-    def delitem(typingctx: Any, l: Any, index: Any) -> Any:  # noqa: E741
-        return types.int32(l, index), _delitem
+    def delitem(typingctx: Any, values: Any, index: Any) -> Any:
+        return types.int32(values, index), _delitem
 
     return {f"_list_{f.__name__}": intrinsic(f) for f in (append, setitem, delitem)}
 
