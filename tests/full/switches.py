@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from llgrad import peeling, pipeline, program, versions
-from llgrad.synthesis import adjoints, collecting, plan, rehearsing, released, scatter, scopes, sweep, tape
+from llgrad.synthesis import adjoints, collecting, fusion, plan, rehearsing, released, scatter, scopes, sweep, tape
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
+from llgrad.synthesis.postponed import Postponed
 from llgrad.synthesis.reverse import ReverseSweep
 
 Patch = pytest.MonkeyPatch
@@ -90,6 +91,17 @@ def no_fusion(patch: Patch) -> None:
 def all_fusion(patch: Patch) -> None:
     """All loops are fused that can be, whether that gains anything or not."""
     patch.setattr(Planner, "_worth_fusing", lambda self, plan: [x for x in plan.loops if x.parent is None])
+
+
+def no_postponing(patch: Patch) -> None:
+    """Loops whose values adjoints after them need are not fused."""
+    search = fusion.postponed
+
+    def nothing(*arguments: Any) -> Postponed | None:
+        found = search(*arguments)
+        return found if found is not None and not found.parts else None
+
+    patch.setattr(fusion, "postponed", nothing)
 
 
 def no_collecting(patch: Patch) -> None:
@@ -218,10 +230,10 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
         keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
-        no_shadow_by_distance, no_fusion, all_fusion, no_collecting, all_collecting, no_reading_back, no_replaying,
-        no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release,
-        no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised,
-        no_huge_pages,
+        no_shadow_by_distance, no_fusion, all_fusion, no_postponing, no_collecting, all_collecting, no_reading_back,
+        no_replaying, no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering,
+        late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise,
+        unoptimised, no_huge_pages,
     )  # fmt: skip
 }
 

@@ -189,6 +189,10 @@ class Adjoints(ForwardValues):
     def collect(self, i: Load, leaf: Leaf) -> None:
         """Put the adjoint of a load into its column, to be added to shadow memory later (see `collecting`)."""
 
+    @abstractmethod
+    def is_due(self, i: Instruction, k: int) -> bool:
+        """Is the adjoint of operand `k` of a rule to be written here (see `postponed`)?"""
+
     # --- instructions
 
     def instruction(self, i: Instruction) -> None:
@@ -244,7 +248,7 @@ class Adjoints(ForwardValues):
         rule, guarded = values.shape.rule, self.request.strong_zero or i in self.plan.strong_zeros
         seeds = self.seeds(i, values.shape)
         for k, (v, lane) in enumerate(values.parts):
-            if rule.operands[k] != "float" or not self.facts.active(v):
+            if rule.operands[k] != "float" or not self.facts.active(v) or not self.is_due(i, k):
                 continue
             total: AnyValue | None = None
             for r in range(len(rule.results)):

@@ -6,7 +6,7 @@ the same derivative where
 
 * nothing after the loop needs it: no instruction there reads or writes memory that the loop writes, or writes what it
   reads. What is computed from values of the loop is *late*: it waits until the reverse sweep is done, so it is only
-  arithmetic and stores to memory that nothing else touches afterwards, and the adjoints of nothing need it;
+  arithmetic and stores to memory that nothing else touches afterwards; adjoints that need it wait, too (`postponed`);
 * its adjoints are known when it begins, whatever the order of its iterations: what one iteration hands to the next has
   no derivative, or is a sum (a *carrier*: each iteration adds to it and does nothing else with it, so its adjoint is
   the same in all iterations); and what one iteration writes no other reads or writes.
@@ -51,7 +51,8 @@ from llgrad.ir.values import (
     Undef,
 )
 from llgrad.synthesis.facts import Facts
-from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partials, needs
+from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partials
+from llgrad.synthesis.postponed import Postponed, postponed
 from llgrad.synthesis.scopes import SCOPES
 from llgrad.synthesis.strides import Strides
 from llgrad.synthesis.sweep import DROPPED_CALLS
@@ -61,30 +62,41 @@ MOST_ELEMENTS = 64  # of an array that is filled one by one
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """A fused loop. `inputs`: what it uses from outside; `late`: what waits for it, using its `results`."""
+    """A fused loop. `inputs`: what it uses from outside; `late`: what waits for it, using its `results`; `postponed`:
+    the adjoints that do."""
 
     loop: Loop
     exit: Block
     inputs: tuple[Instruction, ...]
     late: frozenset[Instruction]
     results: tuple[Instruction, ...]
+    postponed: Postponed
 
 
 def fused(
-    facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], wanted: Collection[Loop]
-) -> dict[Loop, Fusion]:
-    """Those of the outermost loops `wanted` that can be fused, in the combined derivative of `function`."""
-    if facts.runtime_activity:
-        return {}
-    found = (_Candidate(facts, function, flow, effects, loop).fusion() for loop in flow.loops if loop in wanted)
-    return {f.loop: f for f in found if f is not None}
+    facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], wanted: Collection[Loop],
+    barred: Collection[Instruction],
+) -> dict[Loop, Fusion]:  # fmt: skip
+    """Those of the outermost loops `wanted` that can be fused, in the combined derivative of `function`.
+
+    `barred`: what cannot be reversed later than where it stands.
+    """
+    found: dict[Loop, Fusion] = {}
+    for loop in (x for x in flow.loops if x in wanted and not facts.runtime_activity):
+        one = _Candidate(facts, function, flow, effects, loop, barred).fusion()
+        others = {i for f in found.values() for i in f.postponed.parts}
+        if one is not None and others.isdisjoint(one.postponed.parts):  # what waits for two loops waits for neither
+            found[loop] = one
+    return found
 
 
 class _Candidate:
     def __init__(
-        self, facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], loop: Loop
-    ) -> None:
+        self, facts: Facts, function: Function, flow: Flow, effects: Mapping[Instruction, Effect], loop: Loop,
+        barred: Collection[Instruction],
+    ) -> None:  # fmt: skip
         self.facts, self.function, self.flow, self.effects, self.loop = facts, function, flow, effects, loop
+        self.barred = barred
         self.inside = [i for b in loop.order for i in b.instructions]
         exits = {x for _, x in loop.exits}
         self.exit = next(iter(exits)) if len(exits) == 1 else None
@@ -101,10 +113,14 @@ class _Candidate:
         late = self._late()
         if late is None or not self._waits(late) or not self._hands_on_sums() or not self._writes_apart():
             return None
+        computed = late | set(self.inside)
+        waits = postponed(facts, self.flow, self.effects, self.barred, loop, computed, late)
+        if waits is None:
+            return None
         operands = dict.fromkeys(v for i in self.inside for v in i.operands)
         inputs = tuple(v for v in operands if isinstance(v, Instruction) and v not in loop)
         results = tuple(i for i in self.inside if any(u not in loop for u in i.users))
-        return Fusion(loop, self.exit, inputs, late, results)
+        return Fusion(loop, self.exit, inputs, late, results, waits)
 
     def _is_simple(self, i: Instruction) -> bool:
         """Arithmetic, branches, loads and stores: nothing that is allocated, called, thrown or seen by others."""
@@ -139,13 +155,9 @@ class _Candidate:
         return frozenset(found)
 
     def _waits(self, late: frozenset[Instruction]) -> bool:
-        """Is all that comes after the loop, and all its adjoints, right before the loop and what is late have run?"""
+        """Is all that comes after the loop right before the loop and what is late have run?"""
         if any(_leaves(i) for i in self.after):
             return False
-        computed = late | set(self.inside)
-        for i, e in self.effects.items():
-            if i not in self.loop and any(_instruction(of) in computed for _, of in needs(self.facts, i, e)):
-                return False
         memory = self.facts.memory
         reads, writes = self._accesses(self.inside)
         for i in self.after:
@@ -437,9 +449,3 @@ def _computes(facts: Facts, call: Call) -> bool:
     """Is this a function that has a rule, and does nothing but compute a result?"""
     entry = facts.entry(call) if call.opcode == "call" else None
     return entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
-
-
-def _instruction(of: object) -> Instruction | None:
-    """The instruction that a key is about."""
-    first = of[0] if isinstance(of, tuple) else of
-    return first if isinstance(first, Instruction) else None

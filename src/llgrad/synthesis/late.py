@@ -30,6 +30,7 @@ class Late:
         self._aside: dict[tuple[Instruction, int], AnyValue] = {}
         self._reached: dict[Block, AnyValue] = {}
         self._phis: dict[Phi, tuple[Phi, Phi]] = {}
+        self._done: frozenset[Instruction] = frozenset()
 
     def waits_for(self, v: AnyValue | None) -> bool:
         """Is `v` known only when fused loops have run?"""
@@ -76,21 +77,28 @@ class Late:
                     way.add(const_int(I8, n), source)
                     aside.add(zero(phi.type) if self.waits_for(v) else self.sweep.value(v), source)
 
-    # --- when the reverse sweep is done
+    # --- when the fused loops have run
 
     def write(self, b: Builder) -> None:
-        """Run what is late."""
+        """Run what is late and has not run yet."""
+        self.run(b, self.instructions - self._done)
+        if self.returned is not None:
+            self.sweep.returned = b.load(self.returned.type, self.cell(self.returned), "", 0)
+
+    def run(self, b: Builder, wanted: frozenset[Instruction]) -> None:
+        """Run some of what is late, where the fused loops have run that it waits for."""
         for block in (x for x in self.sweep.flow.order if x in self._reached):
+            here = [i for i in block.instructions if i in wanted]
+            if not here:
+                continue
             run, on = (self.sweep.new_block(f"{block.name}.{word}") for word in ("late", "done"))
             b.branch_if(b.load(I1, self._reached[block], "", 0), run, on)
             b.at_end(run)
-            for i in block.instructions:
-                if i in self.instructions:
-                    self._run(b, i)
+            for i in here:
+                self._run(b, i)
             b.branch(on)
             b.at_end(on)
-        if self.returned is not None:
-            self.sweep.returned = b.load(self.returned.type, self.cell(self.returned), "", 0)
+        self._done |= wanted
 
     def _run(self, b: Builder, i: Instruction) -> None:
         sweep = self.sweep

@@ -120,6 +120,9 @@ class ForwardValues(Lanes):
             table = self.recording.values if kind == "primal" else self.recording.shadows_of[self.lane]
             if of in table and of.block is self.source.entry:
                 return table[of]
+        late = self.recording.late if self.recording is not None else None
+        if late is not None and of in late.instructions:
+            return self.b.load(of.type, late.cell(of), _name(key), 0)
         home = self._home(key)
         place = home.block, key, self.lane if kind == "shadow" else 0
         if place not in self.memo:

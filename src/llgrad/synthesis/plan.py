@@ -140,6 +140,11 @@ class Plan:
         return frozenset(i for f in self.fused.values() for i in f.late)
 
     @property
+    def postponed(self) -> dict[Instruction, frozenset[int] | None]:
+        """Instructions whose reverse, or the parts of it for these operands, wait for a fused loop."""
+        return {i: parts for f in self.fused.values() for i, parts in f.postponed.parts.items()}
+
+    @property
     def skipped(self) -> dict[Block, Loop]:
         """The blocks of fused loops, which the forward sweep leaves out."""
         return {b: loop for loop in self.fused for b in loop.order}
@@ -181,6 +186,7 @@ class Plan:
         out += [f"  goes back through loops {[loop.header.name for loop in self.flow.loops if loop in self.loops]}"]
         out += [f"  choice kept or recomputed at %{b.name}" for b in self.flow.order if b in self.choices]
         out += [f"  fused, both sweeps together: loop %{loop.header.name}" for loop in self.fused]
+        out += [f"  reversed after that: {', '.join(f'%{i.name}' for i in self.postponed)}"] if self.postponed else []
         for loop, loads in self.scattered.items():
             names = ", ".join(map(str, loads))
             out.append(f"  adjoints collected before they are added: loop %{loop.header.name}: {names}")
@@ -236,6 +242,7 @@ class Planner:
         self.flow = facts.flow(function)
         self.guards: dict[Loop, Guard] = {}
         self.fused: dict[Loop, Fusion] = {}
+        self.late: frozenset[Instruction] = frozenset()
         self.recurrences: frozenset[Loop] = frozenset()
         self.replays: dict[Phi, Recurrence] = {}
         self.places = {i: n for n, i in enumerate(function.instructions())}
@@ -263,8 +270,10 @@ class Planner:
         self.recurrences = recurrences(self.facts, self.function, self.flow, loops)
         self._decide(plan)
         if not self.split:
-            plan.fused = fused(self.facts, self.function, self.flow, plan.effects, self._worth_fusing(plan))
+            wanted = self._worth_fusing(plan)
+            plan.fused = fused(self.facts, self.function, self.flow, plan.effects, wanted, plan.cuts)
         if plan.fused:
+            self.recurrences = frozenset(x for x in self.recurrences if not any(f.encloses(x) for f in plan.fused))
             self.guards.clear()
             self._decide(plan)
         plan.scattered = scattered(self.facts, self.function, self.flow, plan.effects, self._worth_collecting(plan))
@@ -365,7 +374,7 @@ class Planner:
     # --- what is kept
 
     def _decide(self, plan: Plan) -> None:
-        self.fused = plan.fused
+        self.fused, self.late = plan.fused, plan.late
         wanted = set(self._wanted(plan))
         nodes: dict[Key, Choice] = {}
         handed: dict[Instruction, Phi] = {}
@@ -448,8 +457,10 @@ class Planner:
         return _RESERVE * self.iterations(root.parent) if root.parent is not None else 0
 
     def at_hand(self, key: Key) -> bool:
-        """Static stack memory of a combined derivative: its address is known to the whole function."""
+        """Static stack memory of a combined derivative, whose address is known to the whole function; what is late."""
         kind, of = key
+        if of in self.late:
+            return True
         if kind == "primal" and isinstance(of, Call) and tape_call(of) == "take":
             return True  # the arena of this derivative
         return kind in ("primal", "shadow") and isinstance(of, Alloca) and not on_tape(of, self.split)

@@ -28,13 +28,13 @@ from llgrad.synthesis.adjoints import Leaf
 from llgrad.synthesis.chosen import choice_sides
 from llgrad.synthesis.iteration import Iteration
 from llgrad.synthesis.lookup import Place
-from llgrad.synthesis.replaying import Replaying
+from llgrad.synthesis.postponing import Postponing
 from llgrad.synthesis.request import Callee
 
 Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
 
 
-class ReverseSweep(Replaying):
+class ReverseSweep(Postponing):
     """Writes the reverse sweep of `source` into `target`: after the recording sweep (combined) or alone (split)."""
 
     def write(
@@ -67,6 +67,7 @@ class ReverseSweep(Replaying):
         self.make_columns()
         self.make_ahead()
         self.make_replays()
+        self.make_postponed()
         self.at(start, None)
         returned = last.terminator.operands[0] if last.terminator.operands else None
         if returned is not None and self.facts.active(returned):
@@ -75,6 +76,7 @@ class ReverseSweep(Replaying):
         self.goto(None, last)
         for block in visited:
             self.at(self.blocks[block], self.flow.loop_of(block))
+            self.catch_up(block)
             for i in reversed(block.instructions):
                 if not isinstance(i, Phi):
                     self.instruction(i)
