@@ -234,6 +234,30 @@ def growing(x):
     return s + arrays[1].sum() * arrays[3][2]
 
 
+@numba.njit
+def dictionaries(x):
+    """One that grows past its first table, loses entries and gets them again; one of arrays; one by text."""
+    d = {}
+    for i in range(40):
+        d[i * 7] = x[i % 6] * i
+    for i in range(0, 40, 3):
+        del d[i * 7]
+    d[9 * 7] = x[0] * x[1]
+    s = d.pop(7) * d.setdefault(5, x[3]) + d.get(14, 0.0) * d.get(15, 2.0) + d.popitem()[1] ** 2
+    for k, v in d.items():
+        s = s * 0.9 + v * v * k
+    arrays = {1: x, 2: x * x}
+    arrays[1] = arrays[1] * arrays[2]
+    return s + sum([v.sum() for v in arrays.values()]) * len(arrays)
+
+
+@numba.njit
+def named(x):
+    d = {"a": x[0], "bc": x[1]}
+    d["d"] = d["a"] * d["bc"]
+    return d["d"] ** 2 + len(d)
+
+
 def test_arrays_calls_and_scalars() -> None:
     value, (dx, dk) = llgrad.value_and_grad(loss)(X, 2.0)
     truth = differences(lambda v: loss(*v), [X, 2.0])
@@ -276,6 +300,11 @@ def tables(x):
 
 def test_lists_that_grow() -> None:
     np.testing.assert_allclose(llgrad.grad(lists)(X), differences(lambda v: lists(*v), [X])[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("function", [dictionaries, pytest.param(named, marks=pytest.mark.full)])
+def test_dictionaries(function) -> None:
+    np.testing.assert_allclose(llgrad.grad(function)(X), differences(lambda v: function(*v), [X])[0], rtol=1e-7)
 
 
 @pytest.mark.full

@@ -588,6 +588,8 @@ def _residues(parent: Region, at: int, step: int) -> dict[int, int]:
 def _vetoes(key: tuple[int, int], s: Slot, start: int, mask: int, step: int) -> bool:
     """Does other evidence contradict scalars of `mask` at start + k·step?"""
     apart = (key[0] - start) % gcd(step, key[1] or step)
+    if not (s.all | mask) & ~bl.INT_MASK:  # integers of other sizes
+        return False
     return bool(s.all) and (s.all != mask if apart == 0 else apart < bl.mask_reach(mask))
 
 

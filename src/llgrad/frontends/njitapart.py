@@ -45,10 +45,14 @@ def _patched() -> tuple[Any, Any]:
     from numba.cpython.listobj import ListInstance
     from numba.np import npyimpl
 
+    from llgrad.frontends import njitdicts
+
     rtsys.initialize(registry.cpu_target.target_context)  # Numba's runtime, once: for the user
     target = type(registry.cpu_target)
     typing_context = _typing()
     mine = typing_context, cpu.CPUContext(typing_context, "cpu")
+    mine[1].refresh()
+    mine[1].install_registry(njitdicts.registry())
     for n, name in enumerate(("typing_context", "target_context")):
         setattr(target, name, property(_of_thread(getattr(target, name).fget, n)))
     compiler: Any = dispatcher.Dispatcher
@@ -169,6 +173,8 @@ def _owners(context: Any, builder: Any, typ: Any, value: Any) -> Iterator[tuple[
     from numba.cpython.listobj import ListInstance
     from numba.experimental.jitclass.base import imp_dtor
 
+    from llgrad.frontends import njitdicts
+
     model = context.data_model_manager[typ]
     if isinstance(typ, types.ClassInstanceType):
         destructor = imp_dtor(context, builder.module, typ)
@@ -179,6 +185,9 @@ def _owners(context: Any, builder: Any, typ: Any, value: Any) -> Iterator[tuple[
         yield made.meminfo, made.define_dtor()
     elif isinstance(typ, types.ListType):
         destructor = njitlists.destructor(context, builder.module, typ, context.nrt.decref)
+        yield model.get(builder, value, "meminfo"), destructor
+    elif isinstance(typ, types.DictType):
+        destructor = njitdicts.destructor(context, builder.module, typ, context.nrt.decref)
         yield model.get(builder, value, "meminfo"), destructor
     else:
         if model.has_nrt_meminfo():

@@ -12,10 +12,12 @@ from typing import Any
 
 
 def of(gv: Any) -> Any:
-    """The intrinsic that stands for another; None for what stays."""
-    name = getattr(gv, "_name", "")
-    made = _intrinsics() if name in ("_list_append", "_list_setitem", "_list_delitem") else {}
-    return made.get(name) if getattr(gv._defn, "__module__", "") == "numba.typed.listobject" else None
+    """The intrinsic that stands for another, of lists or of dictionaries; None for what stays."""
+    from llgrad.frontends import njitdicts
+
+    made = {"numba.typed.listobject": _intrinsics, "numba.typed.dictobject": njitdicts.intrinsics}
+    known = made.get(getattr(gv._defn, "__module__", ""))
+    return known().get(getattr(gv, "_name", "")) if known else None
 
 
 @functools.cache
@@ -35,7 +37,8 @@ def _intrinsics() -> dict[str, Any]:
     return {f"_list_{f.__name__}": intrinsic(f) for f in (append, setitem, delitem)}
 
 
-def _call(builder: Any, result: Any, name: str, *args: Any) -> Any:
+def call(builder: Any, result: Any, name: str, *args: Any) -> Any:
+    """The call of a function of `runtime/numba.c`."""
     from numba.core import cgutils
 
     kind = cgutils.ir.FunctionType(result, [a.type for a in args])
@@ -55,7 +58,7 @@ def _layout(context: Any, builder: Any, typ: Any, value: Any) -> tuple[Any, Any,
 def _element(builder: Any, pointer: Any, stored: Any, index: Any) -> Any:
     from numba.core import cgutils
 
-    base = _call(builder, cgutils.voidptr_t, "numba_list_base_ptr", pointer)
+    base = call(builder, cgutils.voidptr_t, "numba_list_base_ptr", pointer)
     return cgutils.gep(builder, builder.bitcast(base, stored.as_pointer()), index)
 
 
@@ -76,7 +79,7 @@ def _state_integers(builder: Any, place: Any, stored: Any) -> None:
 
     if isinstance(stored, cgutils.ir.IntType) and stored.width >= 32:
         size = cgutils.intp_t(stored.width // 8)
-        _call(builder, cgutils.ir.VoidType(), "__enzyme_integer", builder.bitcast(place, cgutils.voidptr_t), size)
+        call(builder, cgutils.ir.VoidType(), "__enzyme_integer", builder.bitcast(place, cgutils.voidptr_t), size)
     elif isinstance(stored, cgutils.ir.LiteralStructType | cgutils.ir.ArrayType):
         for n, inner in enumerate(stored.elements if hasattr(stored, "elements") else [stored.element] * stored.count):
             _state_integers(builder, cgutils.gep_inbounds(builder, place, 0, n), inner)
@@ -88,14 +91,14 @@ def _append(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     typ, (value, item) = signature.args[0], args
     pointer, size, stored, model = _layout(context, builder, typ, value)
     word, block = cgutils.intp_t, cgutils.voidptr_t
-    length = _call(builder, word, "numba_list_length", pointer)
-    full = builder.icmp_signed("==", length, _call(builder, word, "numba_list_allocated", pointer))
+    length = call(builder, word, "numba_list_length", pointer)
+    full = builder.icmp_signed("==", length, call(builder, word, "numba_list_allocated", pointer))
     with builder.if_then(full, likely=False):
-        old = _call(builder, block, "numba_list_base_ptr", pointer)
-        moved(builder, stored, old, _call(builder, block, "llgrad_numba_list_grow", pointer, size), length)
-        _call(builder, cgutils.ir.VoidType(), "NRT_Free", old)
+        old = call(builder, block, "numba_list_base_ptr", pointer)
+        moved(builder, stored, old, call(builder, block, "llgrad_numba_list_grow", pointer, size), length)
+        call(builder, cgutils.ir.VoidType(), "NRT_Free", old)
     builder.store(model.as_data(builder, item), _element(builder, pointer, stored, length))
-    _call(builder, cgutils.ir.VoidType(), "llgrad_numba_list_set_size", pointer, builder.add(length, word(1)))
+    call(builder, cgutils.ir.VoidType(), "llgrad_numba_list_set_size", pointer, builder.add(length, word(1)))
     context.nrt.incref(builder, typ.item_type, item)
     return cgutils.int32_t(0)
 
@@ -119,9 +122,9 @@ def _delitem(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     pointer, _, stored, model = _layout(context, builder, typ, value)
     place, word = _element(builder, pointer, stored, index), cgutils.intp_t
     context.nrt.decref(builder, typ.item_type, model.load_from_data_pointer(builder, place))
-    less = builder.sub(_call(builder, word, "numba_list_length", pointer), word(1))
+    less = builder.sub(call(builder, word, "numba_list_length", pointer), word(1))
     moved(builder, stored, cgutils.gep(builder, place, 1), place, builder.sub(less, index))
-    _call(builder, cgutils.ir.VoidType(), "llgrad_numba_list_set_size", pointer, less)
+    call(builder, cgutils.ir.VoidType(), "llgrad_numba_list_set_size", pointer, less)
     return cgutils.int32_t(0)
 
 
@@ -139,10 +142,10 @@ def destructor(context: Any, module: Any, typ: Any, each: Callable[..., None]) -
     model = context.data_model_manager[typ.item_type]
     if model.contains_nrt_meminfo():
         stored, word = context.get_data_type(typ.item_type), cgutils.intp_t
-        size = _call(builder, word, "numba_list_length", pointer)
+        size = call(builder, word, "numba_list_length", pointer)
         with cgutils.for_range(builder, size) as loop:
             place = _element(builder, pointer, stored, loop.index)
             each(builder, typ.item_type, model.load_from_data_pointer(builder, place))
-    _call(builder, cgutils.ir.VoidType(), "numba_list_free", pointer)
+    call(builder, cgutils.ir.VoidType(), "numba_list_free", pointer)
     builder.ret_void()
     return function

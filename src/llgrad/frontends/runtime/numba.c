@@ -126,6 +126,141 @@ API void llgrad_numba_list_set_size(List *l, int64_t size) { l->size = size; }
 API int64_t numba_list_allocated(List *l) { return l->allocated; }
 API int32_t numba_list_is_mutable(List *l) { return 1; }
 
+/* Dictionaries: entries in the order they came in, `hashes[n]` is that of entry n, or -1 if it was taken out. The table
+ * has at a place after that of a hash 1 + the number of its entry; 0 ends a row of such, -1 is the place of none. */
+typedef struct {
+    int64_t length, used, room, size, filled;
+    int64_t *table, *hashes;
+    char *entries;
+} Dictionary;
+
+API Dictionary *llgrad_numba_dict_new(void)
+{
+    Dictionary *d = malloc(sizeof *d);
+    d->length = d->used = d->room = d->size = d->filled = 0;
+    d->table = d->hashes = 0;
+    d->entries = 0;
+    return d;
+}
+
+static int64_t dict_place(int64_t size, int64_t hash)
+{
+    return (int64_t)((uint64_t)hash * 0x9E3779B97F4A7C15u >> 20) & (size - 1);
+}
+
+/* The entry with this hash that follows another, or -1: the first after -1. */
+__attribute__((noinline)) int64_t llgrad_numba_dict_next(const Dictionary *d, int64_t hash, int64_t after)
+{
+    int past = after < 0;
+    if (!d->size)
+        return -1;
+    for (int64_t at = dict_place(d->size, hash);; at = (at + 1) & (d->size - 1)) {
+        int64_t entry = d->table[at] - 1;
+        if (entry == -1)
+            return -1;
+        if (entry >= 0 && d->hashes[entry] == hash) {
+            if (past)
+                return entry;
+            past = entry == after;
+        }
+    }
+}
+
+static void dict_enter(int64_t *table, int64_t size, int64_t hash, int64_t entry)
+{
+    int64_t at = dict_place(size, hash);
+    while (table[at] != 0)
+        at = (at + 1) & (size - 1);
+    table[at] = entry + 1;
+}
+
+/* A new entry, for which there is room. */
+__attribute__((noinline)) int64_t llgrad_numba_dict_add(Dictionary *d, int64_t hash)
+{
+    if (2 * (d->filled + 1) > d->size) {
+        d->size = 8;
+        while (d->size < 4 * (d->length + 1))
+            d->size *= 2;
+        free(d->table);
+        d->table = calloc(d->size, sizeof *d->table);
+        for (int64_t n = 0; n < d->used; n++)
+            if (d->hashes[n] != -1)
+                dict_enter(d->table, d->size, d->hashes[n], n);
+        d->filled = d->length;
+    }
+    dict_enter(d->table, d->size, hash, d->used);
+    d->hashes[d->used] = hash;
+    d->filled++;
+    d->length++;
+    return d->used++;
+}
+
+/* Room for more entries; the old ones are moved by code that knows their type, and frees the old memory then. */
+API char *llgrad_numba_dict_grow(Dictionary *d, int64_t item)
+{
+    int64_t room = d->room > 0 ? 2 * d->room : 8, *hashes = malloc(room * sizeof *hashes);
+    for (int64_t n = 0; n < d->used; n++)
+        hashes[n] = d->hashes[n];
+    free(d->hashes);
+    d->hashes = hashes;
+    d->room = room;
+    return d->entries = malloc(room * item);
+}
+
+__attribute__((noinline)) void llgrad_numba_dict_remove(Dictionary *d, int64_t entry)
+{
+    int64_t at = dict_place(d->size, d->hashes[entry]);
+    while (d->table[at] != entry + 1)
+        at = (at + 1) & (d->size - 1);
+    d->table[at] = -1;
+    d->hashes[entry] = -1;
+    d->length--;
+}
+
+API int64_t llgrad_numba_dict_has(const Dictionary *d, int64_t n) { return d->hashes[n] != -1; }
+API int64_t llgrad_numba_dict_used(const Dictionary *d) { return d->used; }
+API int64_t llgrad_numba_dict_room(const Dictionary *d) { return d->room; }
+API char *llgrad_numba_dict_entries(const Dictionary *d) { return d->entries; }
+API int64_t numba_dict_length(const Dictionary *d) { return d->length; }
+
+API int64_t llgrad_numba_dict_last(const Dictionary *d)
+{
+    int64_t n = d->used - 1;
+    while (n >= 0 && d->hashes[n] == -1)
+        n--;
+    return n;
+}
+
+API void llgrad_numba_dict_free(Dictionary *d)
+{
+    free(d->table);
+    free(d->hashes);
+    free(d->entries);
+    free(d);
+}
+
+typedef struct {
+    const Dictionary *dictionary;
+    int64_t next;
+} Iterator;
+
+API void numba_dict_iter(Iterator *i, const Dictionary *d)
+{
+    i->dictionary = d;
+    i->next = 0;
+}
+
+API int64_t llgrad_numba_dict_iter_next(Iterator *i)
+{
+    const Dictionary *d = i->dictionary;
+    while (i->next < d->used && d->hashes[i->next] == -1)
+        i->next++;
+    return i->next < d->used ? i->next++ : -1;
+}
+
+/* What hashes of text begin with: any number does, for no dictionary of Python's is looked into. */
+const uint64_t _numba_hashsecret_siphash_k0 = 0, _numba_hashsecret_siphash_k1 = 0, _numba_hashsecret_djbx33a_suffix = 0;
+
 API void NRT_MemInfo_varsize_free(Memory *m, void *p)
 {
     free(p);
