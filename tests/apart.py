@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from cases import Memory, Program
 from harness import _NUMPY, SLOT, Built, arguments, entry_name, put, request
+from msgspec.structs import replace
 from oracle import Vector
 
 from llgrad.synthesis import tape

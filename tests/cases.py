@@ -22,11 +22,11 @@ import ctypes
 import functools
 import re
 import zlib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 FOLDER = Path(__file__).parent / "corpus"
@@ -37,8 +37,7 @@ _INTEGERS = {"int": 4, "unsigned": 4, "long": 8, "short": 2, "char": 1, "size_t"
 _PROTOTYPE = r"^(?:extern \"C\" )?([a-z][\w ]*?\*?) ?\b{name}\(([^)]*)\) *\{{"
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """`kind`: buffer, float or integer. `type`: LLVM type. `value`: of an integer. `active`: floats may be in there."""
 
     name: str
@@ -48,8 +47,7 @@ class Parameter:
     active: bool = True
 
 
-@dataclass(frozen=True)
-class Buffer:
+class Buffer(Struct, frozen=True):
     """Memory an argument points to: first contents, where its floats are, where its pointers point."""
 
     name: str
@@ -58,8 +56,7 @@ class Buffer:
     pointers: tuple[tuple[int, str, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True, dict=True):
     """A function and what to call it with. `result`: LLVM type, or void. `alias`: name → (name of a buffer, bytes)."""
 
     name: str

@@ -23,7 +23,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from checks import SINGLE, Findings, judge
 from features import HEADER, HEADER_CXX
 from generator import Source, generate, reduced
 from harness import Built, Reference, _engine, _entry, compiled, interpreted, jacobian, machine, prepared, request
+from msgspec.structs import replace
 from oracle import Matrix, Vector, directional, disagreement, smoothness
 from sandbox import Crash, isolated
 from wide import WideCall, all_lanes

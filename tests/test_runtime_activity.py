@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import Program, read_program
 from harness import MODES, Reference, compiled, prepared, request
+from msgspec.structs import replace
 from oracle import Matrix, Vector, disagreement, finite_differences
 from sandbox import isolated
 from wide import Wide

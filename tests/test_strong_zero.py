@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from cases import Program, read_program
 from harness import MODES, compiled, prepared, request
+from msgspec.structs import replace
 from oracle import Vector
 from sandbox import isolated
 from wide import Wide

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any
 
 import harness
 import numpy as np
 from cases import Memory, Program
 from harness import SLOT, Matrix, Vector, put
+from msgspec.structs import replace
 
 from llgrad import pipeline
 from llgrad.backend import Engine

@@ -7,11 +7,11 @@ output, these must agree: ⟨Jᵀ w, v⟩ (reverse), ⟨w, J v⟩ (forward), and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from llgrad.api import Names, jvp, vjp
 from llgrad.errors import UnknownNameError, UnsupportedError
@@ -21,8 +21,7 @@ from llgrad.signature import Array, Parameter, Pointer, Scalar
 _LIMITS = {4: (1e-3, 3e-2, 2e-2), 8: (1e-9, 1e-6, 2e-3), 16: (1e-9, 1e-6, 2e-3)}  # forward, differences, step
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One direction."""
 
     reverse: float
@@ -38,8 +37,7 @@ class Row:
         return _relative(self.reverse, self.differences)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What was found, and the limits it was held to."""
 
     title: str

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.backend import host_triple
 from llgrad.errors import ArgumentError, UnsupportedError
@@ -33,8 +34,7 @@ def flushes(said: str | None) -> bool:
     return said == FLUSH
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """A control register: `read` it into `name` and `write` it, by scratch memory `at`; the bits of the mode."""
 
     word: str

@@ -20,8 +20,9 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from llgrad import denormals
 from llgrad.backend import Engine
@@ -40,8 +41,7 @@ _FLOATS = {"half": "e", "float": "f", "double": "d"}
 _WIDE = "x86_fp80"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What an entry takes and gives back, as IR types; `guarded` entries can fail through `llgrad_fail`."""
 
     name: str

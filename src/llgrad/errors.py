@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _OWN_NAMES = (
     (r"llgrad\.(?:root|replay\.of|log\.of)\.", ""),
@@ -26,8 +27,7 @@ def _shown(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A place in the user's source; `line` and `column` count from 1, 0 where unknown."""
 
     file: str

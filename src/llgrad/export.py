@@ -11,7 +11,8 @@ are the program's.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad import denormals, pipeline, versions
 from llgrad.api import Derivative
@@ -24,8 +25,7 @@ from llgrad.signature import Array, Parameter, Pointer
 from llgrad.synthesis.request import Act
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """An object file, its header, and the prototype of its one function."""
 
     object: bytes

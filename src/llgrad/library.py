@@ -10,9 +10,10 @@ import difflib
 import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from llgrad.arguments import Checker, integer_range, refuse_overlap
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError

@@ -11,9 +11,11 @@ import threading
 import time
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad import cache
 from llgrad.denormals import refuse_jumps
@@ -37,8 +39,7 @@ class AnyCode(Protocol):
         """Results and peak of the tape in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What is known of a function: signature, IR types of its arguments and result, how small integers are extended."""
 
     signature: Signature
@@ -54,8 +55,7 @@ class Facts:
         return Entry(f"llgrad.entry.{self.signature.symbol}", self.arguments, results)
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(Struct, frozen=True):
     """What LLVM finds that a function does to memory: `access` (read, write, both, none) through each IR argument that
     is a pointer, and whether it is `stateful`: uses variables that may change."""
 
@@ -63,8 +63,7 @@ class Effects:
     stateful: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A compiled derivative."""
 
     code: AnyCode

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from llgrad.errors import ArgumentError, UnsupportedError
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A number or an array of numbers, `passed` for the value.
 
     code  the expression of the value, `{}` for what is passed;
@@ -46,16 +45,14 @@ class Leaf:
         return np.shape(self.passed)
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """What is no number: part of the code."""
 
     name: str
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A tuple, or a list of what is no number; `make` makes one of its items."""
 
     name: str

@@ -16,10 +16,10 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, ForeignError, Span, UnsupportedError
 from llgrad.frontends.njit import PLAIN, Array, Compiled, compile_function, result_type

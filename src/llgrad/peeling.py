@@ -15,7 +15,8 @@ The loop has one block (LLVM has turned its conditions into selects), and one te
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.loops import OPPOSITE, SWAPPED
@@ -128,8 +129,7 @@ def _wide(b: Builder, loop: Loop, v: AnyValue, t: Type) -> AnyValue:
     return b.insert(made, v.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Border:
+class Border(Struct, frozen=True):
     """`first` and `last`: the comparisons that have the given outcome in all iterations but that one."""
 
     loop: Loop

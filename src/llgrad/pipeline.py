@@ -22,8 +22,10 @@ import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad import peeling
 from llgrad.assembly import (
@@ -355,8 +357,7 @@ def _refuse_thread_local(text: str) -> None:
 # --- the derivative -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(Struct, frozen=True):
     """A derivative as LLVM assembly, not optimised yet: its symbol, and the IR types of what it takes and gives back.
 
     `borrowed` are the program's mutable globals that the text refers to; `made` what was written beside the program's.

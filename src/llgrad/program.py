@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from llgrad.asking import inline_askers
 from llgrad.assembly import GLOBAL, NAME, joined, mutable_globals, plain, renamed

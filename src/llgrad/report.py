@@ -7,9 +7,10 @@ say by source line. Nothing is decided here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from llgrad.errors import Span
 from llgrad.synthesis.request import Act
@@ -32,8 +33,7 @@ _WAYS = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """What is said of one line."""
 
     active: int = 0  # instructions with a derivative
@@ -41,8 +41,7 @@ class Line:
     recomputed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A loop that the reverse sweep goes through. `bytes` are kept in each iteration; `how`: fused, in chunks."""
 
     span: Span | None
@@ -51,8 +50,7 @@ class Step:
     how: str
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """`frames`: bytes that each function keeps outside of loops, one entry for each way it is differentiated.
     `sources`: the files that were compiled. `versions`: what C programs choose between (`llgrad.versions`).
     """

@@ -8,10 +8,10 @@ differentiated by is in memory, else one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
+from msgspec.structs import replace
 
 from llgrad.api import LANES, Derivative, Names, Options, dispatched, fitted, number
 from llgrad.entry import ARENA

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from itertools import count
+
+from msgspec import Struct
 
 from llgrad.assembly import NAME, plain
 from llgrad.ir.parse import parse
@@ -93,8 +94,7 @@ def _filled(space: str, place: str, area: str, number: int) -> str:
 # --- calls -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Call:
+class _Call(Struct):
     """One call's line, taken apart: text before the type of the function, arguments, and what follows them."""
 
     start: str

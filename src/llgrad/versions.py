@@ -24,8 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import combinations
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad import pipeline
 from llgrad.analysis.bounds import Unbounded, Value, Writer
@@ -52,8 +54,7 @@ declare i64 @llvm.smin.i64(i64, i64)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """What is chosen between: the function prepared for pointers that are apart, and the test that they are.
 
     `test` computes `%apart` from `%p0`, `%p1`, … (arguments) and `%s0.0`, … (shadows, by lane); `tests` of ranges.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from llgrad import peeling, pipeline, program, versions
 from llgrad.synthesis import adjoints, collecting, fusion, plan, rehearsing, released, scatter, scopes, sweep, tape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from apart import Apart, sweeps
 from cases import Program, all_programs
 from harness import Built, _engine, _entry, build, compiled, jacobian, prepared
+from msgspec.structs import replace
 from oracle import Matrix, disagreement
 from sandbox import isolated
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import harness
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from cases import Program, all_programs
 from checks import SINGLE
 from harness import MODES, compiled, prepared
+from msgspec.structs import replace
 from oracle import Matrix, disagreement
 from sandbox import isolated
 from wide import Wide

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
 import zlib
@@ -11,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath as mp
+import msgspec
 import pytest
 from rule_algebras import FloatAlgebra, MpAlgebra
 from rule_references import DOMAINS, INTEGER_RESULT, REAL, REFERENCES
@@ -115,7 +115,7 @@ def test_a_wrong_partial_is_noticed(name: str) -> None:
     """Off by one part in a million."""
     rule = ALL[name]
     first = tuple(p and p * Fraction(1_000_001, 1_000_000) for p in rule.partials[0])
-    wrong = dataclasses.replace(rule, partials=(first, *rule.partials[1:]))
+    wrong = msgspec.structs.replace(rule, partials=(first, *rule.partials[1:]))
     with pytest.raises(AssertionError), mp.workdps(50):
         for point in sample(rule)[:20]:
             check(wrong, point)

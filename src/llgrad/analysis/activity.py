@@ -15,10 +15,11 @@ back on a way from active inputs to active outputs is a `conflict`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
 
 from llgrad.analysis.activitygraph import (
     NUMBERS,
@@ -86,8 +87,7 @@ def analyse(
     return Activity(memory, tuple(arguments), result, mode, kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class Mixture:
+class Mixture(Struct, frozen=True):
     """The objects a pointer may point to: those that have shadows, and those that cannot have one."""
 
     shadowed: frozenset[MemoryObject]

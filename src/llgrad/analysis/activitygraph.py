@@ -9,8 +9,9 @@ of them flows on, too, and is noted in `arithmetic`, because no derivative rule 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from llgrad.analysis.known import Behaviour, behaviour
 from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject
@@ -63,8 +64,7 @@ class KindAnswers(Protocol):
     def access(self, instruction: Instruction, /) -> Leaves: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What a function returns."""
 
     function: Function
@@ -73,8 +73,7 @@ class Result:
         return f"the result of @{self.function.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Hub:
+class Hub(Struct, frozen=True):
     """All that a call of code without a body has to do with."""
 
     call: Call

@@ -7,16 +7,16 @@ shadow here, active memory there. Each group of calls gets a copy of all these f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from llgrad.analysis.activity import Activity
 from llgrad.analysis.solver import reach
 from llgrad.ir.values import Call, Function
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """A direct call: number `index` of the calls of `callee` in a function."""
 
     caller: str
@@ -24,8 +24,7 @@ class Site:
     callee: str
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """Functions to copy, once for each group of calls."""
 
     members: tuple[str, ...]

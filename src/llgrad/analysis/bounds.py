@@ -12,8 +12,9 @@ Written arithmetic is checked: where a sum or a product does not fit into 64 bit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import count
+
+from msgspec import Struct, field
 
 Value = int | str
 """A constant, or the name of an i64 that was written."""
@@ -27,16 +28,14 @@ class Unbounded(Exception):
     """There is no bound, or it takes too much code to compute."""
 
 
-@dataclass(eq=False, slots=True)
-class Known:
+class Known(Struct, eq=False):
     """A number that `write` computes at the entry."""
 
     write: Callable[[Writer], Value]
     number: int = field(default_factory=lambda: next(_numbers))
 
 
-@dataclass(eq=False, slots=True)
-class Between:
+class Between(Struct, eq=False):
     """A number from `low` to `high` (None: not known, or not yet).
 
     `met`: `low` ≤ `high` whenever the number exists. `scope`: where it changes, in terms of who made it.

@@ -8,8 +8,10 @@ Masks are bit sets, so that facts about one byte are joined with `|`; see `FLOAT
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 FLOAT_SIZES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 10, "fp128": 16, "ppc_fp128": 16}
 FLOAT_BIT = {name: 1 << i for i, name in enumerate(FLOAT_SIZES)}
@@ -43,21 +45,18 @@ def int_pieces(size: int) -> Iterator[tuple[int, int]]:
         offset += piece
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class ByteType:
+class ByteType(Struct, frozen=True, eq=False):
     """Base: `name` as the language spells it (empty where it has none), `size` in bytes (the stride of an array)."""
 
     name: str
     size: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Unknown(ByteType):
+class Unknown(ByteType, frozen=True, eq=False):
     """Bytes of which the declaration says nothing (`void`, `unsigned char[]`, tagged variants)."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Basic(ByteType):
+class Basic(ByteType, frozen=True, eq=False):
     """A scalar. `encoding`: float, int, uint, bool, char, uchar; `format` is LLVM's name of a float."""
 
     encoding: str
@@ -68,8 +67,7 @@ class Basic(ByteType):
         return FLOAT_BIT[self.format] if self.format else INT_MASK
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Pointer(ByteType):
+class Pointer(ByteType, frozen=True, eq=False):
     """`to()` is the pointee, made when first asked for (lists are recursive); None for `void`.
 
     A `reference` (C++ `&`, Rust `&T`) points to one object, never into an array of them.
@@ -84,8 +82,7 @@ class Pointer(ByteType):
         return self.target()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Sequence(ByteType):
+class Sequence(ByteType, frozen=True, eq=False):
     """An array, vector or complex number; `counts` has one entry per dimension, -1 where unknown."""
 
     element: ByteType
@@ -93,16 +90,14 @@ class Sequence(ByteType):
     flavour: str = "array"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Member:
+class Member(Struct, frozen=True, eq=False):
     name: str
     offset: int
     type: ByteType
     bit_field: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Record(ByteType):
+class Record(ByteType, frozen=True, eq=False):
     """A struct, class or union; base classes are members. `polymorphic`: derived classes may be longer."""
 
     members: tuple[Member, ...]
@@ -146,8 +141,7 @@ class Shapes:
         return self._by_shape.setdefault((type(t), shape), t)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A scalar: its `mask` (0: nothing is declared), first byte `start`, `size`, and the pointer type, if it is one."""
 
     mask: int
@@ -206,8 +200,7 @@ def _is_tail(m: Member, t: Record) -> bool:
     return is_flexible(t) and m.offset == max(x.offset for x in t.members)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """An array inside a type: bytes [start, end) hold elements of type `element`; `end` is None for flexible arrays."""
 
     start: int

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad.analysis.bytelayout import Basic, ByteType, Member, Pointer, Record, Sequence, Unknown
 from llgrad.ir.module import Module
@@ -29,8 +31,7 @@ _ENCODINGS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A parameter's or variable's name and type (None: `void` or unknown); `arg` counts from 1, 0 for locals."""
 
     name: str
@@ -274,8 +275,7 @@ def number(x: Any) -> int:
 # --- debug records ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class DebugRecord:
+class DebugRecord(Struct, frozen=True):
     """`#dbg_value` or `#dbg_declare`: the operand as written (`ptr %x`), the variable, the expression's text."""
 
     kind: str

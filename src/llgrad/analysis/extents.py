@@ -14,7 +14,8 @@ variables of the program, in functions that are not known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from llgrad.analysis.bounds import Between, Known, Poly, Value, Writer, extreme, hull, mapped
 from llgrad.analysis.flow import Flow, Loop, flow
@@ -56,8 +57,7 @@ class Refused(Exception):
     """Nothing can be said of the function's accesses; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """`offset` bytes behind an argument of the function; None: memory of its own, or that nobody writes."""
 
     base: Argument | None
@@ -68,8 +68,7 @@ OWN = Place(None, None)
 Places = tuple[Place, ...]
 
 
-@dataclass(slots=True)
-class Touched:
+class Touched(Struct):
     """What is done to the memory of one argument: bytes from `low` to before `high`, one entry an access.
 
     `looped`: in a loop of the function itself, or in what is called there.
@@ -100,8 +99,7 @@ class Touched:
         return [(first, last), *((p, last) for p in more), *((first, p) for p in beyond)]
 
 
-@dataclass(slots=True)
-class Extents:
+class Extents(Struct):
     """`touched`: by argument; an argument whose memory is not touched is not in it.
 
     `needs`: polynomials with what they must be at least and at most, so that the rest holds.
@@ -142,8 +140,7 @@ def is_readable(t: Type) -> bool:
     return isinstance(t, IntType) and 8 <= t.bits <= 64
 
 
-@dataclass(eq=False, slots=True)
-class Frame:
+class Frame(Struct, eq=False):
     """A call of a function: what it is given, and what was found in it."""
 
     source: Function

@@ -15,9 +15,10 @@ natural loops are gone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from llgrad.ir.values import AnyValue, Block, Call, Function, Instruction
 
@@ -25,8 +26,7 @@ N = TypeVar("N")
 Graph = Sequence[Sequence[int]]
 
 
-@dataclass(eq=False, slots=True)
-class Loop:
+class Loop(Struct, eq=False):
     """A natural loop; compared by identity, complete when `flow` returns it. `order` lists `blocks`, header first."""
 
     header: Block

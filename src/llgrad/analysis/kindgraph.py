@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from math import gcd
+
+from msgspec import Struct, field
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bytelayout import ByteType, Found, Record, Sequence, Unknown
@@ -41,16 +42,14 @@ CONFLICT_BIT = 1 << 12
 CUT_BIT = 1 << 18  # with it: not about what a scalar is, but where it begins or ends, or how far an array reaches
 
 
-@dataclass(slots=True)
-class Slot:
+class Slot(Struct):
     up: int = 0
     all: int = 0
     pointee: Region | None = None
     linked: bool = False  # a pointer was loaded or stored here, through this region or what was made of its pointer
 
 
-@dataclass(eq=False, slots=True)
-class Region:
+class Region(Struct, eq=False):
     id: int
     period: int = 0
     slots: dict[tuple[int, int], Slot] = field(default_factory=dict)
@@ -73,8 +72,7 @@ class Region:
         return offset, step
 
 
-@dataclass(eq=False, slots=True)
-class Edge:
+class Edge(Struct, eq=False):
     parent: Region
     at: int
     child: Region

@@ -7,8 +7,9 @@ scalar by scalar, so that overlapping scalars are seen and every byte gets an an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import gcd, lcm
+
+from msgspec import Struct
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
@@ -315,8 +316,7 @@ def _found(r: Region) -> Region:
     return r
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """Bytes before elements of `stride` bytes each, of which there may be any number; is it declared so?"""
 
     size: int

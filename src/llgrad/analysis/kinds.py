@@ -15,8 +15,9 @@ value and an offset modulo its stride, not to whole objects. Answers are proofs 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import gcd, lcm
+
+from msgspec import Struct
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
@@ -44,8 +45,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.types import FloatType, IntType, PointerType, Type
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """`name` is one of float, integer, pointer, any, unknown, conflict; `format` is a float's type."""
 
     name: str
@@ -80,8 +80,7 @@ def float_kind(t: FloatType) -> Kind:
 _Leaves = tuple[tuple[int, Kind, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Scalars as (offset, kind, size), in order and without gaps over [0, size), or over [0, stride) and then again.
 
     `stride` is None where the extent is known. After a `head` of so many bytes, [head, head + stride) is what repeats.

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from llgrad.ir.module import Module
 from llgrad.ir.values import Attribute, Call, Function, GlobalVariable
@@ -20,8 +21,7 @@ from llgrad.rules.blas import is_own
 Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "nothing"]
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(Struct, frozen=True):
     """What a call does besides computing its result.
 
     kind         plain; copy (memcpy, memmove: operands destination, source, length); fill (memset); allocate; free;

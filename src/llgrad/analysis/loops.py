@@ -13,7 +13,8 @@ that can be observed. The counts are those of LLVM's ScalarEvolution (howManyLes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.sequences import (
@@ -71,8 +72,7 @@ SWAPPED = {"eq": "eq", "ne": "ne"} | dict(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """A back-edge count: `emit` writes the i64 (unsigned) from the values of `operands`, which exist before the loop.
 
     `text` says how it was found: first value of the tested sequence, step, condition to stay.
@@ -137,8 +137,7 @@ def rectangular(count: Count, outer: Loop) -> bool:
 # --- the exit test ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
+class _Test(Struct, frozen=True):
     """The loop goes on while `lhs predicate rhs`."""
 
     predicate: str
@@ -185,8 +184,7 @@ PROVEN, LEAVES_ONLY_HERE, ENDS = range(3)
 Write = Callable[[Emit, AnyValue, AnyValue, AnyValue], AnyValue]
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipe:
+class _Recipe(Struct, frozen=True):
     """`write(emit, first, bound, unit)` and what it takes for the result to hold in every run."""
 
     need: int

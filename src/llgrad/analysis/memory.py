@@ -10,10 +10,12 @@ iterations do. Memory of other threads is not modelled, but what a volatile or a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, flow
@@ -48,18 +50,17 @@ Place = tuple[MemoryObject, int | None]
 """An object and a byte offset in it, None for any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """Bytes that may be touched: `size` bytes (None: not known) at one of `places`; `pointer` is None in summaries."""
 
     pointer: AnyValue | None
     size: int | None
     places: frozenset[Place]
     tbaa: Tag | None = None
-    objects: frozenset[MemoryObject] = field(init=False, compare=False)
+    objects: frozenset[MemoryObject] = frozenset()  # of `places`
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "objects", frozenset(o for o, _ in self.places))
+        force_setattr(self, "objects", frozenset(o for o, _ in self.places))
 
     def __str__(self) -> str:
         where = ", ".join(sorted(f"{o}{'' if at is None else f'+{at}'}" for o, at in self.places))
@@ -67,8 +68,7 @@ class Access:
         return f"{self.size if self.size is not None else '?'} bytes of {{{where}}}{typed}"
 
 
-@dataclass(frozen=True, slots=True)
-class Touches:
+class Touches(Struct, frozen=True):
     """What an instruction, or a call of a function, may read, write and free."""
 
     reads: tuple[Access, ...] = ()

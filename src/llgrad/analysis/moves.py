@@ -11,7 +11,8 @@ a struct `{float, int}` in an `i64` has its integer counted up by `add i64 %s, 1
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.ir import values as iv
 from llgrad.ir.types import (
@@ -31,8 +32,7 @@ Range = tuple[int, int]
 _LOW = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Bytes [to, to + size) of a result are bytes [at, at + size) of `source`."""
 
     source: iv.AnyValue
@@ -41,8 +41,7 @@ class Window:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Moves:
+class Moves(Struct, frozen=True):
     """`changed`: bytes of the result that arithmetic made; `used`: bytes of operands that it read as integers."""
 
     windows: tuple[Window, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from msgspec import Struct
 
 from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
@@ -27,8 +28,7 @@ NEVER_MAPPED = 4096
 ObjectKind = Literal["argument", "global", "stack", "heap", "contents", "thrown", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryObject:
+class MemoryObject(Struct, frozen=True):
     """One or more pieces of memory that the analyses do not tell apart.
 
     argument  what a pointer argument of the root points to (`site`: the argument);
@@ -82,8 +82,7 @@ WORD = 8
 """Pointers in memory are told apart by the word of 8 bytes that they are in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A scalar or vector of a first-class aggregate: where it would be in memory, and its type."""
 
     offset: int

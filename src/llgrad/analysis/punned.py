@@ -15,8 +15,9 @@ Types of accesses (TBAA) acquit nothing: programs that read a float's bits throu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from llgrad.analysis.activitygraph import changes_bits
 from llgrad.analysis.known import behaviour

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from llgrad.analysis.cells import Spot, difference, moved, overlap
 from llgrad.analysis.memory import Access, Memory, MemoryObject
@@ -28,8 +27,7 @@ from llgrad.ir.values import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Part(Access):
+class Part(Access, frozen=True):
     """A part of what an instruction reads, by the places themselves."""
 
     spots: frozenset[tuple[MemoryObject, Spot]] = frozenset()
@@ -93,7 +91,7 @@ class Reaching:
             return whole
         spots = frozenset((o, moved(s, at)) for o, s in self.memory.spots(copy.arguments[1]))
         places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
-        return [Part(None, size, places, None, spots)] if spots else whole
+        return [Part(None, size, places, spots=spots)] if spots else whole
 
     def is_blank(self, copy: Call, at: Spot, size: int) -> bool:
         """Has nobody written anything but zeros to `size` bytes, `at` bytes on, of what a copy reads?"""
@@ -101,7 +99,7 @@ class Reaching:
         places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
         if not spots or any(o.kind not in ("stack", "heap") or self.memory.escapes(o) for o, _ in spots):
             return False
-        found, older = self.writers(copy, Part(None, size, places, None, spots))
+        found, older = self.writers(copy, Part(None, size, places, spots=spots))
         return not older and all(map(_clears, found))
 
     def written_by_others(self, call: Call, read: Access | None = None) -> list[Instruction]:

@@ -9,8 +9,10 @@ Iteration i = 0, 1, … starts with the i-th execution of the header in one run 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.ir.types import PTR, ArrayType, DataLayout, IntType, StructType, Type, VectorType
@@ -48,8 +50,7 @@ Values = Mapping[AnyValue, AnyValue]
 Term = Callable[[Emit, Values], AnyValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Induction:
+class Induction(Struct, frozen=True):
     """At iteration i, `phi` is start + i * factor * unit, modulo 2**bits; pointers count bytes.
 
     `unit` is None (meaning 1) or a loop-invariant integer, sign-extended or truncated to `bits`. `next` computes the
@@ -102,8 +103,7 @@ def invariant(loop: Loop, value: AnyValue) -> bool:
 # --- sequences: what a value is at iteration i ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Recurrence:
+class Recurrence(Struct, frozen=True):
     """first + i * step * unit, modulo 2**bits.
 
     `signed`: read as signed integers, the sequence is exactly that, without wrapping, wherever it is not poison;
@@ -126,8 +126,7 @@ class Recurrence:
         return self.signed if signed else self.unsigned
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Finds sequences in one loop."""
 
     flow: Flow

@@ -10,15 +10,15 @@ size-carrying format, are not read: `tag` is None for them, which may alias anyt
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from llgrad.ir.module import Module
 from llgrad.ir.values import ConstInt, Instruction, MDNode, MDRef, MDString
 
 
-@dataclass(frozen=True, slots=True)
-class TypeNode:
+class TypeNode(Struct, frozen=True):
     """A node of the type tree; compared by metadata id. `members` are (offset, type id), in order of offset."""
 
     id: int
@@ -29,8 +29,7 @@ class TypeNode:
         return self.name or f"!{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(Struct, frozen=True):
     """One access tag. `constant`: the memory is never written while it can be read through this tag."""
 
     base: TypeNode

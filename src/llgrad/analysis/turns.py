@@ -12,8 +12,10 @@ Where nothing but floats can be there, the use is refused when it is compiled, a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad.analysis.activitygraph import changes_bits
 from llgrad.analysis.memory import Access, Memory
@@ -50,8 +52,7 @@ class Bits(PunnedBits, Protocol):
     def float_around(self, pointer: AnyValue, size: int, /) -> tuple[int, FloatType] | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Turns:
+class Turns(Struct, frozen=True):
     """`integers` are never the bits of a float; `floats` may be, and are taken for such; `numbers` are instructions
     that take what may be a float for a number."""
 

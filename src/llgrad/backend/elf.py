@@ -8,7 +8,8 @@ and whether thread-local storage is used), and sections put in and taken out aga
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.errors import ArgumentError
 
@@ -20,8 +21,7 @@ _PROGBITS, _EXCLUDE = 1, 0x80000000  # a section that is left out of programs
 _RESERVED = 0xFF00  # from here on, numbers of sections are kept elsewhere
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A non-local symbol: defined in the object, or wanted from elsewhere."""
 
     name: str
@@ -30,8 +30,7 @@ class Symbol:
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectFile:
+class ObjectFile(Struct, frozen=True):
     """What an object file tells its linker."""
 
     symbols: tuple[Symbol, ...]

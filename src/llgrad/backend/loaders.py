@@ -18,10 +18,10 @@ import sys
 import tempfile
 from _ctypes import dlclose
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import llvmlite.binding as llvm
+from msgspec import Struct
 
 from llgrad.backend import target
 from llgrad.backend.elf import ObjectFile
@@ -34,8 +34,7 @@ _LINKERS = ("cc", "clang", *(f"clang-{version}" for version in range(22, 14, -1)
 _serial = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """Loaded code: addresses of what it exports, and how to unload it."""
 
     addresses: dict[str, int]

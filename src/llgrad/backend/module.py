@@ -13,10 +13,10 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
+from msgspec import Struct
 
 from llgrad.backend import isolate, target
 from llgrad.backend import text as edits
@@ -45,8 +45,7 @@ _PASS_ALIASES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionInfo:
+class FunctionInfo(Struct, frozen=True):
     """A function of a module."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.backend import target
 from llgrad.backend.isolate import run_job
@@ -13,8 +14,7 @@ _REMARK = re.compile(r"^remark: (.*?):(\d+):(\d+): (.*)$", re.MULTILINE)
 _DONE = ("vectorized loop", "Vectorized", "SLP vectorized", "Stores SLP vectorized", "vectorized ")
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One remark; `span` is None where the module has no debug info."""
 
     message: str

@@ -14,7 +14,8 @@ that the CPU has, are named. Calls of functions that the module itself defines, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.backend import target
 from llgrad.backend.libraries import has_vector_maths
@@ -36,8 +37,7 @@ _CALL = re.compile(
 _USED = re.compile(r"^@llvm\.compiler\.used = appending global \[(\d+) x ptr\] \[(.*)\](.*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """A vector version of a scalar function."""
 
     symbol: str

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from llgrad.analysis.bounds import Unbounded
 from llgrad.analysis.extents import argument_name

@@ -11,7 +11,8 @@ number among those from before the loop, a pointer that is moved by its distance
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.ir.build import Builder, Names, clone, i64, zero
@@ -48,8 +49,7 @@ class Refused(Exception):
         self.at = at
 
 
-@dataclass(slots=True)
-class Carried:
+class Carried(Struct):
     """A phi of the loop's header as a number or float: `turns` are the pointers that take turns in it.
 
     With one of them (`moved`), the number is a distance from it in bytes.

@@ -12,7 +12,8 @@ whole. Buffers that take turns in one pointer are taken to be of the same size.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from llgrad.analysis.bounds import Between, Poly, Unbounded, Value, Writer
 from llgrad.analysis.extents import (
@@ -51,8 +52,7 @@ Guard = tuple[str, Poly, Poly]
 _SIGNED = ("eq", "ne", "slt", "sle", "sgt", "sge")
 
 
-@dataclass(slots=True)
-class Piece:
+class Piece(Struct):
     """What is touched behind one argument. `sure`: ranges with what they happen under; `unsure`: the others.
 
     `unknown`: an access of which nothing is known.
@@ -65,8 +65,7 @@ class Piece:
     written: bool = False
 
 
-@dataclass(slots=True)
-class Regions:
+class Regions(Struct):
     """By argument; what `found.needs` says must be tested, too (`extents`).
 
     `elsewhere`: an access that only reads, through a pointer of which nothing is known.

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from llgrad.assembly import spelt
 from llgrad.backend import LLVMModule
@@ -31,8 +32,7 @@ _NAMES = re.compile(r" %[-\w.]+(?=[,)])")  # of parameters
 _FACTS = re.compile(r"\b(?:memory\([^)]*\)|nofree|nounwind|willreturn|nosync|norecurse)(?!\S)")
 
 
-@dataclass(slots=True)
-class Apart:
+class Apart(Struct):
     """What is added to a unit (IR), and what other units see of it: a module."""
 
     added: str
@@ -87,8 +87,7 @@ def _plain(f: Function) -> bool:
     return scalars and (f.function_type.result == VOID or isinstance(f.function_type.result, FloatType))
 
 
-@dataclass(slots=True)
-class _Rule:
+class _Rule(Struct):
     """The three functions for `f`."""
 
     f: Function

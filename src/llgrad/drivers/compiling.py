@@ -10,8 +10,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from llgrad import program
 from llgrad.drivers.objects import Options, Unit
@@ -26,8 +27,7 @@ _LANGUAGES = frozenset(("c", "c++", "cpp-output", "c++-cpp-output"))
 _IR = frozenset((".ll", ".bc"))
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(Struct, frozen=True):
     """clang as a C or as a C++ compiler."""
 
     cxx: bool
@@ -76,8 +76,7 @@ def _run(words: Sequence[str], stdin: bytes | None, stderr: int | None) -> subpr
         raise CompilerError(f"{words[0]} cannot be run", cause=str(error), fix="install clang or ziglang") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """What came of one source: clang's exit status and words, and the unit if there is one."""
 
     status: int

@@ -13,8 +13,9 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from llgrad.backend import LLVMModule, emit_object
 from llgrad.backend.text import strip_debug

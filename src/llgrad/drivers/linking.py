@@ -15,8 +15,10 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from llgrad.backend import LLVMModule, emit_object
 from llgrad.backend.elf import read_object
@@ -29,8 +31,7 @@ from llgrad.errors import LlgradError, SourceError
 from llgrad.frontends import clang
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """A file that takes part: an input, or a member of an archive. `units` are the bitcode it holds."""
 
     name: str
@@ -41,8 +42,7 @@ class Part:
     taken: bool = False
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Struct):
     """An item of the command line with its parts; those of an archive are taken as they are wanted."""
 
     item: Item

@@ -11,11 +11,12 @@ bitcode (of `clang -flto`) are read too.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from llgrad.backend.elf import section, with_section
 from llgrad.backend.module import BITCODE_MAGIC
@@ -28,8 +29,7 @@ _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"
 _MEMBER = struct.Struct("<16s12s6s6s8s10s2s")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True, forbid_unknown_fields=True):
     """How a unit wants to be compiled: the level of its -O, its CPU, whether it wants debug info, libmvec, and sums
     that stay as they are.
 
@@ -44,8 +44,7 @@ class Options:
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """Bitcode of one source; `name` is for messages."""
 
     name: str
@@ -58,8 +57,7 @@ class Unit:
         return b"__enzyme_" in self.bitcode and not self.options.apart
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One file of an archive."""
 
     name: str
@@ -68,7 +66,7 @@ class Member:
 
 def embed(data: bytes, unit: Unit) -> bytes:
     """The object `data` with the unit's bitcode in it."""
-    options = json.dumps(asdict(unit.options)).encode()
+    options = msgspec.json.encode(unit.options)
     record = _HEAD.pack(_MAGIC, len(options), len(unit.bitcode)) + options + unit.bitcode
     return with_section(data, SECTION, record)
 
@@ -100,8 +98,8 @@ def _records(name: str, data: bytes) -> Iterator[Unit]:
         try:
             magic, head, body = _HEAD.unpack_from(data, at)
             start = at + _HEAD.size
-            options = Options(**json.loads(data[start : start + head]))
-        except (struct.error, ValueError, TypeError) as error:
+            options = msgspec.json.decode(data[start : start + head], type=Options)
+        except (struct.error, msgspec.DecodeError) as error:
             raise _damaged(name, str(error)) from error
         at = start + head + body
         if magic != _MAGIC or at > len(data):

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
+
+from msgspec import Struct
 
 from llgrad.errors import ArgumentError, SourceError
 from llgrad.synthesis.schedule import said
@@ -32,8 +33,7 @@ class Role(Enum):
     ELSEWHERE = auto()  # anything that is clang's alone: -E, -S, -M, --version, …
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One argument with what belongs to it; `language` of an input is what -x said before it."""
 
     words: tuple[str, ...]
@@ -46,8 +46,7 @@ class Item:
         return self.words[1] if len(self.words) > 1 else self.words[0][2 if self.role is not Role.INPUT else 0 :]
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """All items, and llgrad's own options: `--level N`, `--derivative NAME`, `--wrt NAMES`, `--checkpoint HOW`,
     `--denormals flush`."""
 

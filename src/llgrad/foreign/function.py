@@ -22,11 +22,11 @@ import ctypes
 import hashlib
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from llgrad.arguments import integer_range
 from llgrad.entry import Code, Entry

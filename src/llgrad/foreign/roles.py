@@ -9,11 +9,11 @@ which shows a call to write. Nothing is guessed: which pointers are read and wri
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from llgrad.errors import ArgumentError, UnknownNameError
 from llgrad.library import ForeignFunction
@@ -38,8 +38,7 @@ class ForeignTypeError(ArgumentError, TypeError):
     """A value of the wrong kind, dtype or device."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """Something the caller passes. `updated`: the code changes it, in a copy, which is an output too."""
 
     parameter: Parameter
@@ -62,8 +61,7 @@ class Input:
         return not self.array and not self.active
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Memory that is made for a call: an output or scratch. No parameter: the result."""
 
     parameter: Parameter | None
@@ -75,8 +73,7 @@ class Memory:
         return self.parameter.name if self.parameter else "its result"
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
+class Roles(Struct, frozen=True):
     """The roles of all parameters; outputs are in the order of C, the result first."""
 
     signature: Signature
@@ -152,8 +149,7 @@ class Roles:
         return tuple(integers[d] if isinstance(d, str) else d for d in shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """Sizes for one call: all integers in the order of C, the shapes of outputs and of scratch memory."""
 
     integers: tuple[int, ...]

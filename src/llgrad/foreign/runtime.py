@@ -15,10 +15,11 @@ import os
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from llgrad import entry as entries
 from llgrad.entry import HOOK, TAPE_FREE, Code, Entry
@@ -63,8 +64,7 @@ class Failure(ctypes.Structure):
         return entries.failure(self.status, self.code, self.detail)
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(Struct):
     """A plan as it is written. Of the caller's buffers the last, `made`, are written. Buffers are numbered;
     `temporary` says whose size each temporary buffer has: a caller's buffer, or scratch memory, which is counted on
     after the caller's."""

@@ -22,8 +22,10 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad.errors import CompilerError
 from llgrad.frontends.tools import Compiled, Language, Source, makefile_dependencies, run
@@ -35,8 +37,7 @@ ZIG_FLAGS = ("-fno-sanitize=all", "-mcpu=baseline", "-Wno-unused-command-line-ar
 OPTIMISED_FLAGS = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
 
 
-@dataclass(frozen=True, slots=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A clang: the words that start a C and a C++ compilation, and what identifies it in cache keys."""
 
     c: tuple[str, ...]

@@ -11,8 +11,9 @@ import re
 import tempfile
 from collections.abc import Sequence
 from ctypes.util import find_library
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, find, makefile_dependencies, run
 

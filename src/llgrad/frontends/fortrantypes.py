@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 BODIES = Path(__file__).parent / "runtime" / "flang_types.c"
 
@@ -59,8 +60,7 @@ _DESCRIPTOR = r"\{ ptr, i64, i32, i8, i8, i8, i8(?:, \[(\d+) x \[3 x i64\]\])?(,
 _FLAT = 16  # what is said of descriptors without an addendum, beside their rank
 
 
-@dataclass(frozen=True, slots=True)
-class _Component:
+class _Component(Struct, frozen=True):
     """A component: how it is held, of what, where; how many elements; what it begins with."""
 
     genre: int
@@ -92,8 +92,7 @@ class _Component:
         return 24 + 24 * self.rank + (16 if self.category == _DERIVED else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Derived:
+class _Derived(Struct, frozen=True):
     """A type: bytes, components (its parent is the first), final procedures for a scalar and for any element."""
 
     size: int

@@ -17,8 +17,9 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from llgrad.errors import UnsupportedError
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run, signatures, stopping
@@ -182,8 +183,7 @@ _SCALARS = {"Float64": "double", "Float32": "float", "Int64": "i64", "Int32": "i
 _ARRAY = re.compile(r"Array\{(Float64|Float32|Int64|Int32), ?(\d+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Twin:
+class _Twin(Struct, frozen=True):
     name: str
     symbol: str
     result: str

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from llgrad.errors import CompilerError, Span, UnsupportedError
 from llgrad.frontends import clang
@@ -24,8 +25,7 @@ _BODIES = Path(__file__).parent / "runtime" / "numba.c"
 _WRAPPER = re.compile(r'^define [^@\n]*@"?(?:_ZN7cpython|cfunc\.)', re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(Struct, frozen=True):
     """An array's type: LLVM-independent name of its elements, rank, whether it may be written."""
 
     dtype: str
@@ -33,8 +33,7 @@ class Array:
     mutable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """Modules, the function's symbol, names and types (`Array`, or the name of a scalar) of parameters, result."""
 
     modules: tuple[bytes, ...]

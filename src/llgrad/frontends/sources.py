@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, SourceError
 from llgrad.frontends import clang, d, database, fortran, julia, mlir, nim, ready, rust, swift, zig
@@ -21,8 +23,7 @@ Flags = Sequence[str] | Mapping[str, Sequence[str]]
 """Flags of the one compiler there is, or of each language by name: `{"c++": ["-std=c++20"], "rust": […]}`."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledSources:
+class CompiledSources(Struct, frozen=True):
     """Modules in the order of the sources; every file that was read; libraries that the code needs; what else counts.
 
     The fingerprint with the contents of the dependencies decides the modules: a cache key.

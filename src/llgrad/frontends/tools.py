@@ -8,8 +8,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from llgrad.errors import CompilerError
 
@@ -17,8 +18,7 @@ NEWEST = 22  # the newest LLVM whose IR is read
 UNOPTIMISED = "-opt-bisect-limit=0"  # of any LLVM compiler: run its own passes, but none of LLVM's that is optional
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """One module, bitcode or assembly; every file that was read for it (the source first); libraries it needs."""
 
     module: bytes
@@ -26,8 +26,7 @@ class Compiled:
     libraries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file to compile, the user's flags for it, and the directory in which they mean what they say."""
 
     path: Path
@@ -35,8 +34,7 @@ class Source:
     directory: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(Struct, frozen=True):
     """A frontend: what `load` knows of a language.
 
     name         as in `flags={"rust": […]}`;
@@ -55,8 +53,7 @@ class Language:
     environment: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A compiler that was found: its path, and what it says of its version."""
 
     path: str

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.interpret.floats import Dual, Fragment, format_of
@@ -164,8 +165,7 @@ Loader = Callable[[int], Any]
 Storer = Callable[[int, Any], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(Struct, frozen=True):
     """How values of one type are loaded from and stored to an address."""
 
     size: int

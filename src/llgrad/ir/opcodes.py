@@ -9,8 +9,9 @@ Operand classes speak of the scalar behind a vector: `int`, `float`, `pointer`, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["int", "float", "pointer", "int-or-pointer", "any"]
 Relation = Literal["", "narrower", "wider", "same-size"]
@@ -22,8 +23,7 @@ Shape = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Opcode:
+class Opcode(Struct, frozen=True):
     """`operand` constrains the operands, `result` and `relation` what a cast makes of them.
 
     Syntax by shape: unary `op flags T v`; binary `op flags T a, b`; cast `op flags T v to U`; compare

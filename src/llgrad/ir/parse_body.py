@@ -6,6 +6,8 @@ its definition replaces it, so that the use lists are exact at the end.
 
 from __future__ import annotations
 
+from msgspec.structs import force_setattr
+
 from llgrad.errors import ParseError
 from llgrad.ir.parse_instructions import READERS, InstructionReader
 from llgrad.ir.parse_types import decode_name
@@ -135,7 +137,7 @@ class BodyReader(InstructionReader):
 
     def _finish(self) -> None:
         for late in self.late_metadata:
-            object.__setattr__(late, "value", self.locals.get(late.value.name, late.value))
+            force_setattr(late, "value", self.locals.get(late.value.name, late.value))
             if not isinstance(late.value, Forward):
                 self.forward.pop(late.value.name, None)
         missing = [*self.forward, *(n for n, b in self.labels.items() if b.function is None)]

@@ -6,17 +6,16 @@ Pointers are opaque, so no type is recursive: a named struct carries its body an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Type:
+
+class Type(Struct, frozen=True):
     """Base of all types."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleType(Type):
+class SimpleType(Type, frozen=True):
     """`void`, `label`, `metadata`, `token`, `x86_amx`."""
 
     name: str
@@ -25,16 +24,14 @@ class SimpleType(Type):
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class IntType(Type):
+class IntType(Type, frozen=True):
     bits: int
 
     def __str__(self) -> str:
         return f"i{self.bits}"
 
 
-@dataclass(frozen=True, slots=True)
-class FloatType(Type):
+class FloatType(Type, frozen=True):
     """`half`, `bfloat`, `float`, `double`, `x86_fp80`, `fp128`, `ppc_fp128`."""
 
     name: str
@@ -47,16 +44,14 @@ class FloatType(Type):
         return FLOAT_BITS[self.name]
 
 
-@dataclass(frozen=True, slots=True)
-class PointerType(Type):
+class PointerType(Type, frozen=True):
     addrspace: int = 0
 
     def __str__(self) -> str:
         return f"ptr addrspace({self.addrspace})" if self.addrspace else "ptr"
 
 
-@dataclass(frozen=True, slots=True)
-class VectorType(Type):
+class VectorType(Type, frozen=True):
     element: Type
     count: int
     scalable: bool = False
@@ -65,8 +60,7 @@ class VectorType(Type):
         return f"<{'vscale x ' if self.scalable else ''}{self.count} x {self.element}>"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType(Type):
+class ArrayType(Type, frozen=True):
     element: Type
     count: int
 
@@ -74,8 +68,7 @@ class ArrayType(Type):
         return f"[{self.count} x {self.element}]"
 
 
-@dataclass(frozen=True, slots=True)
-class StructType(Type):
+class StructType(Type, frozen=True):
     """`fields` is None for an opaque struct; `name` is as written in assembly, with the `%`."""
 
     fields: tuple[Type, ...] | None
@@ -92,8 +85,7 @@ class StructType(Type):
         return f"<{inner}>" if self.packed else inner
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionType(Type):
+class FunctionType(Type, frozen=True):
     result: Type
     params: tuple[Type, ...]
     vararg: bool = False
@@ -103,8 +95,7 @@ class FunctionType(Type):
         return f"{self.result} ({', '.join(params)})"
 
 
-@dataclass(frozen=True, slots=True)
-class TargetType(Type):
+class TargetType(Type, frozen=True):
     """`target("name", types…, integers…)`."""
 
     name: str

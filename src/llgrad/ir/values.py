@@ -9,8 +9,9 @@ blocks of a phi are `blocks`; both are counted as uses of those blocks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from llgrad.ir.types import I1, LABEL, METADATA, PTR, VOID, FloatType, FunctionType, IntType, StructType, Type
 
@@ -34,8 +35,7 @@ class Value:
 # --- constants -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """Base of the constants that are compared by value."""
 
     type: Type
@@ -45,8 +45,7 @@ class Constant:
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class ConstInt(Constant):
+class ConstInt(Constant, frozen=True):
     """`value` is unsigned, below 2**bits; `signed` reads it as two's complement."""
 
     value: int
@@ -57,39 +56,33 @@ class ConstInt(Constant):
         return self.value - (1 << self.type.bits) if self.value >> (self.type.bits - 1) else self.value
 
 
-@dataclass(frozen=True, slots=True)
-class ConstFloat(Constant):
+class ConstFloat(Constant, frozen=True):
     """`bits` is the bit pattern in the type's own format, so that every constant is exact."""
 
     bits: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConstNull(Constant):
+class ConstNull(Constant, frozen=True):
     """`null`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConstZero(Constant):
+class ConstZero(Constant, frozen=True):
     """`zeroinitializer` of an aggregate or vector."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undef(Constant):
+class Undef(Constant, frozen=True):
     """`undef`; `poison` when `poison` is true."""
 
     poison: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConstAggregate(Constant):
+class ConstAggregate(Constant, frozen=True):
     """Array, struct or vector; `c"…"` strings become arrays of `i8`; a splat is spelt out."""
 
     elements: tuple[AnyConstant, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConstExpr(Constant):
+class ConstExpr(Constant, frozen=True):
     """Constant expression (`getelementptr`, `ptrtoint`, `add`, `sub`, `trunc`, casts, …); GEPs name `source_type`.
 
     `extra` keeps what only the writer needs (`inrange(…)`).
@@ -102,31 +95,27 @@ class ConstExpr(Constant):
     extra: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockAddress(Constant):
+class BlockAddress(Constant, frozen=True):
     """`blockaddress(@function, %block)`, by name."""
 
     function: str
     block: str
 
 
-@dataclass(frozen=True, slots=True)
-class RawConstant(Constant):
+class RawConstant(Constant, frozen=True):
     """`dso_local_equivalent @f`, `no_cfi @f`, `ptrauth (…)`, `token none`: kept as text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataValue(Constant):
+class MetadataValue(Constant, frozen=True, eq=False):
     """Metadata passed as an operand: `text` verbatim (`!4`, `!"enzyme_const"`, `!DIExpression()`), or a `value`."""
 
     text: str
-    value: Any = field(default=None, compare=False)
+    value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class InlineAsm(Constant):
+class InlineAsm(Constant, frozen=True):
     """`asm sideeffect "…", "…"` as callee; `text` is everything from `asm` on."""
 
     text: str
@@ -135,8 +124,7 @@ class InlineAsm(Constant):
 # --- globals ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(Struct, frozen=True):
     """`noalias`, `align 8`, `sret(%T)`, `memory(none)`, `"key"="value"`.
 
     `value` is None, an int, a Type, or text (inside the parentheses, or a string attribute's value); `string` marks
@@ -307,16 +295,14 @@ class Block(Value):
 # --- metadata --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MDRef:
+class MDRef(Struct, frozen=True):
     """`!7`, looked up with `module.node(ref)`; `text` is set instead for inline metadata (`!DIExpression()`, `!{}`)."""
 
     id: int
     text: str = ""
 
 
-@dataclass(slots=True)
-class MDNode:
+class MDNode(Struct):
     """A metadata node. Tuples have `kind == ""` and `operands`; `!DILocation(line: 3, …)` has kind and `fields`.
 
     An operand or field is an MDRef, an MDString, an int, a str (enumerator, `DIFlagX | DIFlagY`, `null` as None), or a
@@ -330,8 +316,7 @@ class MDNode:
     id: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class MDString:
+class MDString(Struct, frozen=True):
     text: str
 
 

@@ -13,7 +13,8 @@ little-endian machine.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 OWN = "llgrad_blas_"
 RULED = "llgrad.registered.routine."
@@ -27,8 +28,7 @@ _CLEAR = {"trans": "N", "transa": "N", "transb": "N", "uplo": "L", "diag": "N", 
 _REALS = ("alpha", "beta", "cos", "sin")
 
 
-@dataclass(frozen=True, slots=True)
-class Routine:
+class Routine(Struct, frozen=True):
     """`parameters` in the order of BLAS: `*x` is read, `&x` written; flags, floats and, all others, integers by name.
 
     `rows`: the arguments that do the same with matrices by rows; `~` is the other value of a flag.

@@ -14,10 +14,11 @@ At the poles 0, -1, -2, …: infinite. The functions of `float` compute in doubl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import comb, factorial
+
+from msgspec import Struct
 
 from ..errors import UnsupportedError
 from .constants import FORMATS, literal
@@ -72,8 +73,7 @@ TAYLOR: tuple[Fraction, ...] = tuple(
 """psi_0^(k)(ROOT)/k! for k = 1, 2, …"""
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
+class Effort(Struct, frozen=True):
     """For a format of `precision` bits: how far the recurrence shifts, how many terms the two series have."""
 
     precision: int

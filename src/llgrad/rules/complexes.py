@@ -9,7 +9,8 @@ On branch cuts f' is that of the side that the result lies on, signed zeros incl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .expression import Expr, Term, both, either, eq, functions, gt, select, term
 from .libm import LN10, cos, cosh, hypot, log, of_radius, sin, sinh
@@ -18,8 +19,7 @@ from .rule import PAIR, Rule, rule
 (atan2,) = functions("atan2")
 
 
-@dataclass(frozen=True, slots=True)
-class Complex:
+class Complex(Struct, frozen=True):
     """A complex expression; numbers mix in as real ones."""
 
     re: Expr

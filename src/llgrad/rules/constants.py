@@ -6,8 +6,9 @@ A constant is rounded once, to nearest even, from its exact value to the format 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 NAMED: dict[str, str] = {
     "pi": "3.141592653589793238462643383279502884197169399375105820974944592",
@@ -18,8 +19,7 @@ NAMED: dict[str, str] = {
 """Irrational constants to 63 digits, far beyond the 34 of fp128."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A binary floating-point format: its LLVM intrinsic suffix, significant bits, and exponent bits."""
 
     suffix: str

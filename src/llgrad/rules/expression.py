@@ -16,9 +16,10 @@ Operations an algebra must know (`PRIMITIVES`), beside the functions that `libra
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from .constants import NAMED
 
@@ -34,10 +35,8 @@ PRIMITIVES: dict[str, int] = {
 """Operation -> number of operands; every other operation of an `Apply` is a function of `library.symbol`."""
 
 
-class Expr:
+class Expr(Struct, frozen=True):
     """An expression. Numbers mix in freely: `2 * x` means `Const(2) * x`. `==` compares the trees."""
-
-    __slots__ = ()
 
     def __add__(self, other: Term) -> Expr:
         return Apply("fadd", (self, term(other)))
@@ -82,22 +81,19 @@ class Expr:
         return frozenset(applied - PRIMITIVES.keys())
 
 
-@dataclass(frozen=True, slots=True)
-class Operand(Expr):
+class Operand(Expr, frozen=True):
     """Operand `index` of the operation, counted as in `Rule.operands`."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Result(Expr):
+class Result(Expr, frozen=True):
     """Result `index` of the operation, counted as in `Rule.results`."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Const(Expr):
+class Const(Expr, frozen=True):
     """A float constant: an exact rational, or the name of an irrational in `constants.NAMED`."""
 
     value: Fraction | str
@@ -107,21 +103,15 @@ class Const(Expr):
             raise KeyError(f"no constant is named {self.value!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Apply(Expr):
+class Apply(Expr, frozen=True, cache_hash=True):
     """An operation applied to arguments; checked against `PRIMITIVES` where it is one."""
 
     op: str
     args: tuple[Expr, ...]
-    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.op, self.args)))  # once: a tree may share much of itself
         if PRIMITIVES.get(self.op, len(self.args)) != len(self.args):
             raise ValueError(f"{self.op} takes {PRIMITIVES[self.op]} operands, not {len(self.args)}")
-
-    def __hash__(self) -> int:
-        return self._hash
 
 
 Term = Expr | int | Fraction

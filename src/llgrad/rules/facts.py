@@ -10,14 +10,15 @@ counted. "args" is memory reachable from the pointer operands. What is not liste
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Memory = Literal["none", "args", "any"]
 
 
-@dataclass(frozen=True, slots=True)
-class Allocator:
+class Allocator(Struct, frozen=True):
     """A function that returns fresh memory.
 
     size      operands whose product is the size in bytes;
@@ -36,16 +37,14 @@ class Allocator:
     alignment: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Deallocator:
+class Deallocator(Struct, frozen=True):
     """A function that frees the memory its pointer operand `pointer` was given by an allocator of `family`."""
 
     pointer: int = 0
     family: str = "malloc"
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(Struct, frozen=True):
     """What a call of a known function may do.
 
     `within_first`: the pointer that it returns is null or points to the memory that its first argument points to.

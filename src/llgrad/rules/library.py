@@ -7,9 +7,11 @@ llvm.sin.v4f32. x86-64 conventions of the System V ABI: `long double` is x86_fp8
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..errors import UnsupportedError
 from . import bodies, complexes, libm, scalar
@@ -107,8 +109,7 @@ C_COMPLEX: tuple[tuple[str, str, Shape], ...] = (
 """Suffix of a complex libm function, format, and how it passes complex numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What a symbol computes: a rule in a format, and how its complex numbers are passed.
 
     shape  "scalar"         operands and results are as in the rule (fields: of the returned struct);

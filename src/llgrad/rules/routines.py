@@ -8,14 +8,13 @@ glibc does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 PREFIX = "llgrad.routine."
 BLOCK_SIZE = "malloc_usable_size"
 
 
-@dataclass(frozen=True, slots=True)
-class Routine:
+class Routine(Struct, frozen=True):
     """`type` is the function's as LLVM prints it; `body` defines `@llgrad.routine.NAME`; `uses` are other routines."""
 
     type: str

@@ -21,9 +21,10 @@ Conventions at points where there is no derivative
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from .expression import Expr, Operand, Result, term
 
@@ -32,8 +33,7 @@ Partial = Expr | None
 _KINDS: dict[str, Kind] = {"f": "float", "i": "int", "p": "pointer"}
 
 
-@dataclass(frozen=True, slots=True)
-class Out:
+class Out(Struct, frozen=True):
     """Where a result is: returned (as a whole, or field `field` of a struct), or stored through pointer operand
     number `place`; and whether it is a float or an integer."""
 
@@ -42,8 +42,7 @@ class Out:
     field: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """The partial derivatives of one operation; `partials[result][operand]`, `None` for "no dependence".
 
     Pointer operands are places for results; integer operands and results have no partials.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.debuginfo import DebugTypes, number, text
 from llgrad.errors import Span, UnknownNameError
@@ -12,8 +13,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.values import Alias, Function, MDRef
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A function that may be called: its symbol, its plain name and its qualified one (`space::Class::name`)."""
 
     symbol: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from llgrad.errors import Span, UnknownNameError
 from llgrad.signature import spelling
@@ -10,8 +10,7 @@ from llgrad.signature.names import suggest
 from llgrad.signature.types import CType
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """`ir_arguments` are the indices of the IR arguments that carry it; `unsupported` says why that is not known."""
 
     name: str
@@ -21,8 +20,7 @@ class Parameter:
     unsupported: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """`result_argument` is the index of the IR argument through which a large struct is returned (`sret`)."""
 
     name: str
@@ -32,7 +30,7 @@ class Signature:
     symbol: str = ""
     result_argument: int | None = None
     language: str = "C"
-    declared: bool = field(default=True, compare=False)  # from debug info, not from IR types alone
+    declared: bool = True  # from debug info, not from IR types alone
 
     def __str__(self) -> str:
         return spelling.spelled(self.language, self.name, [(p.name, p.type) for p in self.parameters], self.result)

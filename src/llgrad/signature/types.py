@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class CType:
+class CType(msgspec.Struct, frozen=True):
     """Base. `str()` is the type's C spelling, `declare(name)` a declaration with it."""
 
     def declare(self, name: str) -> str:
@@ -28,14 +28,12 @@ class CType:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Void(CType):
+class Void(CType, frozen=True):
     def __str__(self) -> str:
         return "void"
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque(CType):
+class Opaque(CType, frozen=True):
     """A type of which no more than the name is known."""
 
     name: str = "void"
@@ -49,8 +47,7 @@ class Opaque(CType):
         return self.bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar(CType):
+class Scalar(CType, frozen=True):
     """`kind` is float, int, uint or bool; `format` is LLVM's name of a float."""
 
     kind: str
@@ -77,8 +74,7 @@ class Scalar(CType):
         return np.dtype(f"{self.kind}{self.bits}") if self.bits in (8, 16, 32, 64) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Complex(CType):
+class Complex(CType, frozen=True):
     """Two floats, real part first."""
 
     part: Scalar
@@ -98,8 +94,7 @@ class Complex(CType):
         return np.dtype(names[self.part.size]) if self.part.size in names else None
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer(CType):
+class Pointer(CType, frozen=True):
     to: CType
     const: bool = False
     restrict: bool = False
@@ -130,8 +125,7 @@ class Pointer(CType):
         return self.to.innermost if isinstance(self.to, Pointer) else self
 
 
-@dataclass(frozen=True, slots=True)
-class View(Pointer):
+class View(Pointer, frozen=True):
     """A pointer to data as a language other than C passes it. `spelling` is the parameter's type in that language.
 
     parts   what each IR argument holds: "data", the address; "length" in elements; "descriptor", the address of a
@@ -155,8 +149,7 @@ class View(Pointer):
         return f"{name}: {self.spelling}" if name else self.spelling
 
 
-@dataclass(frozen=True, slots=True)
-class Array(CType):
+class Array(CType, frozen=True):
     """`dims` are counts, outermost first; -1 where unknown."""
 
     element: CType
@@ -180,15 +173,13 @@ class Array(CType):
         return self.element.dtype
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     name: str
     type: CType
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Struct(CType):
+class Struct(CType, frozen=True):
     name: str
     fields: tuple[Field, ...]
     bytes: int

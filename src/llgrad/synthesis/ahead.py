@@ -12,7 +12,8 @@ This pays where the vector versions of functions may be called (`Request.vector_
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.ir.types import is_float
@@ -28,8 +29,7 @@ Factor = tuple[Instruction, int, int]
 """Of the rule of an instruction: the partial derivative of a result by an operand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
+class Ahead(Struct, frozen=True):
     """What is computed ahead for a loop: values of the primal, and partial derivatives."""
 
     values: tuple[Instruction, ...]

@@ -13,8 +13,10 @@ Any `__enzyme_…` call and any `enzyme_…` marker that is not listed is an err
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import NoReturn
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from llgrad.analysis.objects import gep_offset
 from llgrad.errors import Span, UnknownNameError, UnsupportedError
@@ -63,8 +65,7 @@ from llgrad.synthesis.request import Act, Mode, Request
 TAPE_BYTES = 8  # what a caller's memory for a tape holds: the tape's address
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """What a parameter of the derivative is given.
 
     value    the call's value number `value` (through memory at `offset`, if `by_reference`), `lane` × the stride in
@@ -80,8 +81,7 @@ class Slot:
     made: str = ""  # "", "primal", "shadow"
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
+class CallSite(Struct, frozen=True):
     """A call to replace: what it asks for, the values it passes, and how they become the derivative's arguments.
 
     `seeds` are slots for the adjoints of an active result and `tape` the number of the tape's value (reverse sweeps),

@@ -8,7 +8,8 @@ first iterations it holds what was loaded before the loop, from the places befor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.ir.types import is_float
@@ -19,8 +20,7 @@ from llgrad.synthesis.strides import Strides
 MOST_BACK = 8  # iterations
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """A phi holds in each iteration what lies `back` bytes before the place that `load` reads in that iteration."""
 
     load: Load

@@ -17,7 +17,8 @@ refused in such a call. Results are compared by layout: `{float, float}` may com
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.errors import NoRuleError, Span, UnsupportedError
 from llgrad.ir.build import Builder, Names, i64, zero
@@ -33,8 +34,7 @@ from llgrad.synthesis.sweep import takes_shadow
 OWN = "__llgrad_"  # functions of a rule that llgrad wrote (`llgrad cc --derivative`): they ask for runtime activity
 
 
-@dataclass(frozen=True, slots=True)
-class Augmented:
+class Augmented(Struct, frozen=True):
     """What the user's augmented forward sweep returns: the type of its tape, and where value and shadow are."""
 
     parts: StructType

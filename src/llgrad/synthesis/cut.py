@@ -14,8 +14,9 @@ from what is wanted.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from llgrad.analysis.solver import graph
 
@@ -23,8 +24,7 @@ K = TypeVar("K", bound=Hashable)
 INFINITE = 1 << 50
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """One node: `recompute` is None where the value cannot be recomputed."""
 
     keep: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
+
+from msgspec import Struct
 
 from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
@@ -67,8 +68,7 @@ from llgrad.synthesis.support import Copied
 from llgrad.synthesis.unwinding import may_raise
 
 
-@dataclass(frozen=True, slots=True)
-class LoopFacts:
+class LoopFacts(Struct, frozen=True):
     """What the plan wants to know of a loop."""
 
     count: Count | None
@@ -76,8 +76,7 @@ class LoopFacts:
     inductions: dict[Phi, Induction]
 
 
-@dataclass(frozen=True, slots=True)
-class Analysed:
+class Analysed(Struct, frozen=True):
     """What is known of a root's memory and kinds, whatever mode is asked for."""
 
     memory: memory_analysis.Memory

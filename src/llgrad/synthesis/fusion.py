@@ -17,8 +17,9 @@ All of it is proven from the memory model and from the addresses as sequences; a
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access, MemoryObject
@@ -60,8 +61,7 @@ from llgrad.synthesis.sweep import DROPPED_CALLS
 MOST_ELEMENTS = 64  # of an array that is filled one by one
 
 
-@dataclass(frozen=True, slots=True)
-class Fusion:
+class Fusion(Struct, frozen=True):
     """A fused loop. `inputs`: what it uses from outside; `late`: what waits for it, using its `results`; `postponed`:
     the adjoints that do."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import is_column, tape_call
@@ -48,8 +49,7 @@ from llgrad.synthesis.request import Request
 from llgrad.synthesis.scopes import mark
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Struct):
     """Where instructions go, and whose loop's iteration is current there."""
 
     block: Block

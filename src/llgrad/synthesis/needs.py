@@ -11,8 +11,9 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from llgrad.analysis.activitygraph import counts, has_rule
 from llgrad.analysis.known import is_column, tape_call
@@ -55,50 +56,42 @@ from llgrad.synthesis.unwinding import with_returned_exceptions
 Key = tuple[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Partials:
+class Partials(Struct, frozen=True):
     """A rule: `floats` are the instruction's operand positions of the rule's operands, `entry` how it is called."""
 
     rule: Rule
     entry: library.Entry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(Struct, frozen=True):
     """Structure that passes adjoints on unchanged: casts, select, phi, freeze, extract, insert, shuffle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Load, store, memcpy, memmove, memset of active memory."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallBody:
+class CallBody(Struct, frozen=True):
     """Call of functions whose derivative is synthesised too."""
 
     callees: tuple[Function, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Allocate:
+class Allocate(Struct, frozen=True):
     """Allocation of memory that has a shadow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Free:
+class Free(Struct, frozen=True):
     """Release of memory: postponed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """What may be an active float is taken for a number: that it is none is tested."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Struct, frozen=True):
     """The reverse sweep does nothing here."""
 
 

@@ -15,7 +15,8 @@ The reverse sweep of block B continues
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.known import is_column, tape_call
@@ -69,8 +70,7 @@ _MASKED = 6  # more, where some iterations only make the value; bytes under mask
 _RESERVE = 80  # of a tape block of its own each time a loop is entered
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """Where a kept value lives: in the frame (`loop` is None), or a column with an element per iteration of `loop`."""
 
     key: Key
@@ -78,8 +78,7 @@ class Slot:
     loop: Loop | None
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """In every iteration of the loop around it, a loop is entered if and only if each condition is as is said."""
 
     tests: tuple[tuple[AnyValue, bool], ...]
@@ -89,8 +88,7 @@ class Guard:
         return tuple(condition for condition, _ in self.tests)
 
 
-@dataclass(slots=True)
-class Nest:
+class Nest(Struct):
     """The tape block of `root`; `path(loop)` is the loops from the root down to one that has slots."""
 
     root: Loop
@@ -105,8 +103,7 @@ class Nest:
         return found
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(Struct):
     """See the module. `split`: forward and reverse sweep are functions of their own, and the frame is a tape block."""
 
     function: Function

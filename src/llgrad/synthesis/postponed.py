@@ -11,7 +11,8 @@ adjoint of anything that the loop computes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.ir.types import FloatType
@@ -23,8 +24,7 @@ Parts = Mapping[Instruction, frozenset[int] | None]
 """The operands, by position, whose part of the reverse of an instruction waits; None: all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Postponed:
+class Postponed(Struct, frozen=True):
     """What waits for one fused loop, last instruction first. `at`: whose reverse it precedes (None: nothing waits);
     `values`: what is late and asked for there."""
 

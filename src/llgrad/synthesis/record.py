@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import tape_call

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from itertools import count
+
+from msgspec import Struct, field
 
 from llgrad.analysis.memory import analyse
 from llgrad.assembly import GLOBAL, NAME, plain, renamed, spelt
@@ -57,8 +58,7 @@ _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ANNOTATIONS = "llvm.global.annotations"
 
 
-@dataclass(slots=True)
-class Registrations:
+class Registrations(Struct):
     """By names of functions and globals.
 
     gradients   function -> (augmented forward sweep, reverse sweep), as the user wrote them;

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
+
+from msgspec import Struct
 
 from llgrad.assembly import NAME, joined, plain, spelt
 from llgrad.errors import UnsupportedError
@@ -57,8 +58,7 @@ def _is_pure(name: str) -> bool:
     return entry is not None and "pointer" not in entry.rule.operands
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(Struct, frozen=True):
     """The forward sweep of a function that is replayed, as `wrappers.Target`."""
 
     symbol: str

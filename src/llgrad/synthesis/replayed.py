@@ -13,7 +13,8 @@ A loop of the root that is in no other runs once: its values would be as many.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.ir.types import IntType, is_float
@@ -31,8 +32,7 @@ SIMPLE = (Nothing, Linear, Partials, Memory)  # effects that push nothing on the
 _CALLS = ("llvm.fmuladd.", "llvm.fma.", "llvm.fabs.")
 
 
-@dataclass(frozen=True, slots=True)
-class Recurrence:
+class Recurrence(Struct, frozen=True):
     """`phis` go from iteration to iteration, by `steps`, in their order."""
 
     phis: tuple[Phi, ...]

@@ -8,7 +8,7 @@ looks at one is refused. So are functions of other than numbers and pointers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from llgrad.assembly import spelt
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType
@@ -16,8 +16,7 @@ from llgrad.ir.values import Function
 from llgrad.synthesis.registrations import PREFIX
 
 
-@dataclass(frozen=True, slots=True)
-class SplitRule:
+class SplitRule(Struct, frozen=True):
     """The rule of `f`; `returned` is the type of what the augmented sweep returns, `tape` whether that has a tape."""
 
     f: Function

@@ -5,9 +5,10 @@ functions that were not inlined all make the same requests.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from llgrad.ir.values import Function
 
@@ -41,8 +42,7 @@ class Mode(StrEnum):
     REVERSE = "reverse"  # reverse sweep of a split derivative
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A derivative function, by value.
 
     `disjoint`: the caller has seen that no two of the buffers given (shadows included) overlap.

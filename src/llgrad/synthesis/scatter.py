@@ -16,7 +16,9 @@ loads has read: if no store in it may write there.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access
@@ -33,8 +35,7 @@ STRIP = 256  # iterations; a power of two
 MOST = 16  # columns
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """A load whose adjoints are collected in the column of `column`.
 
     It is added together with `group`: at iteration i it reads where that reads at iteration i + `shift`. `step` is how

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from llgrad.errors import ArgumentError
 
@@ -27,8 +28,7 @@ FAIL_RANGE = 9  # a step writes outside of what was found
 _MOST = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class How:
+class How(Struct, frozen=True):
     """What the user says of a loop: `kind` SQRT; REVOLVE with `value` checkpoints (0: as many as it takes for
     REPETITIONS runs); or a BUDGET of `value` bytes."""
 

@@ -15,8 +15,9 @@ what is handed back from there to what is used at other times, too, is *cut*: it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow
 from llgrad.ir.build import const_float, const_int
@@ -53,8 +54,7 @@ _ALWAYS: frozenset[Path] = frozenset({frozenset()})
 _MOST_PATHS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """What an instruction hands back to `operands` counts only if the conditions of one of the `paths` hold."""
 
     paths: tuple[tuple[tuple[AnyValue, bool], ...], ...]

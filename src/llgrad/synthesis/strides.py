@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access
@@ -15,8 +15,7 @@ Address = tuple[AnyValue, frozenset[tuple[AnyValue, int]], int, int]
 MOST_APART = 1 << 20  # bytes from one iteration to the next, so that addresses of 2**40 iterations differ
 
 
-@dataclass(frozen=True, slots=True)
-class Strides:
+class Strides(Struct, frozen=True):
     """The addresses in one loop, and before it; what is not known is None."""
 
     flow: Flow

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from llgrad.analysis.bytelayout import FLOAT_SIZES
 from llgrad.ir.build import declare
@@ -26,8 +27,7 @@ from llgrad.ir.values import Function
 from llgrad.synthesis import tape
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Struct, frozen=True):
     """`floats`: (offset, format), `pointers`: offsets, and `words`: offsets of what is a double at one time and a
     pointer or a number at another; in every `stride` bytes after the `head`."""
 

@@ -14,8 +14,9 @@ there the tape is memory of its own, a *handle* with the addresses of arena and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.ir.build import call_instead
@@ -100,8 +101,7 @@ def wrapper_text(site: CallSite, wrapper: str, target: Target, module: Module, a
     return _Wrapper(site, wrapper, target, module.layout, not site.call.users, throws, again).text()
 
 
-@dataclass(slots=True)
-class _Wrapper:
+class _Wrapper(Struct):
     site: CallSite
     name: str
     target: Target
