@@ -46,13 +46,14 @@ _ADDRESS = re.compile(
 _PAIR_OF_LONG = "{ x86_fp80, x86_fp80 }"
 _SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")
+_WITH_OPERAND = re.compile(r"(?<= )[a-z]+\([^()]*\)")  # an attribute such as `nofpclass(nan inf)`
 _LARGEST_WRAPPER = 60  # lines
 _LARGEST_ACCESSOR = 25
 
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
-    text = small_copies(expanded(module.text()))
+    text = plain_calls(small_copies(expanded(module.text())))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     variable = variadic.applies(text)
@@ -98,12 +99,13 @@ CONTAINERS = {
     f"{_LIST}7_M_hookEPS0_": "list_hook", f"{_LIST}9_M_unhookEv": "list_unhook",
     f"{_LIST}11_M_transferEPS0_S1_": "list_transfer", f"{_LIST}10_M_reverseEv": "list_reverse",
     f"{_LIST}4swapERS0_S1_": "list_swap",
+    **{f"_ZNSt3__16__sortIRNS_6__lessI{t}{t}EEP{t}EEvT0_S5_T_": f"sort_{t}" for t in "fdeijlm"},
 }  # fmt: skip
-"""What is compiled inside libstdc++, and its name in `runtime/containers.c`."""
+"""What is compiled inside libstdc++ and libc++, and its name in `runtime/containers.c`."""
 
 
 def with_containers(text: str, names: set[str]) -> str:
-    """The text with bodies for these functions of libstdc++."""
+    """The text with bodies for these functions of libstdc++ and libc++."""
     for name in names:
         text = re.sub(rf"^declare [^@\n]*@{name}\([^\n]*\n", "", text, flags=re.MULTILINE)
         text = re.sub(rf"@{name}(?![-\w.$])", f"@llgrad_{CONTAINERS[name]}", text)
@@ -111,7 +113,7 @@ def with_containers(text: str, names: set[str]) -> str:
     missing = "".join(f"declare {_signature(own)}\n" for own in sorted(used))
     whole = LLVMModule.from_text(text + missing)
     whole.link(_containers())
-    own = re.compile(r"^define (?:dso_local )?([^@\n]*@llgrad_(?:tree|list)_)", re.MULTILINE)
+    own = re.compile(r"^define (?:dso_local )?([^@\n]*@llgrad_(?:tree|list|sort)_)", re.MULTILINE)
     return own.sub(r"define internal \1", whole.text())
 
 
@@ -133,7 +135,8 @@ def pointed_rules(text: str) -> str:
     """Let pointers to functions that have rules point to functions with bodies, which call them."""
     made = []
     for m in _DECLARED.finditer(text):
-        head = re.fullmatch(rf"declare [^@]*?\b({_SCALAR}) {re.escape(m[1])}\(([^()]*)\)[^()]*\n", m[0])
+        bare = _WITH_OPERAND.sub("", m[0])
+        head = re.fullmatch(rf"declare [^@]*?\b({_SCALAR}) +{re.escape(m[1])}\(([^()]*)\)[^()]*\n", bare)
         if head is None or library.lookup(_plain(m[1])) is None or not _is_taken(m[1], text):
             continue
         types = [p.split()[0] for p in head[2].split(", ") if p]
@@ -319,6 +322,23 @@ def small_copies(text: str) -> str:
         return f"{load}\n  store i{bits} {name}, ptr {target}, align {written}{where}"
 
     return _SMALL_COPY.sub(edit, text)
+
+
+_MUST = re.compile(r"\bmusttail (call [^\n]*(?<!\.\.\.)\)[^()\n]*)$", re.MULTILINE)
+_SAME = re.compile(
+    r"^( *%[^=\n]* = )(?:tail )?call [^@\n]*@llvm\.(?:launder|strip)\.invariant\.group\.p\d+"
+    r"\(ptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*([%@][^ ,()\n]+)\)[^\n]*$", re.MULTILINE,
+)  # fmt: skip
+
+
+def plain_calls(text: str) -> str:
+    """Calls that must be the last thing are calls, as derivatives go on after them; a pointer whose virtual table LLVM
+    is to forget is that pointer (and nothing says any longer that tables stay the same)."""
+    if "musttail " in text:
+        text = _MUST.sub(r"tail \1", text)
+    if ".invariant.group." in text:
+        text = re.sub(r", !invariant\.group !\d+", "", _SAME.sub(r"\1getelementptr i8, ptr \2, i64 0", text))
+    return text
 
 
 # --- thread-local variables -------------------------------------------------------------------------------------------

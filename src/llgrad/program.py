@@ -133,12 +133,12 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
     return LLVMModule.from_text(pure_libm(whole.text()))
 
 
-_ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?alias )', re.MULTILINE)
+_ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?(?:alias|ifunc) )', re.MULTILINE)
 
 
 def _part(text: str, symbols: Sequence[str]) -> LLVMModule:
-    """A module of derivatives, which has these symbols for others: aliases, too, are the program's own there."""
-    part = verified(_ALIAS.sub(r"\1internal \2", text) if " alias " in text else text)
+    """A module of derivatives, which has these symbols for others: aliases and ifuncs are the program's own there."""
+    part = verified(_ALIAS.sub(r"\1internal \2", text) if " alias " in text or " ifunc " in text else text)
     part.internalize(symbols)
     return part
 

@@ -292,6 +292,26 @@ def test_c_plus_plus(here: Path) -> None:
     assert said("prog") == "6\n"
 
 
+def test_sort_of_libcxx(here: Path) -> None:
+    """libc++ has std::sort of numbers compiled in its library."""
+    (here / "sorted.cpp").write_text("""
+        #include <algorithm>
+        #include <vector>
+        extern "C" double model(double x) {
+            std::vector<double> v;
+            std::vector<long> n;
+            for (int i = 0; i < 50; i++) v.push_back((i * 17 % 50) * x), n.push_back(i * 7 % 50);
+            std::sort(v.begin(), v.end());
+            std::sort(n.begin(), n.end());
+            return v[0] + v[n[2]] * v[1] / 2;
+        }
+    """)
+    if cc("-stdlib=libc++", "-fsyntax-only", "sorted.cpp", cxx=True) != 0:
+        pytest.skip("the compiler has no libc++")
+    assert cc("-stdlib=libc++", "-x", "c", "main.c", "-x", "c++", "sorted.cpp", "-o", "prog", cxx=True) == 0
+    assert said("prog") == "6\n"
+
+
 UNIT = """
 #include <math.h>
 static double k = 2;

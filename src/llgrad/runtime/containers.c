@@ -1,4 +1,5 @@
-/* What is compiled inside libstdc++: red-black trees behind std::map and std::set, lists behind std::list.
+/* What is compiled inside libstdc++: red-black trees behind std::map and std::set, lists behind std::list; and inside
+ * libc++: std::sort of numbers.
  *
  * A derivative needs their bodies: pointers move, and shadow pointers with them. A tree has a header: its parent is the
  * root (whose parent is the header), its left the first node, its right the last; the header is red, and so are new
@@ -193,3 +194,32 @@ void llgrad_list_swap(link *x, link *y) {
     }
 
 }
+
+/* Heapsort of [a, end): in place, and no slower where the order is unlucky. The comparison is `<`. */
+#define SORT(T, name)                                                                                                 \
+    static void sift_##name(T *a, long root, long n) {                                                                \
+        T moved = a[root];                                                                                            \
+        for (long child; (child = 2 * root + 1) < n; root = child) {                                                  \
+            if (child + 1 < n && a[child] < a[child + 1]) child++;                                                    \
+            if (!(moved < a[child])) break;                                                                           \
+            a[root] = a[child];                                                                                       \
+        }                                                                                                             \
+        a[root] = moved;                                                                                              \
+    }                                                                                                                 \
+    void llgrad_sort_##name(T *a, T *end, void *less) {                                                               \
+        long n = end - a;                                                                                             \
+        for (long i = n / 2; i-- > 0;) sift_##name(a, i, n);                                                          \
+        while (n-- > 1) {                                                                                             \
+            T largest = a[0];                                                                                         \
+            a[0] = a[n];                                                                                              \
+            a[n] = largest;                                                                                           \
+            sift_##name(a, 0, n);                                                                                     \
+        }                                                                                                             \
+    }
+SORT(float, f)
+SORT(double, d)
+SORT(long double, e)
+SORT(int, i)
+SORT(unsigned, j)
+SORT(long, l)
+SORT(unsigned long, m)

@@ -40,7 +40,8 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) ->
         case GlobalVariable() if facts.runtime_activity and not facts.activity.shadowed(v):
             return v
         case GlobalVariable():
-            return _global_shadow(facts, module, v, lane)
+            shadow = _global_shadow(facts, module, v, lane)
+            return shadow if shadow.type == v.type else ConstExpr(v.type, "addrspacecast", (shadow,))
         case ConstExpr():
             pointers = [
                 o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o, lane)
