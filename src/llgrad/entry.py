@@ -30,6 +30,7 @@ from llgrad.backend.elf import read_object
 from llgrad.backend.libraries import Libraries
 from llgrad.backend.loaders import PROVIDED_BY_LINKER, load_in_jit
 from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.synthesis import results
 
 HOOK = "llgrad.hook"
 TAPE_FREE = "llgrad.arena.free"
@@ -76,15 +77,14 @@ def offsets(entry: Entry) -> tuple[list[int], list[int], int]:
 
 
 def entry_text(
-    entry: Entry, target: str, *, extensions: Sequence[str] = (), aggregate: bool = False, cxx: bool = False,
-    flush: bool = False,
+    entry: Entry, target: str, *, extensions: Sequence[str] = (), aggregate: bool = False, wide: bool = False,
+    cxx: bool = False, flush: bool = False,
 ) -> str:  # fmt: skip
-    """IR of the entry. `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct.
-
-    `flush`: denormals are zero while it runs.
+    """IR of the entry. `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct,
+    which goes through memory if it is `wide` (`synthesis.results`). `flush`: denormals are zero while it runs.
     """
-    arguments, results, _ = offsets(entry)
-    result = "void" if not entry.results else f"{{ {', '.join(entry.results)} }}" if aggregate else entry.results[0]
+    arguments, slots, _ = offsets(entry)
+    result = results.spelt(entry.results, aggregate, wide)
     extensions = extensions or [""] * len(entry.arguments)
     parameters = ", ".join(f"{t} {x}".strip() for t, x in zip(entry.arguments, extensions, strict=True))
     values = ", ".join(f"{t} {x} %a{n}" for n, (t, x) in enumerate(zip(entry.arguments, extensions, strict=True)))
@@ -114,8 +114,8 @@ def entry_text(
     lines += [f"  {way}"]
     lines += ["returned:"] if cxx else []
     lines += put_back("returned")
-    for n, (t, at) in enumerate(zip(entry.results, results, strict=True)):
-        lines += [f"  %x{n} = extractvalue {result} %r, {n}"] if aggregate else []
+    for n, (t, at) in enumerate(zip(entry.results, slots, strict=True)):
+        lines += [f"  %x{n} = extractvalue {result} %r, {results.member(n, wide)}"] if aggregate else []
         lines += [f"  %q{n} = getelementptr i8, ptr %frame, i64 {at}"]
         lines += [f"  store {t} {f'%x{n}' if aggregate else '%r'}, ptr %q{n}, align 8"]
     lines += ["  ret i32 0", *([*_CATCH[:2], *put_back("thrown"), *_CATCH[2:]] if cxx else []), "}", ""]

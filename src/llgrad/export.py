@@ -23,6 +23,7 @@ from llgrad.errors import UnsupportedError
 from llgrad.passing import parts
 from llgrad.signature import Array, Parameter, Pointer
 from llgrad.synthesis.request import Act
+from llgrad.synthesis.results import member
 
 
 class Exported(Struct, frozen=True):
@@ -83,14 +84,13 @@ def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str) -> st
     for n, (t, act) in enumerate(zip(facts.arguments, derivative.acts, strict=True)):
         passed += [f"{t} %a{n}", f"ptr %d{n}"] if act is Act.DUP else [f"{t} %a{n}"]
     passed += [f"{t} {_one(t)}" for t in derived.parameters[len(passed) :]]
-    got = "void" if not derived.results else f"{{ {', '.join(derived.results)} }}"
-    got = got if derived.aggregate or not derived.results else derived.results[0]
+    got = derived.returned
     call = f"call {got} @{quoted(derived.symbol)}({', '.join(passed)})"
     lines = ["%arena = call ptr @llgrad.tape.take()"]
     lines += [call if got == "void" else f"%r = {call}", "call void @llgrad.tape.give(ptr %arena)"]
     values = [f"%x{n}" if derived.aggregate else "%r" for n in range(len(derived.results))]
     if derived.aggregate:
-        lines += [f"%x{n} = extractvalue {got} %r, {n}" for n in range(len(derived.results))]
+        lines += [f"%x{n} = extractvalue {got} %r, {member(n, derived.wide)}" for n in range(len(derived.results))]
     value = values.pop(0) if derivative.of is None else ""
     types = list(derived.results)[1:] if value else list(derived.results)
     outs = [p.index for p, act in _shadowed(derivative) if act is Act.OUT]

@@ -295,7 +295,7 @@ class Loaded:
         if flush:
             refuse_jumps(made[0].text)
         written = [
-            entry_text(e, d.symbol, aggregate=d.aggregate, cxx=cxx, flush=flush)
+            entry_text(e, d.symbol, aggregate=d.aggregate, wide=d.wide, cxx=cxx, flush=flush)
             for e, d in zip(entries, made, strict=True)
         ]
         whole = pipeline.finish(

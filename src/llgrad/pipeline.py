@@ -47,7 +47,7 @@ from llgrad.blas import bridged
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import VOID, StructType
+from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import lower, spelt_out
@@ -55,7 +55,7 @@ from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.specialising import specialised
-from llgrad.synthesis import schedule, tape
+from llgrad.synthesis import results, schedule, tape
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
@@ -368,9 +368,15 @@ class Derived(Struct, frozen=True):
     parameters: tuple[str, ...]
     results: tuple[str, ...]
     aggregate: bool  # the results are members of one struct
+    wide: bool  # which goes through memory (`synthesis.results`)
     borrowed: tuple[str, ...]
     made: tuple[str, ...]
     tape: bool  # whether it uses the arena that it is given
+
+    @property
+    def returned(self) -> str:
+        """The type that the function returns."""
+        return results.spelt(self.results, self.aggregate, self.wide)
 
 
 def derivative(text: str, request: Request, level: int = 2) -> Derived:
@@ -386,21 +392,22 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[
     """
     shared, there = tuple(shared_globals(text)), set(definitions(text))
     module, made = derived_module(text, requests, level)
+    natural = [f.function_type.result for f in made]
+    results.widen(made)
     borrow_globals(module, shared)
     written = original(with_bodies(write(module)))
     new = tuple(name for name in definitions(written) if name not in there)
-    return [_described(written, r, f, shared, new) for r, f in zip(requests, made, strict=True)]
+    return [_described(written, r, f, t, shared, new) for r, f, t in zip(requests, made, natural, strict=True)]
 
 
 def _described(
-    text: str, request: Request, made: Function, shared: tuple[str, ...], new: tuple[str, ...]
+    text: str, request: Request, made: Function, result: Type, shared: tuple[str, ...], new: tuple[str, ...]
 ) -> Derived:
-    result = made.function_type.result
     parts = result.fields if isinstance(result, StructType) else () if result == VOID else (result,)
     parameters = tuple(str(t) for t in made.function_type.params)
-    results, aggregate = tuple(str(t) for t in parts or ()), isinstance(result, StructType)
+    aggregate, wide = isinstance(result, StructType), made.function_type.result != result
     arena = request.mode is not Mode.FORWARD and bool(made.arguments[0].users)
-    return Derived(text, made.name, parameters, results, aggregate, shared, new, arena)
+    return Derived(text, made.name, parameters, tuple(map(str, parts or ())), aggregate, wide, shared, new, arena)
 
 
 def derived_module(

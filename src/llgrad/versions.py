@@ -244,8 +244,7 @@ def _chooser(general: Derived, apart: Derived, found: Versions, request: Request
     names += [f"%x{n}" for n in range(len(general.parameters) - len(names))]
     given = ", ".join(f"{t} {name}" for t, name in zip(general.parameters, names, strict=True))
     types = ", ".join(general.parameters)
-    result = "void" if not general.results else general.results[0]
-    result = f"{{ {', '.join(general.results)} }}" if general.aggregate else result
+    result = general.returned
     lines = "\n".join(f"  {line}" for line in found.test)
     returned = ("", "ret void") if result == "void" else ("%r = ", f"ret {result} %r")
 

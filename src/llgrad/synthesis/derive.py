@@ -14,7 +14,7 @@ from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
-from llgrad.synthesis import registrations, tape
+from llgrad.synthesis import registrations, results, tape
 from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
 from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Analysed, Facts
@@ -74,6 +74,7 @@ class Derivation:
         for f in made:
             self._clear_global_shadows(f)
         registrations.unmark(self.module)
+        results.widen_inner(self.module)
         return made
 
     def _clear_global_shadows(self, root: Function) -> None:

@@ -65,6 +65,7 @@ class Logged(Struct, frozen=True):
     parameters: tuple[str, ...]
     results: tuple[str, ...]
     aggregate: bool = True
+    wide: bool = False
     tape: bool = True
 
 

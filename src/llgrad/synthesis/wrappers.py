@@ -35,6 +35,7 @@ from llgrad.ir.types import (
     VectorType,
 )
 from llgrad.ir.values import Function
+from llgrad.synthesis import results
 from llgrad.synthesis.calls import TAPE_BYTES, CallSite, Slot
 from llgrad.synthesis.request import Act, Mode
 
@@ -86,6 +87,8 @@ class Target(Protocol):
     @property
     def aggregate(self) -> bool: ...
     @property
+    def wide(self) -> bool: ...
+    @property
     def tape(self) -> bool: ...
 
 
@@ -128,7 +131,7 @@ class _Wrapper(Struct):
                 self.lines.append("%frame = load ptr, ptr %kept")
             passed.append("ptr %kept" if site.sret is None else "ptr %frame")
         passed += [f"{t} {_one(_type(t))}" for t in target.parameters[len(passed) :]]
-        got = self._result_type()
+        got = results.spelt(target.results, target.aggregate, target.wide)
         self._call("" if got == "void" else "%r = ", f"{got} @{target.symbol}({', '.join(passed)})")
         parts = self._parts(got)
         self._after()
@@ -166,10 +169,6 @@ class _Wrapper(Struct):
                 raise self._mismatch(f"the seed of a struct in memory has type {type}")
             given = f"ptr %hidden.{n}, ptr %v{seed.value}, i64 {size}, i1 false"
             self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
-
-    def _result_type(self) -> str:
-        t = self.target
-        return "void" if not t.results else f"{{ {', '.join(t.results)} }}" if t.aggregate else t.results[0]
 
     def _whole(self, got: str) -> str:
         site, target = self.site, self.target
@@ -283,7 +282,7 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         parts = []
         for n, t in enumerate(target.results):
             if target.aggregate:
-                self.lines.append(f"%x{n} = extractvalue {got} %r, {n}")
+                self.lines.append(f"%x{n} = extractvalue {got} %r, {results.member(n, target.wide)}")
             parts.append((t, f"%x{n}" if target.aggregate else "%r"))
         if site.request.mode is Mode.AUGMENTED:
             kept = parts[0][1]
