@@ -475,3 +475,17 @@ def test_derived_types(name: str) -> None:
     f = llgrad.load(HERE / "types.f90")[name]
     truth = differences(lambda v: f(*v), [X])[0]
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def scientific() -> llgrad.Library:
+    require("scientific.f90")
+    return llgrad.load(HERE / "scientific.f90")
+
+
+@pytest.mark.parametrize("name", ["pointers", "any_rank", "rearranged"])
+def test_scientific_programs(scientific: llgrad.Library, name: str) -> None:
+    """Procedure pointers in objects, dummies of any rank, arrays of objects in another order."""
+    f = scientific[name]
+    truth = differences(lambda v: f(*v), [X])[0]
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)

@@ -66,13 +66,16 @@ def _from_pointer(v: iv.AnyValue, depth: int) -> bool:
     return any(isinstance(u, iv.Cast) and u.opcode == "inttoptr" for u in v.users)
 
 
-def linear(v: iv.AnyValue, depth: int = 6) -> tuple[int, int]:
-    """(c, g) such that v = c + g·k for some k; g is 0 for constants."""
+Step = tuple[int, int]
+
+
+def linear(v: iv.AnyValue, depth: int = 6, around: tuple[iv.Phi, Step] | None = None) -> Step:
+    """(c, g) such that v = c + g·k for some k; g is 0 for constants. `around` is a phi, and what it is taken for."""
     match v:
         case iv.ConstInt():
             return v.signed, 0
         case iv.Cast("sext" | "zext" | "trunc", value) if depth:
-            c, g = linear(value, depth - 1)
+            c, g = linear(value, depth - 1, around)
             if v.opcode == "sext" or "nneg" in v.flags:
                 return c, g
             bits = v.type if v.opcode == "trunc" else value.type
@@ -80,9 +83,29 @@ def linear(v: iv.AnyValue, depth: int = 6) -> tuple[int, int]:
         case iv.Binary(opcode, lhs, rhs) if depth and opcode in ("add", "sub", "mul", "shl", "or"):
             if opcode == "or" and "disjoint" not in v.flags:
                 return 0, 1
-            c, g = _combine(opcode, linear(lhs, depth - 1), linear(rhs, depth - 1))
+            c, g = _combine(opcode, linear(lhs, depth - 1, around), linear(rhs, depth - 1, around))
             exact = v.flags & {"nsw", "nuw", "disjoint"} or not isinstance(v.type, IntType) or v.type.bits >= 64
             return (c, g) if exact or not isinstance(v.type, IntType) else (c, gcd(g, 1 << v.type.bits))
+        case iv.Phi() if around is not None and v is around[0]:
+            return around[1]
+        case iv.Phi() if depth and around is None:
+            return _merged(v, depth - 1)
+    return 0, 1
+
+
+def _merged(phi: iv.Phi, depth: int) -> Step:
+    """Of a phi, first taken for the constant that it begins with, until what comes around agrees."""
+    values = list(phi.operands)
+    first = next((v.signed for v in values if isinstance(v, iv.ConstInt)), None)
+    if first is None or len(values) > 4:
+        return 0, 1
+    step = 0
+    while step != 1:
+        found = [linear(v, depth, (phi, (first, step))) for v in values]
+        wider = gcd(step, *(n for c, g in found for n in (g, c - first)))
+        if wider == step:
+            return first, step
+        step = wider
     return 0, 1
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError
-from llgrad.frontends import clang, fortrantypes
+from llgrad.frontends import clang, fortranarrays, fortrantypes
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
 from llgrad.places import cache_folder
 
@@ -50,6 +50,7 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
             command = [tool.path, *flags, "-o", str(assembly), str(source.path.absolute())]
             run(command, source.path, _FIX, noise="^BISECT:", cwd=source.directory)
             texts[source] = assembly.read_text()
+        texts = dict(zip(texts, fortranarrays.said_again(list(texts.values())), strict=True))
         if types := fortrantypes.written_out(list(texts.values())):
             bodies.insert(0, Path(folder, "types.c"))
             bodies[0].write_text(types)

@@ -84,6 +84,25 @@ API void _FortranAAssign(Descriptor *to, const Descriptor *from, const char *fil
     free(old);
 }
 
+/* The descriptor of a dummy of any rank: lower bounds as they are, or 1, or 0. */
+API void _FortranACopyAndUpdateDescriptor(Descriptor *to, const Descriptor *from, const void *type, int8_t attribute, int lower)
+{
+    to->base = from->base, to->bytes = from->bytes, to->version = from->version, to->rank = from->rank;
+    to->type = from->type, to->attribute = attribute, to->extra = from->extra;
+#define TAKEN(n)                                                               \
+    if (n < from->rank) {                                                      \
+        to->dim[n] = from->dim[n];                                             \
+        if (lower) to->dim[n].lower = lower == 1;                    \
+    }
+    DIMENSIONS(TAKEN)
+    if (from->extra & HAS_ADDENDUM) {
+        const int64_t *its = (const int64_t *)(from->dim + from->rank);
+        int64_t *own = (int64_t *)(to->dim + from->rank);
+        *(const void **)own = type ? type : *(const void *const *)its;
+        own[1] = its[1];
+    }
+}
+
 API void _FortranAInitArrayConstructorVector(Constructor *c, Descriptor *to, _Bool lengths, const char *file, int line)
 {
     c->to = to;

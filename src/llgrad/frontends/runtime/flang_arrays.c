@@ -534,6 +534,12 @@ API _Bool _FortranAIsContiguous(const Descriptor *d)
                                (a.n2 < 2 || a.s2 == p.s2) && (a.n3 < 2 || a.s3 == p.s3));
 }
 
+API _Bool _FortranAIsAssumedSize(const Descriptor *d)
+{
+    int n = d->rank;
+    return n > 0 && (n == 1 ? d->dim[0] : n == 2 ? d->dim[1] : n == 3 ? d->dim[2] : d->dim[n - 1]).extent == -1;
+}
+
 API void _FortranACopyInAssign(Descriptor *between, const Descriptor *from, const char *file, int line)
 {
     give(between, from, in_one_stretch(array_of(from)));

@@ -201,38 +201,43 @@ API void llgrad_Destroy(int said, int none, const Descriptor *d)
 }
 
 /* What is assigned may be part of what is assigned to: then, and for an allocatable of another shape or type, it is
- * copied before that is let go. */
+ * copied before that is let go. Each copy knows its strides. */
 INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int others, const void *t, const void *its)
 {
     int rank = others ? others : its_rank;
     Array a = objects(to, rank, its), b = objects(from, others, t);
     if (to->attribute == ALLOCATABLE) a = packed(a);
     _Bool new = to->attribute == ALLOCATABLE && (!a.base || (others && !same_shape(a, b)) || its != t);
-    _Bool shared = !new && (holds_itself(t) || (rank && first_byte(a) < end(b) && first_byte(b) < end(a)));
-    if (!new && a.base == b.base && !rank) return;
-    if (new || shared) {
-        Array made = others || !a.base ? b : a;
-        made.rank = rank, made.bytes = size_of(t);
-        made = allocated(made);
-        init_all(t, made);
-        assign_all(t, made, b);
-        b = made;
-    }
-    if (a.base || !new) final_all(its, a);
-    if (!new) {
-        assign_all(t, a, b);
-        if (shared) {
-            free_all(t, b);
-            free(b.base);
+    if (!new && !rank) {
+        if (a.base == b.base) return;
+        if (!holds_itself(t)) {
+            final_all(its, a);
+            assign_all(t, a, b);
+            return;
         }
+    } else if (!new && (first_byte(a) >= end(b) || first_byte(b) >= end(a))) {
+        final_all(its, a);
+        assign_all(t, a, b);
+        return;
+    }
+    Array made = others || !a.base ? b : a;
+    made.rank = rank, made.bytes = size_of(t);
+    made = allocated(made);
+    init_all(t, made);
+    assign_all(t, made, b);
+    if (a.base) final_all(its, a);
+    if (!new) {
+        assign_all(t, a, made);
+        free_all(t, made);
+        free(made.base);
         return;
     }
     if (a.base) {
         free_all(its, a);
         free(a.base);
     }
-    set_known(to, b, others ? from->dim[0].lower : 1);
-    to->bytes = b.bytes;
+    set_known(to, made, others ? from->dim[0].lower : 1);
+    to->bytes = made.bytes;
     if (t != its) TYPE_AT(to, rank) = t;
 }
 
