@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from llgrad import peeling, pipeline, program, versions
+from llgrad.frontends import clang
 from llgrad.synthesis import adjoints, collecting, fusion, plan, rehearsing, released, scatter, scopes, sweep, tape
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
@@ -22,6 +23,12 @@ from llgrad.synthesis.postponed import Postponed
 from llgrad.synthesis.reverse import ReverseSweep
 
 Patch = pytest.MonkeyPatch
+
+
+def no_purity(patch: Patch) -> None:
+    """Functions of libm write errno: LLVM merges no calls of them, and moves none."""
+    patch.setattr(pipeline, "pure_libm", lambda text: text)
+    patch.setattr(clang, "COMMON_FLAGS", tuple(f.replace("-fno-math", "-fmath") for f in clang.COMMON_FLAGS))
 
 
 def keep_everything(patch: Patch) -> None:
@@ -45,6 +52,21 @@ def other_costs(patch: Patch) -> None:
         return minimum_cut({key: one(key, choice) for key, choice in nodes.items()}, wanted)
 
     patch.setattr(plan, "minimum_cut", arbitrary)
+
+
+def no_rereading(patch: Patch) -> None:
+    """Memory may always have changed: what was loaded is kept."""
+    patch.setattr(Facts, "overwritten", lambda *_: True)
+
+
+def no_unrolling(patch: Patch) -> None:
+    """Short loops stay loops."""
+    patch.setattr(pipeline, "mark_short_loops", lambda *_: False)
+
+
+def all_strong_zeros(patch: Patch) -> None:
+    """Every zero adjoint stays zero, whatever the partial is."""
+    patch.setattr(plan, "strong_zeros", lambda facts, flow, effects: frozenset(effects))
 
 
 def no_hoisting(patch: Patch) -> None:
@@ -229,11 +251,11 @@ def unoptimised(patch: Patch) -> None:
 SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
-        keep_everything, other_costs, no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes,
-        no_shadow_by_distance, no_fusion, all_fusion, no_postponing, no_collecting, all_collecting, no_reading_back,
-        no_replaying, no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering,
-        late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise,
-        unoptimised, no_huge_pages,
+        no_purity, keep_everything, other_costs, no_rereading, no_unrolling, all_strong_zeros,
+        no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
+        all_fusion, no_postponing, no_collecting, all_collecting, no_reading_back, no_replaying, no_replays_kept,
+        no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, no_paired_frees,
+        chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised, no_huge_pages,
     )  # fmt: skip
 }
 
