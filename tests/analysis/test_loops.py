@@ -770,3 +770,38 @@ def test_equal_sums_that_are_merged_are_one() -> None:
     assert merged("add nsw", "add nsw nuw i32 %i, 3", "3", "slt") is not None
     for other in ("add i32 %i, 2", "sub i32 %i, 1", "add i32 %n, 1", "or i32 %i, 1", "add i32 1, %i"):
         assert merged("add", other) is None
+
+
+def test_an_unknown_step_that_was_compared_with_zero_ends_the_loop() -> None:
+    text = """
+define void @f(i64 %n, i64 %d, i1 %bad) {
+entry:
+  %none = icmp eq i64 %d, 0
+  br i1 %none, label %abort, label %start
+start:
+  %few = icmp ugt i64 %d, %n
+  br i1 %few, label %exit, label %pre
+pre:
+  br label %head
+head:
+  %length = phi i64 [ %n, %pre ], [ %rest, %latch ]
+  %rest = sub nuw i64 %length, %d
+  br i1 %bad, label %abort, label %latch
+latch:
+  %c = icmp ugt i64 %d, %rest
+  br i1 %c, label %exit, label %head
+abort:
+  call void @g()
+  unreachable
+exit:
+  ret void
+}
+declare void @g()
+"""
+    count = counted(text)[2]
+    assert count is not None
+    for d in range(1, 5):
+        assert all(evaluate(count, {"n": n, "d": d}) == n // d - 1 for n in range(d, 20))
+    assert counted(text.replace("%d, 0", "%n, 0"))[2] is None
+    assert counted(text.replace("%abort, label %start", "%start, label %abort"))[2] is None
+    assert counted(text.replace("sub nuw", "sub nsw"))[2] is None

@@ -101,9 +101,12 @@ def backedge_count(flow: Flow, loop: Loop, layout: DataLayout | None = None) -> 
     reader = Reader(flow, loop, layout)
     tested = _orient(test, reader)
     recipe = _recipe(*tested) if tested else None
-    if tested is None or recipe is None or not _satisfied(recipe.need, flow, loop):
+    if tested is None or recipe is None:
         return None
     predicate, first, bound = tested
+    ends = first.unit is not None and predicate[0] == "u" and _never_zero(flow, loop, first.unit)
+    if not ends and not _satisfied(recipe.need, flow, loop):
+        return None
     write = recipe.write
 
     def term(e: Emit, values: Values) -> AnyValue:
@@ -283,6 +286,19 @@ def _away(predicate: str, a: Recurrence, b: Recurrence) -> _Recipe:
         return e.select(e.icmp(predicate, first, bound), count, const(64, 0))
 
     return _Recipe(PROVEN if sure else ENDS, write)
+
+
+def _never_zero(flow: Flow, loop: Loop, v: AnyValue) -> bool:
+    """Was `v` compared with zero on the way to the loop?"""
+    block, found = flow.idom[loop.header], False
+    while block is not None and not found:
+        branch = block.terminator
+        test = branch.condition if isinstance(branch, Branch) and len(set(branch.targets)) == 2 else None
+        if isinstance(test, Compare) and test.predicate in ("eq", "ne") and test.lhs is v and is_number(test.rhs, 0):
+            other = branch.targets[test.predicate == "eq"]
+            found = found or flow.dominates_edge(block, other, loop.header)
+        block = flow.idom[block]
+    return found
 
 
 def _room(predicate: str, a: Recurrence, b: Recurrence) -> int:

@@ -13,7 +13,13 @@ from llgrad.ir.values import AnyValue, Binary, Block, Branch, Call, Cast, Compar
 
 MOST_CHOSEN = 8  # instructions of a side that was perhaps not taken
 INSTRUCTIONS = tuple(f"llvm.{name}." for name in ("fabs", "copysign", "minnum", "maxnum"))
+_INTEGER = tuple(f"llvm.{name}." for name in ("umax", "umin", "smax", "smin", "abs", "ctpop", "ctlz", "cttz"))
 _DIVISIONS = frozenset({"fdiv", "frem", "sdiv", "udiv", "srem", "urem"})
+
+
+def is_integer_instruction(call: Call) -> bool:
+    """Is this an instruction on integers, written as a call?"""
+    return call.called_function is not None and call.called_function.name.startswith(_INTEGER)
 
 
 def choice_sides(flow: Flow, block: Block) -> tuple[Block, Block] | None:

@@ -17,14 +17,12 @@ All of it is proven from the memory model and from the addresses as sequences; a
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
 
 from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
-from llgrad.analysis.memory import Access, MemoryObject
-from llgrad.analysis.sequences import Reader, is_number
-from llgrad.ir.types import I64, PointerType
+from llgrad.analysis.memory import Access
+from llgrad.ir.types import PointerType
 from llgrad.ir.values import (
     AnyValue,
     Binary,
@@ -33,7 +31,6 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Compare,
-    ConstInt,
     ExtractElement,
     ExtractValue,
     Function,
@@ -51,19 +48,20 @@ from llgrad.ir.values import (
     Unary,
     Undef,
 )
+from llgrad.synthesis.chosen import is_integer_instruction
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.filled import private_memory
 from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partials
 from llgrad.synthesis.postponed import Postponed, postponed
 from llgrad.synthesis.scopes import SCOPES
 from llgrad.synthesis.strides import Strides
 from llgrad.synthesis.sweep import DROPPED_CALLS
 
-MOST_ELEMENTS = 64  # of an array that is filled one by one
-
 
 class Fusion(Struct, frozen=True):
     """A fused loop. `inputs`: what it uses from outside; `late`: what waits for it, using its `results`; `postponed`:
-    the adjoints that do."""
+    the adjoints that do. `checks`: what the forward sweep runs of it, to see that it does not end the program (None:
+    it cannot)."""
 
     loop: Loop
     exit: Block
@@ -71,6 +69,7 @@ class Fusion(Struct, frozen=True):
     late: frozenset[Instruction]
     results: tuple[Instruction, ...]
     postponed: Postponed
+    checks: frozenset[Instruction] | None
 
 
 def fused(
@@ -98,15 +97,15 @@ class _Candidate:
         self.facts, self.function, self.flow, self.effects, self.loop = facts, function, flow, effects, loop
         self.barred = barred
         self.inside = [i for b in loop.order for i in b.instructions]
-        exits = {x for _, x in loop.exits}
-        self.exit = next(iter(exits)) if len(exits) == 1 else None
+        self.left = [(b, x) for b, x in loop.exits if flow.reaches_return(x)]  # the others end the program, or throw
+        self.exit = self.left[0][1] if len({x for _, x in self.left}) == 1 else None
         exit = self.exit
         after = [b for b in flow.order if exit is not None and (b is exit or flow.reachable(exit, b))]
         self.after = [i for b in after for i in b.instructions if not _is_dropped(i)]
 
     def fusion(self) -> Fusion | None:
         loop, facts = self.loop, self.facts
-        if self.exit is None or loop.parent is not None or [b for b, _ in loop.exits] != [loop.latch]:
+        if self.exit is None or loop.parent is not None or [b for b, _ in self.left] != [loop.latch]:
             return None
         if facts.loop(self.function, loop).count is None or not all(map(self._is_simple, self.inside)):
             return None
@@ -115,12 +114,13 @@ class _Candidate:
             return None
         computed = late | set(self.inside)
         waits = postponed(facts, self.flow, self.effects, self.barred, loop, computed, late)
-        if waits is None:
+        checks = self._checks() if len(loop.exits) > 1 else None
+        if waits is None or (checks is None and len(loop.exits) > 1):
             return None
         operands = dict.fromkeys(v for i in self.inside for v in i.operands)
         inputs = tuple(v for v in operands if isinstance(v, Instruction) and v not in loop)
-        results = tuple(i for i in self.inside if any(u not in loop for u in i.users))
-        return Fusion(loop, self.exit, inputs, late, results, waits)
+        results = tuple(i for i in self.inside if self._used_outside(i))
+        return Fusion(loop, self.exit, inputs, late, results, waits, checks)
 
     def _is_simple(self, i: Instruction) -> bool:
         """Arithmetic, branches, loads and stores: nothing that is allocated, called, thrown or seen by others."""
@@ -129,16 +129,39 @@ class _Candidate:
         if isinstance(i, Store) and (self.facts.carries_pointer(i.value) or self.facts.hides_float(i)):
             return False
         if isinstance(i, Call):
-            return _is_dropped(i) or _computes(self.facts, i)
+            return _is_dropped(i) or _computes(self.facts, i) or is_integer_instruction(i)
         simple = isinstance(i, (Load, Store, Branch, Switch, GetElementPtr)) or _is_arithmetic(i)
         return simple and isinstance(self.effects.get(i), (Nothing, Linear, Partials, Memory))
+
+    def _used_outside(self, i: Instruction) -> bool:
+        """Is it used after the loop (rather than where the program is about to end)?"""
+        return any(u not in self.loop and self.flow.reaches_return(u.block) for u in i.users)
+
+    def _checks(self) -> frozenset[Instruction] | None:
+        """What decides where control goes in the loop, and what is used where the program ends; None if it depends on
+        memory that the loop writes, or that is read there."""
+        work = [b.terminator for b in self.loop.order]
+        ends = [b for b in self.flow.order if b not in self.loop.blocks and not self.flow.reaches_return(b)]
+        work += [i for b in ends for i in b.instructions]
+        found: set[Instruction] = set()
+        while work:
+            i = work.pop()
+            if i in found:
+                continue
+            if i in self.loop:
+                found.add(i)
+            elif not any(v in self.loop for v in i.operands):
+                continue
+            work += [v for v in i.operands if isinstance(v, Instruction) and v in self.loop]
+        accesses = [a for i in (*found, *(i for b in ends for i in b.instructions)) for a in self.facts.memory.reads(i)]
+        return None if self._meet(self._accesses(self.inside)[1], accesses) else frozenset(found)
 
     # --- what follows the loop
 
     def _late(self) -> frozenset[Instruction] | None:
         """All that is computed after the loop from its values; None where some of it cannot wait."""
         found: set[Instruction] = set()
-        work = [u for i in self.inside for u in i.users if u not in self.loop]
+        work = [u for i in self.inside for u in i.users if u not in self.loop and self.flow.reaches_return(u.block)]
         while work:
             i = work.pop()
             if i in found or isinstance(i, Return):
@@ -160,7 +183,7 @@ class _Candidate:
             return False
         memory = self.facts.memory
         reads, writes = self._accesses(self.inside)
-        for i in self.after:
+        for i in (i for i in self.after if i not in late):  # those come after the loop as they did
             read, written = memory.reads(i), self._changes(i)
             if self._meet(writes, (*read, *written)) or self._meet(reads, written):
                 return False
@@ -201,7 +224,7 @@ class _Candidate:
                 return False
             carried |= own
             handed.add(result)
-        out = [i for i in self.inside if self.facts.active(i) and any(u not in self.loop for u in i.users)]
+        out = [i for i in self.inside if self.facts.active(i) and self._used_outside(i)]
         return all(i in handed for i in out)
 
     def _is_left_over(self, phi: Phi) -> bool:
@@ -255,7 +278,7 @@ class _Candidate:
     def _writes_apart(self) -> bool:
         """Does no iteration read or write active memory that another writes?"""
         touched = [i for i in self.inside if isinstance(self.effects.get(i), Memory)]
-        memory, private = self.facts.memory, self._private()
+        memory, private = self.facts.memory, private_memory(self.facts, self.flow, self.loop)
         strides = Strides(self.flow, self.loop, self.facts.layout)
         for i in (i for i in touched if isinstance(i, Store)):
             for other in touched:
@@ -264,134 +287,6 @@ class _Candidate:
                 if not all(strides.same_iteration(a, b) for a, b in met):
                     return False
         return True
-
-    # --- memory that each iteration fills before it reads it
-
-    def _private(self) -> frozenset[MemoryObject]:
-        """Allocations of the function that the loop alone uses, filled in each iteration before they are read."""
-        memory = self.facts.memory
-        accesses = [(i, a) for i in self.inside for a in (*memory.reads(i), *memory.writes(i))]
-        local = {o for _, a in accesses for o in a.objects if o.kind in ("stack", "heap") and not memory.escapes(o)}
-        local = {o for o in local if isinstance(o.site, Instruction) and self.flow.loop_of(o.site.block) is None}
-        return frozenset(o for o in local if all(self._is_filled(i, a) for i, a in accesses if o in a.objects))
-
-    def _is_filled(self, i: Instruction, a: Access) -> bool:
-        """If `i` reads: did this iteration write there before?"""
-        return isinstance(i, Store) or self._is_filled_by_loop(i, a) or self._is_filled_one_by_one(i, a)
-
-    def _is_filled_by_loop(self, i: Instruction, a: Access) -> bool:
-        """After a whole loop of writes, or of its first one."""
-        read = self._element(i)
-        if read is None or len(a.objects) != 1:
-            return False
-        for w in (x for x in self.inside if isinstance(x, Store)):
-            written, loop = self._element(w), self.flow.loop_of(w.block)
-            if written is None or written[0] is not read[0] or written[1] != read[1] or loop is None:
-                continue
-            counter = written[3]
-            if not isinstance(counter, Phi) or counter.block is not loop.header or loop.preheader is None:
-                continue
-            whole = written[2] is not None and loop.latch is not None and self.flow.dominates(w.block, loop.latch)
-            first = is_number(counter.incoming_from(loop.preheader), 0)
-            inside = read[2] == written[2] or is_number(read[3], 0)
-            done = len(loop.exits) == 1 and self.flow.dominates(loop.exits[0][1], i.block)
-            if loop is not self.loop and whole and first and inside and done:
-                return True
-        return False
-
-    def _is_filled_one_by_one(self, i: Instruction, a: Access) -> bool:
-        """After a store for each element that may be read: of a loop that has been unrolled."""
-        if not isinstance(i, Load) or len(a.objects) != 1:
-            return False
-        size, (base, first), last = self.facts.layout.size(i.type), self._fixed(i.pointer), 1
-        if isinstance(base, GetElementPtr):
-            split = Reader(self.flow, self.loop, self.facts.layout).split_gep(base)
-            if split is None or len(split[1]) != 1 or split[1][0][1] != size:
-                return False
-            index = split[1][0][0]
-            bound = self._bound(index, i.block)
-            if bound is None or not isinstance(bound[1], ConstInt) or bound[1].value > MOST_ELEMENTS:
-                return False
-            base, offset = self._fixed(base.pointer)
-            start = _least(self.flow, index)
-            first, last = first + split[0] + offset + size * start, bound[1].value - start
-        places = ((base, first + n * size, size) for n in range(last))
-        stores = (self.stored.get(place, ()) for place in places)
-        return base not in self.loop and all(any(self.flow.dominates_instruction(w, i) for w in ws) for ws in stores)
-
-    @cached_property
-    def stored(self) -> dict[tuple[AnyValue, int, int], list[Store]]:
-        """The stores of the loop by where they write: a value, bytes from there, and how many."""
-        found: dict[tuple[AnyValue, int, int], list[Store]] = {}
-        for w in (i for i in self.inside if isinstance(i, Store)):
-            found.setdefault((*self._fixed(w.pointer), self.facts.layout.size(w.value.type)), []).append(w)
-        return found
-
-    def _fixed(self, pointer: AnyValue) -> tuple[AnyValue, int]:
-        """The address as another one and the bytes between them."""
-        offset, reader = 0, Reader(self.flow, self.loop, self.facts.layout)
-        while isinstance(pointer, GetElementPtr):
-            split = reader.split_gep(pointer)
-            if split is None or split[1]:
-                break
-            offset, pointer = offset + split[0], pointer.pointer
-        return pointer, offset
-
-    def _element(self, i: Instruction) -> tuple[AnyValue, int, _Bound, AnyValue] | None:
-        """base, size, bound (None: none known) and index of the element of an array that is read or written."""
-        if not isinstance(i, (Load, Store)):
-            return None
-        pointer, size = i.pointer, self.facts.layout.size(i.value.type if isinstance(i, Store) else i.type)
-        if pointer not in self.loop:
-            return pointer, size, None, ConstInt(I64, 0)
-        if not isinstance(pointer, GetElementPtr) or pointer.pointer in self.loop:
-            return None
-        split = Reader(self.flow, self.loop, self.facts.layout).split_gep(pointer)
-        if split is None or split[0] or len(split[1]) != 1 or split[1][0][1] != size:
-            return None
-        index = split[1][0][0]
-        return pointer.pointer, size, self._bound(index, i.block), index
-
-    def _bound(self, index: AnyValue, block: Block) -> _Bound:
-        """What `index` stays below, in `block`: it counts up by one in an inner loop that ends when it comes to it."""
-        if not isinstance(index, Phi) or index.type != I64:
-            return None
-        loop = self.flow.loop_of(index.block)
-        if loop is None or index.block is not loop.header or loop is self.loop or block not in loop.blocks:
-            return None
-        if len(loop.exits) != 1 or loop.latch is None:
-            return None
-        next, branch = index.incoming_from(loop.latch), loop.exits[0][0].terminator
-        if not isinstance(next, Binary) or next.opcode != "add" or "nuw" not in next.flags:
-            return None
-        if next.lhs is not index or not is_number(next.rhs, 1):
-            return None
-        test = branch.condition if isinstance(branch, Branch) else None
-        if loop.exits[0][0] is not loop.latch or not isinstance(test, Compare) or test.lhs is not next:
-            return None
-        leaves = branch.targets[0] not in loop.blocks
-        if test.predicate != ("eq" if leaves else "ne") or test.rhs in self.loop:
-            return None
-        bound = test.rhs
-        return (bound.opcode, bound.value) if isinstance(bound, Cast) else ("", bound)
-
-
-_Bound = tuple[str, AnyValue] | None
-
-
-def _least(flow: Flow, v: AnyValue, depth: int = 4) -> int:
-    """What an index is at least, as an unsigned number."""
-    match v:
-        case ConstInt():
-            return v.value
-        case Binary(opcode="add", rhs=ConstInt(value=n)) if depth and "nuw" in v.flags:
-            return _least(flow, v.lhs, depth - 1) + n
-        case Phi() if depth and (loop := flow.loop_of(v.block)) is not None and loop.header is v.block:
-            assert loop.preheader is not None and loop.latch is not None
-            next = v.incoming_from(loop.latch)
-            counts = isinstance(next, Binary) and next.opcode == "add" and next.lhs is v and "nuw" in next.flags
-            return _least(flow, v.incoming_from(loop.preheader), depth - 1) if counts else 0
-    return 0
 
 
 def carriers(loop: Loop, phi: Phi) -> set[Instruction] | None:

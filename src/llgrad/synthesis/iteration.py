@@ -28,7 +28,8 @@ class Iteration(RecordingSweep):
         Lanes.__init__(self, first.width)
         self.__dict__.update({k: v for k, v in vars(first).items() if k not in vars(self)})
         self.first, self.fusion, self.loop, self.back = first, fusion, fusion.loop, back
-        self.skipped, self.late = {}, None
+        self.skipped, self.checked, self.late = {}, {}, None
+        self.impossible: Block | None = None  # where the forward sweep has seen that the loop does not go
         self.values, self.blocks, self.dropped, self.continued = {}, {}, set(), {}
         self.index, self.index_next, self.chunk, self.chunk_now = {}, {}, {}, {}
         self.column, self.trip, self.choice, self.scopes = {}, {}, {}, {}
@@ -75,6 +76,15 @@ class Iteration(RecordingSweep):
 
     def copied(self) -> Sequence[Block]:
         return self.loop.order
+
+    def new_targets(self, i: Instruction) -> list[Block]:
+        for t in i.targets:
+            if t not in self.blocks:
+                if self.impossible is None:
+                    self.impossible = self.new_block(f"{self.loop.header.name}.impossible")
+                    Builder(self.impossible, self.names).unreachable()
+                self.blocks[t] = self.impossible
+        return super().new_targets(i)
 
     def instruction(self, i: Instruction) -> None:
         if not (isinstance(i, Phi) and i.block is self.loop.header):

@@ -51,7 +51,7 @@ from llgrad.ir.values import (
 from llgrad.rules.facts import TAPE
 from llgrad.synthesis.ahead import COST, Ahead, ahead, recurrences
 from llgrad.synthesis.carried import Carried, carried
-from llgrad.synthesis.chosen import INSTRUCTIONS, choice_sides, chosen_by
+from llgrad.synthesis.chosen import INSTRUCTIONS, choice_sides, chosen_by, is_integer_instruction
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
@@ -144,7 +144,12 @@ class Plan(Struct):
     @property
     def skipped(self) -> dict[Block, Loop]:
         """The blocks of fused loops, which the forward sweep leaves out."""
-        return {b: loop for loop in self.fused for b in loop.order}
+        return {b: loop for loop, f in self.fused.items() if f.checks is None for b in loop.order}
+
+    @property
+    def checked(self) -> dict[Block, frozenset[Instruction]]:
+        """The blocks of fused loops that may end the program, and what the forward sweep runs to see if they do."""
+        return {b: f.checks for loop, f in self.fused.items() if f.checks is not None for b in loop.order}
 
     def nest_of(self, slot: Slot) -> Nest:
         assert slot.loop is not None
@@ -552,7 +557,7 @@ class Planner:
                 | InsertValue()
             ):
                 return (_CHEAP, [key_of(v) for v in i.operands]) if kind == "primal" else None
-            case Call() if kind == "primal" and self._pure(i):
+            case Call() if kind == "primal" and (is_integer_instruction(i) or self._pure(i)):
                 cost = _cost(i) if self.flow.loop_of(i.block) not in self.recurrences else min(_cost(i), COST)
                 return cost, [key_of(v) for v in i.arguments]
         return None
@@ -664,6 +669,8 @@ def _cost(call: Call) -> int:
     name = call.called_function.name if call.called_function is not None else ""
     if name.startswith(("llvm.fmuladd.", "llvm.fma.")):
         return 2 * _CHEAP
+    if is_integer_instruction(call):
+        return _CHEAP
     return _CHEAP if name.startswith(INSTRUCTIONS) else 2 * _DIVIDE if name.startswith("llvm.sqrt.") else _CALL
 
 

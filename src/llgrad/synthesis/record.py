@@ -174,7 +174,7 @@ class RecordingSweep(Sweep):
         self.choice: dict[Block, Phi] = {}
         self.frame: AnyValue | None = None
         self.slots: dict[Key, AnyValue] = {}  # frame slots
-        self.skipped = plan.skipped
+        self.skipped, self.checked = plan.skipped, plan.checked
         self.late = Late(self, plan) if plan.fused else None
         self.after: Block | None = None  # combined: where control goes instead of returning
         self.returned: AnyValue | None = None
@@ -221,6 +221,8 @@ class RecordingSweep(Sweep):
     # --- loops and choices
 
     def more_phis(self, block: Block) -> None:
+        if block in self.checked:
+            return
         if ("choice", block) in self.plan.kept:
             self.choice[block] = self.b.phi(I8, name=f"{block.name}.from")
         loop = self.flow.loop_of(block)
@@ -231,6 +233,8 @@ class RecordingSweep(Sweep):
                 self.chunk[loop] = self.b.phi(PTR, name=f"{block.name}.chunk")
 
     def after_phis(self, block: Block) -> None:
+        if block in self.checked:
+            return
         loop = self.flow.loop_of(block)
         if loop in self.chunk and loop is not None and loop.header is block:
             self._open_chunk(self.plan.nests[loop])
@@ -262,6 +266,8 @@ class RecordingSweep(Sweep):
                     self.keep(("block", loop), self.chunk_now[loop])
 
     def before_terminator(self, block: Block) -> None:
+        if block in self.checked:
+            return
         for loop, nest in self.plan.nests.items():
             if loop.preheader is block and not nest.chunked:
                 columns, size = self.layout.columns(self.b, nest, lambda x, r=loop: self._trips_at(r, x))  # type: ignore[misc]
@@ -409,7 +415,13 @@ class RecordingSweep(Sweep):
             self.keep_value(i)
 
     def _is_apart(self, i: Instruction) -> bool:
-        """Has `i` been dealt with: as what waits, as bookkeeping, or as what leads to no reverse sweep?"""
+        """Has `i` been dealt with: as what waits, as bookkeeping, or as what leads to no reverse sweep?
+
+        Of a fused loop that may end the program only that is run which decides whether it does."""
+        if i.block in self.checked:
+            if i in self.checked[i.block]:
+                self.copy(i)
+            return True
         if self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
             return True
         if self.flow.reaches_return(i.block):

@@ -1,0 +1,253 @@
+"""Memory that each iteration of a loop fills before it reads it: one piece for each iteration would do as well.
+
+An array is filled where a loop has stored each of its elements, or a store each has; then any read is of what this
+iteration has stored. How long it is tells its allocation; else it is told by the bounds of what is read.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from llgrad.analysis.flow import Flow, Loop
+from llgrad.analysis.memory import Access, MemoryObject
+from llgrad.analysis.sequences import Reader, is_number
+from llgrad.ir.types import I64, IntType
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Binary,
+    Block,
+    Branch,
+    Call,
+    Cast,
+    Compare,
+    ConstInt,
+    GetElementPtr,
+    Instruction,
+    Load,
+    Phi,
+    Store,
+)
+from llgrad.synthesis.facts import Facts
+
+MOST_ELEMENTS = 64  # of an array that is filled one by one
+
+
+def private_memory(facts: Facts, flow: Flow, loop: Loop) -> frozenset[MemoryObject]:
+    """Allocations of the function that the loop alone uses, filled in each iteration before they are read."""
+    return _Fills(facts, flow, loop).private()
+
+
+class _Fills:
+    def __init__(self, facts: Facts, flow: Flow, loop: Loop) -> None:
+        self.facts, self.flow, self.loop = facts, flow, loop
+        self.inside = [i for b in loop.order for i in b.instructions]
+
+    def private(self) -> frozenset[MemoryObject]:
+        memory = self.facts.memory
+        accesses = [(i, a) for i in self.inside for a in (*memory.reads(i), *memory.writes(i))]
+        local = {o for _, a in accesses for o in a.objects if o.kind in ("stack", "heap") and not memory.escapes(o)}
+        local = {o for o in local if isinstance(o.site, Instruction) and self.flow.loop_of(o.site.block) is None}
+        return frozenset(o for o in local if all(self._is_filled(i, a) for i, a in accesses if o in a.objects))
+
+    def _is_filled(self, i: Instruction, a: Access) -> bool:
+        """If `i` reads: did this iteration write there before?"""
+        if isinstance(i, Store) or all(self._is_filled_whole(i, o) for o in a.objects):
+            return True
+        return self._is_filled_by_loop(i, a) or self._is_filled_one_by_one(i, a)
+
+    def _is_filled_whole(self, i: Instruction, o: MemoryObject) -> bool:
+        """After stores to all of an allocation: whatever `i` reads of it, for there is no more."""
+        size = self._length(o)
+        if size is None:
+            return False
+        for w in (x for x in self.inside if isinstance(x, Store)):
+            written, loop = self._element(w), self.flow.loop_of(w.block)
+            if written is None or written[0] is not o.site or loop is None or not self._is_whole(w, loop, written[3]):
+                continue
+            bound, unit = written[2], written[1]
+            if bound is None:
+                continue
+            filled = (None, bound[1].value * unit) if isinstance(bound[1], ConstInt) else (_either(bound), unit)
+            if filled == size and self.flow.dominates(self._left(loop)[0][1], i.block):
+                return True
+        return size[0] is None and self._is_covered(i, o, size[1])
+
+    def _is_covered(self, i: Instruction, o: MemoryObject, size: int) -> bool:
+        """Do stores at known places, which come before `i`, cover an allocation?"""
+        places = [(at, n) for (base, at, n), ws in self.stored.items() if base is o.site and self._precede(ws, i)]
+        reached = 0
+        for at, n in sorted(places):
+            reached = max(reached, at + n) if at <= reached else reached
+        return reached >= size
+
+    def _precede(self, stores: list[Store], i: Instruction) -> bool:
+        return any(self.flow.dominates_instruction(w, i) for w in stores)
+
+    def _length(self, o: MemoryObject) -> tuple[_Bound, int] | None:
+        """How long an allocation is: so many bytes, or that times a value."""
+        match o.site:
+            case Alloca(allocated_type=t, count=ConstInt(value=n)):
+                return None, n * self.facts.layout.alloc_size(t)
+            case Call():
+                known = self.facts.effects(o.site)
+                if known is None or known.allocator is None:
+                    return None
+                value: AnyValue | None = None
+                number = 1
+                for v in (o.site.operands[n] for n in known.allocator.size):
+                    factor, times = _product(v)
+                    if value is not None and factor is not None:
+                        return None
+                    value, number = factor if value is None else value, number * times
+                return (None if value is None else _either(_apart(value)), number) if number < 1 << 31 else None
+        return None
+
+    def _is_whole(self, w: Store, loop: Loop, counter: AnyValue) -> bool:
+        """Does each iteration of an inner loop run the store `w`, from index 0 on?"""
+        if loop is self.loop or loop.latch is None or loop.preheader is None or not isinstance(counter, Phi):
+            return False
+        first = counter.block is loop.header and is_number(counter.incoming_from(loop.preheader), 0)
+        return first and len(self._left(loop)) == 1 and self.flow.dominates(w.block, loop.latch)
+
+    def _left(self, loop: Loop) -> list[tuple[Block, Block]]:
+        """The exits of a loop that lead to the function's end."""
+        return [(b, x) for b, x in loop.exits if self.flow.reaches_return(x)]
+
+    def _is_filled_by_loop(self, i: Instruction, a: Access) -> bool:
+        """After a whole loop of writes, or of its first one."""
+        read = self._element(i)
+        if read is None or len(a.objects) != 1:
+            return False
+        for w in (x for x in self.inside if isinstance(x, Store)):
+            written, loop = self._element(w), self.flow.loop_of(w.block)
+            if written is None or written[0] is not read[0] or written[1] != read[1] or loop is None:
+                continue
+            inside = read[2] == written[2] or is_number(read[3], 0)
+            known = written[2] is not None and self._is_whole(w, loop, written[3])
+            if known and inside and self.flow.dominates(self._left(loop)[0][1], i.block):
+                return True
+        return False
+
+    def _is_filled_one_by_one(self, i: Instruction, a: Access) -> bool:
+        """After a store for each element that may be read: of a loop that has been unrolled."""
+        if not isinstance(i, Load) or len(a.objects) != 1:
+            return False
+        size, (base, first), last = self.facts.layout.size(i.type), self._fixed(i.pointer), 1
+        if isinstance(base, GetElementPtr):
+            split = Reader(self.flow, self.loop, self.facts.layout).split_gep(base)
+            if split is None or len(split[1]) != 1 or split[1][0][1] != size:
+                return False
+            index = split[1][0][0]
+            bound = self._bound(index, i.block)
+            if bound is None or not isinstance(bound[1], ConstInt) or bound[1].value > MOST_ELEMENTS:
+                return False
+            base, offset = self._fixed(base.pointer)
+            start = _least(self.flow, index)
+            first, last = first + split[0] + offset + size * start, bound[1].value - start
+        places = ((base, first + n * size, size) for n in range(last))
+        stores = (self.stored.get(place, []) for place in places)
+        return base not in self.loop and all(self._precede(ws, i) for ws in stores)
+
+    @cached_property
+    def stored(self) -> dict[tuple[AnyValue, int, int], list[Store]]:
+        """The stores of the loop by where they write: a value, bytes from there, and how many."""
+        found: dict[tuple[AnyValue, int, int], list[Store]] = {}
+        for w in (i for i in self.inside if isinstance(i, Store)):
+            found.setdefault((*self._fixed(w.pointer), self.facts.layout.size(w.value.type)), []).append(w)
+        return found
+
+    def _fixed(self, pointer: AnyValue) -> tuple[AnyValue, int]:
+        """The address as another one and the bytes between them."""
+        offset, reader = 0, Reader(self.flow, self.loop, self.facts.layout)
+        while isinstance(pointer, GetElementPtr):
+            split = reader.split_gep(pointer)
+            if split is None or split[1]:
+                break
+            offset, pointer = offset + split[0], pointer.pointer
+        return pointer, offset
+
+    def _element(self, i: Instruction) -> tuple[AnyValue, int, _Bound, AnyValue] | None:
+        """base, size, bound (None: none known) and index of the element of an array that is read or written."""
+        if not isinstance(i, (Load, Store)):
+            return None
+        pointer, size = i.pointer, self.facts.layout.size(i.value.type if isinstance(i, Store) else i.type)
+        if pointer not in self.loop:
+            return pointer, size, None, ConstInt(I64, 0)
+        if not isinstance(pointer, GetElementPtr) or pointer.pointer in self.loop:
+            return None
+        split = Reader(self.flow, self.loop, self.facts.layout).split_gep(pointer)
+        if split is None or split[0] or len(split[1]) != 1 or split[1][0][1] != size:
+            return None
+        index = split[1][0][0]
+        return pointer.pointer, size, self._bound(index, i.block), index
+
+    def _bound(self, index: AnyValue, block: Block) -> _Bound:
+        """What `index` stays below, in `block`: it counts up by one in an inner loop that ends when it comes to it."""
+        if not isinstance(index, Phi) or index.type != I64:
+            return None
+        loop = self.flow.loop_of(index.block)
+        if loop is None or index.block is not loop.header or loop is self.loop or block not in loop.blocks:
+            return None
+        left = self._left(loop)
+        if len(left) != 1 or loop.latch is None:
+            return None
+        next, branch = index.incoming_from(loop.latch), left[0][0].terminator
+        if not isinstance(next, Binary) or next.opcode != "add" or "nuw" not in next.flags:
+            return None
+        if next.lhs is not index or not is_number(next.rhs, 1):
+            return None
+        test = branch.condition if isinstance(branch, Branch) else None
+        if left[0][0] is not loop.latch or not isinstance(test, Compare) or test.lhs is not next:
+            return None
+        leaves = branch.targets[0] not in loop.blocks
+        if test.predicate != ("eq" if leaves else "ne") or test.rhs in self.loop:
+            return None
+        return _apart(test.rhs)
+
+
+_Bound = tuple[str, AnyValue] | None
+
+
+def _apart(v: AnyValue) -> tuple[str, AnyValue]:
+    """A value as what it was extended from, and how."""
+    if not isinstance(v, Cast):
+        return "", v
+    return v.opcode, v.value
+
+
+def _either(bound: _Bound) -> _Bound:
+    """Of 32 bits or fewer: extended either way. If they are negative, there is no allocation of so many bytes."""
+    small = bound is not None and isinstance(bound[1].type, IntType) and bound[1].type.bits <= 32
+    return ("", bound[1]) if bound is not None and small and bound[0] in ("sext", "zext") else bound
+
+
+def _least(flow: Flow, v: AnyValue, depth: int = 4) -> int:
+    """What an index is at least, as an unsigned number."""
+    match v:
+        case ConstInt():
+            return v.value
+        case Binary(opcode="add", rhs=ConstInt(value=n)) if depth and "nuw" in v.flags:
+            return _least(flow, v.lhs, depth - 1) + n
+        case Phi() if depth and (loop := flow.loop_of(v.block)) is not None and loop.header is v.block:
+            assert loop.preheader is not None and loop.latch is not None
+            next = v.incoming_from(loop.latch)
+            counts = isinstance(next, Binary) and next.opcode == "add" and next.lhs is v and "nuw" in next.flags
+            return _least(flow, v.incoming_from(loop.preheader), depth - 1) if counts else 0
+    return 0
+
+
+
+
+def _product(v: AnyValue) -> tuple[AnyValue | None, int]:
+    """A size as a value times a number, modulo 2**64."""
+    match v:
+        case ConstInt():
+            return None, v.value
+        case Binary(opcode="mul", rhs=ConstInt(value=n)):
+            value, times = _product(v.lhs)
+            return value, times * n
+        case Binary(opcode="shl", rhs=ConstInt(value=n)):
+            value, times = _product(v.lhs)
+            return value, times << n
+    return v, 1
