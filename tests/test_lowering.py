@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from llgrad.backend import LLVMModule
+from llgrad.backend.text import strip_debug
+from llgrad.frontends import compile_sources
 from llgrad.lowering import lower
 from llgrad.rules import routines
 
@@ -33,6 +38,37 @@ define ptr @grow(ptr %p, i64 %n) {
     body = text[text.index("define ptr @grow") :].partition("\n}")[0]
     assert [w for w in ("@malloc(", "@llvm.memcpy", "@free(") if w in body] == ["@malloc(", "@llvm.memcpy", "@free("]
     assert "@realloc" not in text and "@llgrad.routine" not in text
+
+
+def test_assembly_that_does_nothing_goes_and_what_gives_new_values_stays() -> None:
+    text = lowered("""
+define double @tied(double %x, ptr %p, i32 %n) {
+  %two = call { double, i32 } asm sideeffect "", "=x,=r,0,1,~{memory}"(double %x, i32 %n)
+  call void asm sideeffect "", "~{memory}"()
+  call void asm sideeffect "", "=*r|m,0,~{memory}"(ptr elementtype(double) %p, double %x)
+  call void asm "", "=*m,*m"(ptr elementtype(double) %p, ptr elementtype(double) %p)
+  %y = extractvalue { double, i32 } %two, 0
+  ret double %y
+}
+define double @untied(double %x) {
+  %y = call double asm "", "=x,x"(double %x)
+  ret double %y
+}
+define void @unset(ptr %p) {
+  call void asm "", "=*m"(ptr elementtype(double) %p)
+  ret void
+}
+""")
+    tied, untied, unset = (text[text.index(f"@{name}(") :].partition("\n}")[0] for name in ("tied", "untied", "unset"))
+    assert "asm" not in tied and "store double %x, ptr %p" in tied
+    assert "asm" in untied and "asm" in unset
+
+
+def test_counts_for_coverage_need_no_debug_info(source: Callable[..., Path]) -> None:
+    modules = compile_sources([source("double f(double x) { return x * x; }")], ["--coverage"]).modules
+    text = LLVMModule.read(modules[0]).text()
+    assert "!llvm.gcov" in text
+    assert "!llvm.gcov" not in LLVMModule.from_text(strip_debug(text)).text()
 
 
 BYVAL = """

@@ -74,10 +74,10 @@ def unblock(text: str) -> str:
 
 
 def strip_debug(text: str) -> str:
-    """Remove all debug info."""
+    """Remove all debug info, and what counts for `--coverage` would say of the source."""
     line = r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.|declare void @llvm\.dbg\.)[^\n]*\n"
     text = re.sub(line, "", text, flags=re.MULTILINE)
-    text = re.sub(r"^!llvm\.dbg\.cu = [^\n]*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^!llvm\.(?:dbg\.cu|gcov) = [^\n]*\n", "", text, flags=re.MULTILINE)
     places = set(re.findall(r"^(!\d+) = (?:distinct )?!DI", text, re.MULTILINE))
 
     def without_places(m: re.Match[str]) -> str:  # loops say where they are
