@@ -61,7 +61,7 @@ from llgrad.synthesis.sweep import DROPPED_CALLS
 class Fusion(Struct, frozen=True):
     """A fused loop. `inputs`: what it uses from outside; `late`: what waits for it, using its `results`; `postponed`:
     the adjoints that do. `checks`: what the forward sweep runs of it, to see that it does not end the program (None:
-    it cannot)."""
+    it cannot). `idle`: what puts its results where nobody looks."""
 
     loop: Loop
     exit: Block
@@ -70,6 +70,7 @@ class Fusion(Struct, frozen=True):
     results: tuple[Instruction, ...]
     postponed: Postponed
     checks: frozenset[Instruction] | None
+    idle: frozenset[Instruction]
 
 
 def fused(
@@ -95,7 +96,7 @@ class _Candidate:
         barred: Collection[Instruction],
     ) -> None:  # fmt: skip
         self.facts, self.function, self.flow, self.effects, self.loop = facts, function, flow, effects, loop
-        self.barred = barred
+        self.barred, self.idle = barred, set[Instruction]()
         self.inside = [i for b in loop.order for i in b.instructions]
         self.left = [(b, x) for b, x in loop.exits if flow.reaches_return(x)]  # the others end the program, or throw
         self.exit = self.left[0][1] if len({x for _, x in self.left}) == 1 else None
@@ -120,7 +121,7 @@ class _Candidate:
         operands = dict.fromkeys(v for i in self.inside for v in i.operands)
         inputs = tuple(v for v in operands if isinstance(v, Instruction) and v not in loop)
         results = tuple(i for i in self.inside if self._used_outside(i))
-        return Fusion(loop, self.exit, inputs, late, results, waits, checks)
+        return Fusion(loop, self.exit, inputs, late, results, waits, checks, frozenset(self.idle))
 
     def _is_simple(self, i: Instruction) -> bool:
         """Arithmetic, branches, loads and stores: nothing that is allocated, called, thrown or seen by others."""
@@ -135,7 +136,7 @@ class _Candidate:
 
     def _used_outside(self, i: Instruction) -> bool:
         """Is it used after the loop (rather than where the program is about to end)?"""
-        return any(u not in self.loop and self.flow.reaches_return(u.block) for u in i.users)
+        return any(u not in self.loop and u not in self.idle and self.flow.reaches_return(u.block) for u in i.users)
 
     def _checks(self) -> frozenset[Instruction] | None:
         """What decides where control goes in the loop, and what is used where the program ends; None if it depends on
@@ -166,6 +167,9 @@ class _Candidate:
             i = work.pop()
             if i in found or isinstance(i, Return):
                 continue
+            if isinstance(i, Store) and self._is_dead(i):
+                self._leave_out(i)
+                continue
             inner = self.flow.loop_of(i.block) is not None or i.block not in self.flow
             pure = _is_arithmetic(i) or (isinstance(i, Call) and _computes(self.facts, i))
             stored = isinstance(i, Store) and i.pointer not in found and not {"volatile", "atomic"} & i.flags
@@ -175,7 +179,20 @@ class _Candidate:
             work += i.users
         if any(isinstance(i, Store) and (i.pointer in found or self.facts.carries_pointer(i.value)) for i in found):
             return None
-        return frozenset(found)
+        return frozenset(found - self.idle)
+
+    def _is_dead(self, i: Store) -> bool:
+        """Is it a store to memory of the function's own, which nothing reads? (LLVM moves stores behind loops.)"""
+        memory = self.facts.memory
+        written = memory.writes(i)
+        own = all(o.kind in ("stack", "heap") and not memory.escapes(o) for a in written for o in a.objects)
+        return own and not any(self._meet(written, memory.reads(x)) for x in self.after if self.flow.may_follow(i, x))
+
+    def _leave_out(self, i: Instruction) -> None:
+        self.idle.add(i)
+        for v in i.operands:
+            if isinstance(v, Phi) and v not in self.loop and self.idle.issuperset(v.users):
+                self._leave_out(v)
 
     def _waits(self, late: frozenset[Instruction]) -> bool:
         """Is all that comes after the loop right before the loop and what is late have run?"""
@@ -183,13 +200,14 @@ class _Candidate:
             return False
         memory = self.facts.memory
         reads, writes = self._accesses(self.inside)
-        for i in (i for i in self.after if i not in late):  # those come after the loop as they did
+        gone = late | self.idle
+        for i in (i for i in self.after if i not in gone):  # what is late comes after the loop as it did
             read, written = memory.reads(i), self._changes(i)
             if self._meet(writes, (*read, *written)) or self._meet(reads, written):
                 return False
         for i in late:
             stored = memory.writes(i)
-            others = [x for x in self.after if x not in late and self.flow.may_follow(i, x)] if stored else []
+            others = [x for x in self.after if x not in gone and self.flow.may_follow(i, x)] if stored else []
             if any(self._meet(stored, (*memory.reads(x), *memory.writes(x), *memory.frees(x))) for x in others):
                 return False
         return True

@@ -56,7 +56,7 @@ from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.handed import handed_on
-from llgrad.synthesis.needs import Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
+from llgrad.synthesis.needs import NOTHING, Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
 from llgrad.synthesis.released import at_once
 from llgrad.synthesis.replayed import Recurrence, lasting, recurrence
 from llgrad.synthesis.scatter import Collected, scattered
@@ -135,6 +135,11 @@ class Plan(Struct):
     def late(self) -> frozenset[Instruction]:
         """What is computed when the reverse sweep is done, from what fused loops have computed."""
         return frozenset(i for f in self.fused.values() for i in f.late)
+
+    @property
+    def idle(self) -> frozenset[Instruction]:
+        """What puts results of fused loops where nobody looks: it is left out."""
+        return frozenset(i for f in self.fused.values() for i in f.idle)
 
     @property
     def postponed(self) -> dict[Instruction, frozenset[int] | None]:
@@ -275,6 +280,7 @@ class Planner:
             wanted = self._worth_fusing(plan)
             plan.fused = fused(self.facts, self.function, self.flow, plan.effects, wanted, plan.cuts)
         if plan.fused:
+            plan.effects.update(dict.fromkeys(plan.idle, NOTHING))
             self.recurrences = frozenset(x for x in self.recurrences if not any(f.encloses(x) for f in plan.fused))
             self.guards.clear()
             self._decide(plan)

@@ -174,7 +174,7 @@ class RecordingSweep(Sweep):
         self.choice: dict[Block, Phi] = {}
         self.frame: AnyValue | None = None
         self.slots: dict[Key, AnyValue] = {}  # frame slots
-        self.skipped, self.checked = plan.skipped, plan.checked
+        self.skipped, self.checked, self.idle = plan.skipped, plan.checked, plan.idle
         self.late = Late(self, plan) if plan.fused else None
         self.after: Block | None = None  # combined: where control goes instead of returning
         self.returned: AnyValue | None = None
@@ -422,7 +422,7 @@ class RecordingSweep(Sweep):
             if i in self.checked[i.block]:
                 self.copy(i)
             return True
-        if self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
+        if i in self.idle or self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
             return True
         if self.flow.reaches_return(i.block):
             return False
