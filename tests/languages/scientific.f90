@@ -148,3 +148,45 @@ contains
     res = res + some(1)%r(1)*some(2)%q + grid(1, 2)%r(2)*grid(1, 1)%q
   end function
 end module
+
+module settings
+  implicit none
+  integer, parameter :: dp = kind(1.d0)
+contains
+  function reading(x) result(r)
+    real(dp), intent(in) :: x(:)
+    real(dp) :: r, w(3)
+    character(len=32) :: line
+    integer :: k
+    real :: e
+    w = x(1:3)
+    line = "2.5, 0.25, , 3"
+    read (line, *) w(2), e, w(3), k
+    print *, x(1)
+    r = w(1)*w(2)*e + w(3)**k
+    line = " 1.5  0.5  0.2"
+    read (line, "(3f5.2)") w
+    r = r + sum(w*x(3:5))
+  end function
+  function neighbours(x) result(r)
+    real(dp), intent(in) :: x(:)
+    real(dp) :: r
+    r = nearest(x(1)*x(2), -1._dp)*x(3) + spacing(x(4)) + fraction(x(4))*exponent(x(4)) + scale(x(5), 2)
+    r = r + nearest(x(1) - 0.7_dp, 1._dp)*x(2) + real(nearest(real(x(4)), 1.0), dp)*x(1)
+  end function
+  function read_back(x, unit) result(r)
+    real(dp), intent(in) :: x
+    integer, intent(in) :: unit
+    real(dp) :: r
+    character(len=32) :: line
+    if (unit > 0) then
+      open (unit, status="scratch")
+      write (unit, *) x
+      rewind (unit)
+      read (unit, *) r
+    else
+      write (line, *) x
+      read (line, *) r
+    end if
+  end function
+end module

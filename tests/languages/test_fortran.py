@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError, UnsupportedError
 
 HERE = Path(__file__).parent
 X = np.array([0.7, 0.45, 1.3, 0.25, 0.9])
@@ -483,9 +483,22 @@ def scientific() -> llgrad.Library:
     return llgrad.load(HERE / "scientific.f90")
 
 
-@pytest.mark.parametrize("name", ["pointers", "any_rank", "rearranged"])
+@pytest.mark.parametrize("name", ["pointers", "any_rank", "rearranged", "reading"])
 def test_scientific_programs(scientific: llgrad.Library, name: str) -> None:
-    """Procedure pointers in objects, dummies of any rank, arrays of objects in another order."""
+    """Procedure pointers in objects, dummies of any rank, arrays of objects in another order, constants that are read."""
     f = scientific[name]
     truth = differences(lambda v: f(*v), [X])[0]
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)
+
+
+def test_the_neighbours_of_a_float(scientific: llgrad.Library) -> None:
+    """`nearest` moves with its argument, from zero, too."""
+    x, dx = X, llgrad.grad(scientific.neighbours, wrt="x")(X)
+    expected = [x[1] * x[2] + x[1] + np.float32(x[3]), x[0] * x[2], x[0] * x[1], -2 + x[0], 4.0]
+    np.testing.assert_allclose(dx, expected, rtol=1e-6)
+
+
+def test_floats_that_are_written_and_read_back_are_refused(scientific: llgrad.Library) -> None:
+    assert scientific.read_back(1.5, 0) == scientific.read_back(1.5, 17) == 1.5
+    with pytest.raises(UnsupportedError, match="read from text or a file"):
+        llgrad.grad(scientific.read_back, wrt="x")(1.5, 0)

@@ -2,7 +2,7 @@
 
 LLVM's optimisation is left out, flang's own is not: it turns array expressions into loops and gives TBAA. Calls of the
 runtime that remain find it in a shared library made from flang's static one when it is first needed; those that move
-numbers have bodies in `runtime/flang.c` and `runtime/flang_arrays.c`.
+numbers have bodies in `runtime/flang*.c`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError
-from llgrad.frontends import clang, fortranarrays, fortrantypes
+from llgrad.frontends import clang, fortranarrays, fortrancalls, fortrantypes
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
 from llgrad.places import cache_folder
 
 _RUNTIME = Path(__file__).parent / "runtime"
-_BODIES = tuple(_RUNTIME / name for name in ("flang.c", "flang_arrays.c", "flang_text.c"))
+_BODIES = tuple(_RUNTIME / name for name in ("flang.c", "flang_arrays.c", "flang_text.c", "flang_read.c"))
 _PROGRAMS = (*(f"flang-{n}" for n in range(22, 18, -1)), "flang")
 _FIX = "correct the source, or pass the flags it needs (-I…, -fdefault-real-8, -ffree-form, …)"
 _FLAGS = ("-g", "-O2", "-emit-llvm", "-S", "-ffp-contract=off")
 _RAW = ("-mllvm", UNOPTIMISED)
 _UNVECTORISED = ("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
 _DEFINED = re.compile(rb"^define (?:dso_local )?(?=[^\n]*@(?:_FortranA|llgrad_))", re.MULTILINE)
+_CALLED = re.compile(rb"@(_FortranA\w+|llgrad_Input\w+)\(")
 _MODULE = re.compile(r"^[ \t]*(?:submodule\s*\(\s*([\w:]+)\s*\)|module(?!\s+procedure\b))\s*(\w+)", re.I | re.M)
 _USE = re.compile(r"^[ \t]*use\b\s*(?:,\s*(?:non_)?intrinsic\s*)?(?:::)?\s*(\w+)", re.I | re.M)
 _INCLUDE = re.compile(r"""^\s*\#?include\s*["']([^"']+)["']""", re.I | re.M)
@@ -50,7 +51,8 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
             command = [tool.path, *flags, "-o", str(assembly), str(source.path.absolute())]
             run(command, source.path, _FIX, noise="^BISECT:", cwd=source.directory)
             texts[source] = assembly.read_text()
-        texts = dict(zip(texts, fortranarrays.said_again(list(texts.values())), strict=True))
+        calls = [fortrancalls.rewritten(text) for text in texts.values()]
+        texts = dict(zip(texts, fortranarrays.said_again(calls), strict=True))
         if types := fortrantypes.written_out(list(texts.values())):
             bodies.insert(0, Path(folder, "types.c"))
             bodies[0].write_text(types)
@@ -60,8 +62,8 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
             libraries = (str(runtime(tool.path)),) if b"_FortranA" in data else ()
             made.append(Compiled(data, (source.path, *_included(source)), libraries))
         for path in bodies:
-            called = {name for compiled in made for name in re.findall(rb"@(_FortranA\w+)\(", compiled.module)}
-            if path not in _BODIES or called & set(re.findall(rb"\b_FortranA\w+", path.read_bytes())):
+            called = {name for compiled in made for name in re.findall(_CALLED, compiled.module)}
+            if path not in _BODIES or called & set(re.findall(rb"\b(?:_FortranA|llgrad_Input)\w+", path.read_bytes())):
                 made.append(_bodies(path, sources[0], raw))
     return made
 

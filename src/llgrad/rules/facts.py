@@ -212,9 +212,11 @@ _X86_HINT = (
 )
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
-    # Fortran: output, and the end of the program
-    (re.compile(r"_FortranAioBeginExternal\w*Output\w*"), _OPENS),
-    (re.compile(r"_FortranAio(Begin\w*Output\w*|Output\w+|EndIoStatement|Enable\w+|SetAdvance)"), _STREAM),
+    # Fortran: output, input (of numbers: into memory of its own), and the end of the program
+    (re.compile(r"_FortranAioBeginInternal\w*Output\w*"), replace(_STREAM, handle=True)),
+    (re.compile(r"_FortranAioBegin\w*"), _OPENS),
+    (re.compile(r"_FortranAio(?:Output|End|Enable|Set|Get|Inquire)\w+"), _STREAM),
+    (re.compile(r"_FortranAioInput(?:Integer|Logical|Ascii|Character|Real\d+|Complex\d+)"), _STREAM),
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
     (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
     (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),

@@ -26,7 +26,7 @@ from llgrad.ir.values import (
 )
 from llgrad.rules import library
 from llgrad.synthesis.facts import Facts
-from llgrad.synthesis.texts import read_back
+from llgrad.synthesis.texts import read_back, read_over
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
@@ -62,6 +62,13 @@ class _Refusals:
                 span=self.facts.span(parser),
                 cause="formatting and parsing have no derivative; together they would hand the float on without one",
                 fix="pass the number itself, or mark the call inactive",
+            )
+        if (reader := read_over(self.memory, self.memory.functions, self.activity.varied)) is not None:
+            raise UnsupportedError(
+                "a number is read into memory that holds active floats at other times",
+                span=self.facts.span(reader),
+                cause="Fortran's runtime would overwrite a float whose derivative stays",
+                fix="load the source, not its IR, or read into a variable of its own",
             )
         for store in pieces(self.memory, self.kinds):
             if self.activity.varied(store.value):

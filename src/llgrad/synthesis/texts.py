@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.ir.types import FloatType, PointerType
-from llgrad.ir.values import AnyValue, Call, Function, GlobalVariable, Load
+from llgrad.ir.values import AnyValue, Call, ConstInt, Function, GlobalVariable, Load
 from llgrad.rules import library
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
@@ -29,6 +29,10 @@ _READERS = {"fread": 3, "fgets": 2, "getline": 2, "getdelim": 3, "read": 0, "pre
 _INSERTED = re.compile(r"_ZNSo(?:9_M_insertI[dfeg]|ls[Ed])|_ZNSt3__1\d+basic_ostream\w*lsE[dfeg]$")
 _EXTRACTED = re.compile(r"_ZNSi(?:10_M_extractI|rsE)|_ZNSt3__1\d+basic_istream\w*rsER[dfeg]$")
 _CHAINED = re.compile(r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4endl")
+_PUT = re.compile(r"_FortranAioOutput(?:Real|Complex|Descriptor|Derived)")
+_GOT = re.compile(r"_FortranAioInput(?:Real|Complex)")
+_PUT_IN_TEXT, _GOT_FROM_TEXT = (re.compile(rf"_FortranAioBeginInternal\w*{way}") for way in ("Output", "Input"))
+_PUT_OUT, _GOT_IN = (re.compile(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
 _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
 _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
 
@@ -36,8 +40,8 @@ _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", 
 def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> Call | None:
     """A call that may read a number from text, or a file, which an active float was written to."""
     calls = [(c, _names(memory, c)) for f in functions for c in f.instructions() if isinstance(c, Call)]
-    parsers = [c for c, names in calls if names & PARSERS]
-    readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED)]
+    parsers = [c for c, names in calls if names & PARSERS or any(map(_GOT_FROM_TEXT.match, names))]
+    readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED) or any(map(_GOT_IN.match, names))]
     if not parsers and not readers:
         return None
     text = _texts(memory, calls, varied)
@@ -47,14 +51,24 @@ def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     written = any(
         _stream(c, names, _WRITERS, _INSERTED) and (_hands_on(memory, c, names, varied) or _reads(memory, c, text))
         for c, names in calls
-    )
+    ) or (_puts(memory, calls, varied) and any(map(_puts_out, calls)))
     inserted = any(names & _IN_MEMORY or any(map(_INSERTED.match, names)) for _, names in calls)
     return next(iter([*readers, *(parsers if inserted else [])]), None) if written else None
+
+
+def read_over(memory: Memory, functions: Iterable[Function], varied: Varied) -> Call | None:
+    """A call that reads a float to where active ones are: Fortran's front end gives each memory of its own."""
+    calls = [c for f in functions for c in f.instructions() if isinstance(c, Call)]
+    read = [c for c in calls if c.called_function is not None and _GOT.match(c.called_function.name)]
+    return next((c for c in read if any(varied(o) for a in c.arguments[1:] for o in memory.points_to(a))), None)
 
 
 def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied) -> set[MemoryObject]:
     """The memory that active floats were (or may have been) formatted into, and what was copied from there."""
     text: set[MemoryObject] = set()
+    if _puts(memory, calls, varied):
+        places = (c.arguments[0] for c, names in calls if any(map(_PUT_IN_TEXT.match, names)))
+        text |= {o for place in places for o in memory.points_to(place)}
     for c, names in calls:
         if not (names & FORMATTERS or any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
             continue
@@ -67,6 +81,23 @@ def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Var
             if _reads(memory, c, text):
                 text |= {o for a in memory.writes(c) for o in a.objects}
     return text
+
+
+def _puts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied) -> bool:
+    """Does Fortran write active floats? Arrays and objects may hold some."""
+
+    def hands_on(c: Call, names: frozenset[str]) -> bool:
+        whole = any("Descriptor" in name or "Derived" in name for name in names)
+        return whole or _hands_on(memory, c, names, varied)
+
+    return any(any(map(_PUT.match, names)) and hands_on(c, names) for c, names in calls)
+
+
+def _puts_out(call: tuple[Call, frozenset[str]]) -> bool:
+    """Does Fortran begin to write to a unit that is not the console's?"""
+    c, names = call
+    unit = c.arguments[0] if c.arguments else None
+    return any(map(_PUT_OUT.match, names)) and not (isinstance(unit, ConstInt) and unit.signed in (-1, 0, 6))
 
 
 def _is_unknown(name: str) -> bool:
