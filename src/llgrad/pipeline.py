@@ -50,7 +50,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
-from llgrad.lowering import lower, spelt_out
+from llgrad.lowering import lower, spelt_out, with_strings
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -303,7 +303,7 @@ def prepare(
     if (ordinary := unstrict(text)) != text:
         text = hide(ordinary)
     text = _own_names(text)
-    work = LLVMModule.from_text(text)
+    work = with_strings(text)
     special = special_name(roots[0], constants)
     roots = [own_name(r) for r in roots]
     defined = {f.name for f in work.functions() if not f.is_declaration}

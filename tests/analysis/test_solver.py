@@ -5,7 +5,7 @@ import random
 import pytest
 
 from llgrad.analysis import solver
-from llgrad.analysis.solver import Propagation
+from llgrad.analysis.solver import Ends, Propagation
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -45,3 +45,17 @@ def test_facts_are_the_closure(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
             changed |= bool(new)
     assert [flow.facts(n) for n in nodes] == expected
     assert told == {n: expected[n] for n in late}
+
+
+def test_ends() -> None:
+    after = {0: [1, 2], 1: [0], 2: [1, 3], 3: None, 4: [1, 5], 5: []}
+    asked: list[int] = []
+
+    def look(node: int) -> list[int] | None:
+        asked.append(node)
+        return after[node]
+
+    ends = Ends(look)
+    assert not ends.reached(5)
+    assert [n for n in after if ends.reached(n)] == [0, 1, 2, 3, 4]
+    assert sorted(asked) == list(after)

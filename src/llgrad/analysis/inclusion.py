@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, includes, joined, moved, words
+from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, includes, joined, moved, strided, words
 from llgrad.analysis.objects import (
     UNKNOWN,
     WORD,
@@ -17,6 +17,7 @@ from llgrad.analysis.objects import (
     constant_targets,
     initial_pointers,
     leaves,
+    size_of,
 )
 from llgrad.analysis.solver import Propagation, Shift
 from llgrad.ir.module import Module
@@ -170,6 +171,25 @@ class Inclusion:
             pairs = [(s, t) for s in source for t in target]
         for s, t in pairs:
             self._flow.edge(s, t, by)
+
+    def _forwards(self, source: int, target: int, stride: int, start: int) -> None:
+        """`target` points to an element of an array that begins `start` bytes after `source`, none of those before it.
+
+        An object that has room for one or two has no others: so little is exact. (A pointer may point to its end.)
+        """
+        by = strided(stride, start)
+
+        def move(facts: set[int]) -> None:
+            found = set()
+            for fact in facts:
+                spot, size = _spot(fact), size_of(self.objects[fact >> _BITS], self.layout)
+                if isinstance(spot, int) and size is not None and 0 < size - spot - start <= 2 * stride:
+                    found |= {self._raw(fact >> _BITS, at) for at in range(spot + start, size + 1, stride)}
+                else:
+                    found.add(_shift(fact, by))
+            self._flow.add(target, found)
+
+        self._flow.watch(source, move)
 
     # --- memory
 

@@ -351,9 +351,9 @@ class Memory:
             if at is None or pt is None:
                 return True
             return (size is None or pt < at + size) and (p_size is None or at < pt + p_size)
-        return self._may_coincide(o, p)
+        return self.may_coincide(o, p)
 
-    def _may_coincide(self, o: MemoryObject, p: MemoryObject) -> bool:
+    def may_coincide(self, o: MemoryObject, p: MemoryObject) -> bool:
         """May two different objects be the same memory?"""
         if o.is_code or p.is_code or not (self.escapes(o) and self.escapes(p)):
             return False
@@ -538,7 +538,7 @@ class Memory:
         key = (function, obj)
         if key not in self._relations:
             written = self._index(function)
-            self._relations[key] = tuple(p for p in written if p == obj or self._may_coincide(obj, p))
+            self._relations[key] = tuple(p for p in written if p == obj or self.may_coincide(obj, p))
         return self._relations[key]
 
     def _index(self, function: Function) -> dict[MemoryObject, dict[_Shape, None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from math import prod
 from typing import Literal
 
 from msgspec import Struct
@@ -11,8 +12,10 @@ from msgspec import Struct
 from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
     Alias,
+    Alloca,
     AnyConstant,
     AnyValue,
+    Call,
     ConstAggregate,
     ConstExpr,
     ConstInt,
@@ -21,6 +24,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     Value,
 )
+from llgrad.rules import effects
 
 NEVER_MAPPED = 4096
 """No memory is that near to null, on either side: what Rust puts behind an empty `Vec` lies there."""
@@ -73,6 +77,22 @@ class MemoryObject(Struct, frozen=True):
         sigil = "@" if isinstance(self.site, GlobalValue) else "%"
         where = f" of @{self.function.name}" if self.function is not None else ""
         return f"{self.kind} {sigil}{self.site.name}{where}"
+
+
+def size_of(o: MemoryObject, layout: DataLayout) -> int | None:
+    """How many bytes an object has, where that is a constant."""
+    match o.kind, o.site:
+        case "stack", Alloca(t, ConstInt(value=count)):
+            return layout.alloc_size(t) * count
+        case "global", GlobalVariable() as g if g.initializer is not None:
+            return layout.alloc_size(g.value_type)
+        case "heap", Call() as call if call.called_function is not None:
+            known = effects(call.called_function.name)
+            if known is not None and known.allocator is not None and known.allocator.place == "return":
+                given = [call.arguments[n] for n in known.allocator.size]
+                sizes = [n.value for n in given if isinstance(n, ConstInt)]
+                return prod(sizes) if len(sizes) == len(given) else None
+    return None
 
 
 UNKNOWN = MemoryObject("unknown")

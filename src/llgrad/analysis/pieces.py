@@ -9,8 +9,10 @@ older than the program and not declared may be anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.reaching import Reaching
@@ -104,7 +106,7 @@ class _Pieces(Reaching):
         """The stores that may have written what is read, looking through copies; and whether it may be older."""
         found: list[Store] = []
         writers, older = self.writers(reader, access)
-        for i in self._inside(writers):
+        for i in self.inside(writers, replace(access, tbaa=None)):
             if isinstance(i, Store):
                 found.append(i)
             elif isinstance(i, Call) and is_copy(i):
@@ -113,13 +115,6 @@ class _Pieces(Reaching):
                     found, older = found + more, older or before
                 older = older or not depth
         return found, older
-
-    def _inside(self, writers: Iterable[Instruction]) -> Iterator[Instruction]:
-        for i in dict.fromkeys(writers):
-            if isinstance(i, Call) and not self.is_outside(i):
-                yield from self.written_by_others(i)
-            else:
-                yield i
 
     def _is_piece(self, v: AnyValue, own: Format | None, seen: set[AnyValue]) -> bool:
         """May the bits of a moved value, of format `own`, be those of floats of another format?"""

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from llgrad.analysis.cells import gep_spot
+from llgrad.analysis.cells import gep_bytes, gep_spot, strided
 from llgrad.analysis.inclusion import Inclusion, Nodes
 from llgrad.analysis.known import (
     Behaviour,
@@ -202,8 +202,11 @@ class PointerGraph(Inclusion):
             case Store():
                 self._store_value(i, i.value, i.pointer)
             case GetElementPtr():
-                by = gep_spot(i.source_type, i.indices, self.layout)
-                self._copy(self._nodes(i.pointer), self._nodes(i), by)
+                by = gep_bytes(i.source_type, i.indices, self.layout)
+                if by is not None and by[0] and "nuw" in i.flags and by[1] >= 0:
+                    self._forwards(self._nodes(i.pointer)[0], self._nodes(i)[0], *by)
+                else:
+                    self._copy(self._nodes(i.pointer), self._nodes(i), None if by is None else strided(*by))
             case Alloca():
                 self._flow.add(self._nodes(i)[0], {self._fact(MemoryObject("stack", i, i.block.function), 0)})
             case Phi():

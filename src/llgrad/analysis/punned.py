@@ -5,8 +5,8 @@ only moved about it finds nothing. That matters only
 where an integer load may read what a store wrote as a float. `integers` proves of loads that they do not: none of
 the writes that may reach them writes bits of floats. Within the load's function writes are followed backwards to the
 load, and a store to the very same place ends the way; what is older is asked for by memory object, over the whole
-program. All loads are taken to be integers until one of them is found guilty (a greatest fixpoint): an integer that is
-counted up in memory is fed by itself.
+program. A load is guilty where one of these ways leads to a float: an integer that is counted up in memory is fed by
+itself.
 
 An integer that only steers the program, in comparisons and indices, is acquitted whatever it is.
 Types of accesses (TBAA) acquit nothing: programs that read a float's bits through an `int *` are what is looked for.
@@ -14,16 +14,19 @@ Types of accesses (TBAA) acquit nothing: programs that read a float's bits throu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Sequence
+from copy import copy
+from typing import Protocol, Self
 
 from msgspec.structs import replace
 
 from llgrad.analysis.activitygraph import changes_bits
+from llgrad.analysis.bitflow import INT_INTRINSICS
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.memory import Access, Memory
-from llgrad.analysis.reaching import Reaching
+from llgrad.analysis.reaching import Reaching, written_value
 from llgrad.analysis.reused import is_copy
+from llgrad.analysis.solver import Ends
 from llgrad.ir.types import FloatType, IntType, PointerType, scalar
 from llgrad.ir.values import (
     Alloca,
@@ -34,17 +37,18 @@ from llgrad.ir.values import (
     Cast,
     Compare,
     ConstExpr,
+    ExtractValue,
     GetElementPtr,
     Instruction,
     Load,
     Phi,
     Return,
     Select,
-    Store,
     Unary,
     Value,
 )
 
+_MOST_PARTS = 64
 _NUMBERS = ("sitofp", "uitofp", "fptosi", "fptoui", "ptrtoint")
 
 
@@ -62,31 +66,37 @@ class Bits(Protocol):
     def is_one_of_several(self, load: Load, /) -> bool: ...
 
 
-class Trial(Reaching):
-    """Which of some loads may read the bits of a float."""
+Read = tuple[Instruction, Access]
+"""What an instruction reads: the ways of bits lead on to what was written, and to what that is made of."""
+Node = AnyValue | Read
 
-    def __init__(self, memory: Memory, kinds: Bits, suspects: list[Load]) -> None:
+
+class Trial(Reaching):
+    """Which of some loads may read the bits of a float. What `numbers` make are numbers by decree."""
+
+    def __init__(
+        self, memory: Memory, kinds: Bits, suspects: Iterable[Load], numbers: frozenset[AnyValue] = frozenset()
+    ) -> None:
         super().__init__(memory)
-        self.kinds = kinds
-        self.innocent = set(suspects)
+        self.kinds, self.numbers = kinds, numbers
+        self.suspects = frozenset(suspects)
+        self._parts: dict[Call, dict[Access, None]] = {}
+        self._floats = Ends(self._float_before)
+        self._addresses = Ends(self._address_before)
+
+    def with_numbers(self, numbers: frozenset[AnyValue]) -> Self:
+        """The same with others, all that was found of memory kept."""
+        other = copy(self)
+        other.numbers, other._floats = numbers, Ends(other._float_before)
+        return other
 
     def acquitted(self) -> frozenset[Load]:
-        changed = True
-        while changed:
-            changed = False
-            for load in list(self.innocent):
-                sees = self.kinds.sees_float(load)
-                if any(sees and self._reads_float(load, a) or self.tears(load, a) for a in self.memory.reads(load)):
-                    self.innocent.discard(load)
-                    changed = True
-        return frozenset(self.innocent)
+        """The loads that do not."""
+        return frozenset(load for load in self.suspects if not self._floats.reached(load))
 
-    # --- memory
-
-    def _reads_float(self, reader: Instruction, access: Access, depth: int = 4) -> bool:
-        """May bytes that `reader` reads by `access` have been written as a float?"""
-        found, older = self.writers(reader, replace(access, tbaa=None))
-        return older or any(self._writes_float(i, depth, access) for i in found)
+    def is_float(self, v: AnyValue) -> bool:
+        """May an SSA value carry the bits of a float?"""
+        return self._floats.reached(v)
 
     def tears(self, load: Load, access: Access) -> bool:
         """May a part of an address be moved, and the rest beside it? Of whole ones, it is known what they point to."""
@@ -94,65 +104,95 @@ class Trial(Reaching):
         if not narrow or all(isinstance(u, Instruction) and changes_bits(u) for u in load.users):
             return False
         beside = self.kinds.may_be_pointer(load) and self.kinds.is_one_of_several(load)
-        return beside and self._reads_address(load, access)
+        return beside and self._addresses.reached((load, replace(access, tbaa=None)))
 
-    def _reads_address(self, reader: Instruction, access: Access, depth: int = 4) -> bool:
-        found, older = self.writers(reader, replace(access, tbaa=None))
-        return older or not depth or any(self._writes_address(i, depth, access) for i in found)
+    def reads(self, reader: Instruction) -> list[Node]:
+        """What an instruction reads, as nodes."""
+        return [(reader, replace(a, tbaa=None)) for a in self.memory.reads(reader)]
 
-    def _writes_address(self, i: Instruction, depth: int, access: Access) -> bool:
-        match i:
-            case Store(value, _):
-                return isinstance(scalar(value.type), PointerType) or bool(self.memory.points_to(value))
-            case Call() if is_copy(i):
-                return any(self._reads_address(i, a, depth - 1) for a in self.copied_from(i, access))
-            case Call() if not self.is_outside(i):
-                return not depth or any(
-                    self._writes_address(w, depth - 1, access) for w in self.written_by_others(i, access)
-                )
-        return False
+    # --- ways of floats
 
-    # --- what writes
+    def _float_before(self, node: Node) -> Collection[Node] | None:
+        """What may make a float of what is read, or of a value; None: it may be one."""
+        if isinstance(node, tuple):
+            return self._written(*node)
+        if node in self.suspects and isinstance(node, Load):
+            if any(self.tears(node, a) for a in self.memory.reads(node)):
+                return None
+            return self.reads(node) if self.kinds.sees_float(node) and node not in self.numbers else ()
+        return self._made_of(node)
 
-    def _writes_float(self, i: Instruction, depth: int, access: Access) -> bool:
-        match i:
-            case Store(value, _):
-                return self.is_float(value, set())
-            case Call() if i.called_function is not None and i.called_function.name.startswith("llvm.memset."):
-                return False
-            case Call() if is_copy(i):
-                return not depth or any(
-                    self._reads_float(i, a, depth - 1) for a in self.copied_from(i, access)
-                )
-            case Call() if not self.is_outside(i):
-                return not depth or any(
-                    self._writes_float(w, depth - 1, access) for w in self.written_by_others(i, access)
-                )
-            case Call():
-                return any(f is None or not behaviour(i, f).inactive for f in self.memory.callees(i))
-        return True
+    def _written(self, reader: Instruction, access: Access) -> list[Node] | None:
+        found, older = self.writers(reader, access)
+        made: list[Node] = []
+        for i in self.inside(found, access):
+            if (values := self._written_by(i, access)) is None:
+                return None
+            made += values
+        return None if older else made
 
-    # --- values
+    def _written_by(self, i: Instruction, access: Access) -> Sequence[Node] | None:
+        if (value := written_value(i)) is not None:
+            return [value]
+        if not isinstance(i, Call):
+            return None
+        if is_copy(i):
+            return self.parts(i, access)
+        if i.called_function is not None and i.called_function.name.startswith("llvm.memset."):
+            return ()
+        return None if any(f is None or not behaviour(i, f).inactive for f in self.memory.callees(i)) else ()
 
-    def is_float(self, v: AnyValue, seen: set[AnyValue]) -> bool:
-        """May an SSA value carry the bits of a float?"""
-        if v in seen:
-            return False
-        seen.add(v)
+    def parts(self, copied: Call, access: Access) -> Sequence[Node]:
+        """What a copy reads to write it where `access` reads; all that it reads, once that has been many things."""
+        known = self._parts.setdefault(copied, {})
+        found = self.copied_from(copied, access) if len(known) < _MOST_PARTS else self.memory.reads(copied)
+        known.update(dict.fromkeys(found))
+        return [(copied, replace(a, tbaa=None)) for a in found]
+
+    def _made_of(self, v: AnyValue) -> Sequence[Node] | None:
         if not isinstance(v, Argument | Instruction) or isinstance(v.type, PointerType):
-            return isinstance(scalar(v.type), FloatType) or isinstance(v, ConstExpr) and not _is_address(v)
+            bits = isinstance(scalar(v.type), FloatType) or isinstance(v, ConstExpr) and not _is_address(v)
+            return None if bits else ()
+        if v in self.numbers:
+            return ()
         if isinstance(scalar(v.type), FloatType):
-            return True
-        if v in self.innocent or not self.kinds.may_hold_float(v):
-            return False
-        if not isinstance(scalar(v.type), IntType):
-            return True
-        sources = self._sources(v)
-        return sources is None or any(self.is_float(o, seen) for o in sources)
+            return None
+        if not self.kinds.may_hold_float(v):
+            return ()
+        return self._sources(v) if isinstance(scalar(v.type), IntType) else None
 
-    def _sources(self, v: Argument | Instruction) -> Sequence[AnyValue] | None:
+    # --- ways of addresses
+
+    def _address_before(self, node: Node) -> Collection[Node] | None:
+        if not isinstance(node, tuple):
+            return ()
+        found, older = self.writers(*node)
+        made: list[Node] = []
+        for i in self.inside(found, node[1]):
+            value = written_value(i)
+            if value is not None and (isinstance(scalar(value.type), PointerType) or self.memory.points_to(value)):
+                return None
+            made += self.parts(i, node[1]) if isinstance(i, Call) and is_copy(i) else ()
+        return None if older else made
+
+    def _number_made(self, call: Call) -> Sequence[AnyValue] | None:
+        """The integers that a function known to compute without a derivative makes a number of; None: it is another."""
+        f = call.called_function
+        if f is None or not f.is_declaration:
+            return None
+        if f.name.startswith(INT_INTRINSICS):
+            return [a for a in call.arguments if isinstance(scalar(a.type), IntType)]
+        return () if behaviour(call, f).inactive and not f.name.startswith("llvm.") else None
+
+    def _sources(self, v: Argument | Instruction) -> Sequence[Node] | None:
         """What `v` is made of, where its bits are; None: of what is not known."""
         match v:
+            case Load() if self.kinds.is_undecided(v):
+                return self.reads(v)
+            case Call() if (made := self._number_made(v)) is not None:
+                return made
+            case ExtractValue(Call() as call) if (made := self._number_made(call)) is not None:
+                return made
             case Argument() | Call():
                 return self.passed_on(v)
             case Select():

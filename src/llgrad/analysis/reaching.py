@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from llgrad.analysis.cells import Spot, difference, moved, overlap
 from llgrad.analysis.memory import Access, Memory, MemoryObject
-from llgrad.analysis.objects import gep_offset
+from llgrad.analysis.objects import gep_offset, size_of
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import I8
 from llgrad.ir.values import (
@@ -21,6 +21,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     Instruction,
     Load,
+    Other,
     Return,
     Store,
     Value,
@@ -41,9 +42,10 @@ class Reaching:
         self._functions = {a: f for f in memory.functions for a in f.arguments}
         self._writers: dict[MemoryObject, list[tuple[Instruction, Access]]] = {}
         self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
+        self._found: dict[Access, list[Instruction]] = {}
         for f in memory.functions:
             for i in f.instructions():
-                if isinstance(i, Store) or (isinstance(i, Call) and self.is_outside(i)):
+                if written_value(i) is not None or (isinstance(i, Call) and self.is_outside(i)):
                     for a in memory.writes(i):
                         for o in a.objects:
                             self._writers.setdefault(o, []).append((i, a))
@@ -58,10 +60,17 @@ class Reaching:
         found, complete = self._reaching(reader, access)
         if complete:
             return list(found), False
-        everywhere = {
-            i: None for o in access.objects for i, a in self._writers.get(o, ()) if self.meets(a, access)
-        }  # fmt: skip
-        return list(everywhere), any(o.kind not in ("stack", "heap") and not o.is_constant for o in access.objects)
+        older = any(o.kind not in ("stack", "heap") and not o.is_constant for o in access.objects)
+        return self._everywhere(access), older
+
+    def _everywhere(self, access: Access) -> list[Instruction]:
+        """Stores, and calls of functions without a body, that may write what is read."""
+        if access not in self._found:
+            known = (*access.objects, "stack", "heap", "global")
+            outside = [o for o in self._writers if o not in known and o.kind not in known]
+            found = ((i, a) for o in (*access.objects, *outside) for i, a in self._writers.get(o, ()))
+            self._found[access] = list(dict.fromkeys(i for i, a in found if self.meets(a, access)))
+        return self._found[access]
 
     def meets(self, a: Access, b: Access) -> bool:
         """`may_alias`, where members of structs in arrays are apart."""
@@ -81,17 +90,23 @@ class Reaching:
     def copied_from(self, copy: Call, access: Access) -> Sequence[Access]:
         """What `copy` reads to write it where `access` reads: the part of its source, if that is known."""
         whole, length, size = self.memory.reads(copy), copy.arguments[2], access.size
-        if size is None or not isinstance(length, ConstInt):
+        ours, targets = self._spots(access), self.memory.spots(copy.arguments[0])
+        if size is None or any(o != p and self.memory.may_coincide(o, p) for o, _ in ours for p, _ in targets):
             return whole
-        targets = self.memory.spots(copy.arguments[0])
-        apart = {difference(s, t) for o, s in self._spots(access) for p, t in targets if o == p}
-        by = {_within(d, size, length.value) for d in apart} - {-1}
-        at = by.pop() if len(by) == 1 else None
-        if at is None:
+        apart = {difference(s, t) for o, s in ours for p, t in targets if o == p}
+        most = length.value if isinstance(length, ConstInt) else None
+        by = {_within(d, size, most) for d in apart if not _is_outside(d, size, most)}
+        sources = self.memory.spots(copy.arguments[1])
+        if not apart or None in by or not sources:
             return whole
-        spots = frozenset((o, moved(s, at)) for o, s in self.memory.spots(copy.arguments[1]))
+        spots = frozenset((o, at) for o, s in sources for d in by if self._exists(o, at := moved(s, d), size))
         places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
-        return [Part(None, size, places, spots=spots)] if spots else whole
+        return [Part(None, size, places, spots=spots)] if spots else []
+
+    def _exists(self, o: MemoryObject, at: Spot, size: int) -> bool:
+        """May an object of its size have these bytes? A program that reads others is none."""
+        most = size_of(o, self.memory.module.layout)
+        return not isinstance(at, int) or at >= 0 and (most is None or at + size <= most)
 
     def is_blank(self, copy: Call, at: Spot, size: int) -> bool:
         """Has nobody written anything but zeros to `size` bytes, `at` bytes on, of what a copy reads?"""
@@ -102,11 +117,16 @@ class Reaching:
         found, older = self.writers(copy, Part(None, size, places, spots=spots))
         return not older and all(map(_clears, found))
 
-    def written_by_others(self, call: Call, read: Access | None = None) -> list[Instruction]:
-        """What may write, in functions called and anywhere else, to where a call writes (and where is `read`)."""
-        places = {o for a in self.memory.writes(call) for o in a.objects}
-        found = [(i, a) for o in places for i, a in self._writers.get(o, ()) if i is not call]
-        return [i for i, a in found if read is None or self.meets(a, read)]
+    def inside(self, writers: Iterable[Instruction], read: Access) -> Iterator[Instruction]:
+        """Instead of calls of functions with bodies: what may write in there, and anywhere else, where they do."""
+        for i in dict.fromkeys(writers):
+            if isinstance(i, Call) and not self.is_outside(i):
+                places = {o for a in self.memory.writes(i) for o in a.objects}
+                for w in self._everywhere(read):
+                    if any(not places.isdisjoint(a.objects) for a in self.memory.writes(w)):
+                        yield w
+            else:
+                yield i
 
     def is_outside(self, call: Call) -> bool:
         """May a call reach a function without a body?"""
@@ -145,7 +165,7 @@ class Reaching:
     ) -> bool:  # fmt: skip
         """Collect the writes of a block, last first; True where one of them writes all that is read."""
         for i in reversed(instructions):
-            if not isinstance(i, Store | Call):
+            if not isinstance(i, Call) and written_value(i) is None:
                 continue
             if isinstance(i, Store) and isinstance(reader, Load) and self._covers(i, reader, own):
                 found[i] = None
@@ -187,21 +207,35 @@ class Reaching:
         return any(c.block.function in callers and g is f for g in callers for c in self.memory.callers(g))
 
 
+def written_value(i: Instruction) -> AnyValue | None:
+    """What an instruction writes to memory, if that is one value."""
+    match i:
+        case Store(value, _):
+            return value
+        case Other(opcode="atomicrmw", operands=[_, value, *_]) | Other(opcode="cmpxchg", operands=[_, _, value, *_]):
+            return value
+    return None
+
+
 def _clears(i: Instruction) -> bool:
     f = i.called_function if isinstance(i, Call) else None
     zeros = isinstance(i, Call) and len(i.arguments) > 1 and i.arguments[1] == ConstInt(I8, 0)
     return f is not None and f.name.startswith("llvm.memset.") and zeros
 
 
-def _within(apart: Spot, size: int, length: int) -> int | None:
-    """Where in `length` bytes `size` bytes lie that are `apart` from their start; -1: outside; None: not known."""
-    stride, at = apart if isinstance(apart, tuple) else (0, apart)
-    if at is None or (stride and length > stride):
-        return None
-    if at >= 0 and at + size <= length:
-        return at
-    outside = length <= at and at + size <= stride if stride else length <= at or at + size <= 0
-    return -1 if outside else None
+def _is_outside(apart: Spot, size: int, length: int | None) -> bool:
+    """Do `size` bytes that are `apart` from the start of `length` bytes (None: any number) lie outside of them?"""
+    if isinstance(apart, int):
+        return apart <= -size or length is not None and apart >= length
+    return apart is not None and length is not None and length <= apart[1] and apart[1] + size <= apart[0]
+
+
+def _within(apart: Spot, size: int, length: int | None) -> Spot:
+    """Where in them they lie, if that is one place."""
+    if not isinstance(apart, tuple) or length is None:
+        return apart
+    stride, at = apart
+    return at if length <= stride and at + size <= length else apart
 
 
 def _returned(functions: Iterable[Function]) -> Iterator[AnyValue]:
@@ -215,4 +249,4 @@ def _predecessors(block: Block) -> Iterator[Block]:
     return (u.block for u in dict.fromkeys(block.users) if isinstance(u, Instruction) and u.is_terminator)
 
 
-__all__ = ["Reaching"]
+__all__ = ["Reaching", "written_value"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Set
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 N = TypeVar("N", bound=Hashable)
 Shift = int | tuple[int, int] | None
@@ -160,6 +160,42 @@ def _core() -> Any:
     core = sys.modules[name] = module_from_spec(found)
     found.loader.exec_module(core)
     return core
+
+
+class Ends(Generic[N]):
+    """Which nodes of a graph lead to an end of it. The graph is explored as it is asked for, each node once.
+
+    `after(node)` gives the nodes after one, or None: it is an end.
+    """
+
+    def __init__(self, after: Callable[[N], Collection[N] | None]) -> None:
+        self._after = after
+        self._leading: set[N] = set()
+        self._before: dict[N, list[N]] = {}
+        self._explored: set[N] = set()
+
+    def reached(self, node: N) -> bool:
+        """Does a way from `node` lead to an end?"""
+        work = [node]
+        while work:
+            if (n := work.pop()) in self._explored:
+                continue
+            self._explored.add(n)
+            found = self._after(n)
+            for m in found or ():
+                self._before.setdefault(m, []).append(n)
+                work.append(m)
+            if found is None or any(m in self._leading for m in found):
+                self._lead(n)
+        return node in self._leading
+
+    def _lead(self, node: N) -> None:
+        """What comes before `node`, and itself, leads to an end."""
+        work = [node]
+        while work:
+            if (n := work.pop()) not in self._leading:
+                self._leading.add(n)
+                work += self._before.get(n, ())
 
 
 def reach(seeds: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, N | None]:

@@ -11,18 +11,19 @@ Where nothing but floats can be there, the use is refused when it is compiled, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from llgrad.analysis.activitygraph import changes_bits
 from llgrad.analysis.memory import Access, Memory
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.punned import Bits as PunnedBits
-from llgrad.analysis.punned import Trial, only_steers
+from llgrad.analysis.punned import Node, Trial, only_steers
+from llgrad.analysis.reaching import written_value
 from llgrad.analysis.reused import is_copy
+from llgrad.analysis.solver import Ends
 from llgrad.ir.types import FloatType, IntType, PointerType, scalar
 from llgrad.ir.values import (
     AnyValue,
@@ -38,7 +39,6 @@ from llgrad.ir.values import (
     Load,
     Phi,
     Select,
-    Store,
     Unary,
     Value,
 )
@@ -73,19 +73,19 @@ def turns(memory: Memory, kinds: Bits, constant: Collection[int] = ()) -> Turns:
     integers = first.integers() | steering
     doubtful = [v for v in undecided if v not in integers and isinstance(v.type, IntType)]
     floats = {v for v in doubtful if _is_moved_whole(v) and kinds.turning(v) is not None}
-    turning = [v for v in doubtful if first.may_be_number(v, set())]
+    turning = [v for v in doubtful if first.may_be_number(v)]
     numbers: set[AnyValue] = {v for v in turning if isinstance(v, Load) and first.is_number_load(v)}
     numbers |= {u for v in turning if v in floats for u in v.users if isinstance(u, Instruction) and _as_number(u, v)}
     last = first
     while numbers:
-        last = _Trial(memory, kinds, undecided, given | numbers)
+        last = first.with_numbers(given | numbers)
         integers = last.integers() | steering
         mixed = {u for u in numbers if not isinstance(u, Load) and _mixes(last, u, floats)}
         if not mixed:
             break
         numbers -= mixed
     floats -= integers | numbers
-    innocent = last.innocent
+    innocent = last.acquitted()
     tested = {u for u in numbers if (u not in innocent if isinstance(u, Load) else _takes(u, floats))}
     return Turns(integers - tested, frozenset(floats), frozenset(tested))
 
@@ -106,7 +106,7 @@ def _takes(number: AnyValue, floats: set[Value]) -> bool:
 def _mixes(trial: _Trial, number: AnyValue, floats: set[Value]) -> bool:
     """Is an operand of what takes floats for numbers made of the bits of a float, so that it is none itself?"""
     operands = number.operands if isinstance(number, Instruction) else ()
-    return any(o not in floats and isinstance(o.type, IntType) and trial.is_float(o, set()) for o in operands)
+    return any(o not in floats and isinstance(o.type, IntType) and trial.is_float(o) for o in operands)
 
 
 class _Trial(Trial):
@@ -118,15 +118,11 @@ class _Trial(Trial):
         self, memory: Memory, kinds: Bits, undecided: Iterable[Value], numbers: frozenset[AnyValue] = frozenset()
     ) -> None:
         self._tried = [v for v in undecided if not (kinds.may_be_pointer(v) and memory.points_to(v))]
-        super().__init__(memory, kinds, [v for v in self._tried if isinstance(v, Load)])
-        self.numbers = numbers
+        super().__init__(memory, kinds, [v for v in self._tried if isinstance(v, Load)], numbers)
+        self._numbers = Ends(self._number_before)
 
     def integers(self) -> frozenset[AnyValue]:
-        loads = self.acquitted()
-        return loads | {v for v in self._tried if not self.is_float(v, set())}
-
-    def is_float(self, v: AnyValue, seen: set[AnyValue]) -> bool:
-        return v not in self.numbers and super().is_float(v, seen)
+        return self.acquitted() | {v for v in self._tried if not self.is_float(v)}
 
     def is_number_load(self, load: Load) -> bool:
         """Is a part of a float's place loaded, or all of it and nothing but a number made of it?"""
@@ -139,49 +135,43 @@ class _Trial(Trial):
 
     # --- what may be a number
 
-    def may_be_number(self, v: AnyValue, seen: set[AnyValue], depth: int = 4) -> bool:
+    def may_be_number(self, v: AnyValue) -> bool:
         """Is something that is no float, and not zero, seen to become this value?"""
-        if v in seen:
-            return False
-        seen.add(v)
-        if isinstance(v, ConstInt):
-            return v.value != 0
-        if isinstance(v, ConstFloat):  # LLVM writes small numbers as denormal doubles where it takes a word for one
-            return 0 < v.bits < 1 << 52
-        if not isinstance(v, Argument | Instruction) or isinstance(v.type, PointerType):
-            return False
-        if not self.is_float(v, set()):
-            return True
+        return self._numbers.reached(v)
+
+    def _number_before(self, node: Node) -> Collection[Node] | None:
+        """What may make a number of what is read, or of a value; None: it is one."""
+        match node:
+            case (reader, access):
+                return list(self._numbers_written(reader, access))
+            case ConstInt(value=value):
+                return None if value else ()
+            case ConstFloat(bits=bits):  # LLVM writes small numbers as denormal doubles where it takes a word for one
+                return None if 0 < bits < 1 << 52 else ()
+            case Argument() | Instruction() if not isinstance(node.type, PointerType):
+                return self._numbers_in(node) if self.is_float(node) else None
+        return ()
+
+    def _numbers_in(self, v: Argument | Instruction) -> Sequence[Node]:
         match v:
             case Load():
-                return any(self._reads_number(v, a, seen, depth) for a in self.memory.reads(v))
+                return self.reads(v)
             case Argument() | Call():
-                sources = self.passed_on(v) or []
+                return self.passed_on(v) or ()
             case Phi() | Unary() | Cast("trunc" | "zext" | "sext" | "bitcast") | ExtractValue() | InsertValue():
-                sources = v.operands
+                return v.operands
             case Select():
-                sources = v.operands[1:]
+                return v.operands[1:]
             case Binary():
-                sources = [o for o in v.operands if not isinstance(o, ConstInt)]
-            case _:
-                return False
-        return any(self.may_be_number(o, seen, depth) for o in sources)
+                return [o for o in v.operands if not isinstance(o, ConstInt)]
+        return ()
 
-    def _reads_number(self, reader: Instruction, access: Access, seen: set[AnyValue], depth: int) -> bool:
-        found, _ = self.writers(reader, replace(access, tbaa=None))
-        return any(self._writes_number(i, seen, depth, access) for i in found)
-
-    def _writes_number(self, i: Instruction, seen: set[AnyValue], depth: int, access: Access) -> bool:
-        match i:
-            case Store(value, _):
-                return self.may_be_number(value, seen, depth)
-            case Call() if is_copy(i):
-                sources = self.copied_from(i, access) if depth > 0 else ()
-                return any(self._reads_number(i, a, seen, depth - 1) for a in sources)
-            case Call():
-                written = self.written_by_others(i, access) if depth > 0 else []
-                return any(self._writes_number(w, seen, depth - 1, access) for w in written if isinstance(w, Store))
-        return False
+    def _numbers_written(self, reader: Instruction, access: Access) -> Iterator[Node]:
+        for i in self.inside(self.writers(reader, access)[0], access):
+            if (value := written_value(i)) is not None:
+                yield value
+            elif isinstance(i, Call) and is_copy(i):
+                yield from self.parts(i, access)
 
 
 def _as_number(user: Instruction, v: AnyValue) -> bool:
