@@ -1,4 +1,4 @@
-"""Arguments and results that are made of others (tuples, lists, complex numbers), as the numbers and arrays in them.
+"""Arguments and results that are made of others (tuples, lists, dictionaries, objects), as the numbers in them.
 
 `opened(name, value)` is a tree: leaves are what compiled code takes, a number or an array of numbers each; what is
 fixed (None, strings, functions) goes into the code. A tree writes the expression that makes the value of its leaves,
@@ -9,6 +9,7 @@ the real part plus i times that by the imaginary part.
 from __future__ import annotations
 
 import sys
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -53,12 +54,19 @@ class Fixed(Struct, frozen=True):
 
 
 class Branch(Struct, frozen=True):
-    """A tuple, or a list of what is no number; `make` makes one of its items."""
+    """What is made of others; `make` makes one, for the user, of its items.
+
+    constructor  what makes one in compiled code: None for a tuple, the names of two kinds of lists, or a function;
+    apart        the items of one, or of a tangent or seed of it;
+    item         the expression of an item, of that of the whole and a number: none where results cannot be such.
+    """
 
     name: str
     items: tuple[Tree, ...]
     make: Callable[[Sequence[Any]], Any]
     constructor: Any
+    apart: Callable[[Any], Any] = lambda given: given
+    item: str | Sequence[str] | None = "{}[{}]"
 
 
 Tree = Leaf | Fixed | Branch
@@ -69,6 +77,8 @@ def opened(name: str, value: Any) -> Tree:
     match value:
         case np.ndarray() if value.dtype.kind == "c":
             return _complexes(name, value)
+        case np.ndarray() if value.dtype.names:
+            return _records(name, value)
         case np.ndarray() if value.dtype.kind in "fiub" and value.dtype != np.float16:
             return Leaf(name, value)
         case bool() | int() | float() | np.bool_() | np.integer() | np.floating():
@@ -85,27 +95,22 @@ def opened(name: str, value: Any) -> Tree:
             return _list(name, list(value), "[v for v in {}]", None)
         case None | str() | bytes():
             return Fixed(name, value)
-    if _is_a("numba.typed.typedlist", "List", value):
-        return _list(name, list(value), "typed({})", "several")
-    if _is_a("numba.core.dispatcher", "Dispatcher", value):
-        return Fixed(name, value)
+    for module, kind, tree in _OF_NUMBA:
+        known = getattr(sys.modules.get(module), kind, None)
+        if known is not None and isinstance(value, known):
+            return tree(name, value)
     raise UnsupportedError(
         f"argument {name!r} is a {type(value).__name__}, which cannot be passed to a derivative",
-        cause="it may hold numbers, arrays of numbers, tuples and lists of these, None, strings and functions",
+        cause="what may be passed is made of numbers, arrays, tuples, lists, None, strings and functions",
         fix=_OTHERS.get(type(value).__name__, "pass the numbers and arrays that it holds"),
     )
 
 
 _OTHERS = {
-    "ndarray": "convert it to floats (astype), and pass the fields of a structured array as arrays of their own",
-    "dict": "pass its values as a tuple, and make the dictionary within the function",
-    "Dict": "pass its keys and values as arrays, and make the dictionary within the function",
+    "ndarray": "convert it to floats (astype)",
+    "void": "pass an array of one record",
+    "dict": "pass a numba.typed.Dict, or its values as a tuple, and make the dictionary within the function",
 }
-
-
-def _is_a(module: str, name: str, value: Any) -> bool:
-    known = getattr(sys.modules.get(module), name, None)
-    return known is not None and isinstance(value, known)
 
 
 def _list(name: str, values: list[Any], code: str, constructor: Any) -> Tree:
@@ -115,6 +120,71 @@ def _list(name: str, values: list[Any], code: str, constructor: Any) -> Tree:
         return Leaf(name, numbers, code, into, lambda found: np.asarray(found).tolist(), "list")
     items = tuple(opened(f"{name}[{n}]", v) for n, v in enumerate(values))
     return Branch(name, items, list, constructor or "list")
+
+
+def _dictionary(name: str, value: Any) -> Tree:
+    """Keys that are numbers are passed, others are part of the code."""
+    from llgrad.frontends import njitmade
+
+    typ, keys, values = value._dict_type, tuple(value), list(value.values())
+    names = [f"{name}[{key!r}]" for key in keys]
+    numbers = np.array(keys, np.int64) if keys and all(isinstance(k, int) for k in keys) else None
+    first = Fixed(f"{name}.keys()", keys) if numbers is None else Leaf(f"{name}.keys()", numbers)
+    second: Tree = Branch(f"{name}.values()", tuple(map(opened, names, values)), list, "list")
+    if values and all(isinstance(v, int | float | np.number) for v in values):
+        passed = np.array(values, str(typ.value_type))
+        second = Leaf(f"{name}.values()", passed, into=partial(np.asarray, dtype=passed.dtype), back=np.ndarray.tolist)
+    return Branch(
+        name, (first, second), lambda found: dict(zip(keys, found[1] or [None] * len(keys), strict=True)),
+        njitmade.dictionary(typ), lambda given: (None, [given[k] for k in keys]), None,
+    )  # fmt: skip
+
+
+def _instance(name: str, value: Any) -> Tree:
+    """An instance of a `@jitclass`; its derivative is a named tuple of its fields."""
+    from llgrad.frontends import njitmade
+
+    typ = value._numba_type_
+    fields = tuple(typ.struct)
+    items = tuple(opened(f"{name}.{f}", getattr(value, f)) for f in fields)
+    found = namedtuple(typ.classname, fields, rename=True)  # type: ignore[misc]
+    return Branch(
+        name, items, found._make, njitmade.instance(typ),
+        lambda given: given if isinstance(given, tuple) else [getattr(given, f) for f in fields],
+        [f"{{}}.{f}" for f in fields],
+    )  # fmt: skip
+
+
+def _records(name: str, value: np.ndarray[Any, Any]) -> Tree:
+    """A structured array; its derivative is another, with zeros in what holds no floats."""
+    from llgrad.frontends import njitmade
+
+    fields, dtype = value.dtype.names or (), value.dtype
+    if any(dtype[f].base.kind not in "fiub" or dtype[f].base == np.float16 for f in fields):
+        raise UnsupportedError(
+            f"argument {name!r} has fields that are no numbers", fix="pass its fields as arrays of their own"
+        )
+
+    def made(found: Sequence[Any]) -> Any:
+        whole = np.zeros(value.shape, dtype)
+        for field, part in zip(fields, found, strict=True):
+            if part is not None:
+                whole[field] = part
+        return whole
+
+    items = tuple(Leaf(f"{name}.{f}", np.ascontiguousarray(value[f])) for f in fields)
+    return Branch(
+        name, items, made, njitmade.records(dtype), lambda given: [given[f] for f in fields],
+        [f"{{}}[{f!r}]" for f in fields],
+    )  # fmt: skip
+
+
+_OF_NUMBA: tuple[tuple[str, str, Callable[[str, Any], Tree]], ...] = (
+    ("numba.typed.typedlist", "List", lambda name, value: _list(name, list(value), "typed({})", "several")),
+    ("numba.typed.typeddict", "Dict", _dictionary),
+    ("numba.experimental.jitclass._box", "Box", _instance),
+    ("numba.core.dispatcher", "Dispatcher", Fixed),
+)
 
 
 def _complex(name: str, value: Any) -> Leaf:
@@ -203,8 +273,8 @@ def spread(tree: Tree, given: Any, what: str) -> Iterator[tuple[Leaf, Any]]:
     match tree:
         case Leaf() if tree.active:
             yield tree, np.zeros(tree.shape) if given is None else tree.into(given)
-        case Branch(name=name, items=items):
-            parts = [None] * len(items) if given is None else given
+        case Branch(name=name, items=items, apart=apart):
+            parts = [None] * len(items) if given is None else apart(given)
             if not hasattr(parts, "__len__") or len(parts) != len(items):
                 raise ArgumentError(f"the {what} of {name} must be {len(items)} values", fix="None is zero")
             for item, part in zip(items, parts, strict=True):
@@ -228,13 +298,16 @@ def stores(tree: Tree, value: str) -> Iterator[tuple[str, str]]:
             parts = [f"{element}.real", f"{element}.imag"] if kind == "complex" else [element]
             lines = [f"v = {value}", *loops, *(f"{'    ' * rank}out[k] = {p}; k += 1" for p in parts)]
             yield "\n    ".join(lines), f"{len(parts)} * {value}.size" if rank else str(len(parts))
-        case Branch(items=items, constructor="list" | "several"):
+        case Branch(constructor="list" | "several") | Branch(item=None):
             raise UnsupportedError(
-                f"{tree.name} is a list of what is no number", fix="return an array, or a tuple"
+                f"{tree.name} is a list of what is no number, or a dictionary", fix="return an array, or a tuple"
             )
-        case Branch(items=items):
+        case Branch(items=items, item=str() as form):
             for n, item in enumerate(items):
-                yield from stores(item, f"{value}[{n}]")
+                yield from stores(item, form.format(value, n))
+        case Branch(items=items, item=[*forms]):
+            for form, item in zip(forms, items, strict=True):
+                yield from stores(item, form.format(value))
 
 
 def gathered(tree: Tree, flat: np.ndarray[Any, Any], value: Any) -> Any:
@@ -257,7 +330,7 @@ def _gathered(tree: Tree, parts: Iterator[np.ndarray[Any, Any]], value: Any) -> 
         case Leaf(back=back) if tree.active:
             part = next(parts)
             return back(part) if part.ndim else part.item()
-        case Branch(items=items, make=make):
-            values = [None] * len(items) if value is None else value
+        case Branch(items=items, make=make, apart=apart):
+            values = [None] * len(items) if value is None else apart(value)
             return make([_gathered(item, parts, v) for item, v in zip(items, values, strict=True)])
     return value

@@ -150,7 +150,7 @@ def _all_plain(types: Sequence[Any]) -> bool:
     from numba import types as nt
 
     return all(isinstance(t, nt.Array | nt.Float | nt.Integer | nt.Boolean) for t in types) and not any(
-        isinstance(t, nt.Array) and isinstance(t.dtype, nt.Complex) for t in types
+        isinstance(t, nt.Array) and isinstance(t.dtype, nt.Complex | nt.Record) for t in types
     )
 
 
@@ -171,11 +171,15 @@ def copied(value: Any) -> Any:
         return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
     if isinstance(value, list):
         return [copied(v) for v in value]
+    if (typ := getattr(value, "_numba_type_", None)) is not None and hasattr(typ, "struct"):  # of a @jitclass
+        from llgrad.frontends import njitmade
+
+        return njitmade.instance(typ)(*[copied(getattr(value, field)) for field in typ.struct])
     if not hasattr(value, "copy"):
         return value
-    made = value.copy()  # Numba's own lists
-    for n, v in enumerate(value):
-        made[n] = copied(v)
+    made = value.copy()  # Numba's own lists and dictionaries
+    for key in list(value) if hasattr(value, "keys") else range(len(value) if hasattr(value, "__len__") else 0):
+        made[key] = copied(value[key])
     return made
 
 

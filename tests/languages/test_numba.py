@@ -18,6 +18,7 @@ from llgrad.passing import zeros
 numba = pytest.importorskip("numba", reason="there is no Numba: pip install numba")
 jitclass = pytest.importorskip("numba.experimental").jitclass
 List = pytest.importorskip("numba.typed").List
+Dict = pytest.importorskip("numba.typed").Dict
 X = np.linspace(0.2, 1.1, 6)
 
 
@@ -52,6 +53,13 @@ def lists(x):
     for v in x:
         grown.append(v * v)
     return max([np.sin(v) for v in grown]) + grown[3] * grown.pop() * len(grown)
+
+
+@numba.njit
+def sorting(x):
+    """Blocks of floats and of indices are freed in one place."""
+    order = np.argsort(x)
+    return np.sort(x)[2] ** 2 + x[order[1]] * 3
 
 
 @numba.njit
@@ -200,6 +208,32 @@ class Model:
         return (x * self.w).sum() * self.k
 
 
+PARTICLE = np.dtype([("m", "f8"), ("p", "f8", 3), ("k", "i8")])
+
+
+@numba.njit
+def objects(model, forces, particles, x):
+    """An instance that changes, a dictionary, records."""
+    model.k *= x[1]
+    s = model.run(x)
+    for q in particles:
+        s += q.m * forces[q.k] * q.p[1] ** 2
+    return s
+
+
+@numba.njit
+def by_name(parameters, x):
+    return (parameters["w"] @ x * parameters["b"][0, 0]).sum()
+
+
+@numba.njit
+def heavier(particles, k):
+    made = particles.copy()
+    for n in range(len(made)):
+        made[n].m *= k * made[n].k
+    return made
+
+
 @numba.njit
 def ufuncs_and_classes(x):
     out = np.zeros(2)
@@ -308,7 +342,7 @@ def test_dictionaries(function) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("function", [slices, library, tables])
+@pytest.mark.parametrize("function", [slices, library, tables, sorting])
 def test_slicing(function) -> None:
     np.testing.assert_allclose(llgrad.grad(function)(X), differences(lambda v: function(*v), [X])[0], rtol=1e-7)
 
@@ -442,6 +476,44 @@ def test_lists_as_arguments() -> None:
     assert values == pytest.approx([0.0, 6.0, 20.0]) and dk == pytest.approx(0.5**2 * 0 + 1.5**2 + 2 * 2.5**2)
 
 
+def particles() -> np.ndarray:
+    made = np.zeros(2, PARTICLE)
+    made["m"], made["p"], made["k"] = X[:2], X.reshape(2, 3), [7, 3]
+    return made
+
+
+def test_objects_as_arguments() -> None:
+    model, forces, given = Model(1.5, X * 2), Dict(), particles()
+    forces[3], forces[7] = 0.5, 2.5
+    dm, df, dp = llgrad.grad(objects, wrt=("model", "forces", "particles"))(model, forces, given, X)
+    assert dm.k == pytest.approx(X[1] * (X * X * 2).sum()) and model.k == 1.5
+    np.testing.assert_allclose(dm.w, X * X[1] * 1.5)
+    assert df == pytest.approx({3: X[1] * X[4] ** 2, 7: X[0] * X[1] ** 2})
+    np.testing.assert_allclose(dp["m"], [2.5 * X[1] ** 2, 0.5 * X[4] ** 2])
+    np.testing.assert_allclose(dp["p"][:, 1], [5 * X[0] * X[1], X[1] * X[4]])
+    assert not dp["p"][:, ::2].any() and not dp["k"].any()
+
+
+@pytest.mark.full
+def test_dictionaries_of_arrays_by_name_as_arguments() -> None:
+    parameters = Dict()
+    parameters["w"], parameters["b"] = np.ones((2, 6)), np.full((2, 1), 3.0)
+    found, dx = llgrad.grad(by_name)(parameters, X)
+    np.testing.assert_allclose(found["w"], 3 * np.stack([X, X]))
+    np.testing.assert_allclose(found["b"], [[2 * X.sum()], [0.0]])
+    np.testing.assert_allclose(dx, 6.0)
+
+
+@pytest.mark.full
+def test_records_as_results() -> None:
+    given = particles()
+    value, (dp, dk) = llgrad.vjp(heavier)(given, 2.0, seed=given)
+    np.testing.assert_allclose(value["m"], given["m"] * 2 * given["k"])
+    np.testing.assert_allclose(dp["m"], given["m"] * 2 * given["k"])
+    np.testing.assert_allclose(dp["p"], given["p"])
+    assert dk == pytest.approx((given["m"] ** 2 * given["k"]).sum())
+
+
 @pytest.mark.full
 def test_typed_lists_as_arguments() -> None:
     values, _ = llgrad.grad(total)(List([0.5, 1.5]), 2.0)
@@ -460,8 +532,8 @@ def test_what_is_refused() -> None:
         llgrad.grad(pair)(1.0)
     with pytest.raises(UnsupportedError, match="cannot be passed"):
         llgrad.grad(loss)({1: 2.0}, 2.0)
-    with pytest.raises(UnsupportedError, match="cannot be passed"):
-        llgrad.grad(loss)(Model(1.0, X), 2.0)
+    with pytest.raises(UnsupportedError, match="no numbers"):
+        llgrad.grad(loss)(np.zeros(2, [("m", "f8"), ("name", "U4")]), 2.0)
     with pytest.raises(ArgumentError, match="no parameter 'q'"):
         llgrad.grad(swing, wrt="q")(Spring(2.0, 1.5, X[:3]), 1.0, 5)
     with pytest.raises(CompilerError, match="Numba cannot compile undefined"):

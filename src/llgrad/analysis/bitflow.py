@@ -86,6 +86,8 @@ def linear(v: iv.AnyValue, depth: int = 6, around: tuple[iv.Phi, Step] | None = 
             c, g = _combine(opcode, linear(lhs, depth - 1, around), linear(rhs, depth - 1, around))
             exact = v.flags & {"nsw", "nuw", "disjoint"} or not isinstance(v.type, IntType) or v.type.bits >= 64
             return (c, g) if exact or not isinstance(v.type, IntType) else (c, gcd(g, 1 << v.type.bits))
+        case iv.ExtractValue(iv.Call(arguments=[lhs, rhs]) as call, (0,)) if depth and _multiplies(call):
+            return _combine("mul", linear(lhs, depth - 1, around), linear(rhs, depth - 1, around))
         case iv.Phi() if around is not None and v is around[0]:
             return around[1]
         case iv.Phi() if depth and around is None:
@@ -107,6 +109,11 @@ def _merged(phi: iv.Phi, depth: int) -> Step:
             return first, step
         step = wider
     return 0, 1
+
+
+def _multiplies(call: iv.Call) -> bool:
+    f = call.called_function
+    return f is not None and f.name in ("llvm.smul.with.overflow.i64", "llvm.umul.with.overflow.i64")
 
 
 def _combine(opcode: str, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:

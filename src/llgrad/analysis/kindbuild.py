@@ -19,7 +19,7 @@ from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Graph, Region
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, OWN, WEAK, Token
-from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, visit
+from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
 from llgrad.analysis.known import is_column, met_functions, virtual_functions
 from llgrad.analysis.moves import read_bytes
 from llgrad.ir import values as iv
@@ -205,7 +205,7 @@ class Builder:
                 self.graph.evidence(bits, 0, bl.POINTER_BIT)
                 return self.graph.pointee(bits, 0), 0
             case iv.Load(pointer) | iv.Other(opcode="atomicrmw", operands=[pointer, *_]):
-                return self.graph.pointee(*self.cell(pointer)), 0
+                return self.graph.region() if only_freed(v) else self.graph.pointee(*self.cell(pointer)), 0
             case iv.ExtractValue(aggregate, indices) if (bits := self.content(aggregate)) is not None:
                 return self.graph.pointee(bits, self.field(aggregate.type, indices)), 0
             case iv.ExtractElement(vector, iv.ConstInt() as n) if (bits := self.content(vector)) is not None:

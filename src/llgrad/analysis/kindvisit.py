@@ -10,6 +10,7 @@ from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, is_arithmetic
 from llgrad.analysis.moves import Moves, compared_bytes, integer_moves, moves, read_bytes
 from llgrad.ir import values as iv
 from llgrad.ir.types import IntType, PointerType, StructType, VectorType, scalar
+from llgrad.rules.facts import RELEASES
 
 if TYPE_CHECKING:
     from llgrad.analysis.kindbuild import Builder
@@ -23,9 +24,8 @@ _REALLOCATORS = {"realloc", "reallocarray", "reallocf"}
 def visit(b: Builder, i: iv.Instruction) -> None:
     """Evidence and relations of one instruction."""
     match i:
-        case iv.Load(pointer):
-            b.get(i, b.cell(pointer), b.declared(i, b.layout.size(i.type)))
-            b.tagged(i, b.cell(pointer), b.layout.size(i.type))
+        case iv.Load():
+            _load(b, i)
         case iv.Store(value, pointer):
             b.put(value, b.cell(pointer), b.declared(i, b.layout.size(value.type)))
             b.tagged(i, b.cell(pointer), b.layout.size(value.type))
@@ -46,6 +46,21 @@ def visit(b: Builder, i: iv.Instruction) -> None:
             _call(b, i) if isinstance(i, iv.Call) else _other(b, i)
         case _:
             _scalar(b, i)
+
+
+def _load(b: Builder, i: iv.Load) -> None:
+    if only_freed(i):
+        b.graph.evidence(*b.cell(i.pointer), bl.POINTER_BIT)
+        return
+    b.get(i, b.cell(i.pointer), b.declared(i, b.layout.size(i.type)))
+    b.tagged(i, b.cell(i.pointer), b.layout.size(i.type))
+
+
+def only_freed(i: iv.Instruction) -> bool:
+    """Is a pointer loaded for its block to be freed, and nothing else? Blocks of all kinds may be, in one place."""
+    called = [u.called_function for u in i.users if isinstance(u, iv.Call)]
+    freeing = [f for f in called if f is not None and f.name in RELEASES]
+    return isinstance(i.type, PointerType) and len(freeing) == len(i.users) > 0
 
 
 def _scalar(b: Builder, i: iv.Instruction) -> None:

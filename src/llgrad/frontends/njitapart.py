@@ -26,9 +26,11 @@ _state = threading.local()
 def apart() -> Iterator[None]:
     """Within this, this thread compiles in contexts of llgrad's, and dispatchers stand for their private copies."""
     from numba.core.compiler_lock import global_compiler_lock
+    from numba.experimental.jitclass.base import ClassBuilder
 
     with _lock, global_compiler_lock:
         contexts = _patched()
+        contexts[1].install_registry(ClassBuilder.class_impl_registry)  # it grows with each class
         _state.contexts = contexts
         try:
             yield
@@ -261,7 +263,7 @@ def _typing() -> Any:
     """A typing context that makes copies of ufuncs, and learns of classes, when it meets them."""
     from numba.core import typing
     from numba.core.extending import _Intrinsic
-    from numba.experimental.jitclass.base import ClassBuilder, JitClassType
+    from numba.experimental.jitclass.base import JitClassType
     from numba.np.ufunc.dufunc import DUFunc
     from numba.np.ufunc.gufunc import GUFunc
 
@@ -274,7 +276,6 @@ def _typing() -> Any:
         if known is not None or not isinstance(gv, JitClassType | DUFunc | GUFunc):
             return known
         if isinstance(gv, JitClassType):
-            _patched()[1].install_registry(ClassBuilder.class_impl_registry)
             made.insert_global(gv, gv.class_type)
         else:
             copy = _ufuncs[gv] = _generalised(gv) if isinstance(gv, GUFunc) else _elementwise(gv)
