@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("analysis", "interpret"),
     ("signature",),
     ("assembly",),
-    ("blas", "denormals", "variadic"),
+    ("blas", "denormals", "lapack", "variadic"),
     ("synthesis", "lowering", "unrolling", "peeling", "reducing", "trampolines"),
     ("checkpointing", "specialising"),
     ("asking", "pipeline"),

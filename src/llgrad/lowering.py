@@ -4,7 +4,8 @@
 * So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`), and `std::string`.
 * Reductions of vectors and masked accesses are written out (`rules.expansions`); earlier still, before anything is
   optimised, matrices and what `immintrin.h` leaves (`rules.x86`).
-* Calls of BLAS become calls of routines that have rules (`blas`).
+* Routines of LAPACK get bodies that call BLAS (`lapack`). Calls of BLAS become calls of routines that have rules
+  (`blas`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
 * Variable arguments are passed as a struct (`variadic`).
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
@@ -24,7 +25,7 @@ from collections.abc import Collection, Iterator
 from itertools import count
 from pathlib import Path
 
-from llgrad import blas, variadic
+from llgrad import blas, lapack, variadic
 from llgrad.backend import LLVMModule
 from llgrad.frontends import compile_sources
 from llgrad.frontends.clang import strings
@@ -68,7 +69,7 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     if found:
         text = with_routines(text, found, declared)
     text = in_parts(pointed_rules(text))
-    text = blas.lowered(text)
+    text = blas.lowered(lapack.lowered(text))
     if declared & CONTAINERS.keys():
         text = with_containers(text, declared & CONTAINERS.keys())
     text = inlined_wrappers(text, frozenset(keep))

@@ -1,7 +1,7 @@
 """Empty inline assembly: `asm("" : "+x"(s))` hides a value from the optimiser, `asm volatile("" ::: "memory")` orders.
 
-It does nothing when it runs, so `opened` leaves it out of what is differentiated (LangRef, Inline Assembler Expressions):
-an output that is tied to an input (`"=x,0"`) is that input, one in memory that is an input too (`"=*m,*m"`) is left
+It does nothing when it runs, so `opened` leaves it out of what is differentiated (LangRef, Inline Assembler
+Expressions): an output that is tied to an input (`"=x,0"`) is that input, one in memory that is an input too is left
 alone, and an input that is tied to an output in memory is stored there. An output that nothing is tied to has no
 value: such assembly stays, and is refused where it carries a float.
 """

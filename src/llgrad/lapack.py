@@ -1,0 +1,71 @@
+"""Calls of LAPACK in a program that is prepared to be differentiated: the routines get bodies (`runtime/lapack.c`).
+
+Those call BLAS routines, whose rules are `llgrad.blas`'s, so this comes first. A routine is known by its name and its
+type: Fortran's names with everything by address, hidden lengths of characters behind, or LAPACKE's. Integers have 32
+bits; what is declared otherwise is left alone, and refused where active values reach it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from llgrad.backend import LLVMModule
+from llgrad.frontends import compile_sources
+from llgrad.ir.parse import parse
+
+OWN = "llgrad_lapack_"
+_ROUTINES = "potrf|potrs|posv|getrf|getrs|gesv|trtrs"
+_SYMBOL = rf"LAPACKE_[ds](?:{_ROUTINES})|[ds](?:{_ROUTINES})_"
+_DECLARED = re.compile(rf"^declare [^@\n]*@({_SYMBOL})\([^\n]*$", re.MULTILINE)
+
+
+def lowered(text: str) -> str:
+    """The text with bodies for the routines that it declares."""
+    adapters = {m[1]: made for m in _DECLARED.finditer(text) if (made := _adapter(m[1], m[0])) is not None}
+    if not adapters:
+        return text
+    for symbol in adapters:
+        text = re.sub(rf"^declare [^@\n]*@{symbol}\([^\n]*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(rf"@{symbol}(?![-\w.$])", f"@llgrad.lapack.{symbol}", text)
+    bodies = {f"{OWN}{symbol}" for symbol in adapters}
+    heads = [f"declare {_types()[own][1]} @{own}({', '.join(_types()[own][0])})\n" for own in sorted(bodies)]
+    whole = LLVMModule.from_text("\n".join([text, *adapters.values(), *heads]))
+    part = _routines().clone()
+    part.cut(bodies)
+    whole.link(part)
+    return re.sub(rf"^define (?:dso_local )?(?!internal)([^@\n]*@{OWN}\w+\()", r"define internal \1", whole.text(),
+                  flags=re.MULTILINE)  # fmt: skip
+
+
+def _adapter(symbol: str, declaration: str) -> str | None:
+    """The function with the type of the program's `symbol` that calls its body; None where the type is another."""
+    f = next(iter(parse(f"{re.sub(r' #[0-9]+.*', '', declaration)}\n").functions))
+    given, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
+    wanted, returned = _types()[f"{OWN}{symbol}"]
+    in_c = symbol.startswith("LAPACKE")
+    lengths = given[len(wanted) :]
+    if f.function_type.vararg or given[: len(wanted)] != wanted or (in_c and lengths):
+        return None
+    if any(not t.startswith("i") for t in lengths) or result not in ((returned,) if in_c else ("void", "i32")):
+        return None
+    head = ", ".join(f"{t} %a{n}" for n, t in enumerate(given))
+    passed = ", ".join(f"{t} %a{n}" for n, t in enumerate(wanted))
+    body = f"  %r = call {returned} @{OWN}{symbol}({passed})\n  ret {returned} %r" if in_c else (
+        f"  call void @{OWN}{symbol}({passed})\n  ret {result}{' 0' * (result != 'void')}"
+    )
+    return f"define internal {result} @llgrad.lapack.{symbol}({head}) alwaysinline {{\n{body}\n}}\n"
+
+
+@functools.cache
+def _routines() -> LLVMModule:
+    path = Path(__file__).with_name("runtime") / "lapack.c"
+    return LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-fno-math-errno", "-w"]).modules[0])
+
+
+@functools.cache
+def _types() -> dict[str, tuple[list[str], str]]:
+    """The types of the bodies' parameters and results."""
+    functions = parse(_routines().text()).functions
+    return {f.name: ([str(t) for t in f.function_type.params], str(f.function_type.result)) for f in functions}

@@ -1,0 +1,89 @@
+"""Programs that call LAPACK, against finite differences of what the library does, in both modes and all styles.
+
+They need a library with `dpotrf_` (Debian: liblapack-dev or libopenblas-dev), and for LAPACKE's names liblapacke-dev.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import llgrad
+from llgrad.errors import NoRuleError
+
+SOURCE = Path(__file__).with_name("lapack") / "routines.c"
+
+
+def libraries(symbol: str) -> list[str]:
+    """Names of libraries with this function and BLAS; none if they are not here."""
+    for names in (["openblas"], ["lapacke", "lapack", "blas"], ["lapack", "blas"]):
+        found = [ctypes.util.find_library(name) for name in names]
+        if all(found) and any(hasattr(ctypes.CDLL(name), symbol) for name in found):
+            return names
+    return []
+
+
+LIBRARIES = libraries("LAPACKE_dgesv") or libraries("dpotrf_")
+STYLES = 3 if libraries("LAPACKE_dgesv") else 1
+needs_lapack = pytest.mark.skipif(not LIBRARIES, reason="LAPACK: no libopenblas or liblapack here")
+ROUTINES = ["potrf", "potrs", "posv", "getrf", "getrs", "gesv", "trtrs"]
+TRIANGLE = ("potrf", "potrs", "posv", "trtrs")
+
+
+@pytest.fixture(scope="module")
+def lib() -> llgrad.Library:
+    return llgrad.load(SOURCE, libraries=LIBRARIES, flags=["-DFORTRAN_ONLY"] if STYLES == 1 else [])
+
+
+def variants(name: str) -> list[tuple[int, int, int]]:
+    up = (0, 1) if name in TRIANGLE else (0,)
+    turned = (0, 1) if name in ("getrs", "trtrs") else (0,)
+    return [(u, t, d) for u in up for t in turned for d in ((0, 1) if name == "trtrs" else (0,))]
+
+
+@needs_lapack
+@pytest.mark.parametrize("name", ROUTINES)
+def test_routines(name: str, lib: llgrad.Library) -> None:
+    """One block and several; forward against differences of the library's, and reverse against forward."""
+    which = ROUTINES.index(name)
+    grad, jvp = llgrad.value_and_grad(lib.program, wrt="v"), llgrad.jvp(lib.program, wrt="v")
+    rng = np.random.default_rng(which)
+    for n in (4, 37):
+        v, u = rng.normal(size=n * n + 2 * n), rng.normal(size=n * n + 2 * n)
+        for style in range(STYLES):
+            for variant in variants(name):
+                given = (n, which, style, *variant)
+                value, slope = jvp(v, *given, tangents=u)
+                again, gradient = grad(v, *given)
+                near = [lib.program(v + h * u, *given) for h in (-2e-4, -1e-4, 1e-4, 2e-4)]
+                difference = (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / 12e-4
+                np.testing.assert_allclose([value, again], lib.program(v, *given), rtol=1e-10)
+                np.testing.assert_allclose(slope, difference, rtol=1e-6, atol=1e-7)
+                np.testing.assert_allclose(gradient @ u, slope, rtol=1e-9)
+
+
+@needs_lapack
+def test_matrices_without_factors(lib: llgrad.Library) -> None:
+    """`info` is the library's, and what was written until then is."""
+    a = np.array([1.0, 2, 2, 4])
+    told, info = np.zeros(2, np.int32), np.zeros(2, np.int32)
+    f, own = np.zeros(4), np.zeros(4)
+    lib.singular(a, f, 2, told)
+    _, gradient = llgrad.value_and_grad(lib.singular, wrt="a")(a, own, 2, info)
+    assert list(info) == list(told) and info.all()
+    np.testing.assert_allclose(own, f, atol=1e-14)
+    np.testing.assert_allclose(gradient, [1, 1, 0, 0])  # 2 sqrt(1)
+
+
+def test_other_integers_are_refused(source: Callable[..., Path]) -> None:
+    lib = llgrad.load(source("""
+long LAPACKE_dpotrf(long, char, long, double *, long);
+double f(double *a, long n) { LAPACKE_dpotrf(102, 'L', n, a, n); return a[0]; }
+"""))
+    with pytest.raises(NoRuleError, match="LAPACKE_dpotrf"):
+        llgrad.grad(lib.f, wrt="a")
