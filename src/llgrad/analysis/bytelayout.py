@@ -8,7 +8,7 @@ Masks are bit sets, so that facts about one byte are joined with `|`; see `FLOAT
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,11 +26,13 @@ BIT_SIZES |= {bit: size for size, bit in LIKELY_INTS.items()}
 BIT_SIZES[POINTER_BIT] = 8
 
 
+@cache
 def mask_size(mask: int) -> int:
     """Bytes of the smallest scalar in a mask (16 at most, 1 for the empty mask)."""
     return min((size for bit, size in BIT_SIZES.items() if mask & bit), default=1)
 
 
+@cache
 def mask_reach(mask: int) -> int:
     """Bytes of the largest scalar in a mask."""
     return max((size for bit, size in BIT_SIZES.items() if mask & bit), default=0)

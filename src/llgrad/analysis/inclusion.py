@@ -283,6 +283,10 @@ class Inclusion:
         found: set[int] = set().union(*(self._flow.facts(n) for n in nodes))
         return found | {self._raw(n, None) for n in self._exposed} if self._anything in found else found
 
+    def met(self, facts: Iterable[int]) -> set[MemoryObject]:
+        """The objects that facts are of."""
+        return {self.objects[n] for n in self._objects_of(facts)}
+
     def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
         o, spot = self.spot(fact)
         return o, spot if isinstance(spot, int) else None

@@ -380,10 +380,14 @@ class Graph:
 
     def _slots_down(self, e: Edge, parent: Region) -> list[tuple[tuple[int, int], Slot]]:
         """Slots of the parent that changed since the child was told."""
+        if e.slots_down == len(parent.changes):
+            return []
         changes, e.slots_down = parent.changes[e.slots_down :], len(parent.changes)
         return [(key, parent.slots[key]) for key in dict.fromkeys(changes)]
 
     def _slots_up(self, e: Edge, child: Region) -> list[tuple[tuple[int, int], Slot]]:
+        if e.slots_up == len(child.changes):
+            return []
         changes, e.slots_up = child.changes[e.slots_up :], len(child.changes)
         return [(key, child.slots[key]) for key in dict.fromkeys(changes)]
 
@@ -449,10 +453,14 @@ class Graph:
 
     def _news(self, e: Edge, parent: Region) -> list[tuple[Token, int]]:
         """Tokens that the child does not know yet, with their levels."""
+        if e.down == len(parent.news):
+            return []
         news, e.down = parent.news[e.down :], len(parent.news)
         return [(token, parent.tokens[token]) for token in news]
 
     def _news_up(self, e: Edge, child: Region) -> list[tuple[Token, int]]:
+        if e.up == len(child.news_up):
+            return []
         news, e.up = child.news_up[e.up :], len(child.news_up)
         return [(token, child.tokens_up[token]) for token in news]
 
@@ -501,14 +509,17 @@ class Graph:
     def _agreements(self) -> list[tuple[Edge, int, int]]:
         """Slots of an array that nothing is known of, where its owner is walked in the same steps as one kind."""
         found = []
-        for e in self.edges:
-            step = self.step(e)
-            if step > 1:
-                child = self.find(e.child)
-                for residue, mask in _residues(self.find(e.parent), e.at, step).items():
-                    s = child.slots.get(child.key(residue, 0))
-                    if s is None or not s.all:
-                        found.append((e, residue, mask))
+        known: dict[tuple[int, int], dict[int, int]] = {}
+        steps = [(e, step) for e in self.edges if (step := self.step(e)) > 1]
+        for e, step in steps:
+            child, parent = self.find(e.child), self.find(e.parent)
+            if (parent.id, step) not in known:
+                known[parent.id, step] = _residues(parent, step)
+            for start, mask in known[parent.id, step].items():
+                residue = (start - e.at) % step
+                s = child.slots.get(child.key(residue, 0))
+                if s is None or not s.all:
+                    found.append((e, residue, mask))
         return found
 
     def doubt(self, r: Region, key: tuple[int, int], cut: int = 0) -> None:
@@ -551,7 +562,8 @@ class Graph:
 
     def _agreed_now(self, e: Edge, residue: int, mask: int) -> int | None:
         step = self.step(e)
-        return _residues(self.find(e.parent), e.at, step).get(residue % step) if step > 1 else mask
+        start = (residue + e.at) % step if step > 1 else 0
+        return _residues(self.find(e.parent), step, start).get(start) if step > 1 else mask
 
 
 def declared(r: Region, offset: int) -> list[tuple[Token, Found, int]]:
@@ -565,7 +577,7 @@ def declared(r: Region, offset: int) -> list[tuple[Token, Found, int]]:
     return found
 
 
-def _residues(parent: Region, at: int, step: int) -> dict[int, int]:
+def _residues(parent: Region, step: int, only: int | None = None) -> dict[int, int]:
     """residue → mask, where others walk the parent in the same steps: what all evidence at this residue says.
 
     Scalars seen at fixed offsets can only veto: one field proves nothing about an array.
@@ -573,13 +585,13 @@ def _residues(parent: Region, at: int, step: int) -> dict[int, int]:
     walked: dict[int, int] = {}
     for (offset, inner), s in parent.slots.items():
         if inner == step and s.all:
-            residue = (offset - at) % step
+            residue = offset % step
             walked[residue] = walked.get(residue, 0) | s.all
     slots = parent.slots.items()
     return {
         residue: mask
         for residue, mask in walked.items()
-        if not any(_vetoes(key, s, residue + at, mask, step) for key, s in slots)
+        if only in (None, residue) and not any(_vetoes(key, s, residue, mask, step) for key, s in slots)
     }
 
 

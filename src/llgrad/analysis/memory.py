@@ -15,12 +15,13 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour, reads_argument, writes_argument
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
+from llgrad.analysis.overlaps import Overlaps, Place
 from llgrad.analysis.pointers import PointerGraph
 from llgrad.analysis.solver import reach
 from llgrad.analysis.tbaa import Tag, TypeTree
@@ -45,9 +46,6 @@ from llgrad.ir.values import (
 __all__ = ["UNKNOWN", "Access", "Callees", "Memory", "MemoryObject", "Tag", "analyse"]
 
 T = TypeVar("T")
-
-Place = tuple[MemoryObject, int | None]
-"""An object and a byte offset in it, None for any."""
 
 
 class Access(Struct, frozen=True):
@@ -105,7 +103,7 @@ class Memory:
     """See the module. Immutable; answers are computed when first asked for."""
 
     def __init__(self, graph: PointerGraph, distinct: bool) -> None:
-        self._graph, self._distinct = graph, distinct
+        self._graph = graph
         self.module: Module = graph.module
         self.root: Function = graph.root
         self.types: TypeTree = graph.types
@@ -113,7 +111,13 @@ class Memory:
         self._pointed: dict[AnyValue, frozenset[MemoryObject]] = {}
         self._places: dict[AnyValue, frozenset[Place]] = {}
         self._spots: dict[AnyValue, frozenset[tuple[MemoryObject, Spot]]] = {}
+        self._contents: dict[MemoryObject, frozenset[MemoryObject]] = {}
+        self._closed: dict[frozenset[MemoryObject], frozenset[MemoryObject]] = {}
+        self._anywhere: dict[frozenset[MemoryObject], frozenset[Place]] = {}
+        self._decoded: dict[frozenset[int], frozenset[Place]] = {}
+        self._mutable: dict[frozenset[Place], frozenset[Place]] = {}
         self._same: dict[frozenset[Any], frozenset[Any]] = {}
+        self._overlaps = Overlaps(self._is_lonely, distinct)
         self._touches: dict[Instruction, Touches] = {}
         self._flows: dict[Function, Flow] = {}
         self._indices: dict[Function, dict[MemoryObject, dict[_Shape, None]]] = {}
@@ -138,7 +142,7 @@ class Memory:
         """The same, with offsets where they are known."""
         found = self._places.get(value)
         if found is None:
-            found = self._places[value] = self._one({self._graph.decode(f) for f in self._graph.facts(value)})
+            found = self._places[value] = self._as_places(frozenset(self._graph.facts(value)))
         return found
 
     def spots(self, value: AnyValue) -> frozenset[tuple[MemoryObject, Spot]]:
@@ -154,7 +158,10 @@ class Memory:
 
     def contents(self, obj: MemoryObject) -> frozenset[MemoryObject]:
         """What pointers found in an object's memory may point to."""
-        return self._as_objects(self._graph.held(obj))
+        found = self._contents.get(obj)
+        if found is None:
+            found = self._contents[obj] = self._as_objects(self._graph.held(obj))
+        return found
 
     @cached_property
     def objects(self) -> tuple[MemoryObject, ...]:
@@ -179,10 +186,28 @@ class Memory:
 
     def reachable(self, objects: Iterable[MemoryObject]) -> frozenset[MemoryObject]:
         """These, what pointers in them point to, and so on."""
-        return frozenset(reach(objects, self.contents))
+        key = frozenset(objects)
+        if key not in self._closed:
+            self._closed[key] = self._one(self._closure(key))
+        return self._closed[key]
+
+    def _closure(self, objects: Iterable[MemoryObject]) -> set[MemoryObject]:
+        found, work, seen = set(objects), list(objects), set[int]()
+        while work:
+            held = self.contents(work.pop())
+            if id(held) not in seen:  # equal ones are one
+                seen.add(id(held))
+                work += held - found
+                found |= held
+        return found
 
     def _as_objects(self, facts: set[int]) -> frozenset[MemoryObject]:
-        return self._one({self._graph.decode(f)[0] for f in facts})
+        return self._one(self._graph.met(facts))
+
+    def _as_places(self, facts: frozenset[int]) -> frozenset[Place]:
+        if facts not in self._decoded:
+            self._decoded[facts] = self._one({self._graph.decode(f) for f in facts})
+        return self._decoded[facts]
 
     def _one(self, found: Iterable[T]) -> frozenset[T]:
         """One set for all that are equal: many values point to the same."""
@@ -280,11 +305,16 @@ class Memory:
         found = []
         for argument, allow in zip(call.arguments, allowed, strict=True):
             if allow and carries_pointer(argument.type):
-                places = frozenset((o, None) for o in self.reachable(self.points_to(argument)) if not o.is_code)
+                places = self._throughout(self.reachable(self.points_to(argument)))
                 found += [Access(argument, None, places)] if places else []
         if extent == "any":
             found.append(Access(None, None, frozenset({(UNKNOWN, None)})))
         return tuple(found)
+
+    def _throughout(self, objects: frozenset[MemoryObject]) -> frozenset[Place]:
+        if objects not in self._anywhere:
+            self._anywhere[objects] = frozenset((o, None) for o in objects if not o.is_code)
+        return self._anywhere[objects]
 
     # --- summaries of functions
 
@@ -336,34 +366,19 @@ class Memory:
     def may_alias(self, a: Access, b: Access) -> bool:
         """May two accesses touch the same byte? If both have pointers of one function, in one call of that function,
         but in any two iterations of its loops."""
-        return self._may_alias(a, b) and not self._apart_in_function(a, b)
+        return self.may_meet(a, b) and not self._apart_in_function(a, b)
 
-    def _may_alias(self, a: Access, b: Access) -> bool:
+    def may_meet(self, a: Access, b: Access) -> bool:
         """The same for any two calls of the functions they are in."""
-        if not self.types.may_alias(a.tbaa, b.tbaa):
-            return False
-        return any(self._overlap(o, at, a.size, p, bt, b.size) for o, at in a.places for p, bt in b.places)
-
-    def _overlap(
-        self, o: MemoryObject, at: int | None, size: int | None, p: MemoryObject, pt: int | None, p_size: int | None
-    ) -> bool:
-        if o == p:
-            if at is None or pt is None:
-                return True
-            return (size is None or pt < at + size) and (p_size is None or at < pt + p_size)
-        return self.may_coincide(o, p)
+        return self.types.may_alias(a.tbaa, b.tbaa) and self._overlaps.meet(a, b)
 
     def may_coincide(self, o: MemoryObject, p: MemoryObject) -> bool:
         """May two different objects be the same memory?"""
-        if o.is_code or p.is_code or not (self.escapes(o) and self.escapes(p)):
-            return False
-        kinds = {o.kind, p.kind}
-        private = any(_is_private(x) and x not in self.exposed for x in (o, p))
-        if private or kinds <= {"stack", "heap", "global"}:
-            return False
-        if kinds & {"stack", "heap"}:
-            return "argument" not in kinds
-        return kinds != {"argument"} or not self._distinct
+        return self._overlaps.may_coincide(o, p)
+
+    def _is_lonely(self, o: MemoryObject) -> bool:
+        """Is an object's memory certainly no other object's?"""
+        return o.is_code or not self.escapes(o) or (_is_private(o) and o not in self.exposed)
 
     def _apart_in_function(self, a: Access, b: Access) -> bool:
         """Different constant offsets from one base that has one value throughout a call of its function?"""
@@ -488,12 +503,14 @@ class Memory:
     def _may_write(self, write: Access, read: Access) -> bool:
         if not self.types.may_alias(write.tbaa, read.tbaa):
             return False
-        return any(
-            self._overlap(o, at, write.size, p, pt, read.size)
-            for p, pt in read.places
-            if not p.is_constant
-            for o, at in write.places
-        )
+        return self._overlaps.meet(write, self._changing(read))
+
+    def _changing(self, access: Access) -> Access:
+        """Without what never changes."""
+        places = self._mutable.get(access.places)
+        if places is None:
+            places = self._mutable[access.places] = frozenset(p for p in access.places if not p[0].is_constant)
+        return access if len(places) == len(access.places) else replace(access, places=places)
 
     def _candidates(self, function: Function, read: Access, frees: bool) -> Iterator[tuple[Instruction, Access]]:
         """The writes in a function that may, by objects and types, touch what is read, last ones first."""

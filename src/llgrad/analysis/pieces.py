@@ -57,9 +57,10 @@ class _Pieces(Reaching):
         super().__init__(memory)
         self.kinds = kinds
         self._stored: dict[MemoryObject, set[Format]] = {}
-        for o, writers in self._writers.items():
-            formats = {_format(i.value) for i, _ in writers if isinstance(i, Store)}
-            self._stored[o] = {f for f in formats if f is not None}
+        for (places, *_), writers in self._writers.items():
+            formats = {f for i, _ in writers if isinstance(i, Store) and (f := _format(i.value)) is not None}
+            for o in {o for o, _ in places} if formats else ():
+                self._stored.setdefault(o, set()).update(formats)
 
     def found(self) -> Iterator[Store]:
         seen: set[Store] = set()
@@ -81,10 +82,11 @@ class _Pieces(Reaching):
 
     def _meets_another(self, access: Access, own: Format) -> bool:
         """May memory that is read have been written as another format, directly or by a copy?"""
+        known = {o for o in access.objects if o.kind != "unknown"}
+        near = (w for shape in self._nearby(access) for w in self._writers[shape])
         return any(
-            self._formats_written(i) - {own} and self.meets(a, access)
-            for o in access.objects if o.kind != "unknown"
-            for i, a in self._writers.get(o, ())
+            self._formats_written(i) - {own} and not known.isdisjoint(a.objects) and self.meets(a, access)
+            for i, a in near
         )  # fmt: skip
 
     def _formats_written(self, i: Instruction) -> set[Format | None]:

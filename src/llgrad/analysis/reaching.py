@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from llgrad.analysis.cells import Spot, difference, moved, overlap
-from llgrad.analysis.memory import Access, Memory, MemoryObject
+from llgrad.analysis.memory import Access, Memory, MemoryObject, Tag
 from llgrad.analysis.objects import gep_offset, size_of
+from llgrad.analysis.overlaps import Place
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import I8
 from llgrad.ir.values import (
@@ -27,6 +28,8 @@ from llgrad.ir.values import (
     Value,
 )
 
+_Shape = tuple[frozenset[Place], int | None, Tag | None]
+
 
 class Part(Access, frozen=True):
     """A part of what an instruction reads, by the places themselves."""
@@ -40,15 +43,15 @@ class Reaching:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._functions = {a: f for f in memory.functions for a in f.arguments}
-        self._writers: dict[MemoryObject, list[tuple[Instruction, Access]]] = {}
+        self._writers: dict[_Shape, list[tuple[Instruction, Access]]] = {}
+        self._near: dict[_Shape, list[_Shape]] = {}
         self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
         self._found: dict[Access, list[Instruction]] = {}
         for f in memory.functions:
             for i in f.instructions():
                 if written_value(i) is not None or (isinstance(i, Call) and self.is_outside(i)):
                     for a in memory.writes(i):
-                        for o in a.objects:
-                            self._writers.setdefault(o, []).append((i, a))
+                        self._writers.setdefault(_shape(a), []).append((i, a))
 
     def writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
         """Stores and calls that may have written what is read; and whether it may be older than the root's call."""
@@ -66,18 +69,29 @@ class Reaching:
     def _everywhere(self, access: Access) -> list[Instruction]:
         """Stores, and calls of functions without a body, that may write what is read."""
         if access not in self._found:
-            known = (*access.objects, "stack", "heap", "global")
-            outside = [o for o in self._writers if o not in known and o.kind not in known]
-            found = ((i, a) for o in (*access.objects, *outside) for i, a in self._writers.get(o, ()))
+            found = (w for shape in self._nearby(access) for w in self._writers[shape])
             self._found[access] = list(dict.fromkeys(i for i, a in found if self.meets(a, access)))
         return self._found[access]
+
+    def _nearby(self, access: Access) -> list[_Shape]:
+        """The shapes of writes that may touch what an access does, whatever their pointers: writes of an object that is
+        read, or that is none of the program's own."""
+        key = _shape(access)
+        if key not in self._near:
+            own = ("stack", "heap", "global")
+            self._near[key] = [
+                shape for shape, ((_, a), *_) in self._writers.items()
+                if self.memory.may_meet(a, access)
+                and (not a.objects.isdisjoint(access.objects) or any(o.kind not in own for o in a.objects))
+            ]  # fmt: skip
+        return self._near[key]
 
     def meets(self, a: Access, b: Access) -> bool:
         """`may_alias`, where members of structs in arrays are apart."""
         ours, theirs = self._spots(a), self._spots(b)
         if not ours or not theirs or a.size is None or b.size is None:
             return self.memory.may_alias(a, b)
-        one = len({o for o, _ in (*ours, *theirs)}) == 1
+        one = len(a.objects) == 1 and a.objects == b.objects
         if one and not any(overlap((s, a.size), (t, b.size)) for _, s in ours for _, t in theirs):
             return False
         return self.memory.may_alias(a, b)
@@ -215,6 +229,10 @@ def written_value(i: Instruction) -> AnyValue | None:
         case Other(opcode="atomicrmw", operands=[_, value, *_]) | Other(opcode="cmpxchg", operands=[_, _, value, *_]):
             return value
     return None
+
+
+def _shape(access: Access) -> _Shape:
+    return access.places, access.size, access.tbaa
 
 
 def _clears(i: Instruction) -> bool:

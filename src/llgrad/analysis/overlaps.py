@@ -1,0 +1,101 @@
+"""Whether two accesses may touch one byte, by the sets of places that they may touch: asked often, and of large sets.
+
+Different objects are one memory at most by what kinds they are of, and so sets of objects are compared by those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from llgrad.analysis.objects import MemoryObject
+
+Place = tuple[MemoryObject, int | None]
+"""An object and a byte offset in it, None for any."""
+
+
+class Bytes(Protocol):
+    """What is asked of an access."""
+
+    @property
+    def places(self) -> frozenset[Place]: ...
+    @property
+    def objects(self) -> frozenset[MemoryObject]: ...
+    @property
+    def size(self) -> int | None: ...
+
+
+class Overlaps:
+    """`lonely`: is an object never the memory of another? `distinct`: are those of arguments never each other's?"""
+
+    def __init__(self, lonely: Callable[[MemoryObject], bool], distinct: bool) -> None:
+        self._lonely, self._distinct = lonely, distinct
+        self._kinds: dict[frozenset[MemoryObject], dict[str, MemoryObject | None]] = {}
+        self._offsets: dict[frozenset[Place], dict[MemoryObject, list[int | None]]] = {}
+        self._asked: dict[tuple[frozenset[MemoryObject], frozenset[MemoryObject]], bool] = {}
+
+    def meet(self, a: Bytes, b: Bytes) -> bool:
+        """May two accesses touch the same byte?"""
+        if not a.objects.isdisjoint(b.objects) and self._share(a, b):
+            return True
+        key = (a.objects, b.objects)
+        if key not in self._asked:
+            self._asked[key] = self._coincide(*key)
+        return self._asked[key]
+
+    def _share(self, a: Bytes, b: Bytes) -> bool:
+        """The same byte of one object."""
+        if a.size != 0 and b.size != 0 and not a.places.isdisjoint(b.places):
+            return True
+        ours, theirs = self._by_object(a.places), self._by_object(b.places)
+        return any(
+            _touch(at, a.size, bt, b.size) for o in a.objects & b.objects for at in ours[o] for bt in theirs[o]
+        )  # fmt: skip
+
+    def may_coincide(self, o: MemoryObject, p: MemoryObject) -> bool:
+        """May two different objects be the same memory?"""
+        return not self._lonely(o) and not self._lonely(p) and self._one(o.kind, p.kind)
+
+    def _coincide(self, a: frozenset[MemoryObject], b: frozenset[MemoryObject]) -> bool:
+        """May an object and a different one be the same memory?"""
+        ours, theirs = self._by_kind(a), self._by_kind(b)
+        return any(
+            self._one(kind, other) and (kind != other or o is None or o != p)
+            for kind, o in ours.items()
+            for other, p in theirs.items()
+        )
+
+    def _one(self, kind: str, other: str) -> bool:
+        kinds = {kind, other}
+        if kinds <= {"stack", "heap", "global"}:
+            return False
+        if kinds & {"stack", "heap"}:
+            return "argument" not in kinds
+        return kinds != {"argument"} or not self._distinct
+
+    def _by_kind(self, objects: frozenset[MemoryObject]) -> dict[str, MemoryObject | None]:
+        """The kinds of objects that may be others, each with its object; None: there are several."""
+        if objects not in self._kinds:
+            found: dict[str, MemoryObject | None] = {}
+            for o in objects:
+                if not self._lonely(o):
+                    found[o.kind] = o if o.kind not in found else None
+            self._kinds[objects] = found
+        return self._kinds[objects]
+
+    def _by_object(self, places: frozenset[Place]) -> dict[MemoryObject, list[int | None]]:
+        if places not in self._offsets:
+            found: dict[MemoryObject, list[int | None]] = {}
+            for o, at in places:
+                found.setdefault(o, []).append(at)
+            self._offsets[places] = found
+        return self._offsets[places]
+
+
+def _touch(at: int | None, size: int | None, bt: int | None, b_size: int | None) -> bool:
+    if at is None or bt is None:
+        return True
+    return (size is None or bt < at + size) and (b_size is None or at < bt + b_size)
+
+
+__all__ = ["Overlaps", "Place"]

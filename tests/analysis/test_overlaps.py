@@ -1,0 +1,57 @@
+"""Overlaps of sets of places against the pairs of places one by one."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from llgrad.analysis.objects import MemoryObject, ObjectKind
+from llgrad.analysis.overlaps import Overlaps, Place
+from llgrad.ir.types import PTR
+from llgrad.ir.values import Argument
+
+KINDS: tuple[ObjectKind, ...] = ("argument", "stack", "heap", "global")
+OBJECTS = [MemoryObject(k, Argument(PTR, f"{k}{n}", n)) for n in range(2) for k in KINDS]
+OBJECTS += [MemoryObject("contents"), MemoryObject("unknown")]
+
+
+@dataclass(frozen=True)
+class Bytes:
+    places: frozenset[Place]
+    size: int | None
+
+    @property
+    def objects(self) -> frozenset[MemoryObject]:
+        return frozenset(o for o, _ in self.places)
+
+
+def pair(a: Place, size: int | None, b: Place, other: int | None, lonely: set[MemoryObject], distinct: bool) -> bool:
+    (o, at), (p, bt) = a, b
+    if o == p:
+        return at is None or bt is None or ((size is None or bt < at + size) and (other is None or at < bt + other))
+    kinds = {o.kind, p.kind}
+    if o in lonely or p in lonely or kinds <= {"stack", "heap", "global"}:
+        return False
+    if kinds & {"stack", "heap"}:
+        return "argument" not in kinds
+    return kinds != {"argument"} or not distinct
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_sets_meet_where_a_pair_does(distinct: bool) -> None:
+    draw = random.Random(7)
+    lonely = set(draw.sample(OBJECTS[:-2], 3))
+    overlaps = Overlaps(lonely.__contains__, distinct)
+    seen = []
+    for _ in range(2000):
+        a, b = (
+            Bytes(
+                frozenset((draw.choice(OBJECTS), draw.choice([None, 0, 4, 8, 16])) for _ in range(draw.randrange(4))),
+                draw.choice([None, 0, 4, 8]),
+            )
+            for _ in range(2)
+        )  # fmt: skip
+        want = any(pair(x, a.size, y, b.size, lonely, distinct) for x in a.places for y in b.places)
+        assert overlaps.meet(a, b) == want, (a, b)
+        seen.append(want)
+    assert 0.1 < sum(seen) / len(seen) < 0.9
