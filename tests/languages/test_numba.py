@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 import warnings
 from collections import namedtuple
@@ -129,6 +130,27 @@ def of_an_extension(x):
 @numba.njit
 def power(x, n):
     return x * power(x, n - 1) if n > 0 else 1.0
+
+
+@numba.njit
+def chebyshev(n, x):
+    """Called with a literal, it calls itself with other types; once compiled for the user, too."""
+    return 1.0 + 0 * x if n == 0 else x if n == 1 else 2 * x * chebyshev(n - 1, x) - chebyshev(n - 2, x)
+
+
+@numba.njit
+def fifth(x):
+    return chebyshev(5, x)
+
+
+@numba.stencil
+def smoothed(a):
+    return 0.25 * (a[-1] + 2 * a[0] * a[0] + a[1])
+
+
+@numba.njit
+def stencils(x):
+    return (smoothed(x) ** 2).sum() + math.gamma(x[0])
 
 
 @numba.njit
@@ -378,6 +400,13 @@ def test_equality_in_a_callee_that_was_compiled_before(function) -> None:
 
 def test_recursion() -> None:
     assert llgrad.grad(power, wrt="x")(3.0, 4) == pytest.approx(108.0)
+    for _ in range(2):
+        assert llgrad.grad(fifth)(0.3) == pytest.approx(80 * 0.3**4 - 60 * 0.3**2 + 5)
+        assert fifth(0.3) == pytest.approx(16 * 0.3**5 - 20 * 0.3**3 + 5 * 0.3)
+
+
+def test_stencils() -> None:
+    np.testing.assert_allclose(llgrad.grad(stencils)(X), differences(lambda v: stencils(*v), [X])[0], rtol=1e-7)
 
 
 def test_outputs() -> None:

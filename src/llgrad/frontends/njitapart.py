@@ -41,7 +41,7 @@ def apart() -> Iterator[None]:
 @functools.cache
 def _patched() -> tuple[Any, Any]:
     """Teach Numba, once, to ask which contexts a thread compiles in and to remember IR; the contexts of `apart`."""
-    from numba.core import codegen, cpu, dispatcher, registry
+    from numba.core import codegen, cpu, dispatcher, lowering, registry, types
     from numba.core.runtime import rtsys
     from numba.core.runtime.context import NRTContext
     from numba.cpython.listobj import ListInstance
@@ -61,6 +61,12 @@ def _patched() -> tuple[Any, Any]:
     for name in ("get_call_template", "get_overload", "get_compile_result"):
         setattr(compiler, name, _redirected(getattr(compiler, name)))
     compiler.is_compiling = property(_redirected(compiler.is_compiling.fget))
+    kind: Any = types.Dispatcher
+    kind.dispatcher = property(_privately(kind.dispatcher.fget))
+    lower: Any = lowering.Lower
+    lower._lower_call_RecursiveCall = _linking(lower._lower_call_RecursiveCall)
+    generator: Any = codegen.JITCPUCodegen
+    generator.insert_unresolved_ref = _resolved(generator.insert_unresolved_ref)
     library: Any = codegen.JITCodeLibrary
     library.add_ir_module = _recording(library.add_ir_module)
     library.finalize = _idle(library.finalize, lambda self: setattr(self, "_finalized", True))
@@ -112,6 +118,38 @@ def _redirected(method: Any) -> Any:
         return method(private(self) if _contexts() else self, *args)
 
     return asked
+
+
+def _privately(usual: Any) -> Any:
+    """A getter of dispatchers: within `apart`, of private copies."""
+    return lambda self: private(usual(self)) if _contexts() else usual(self)
+
+
+def _linking(original: Any) -> Any:
+    """A function that calls itself for other types is linked with what was compiled for them."""
+
+    @functools.wraps(original)
+    def lower(self: Any, called: Any, expression: Any, signature: Any) -> Any:
+        known = called.dispatcher_type.dispatcher.overloads.get(signature.args) if _contexts() else None
+        if known is not None:
+            self.context.add_linking_libs([known.library])
+        return original(self, called, expression, signature)
+
+    return lower
+
+
+def _resolved(original: Any) -> Any:
+    """A function that calls itself is called by its name: Numba calls through a variable that is filled in later."""
+
+    @functools.wraps(original)
+    def insert_unresolved_ref(self: Any, builder: Any, kind: Any, name: str) -> Any:
+        from numba.core import cgutils
+
+        if not _contexts():
+            return original(self, builder, kind, name)
+        return cgutils.get_or_insert_function(builder.module, kind, name)
+
+    return insert_unresolved_ref
 
 
 def private(dispatcher: Any) -> Any:
@@ -266,6 +304,12 @@ def _typing() -> Any:
     from numba.experimental.jitclass.base import JitClassType
     from numba.np.ufunc.dufunc import DUFunc
     from numba.np.ufunc.gufunc import GUFunc
+    from numba.stencils.stencil import StencilFunc
+
+    def copied(gv: Any) -> Any:
+        if isinstance(gv, StencilFunc):
+            return StencilFunc(gv.kernel_ir, gv.mode, gv.options)
+        return _generalised(gv) if isinstance(gv, GUFunc) else _elementwise(gv)
 
     made: Any = typing.Context()
     usual = made._lookup_global
@@ -273,12 +317,12 @@ def _typing() -> Any:
     def lookup_global(gv: Any) -> Any:
         gv = njitlists.of(gv) or gv if isinstance(gv, _Intrinsic) else gv
         known = usual(gv)
-        if known is not None or not isinstance(gv, JitClassType | DUFunc | GUFunc):
+        if known is not None or not isinstance(gv, JitClassType | DUFunc | GUFunc | StencilFunc):
             return known
         if isinstance(gv, JitClassType):
             made.insert_global(gv, gv.class_type)
         else:
-            copy = _ufuncs[gv] = _generalised(gv) if isinstance(gv, GUFunc) else _elementwise(gv)
+            copy = _ufuncs[gv] = copied(gv)
             made._insert_global(gv, usual(copy))
         return usual(gv)
 

@@ -524,5 +524,8 @@ API void numba_cpow(const Complex *x, const Complex *p, Complex *out)
     }
 }
 
+API double numba_gamma(double x) { return __builtin_tgamma(x); }
+API float numba_gammaf(float x) { return __builtin_tgammaf(x); }
+
 extern void llgrad_fail(int32_t code, const void *detail) __attribute__((noreturn));
 API void numba_fatal_error(void) { llgrad_fail(4, 0); }
