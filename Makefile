@@ -2,7 +2,7 @@
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
-	bench-checkpoint bench-compile bench-languages remarks lint clean
+	bench-checkpoint bench-compile bench-languages bench-threads remarks lint clean
 
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -27,6 +27,7 @@ help:
 	@echo "make bench-frameworks  what a call of a foreign function costs in each framework, and a layer's gradient"
 	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
 	@echo "make bench-order  small loops, differentiated after LLVM's optimisation and before it"
+	@echo "make bench-threads  how batches of gradients scale over cores"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
 	@echo "make lint         ruff and mypy alone"
 	@echo "make clean        removes .venv and everything built"
@@ -101,6 +102,9 @@ bench-compile: $(READY)
 
 bench-order: $(READY)
 	@$(BIN)/python -m benchmarks.order
+
+bench-threads: $(READY)
+	@$(BIN)/python -m benchmarks.threads
 
 remarks: $(READY)
 	@$(BIN)/python -m benchmarks.remarks
