@@ -1,4 +1,4 @@
-"""Programs that call LAPACK, against finite differences of what the library does, in both modes and all styles.
+"""Programs that call LAPACK, or BLAS that has no rules, against differences of the library, in both modes and all ways.
 
 They need a library with `dpotrf_` (Debian: liblapack-dev or libopenblas-dev), and for LAPACKE's names liblapacke-dev.
 """
@@ -65,6 +65,38 @@ def test_routines(name: str, lib: llgrad.Library) -> None:
                 np.testing.assert_allclose([value, again], lib.program(v, *given), rtol=1e-10)
                 np.testing.assert_allclose(slope, difference, rtol=1e-6, atol=1e-7)
                 np.testing.assert_allclose(gradient @ u, slope, rtol=1e-9)
+
+
+BLAS = [
+    "gbmv", "sbmv", "spmv", "spr", "spr2", "tbmv", "tbsv", "tpmv", "tpsv", "dotu", "dotc", "axpy", "scal", "dscal",
+    "copy", "swap", "nrm2", "asum", "gemv", "geru", "gerc", "gemm",
+]  # fmt: skip
+needs_blas = pytest.mark.skipif(not libraries("cblas_zgemm"), reason="BLAS: no library with cblas_zgemm here")
+
+
+@pytest.fixture(scope="module")
+def loops() -> llgrad.Library:
+    return llgrad.load(SOURCE.with_name("loops.c"), libraries=libraries("cblas_zgemm"))
+
+
+@needs_blas
+@pytest.mark.parametrize("name", BLAS)
+def test_loops(name: str, loops: llgrad.Library) -> None:
+    """Band and packed matrices and complex numbers, which are loops in derivatives."""
+    which = BLAS.index(name)
+    grad, jvp = llgrad.value_and_grad(loops.program, wrt="v"), llgrad.jvp(loops.program, wrt="v")
+    rng = np.random.default_rng(which)
+    v, u = rng.uniform(0.5, 1, 164), rng.normal(size=164)
+    backwards = 1 if name in ("nrm2", "asum", "scal", "dscal") else -2
+    for style in range(3):
+        for n, (up, unit, trans) in enumerate(np.ndindex(2, 2, 3)):
+            given = (which, style, up, trans, unit, (1, backwards)[n % 2], (2, -1, 1)[n % 3])
+            (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+            near = [loops.program(v + h * u, *given) for h in (-2e-4, -1e-4, 1e-4, 2e-4)]
+            difference = (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / 12e-4
+            np.testing.assert_allclose([value, again], loops.program(v, *given), rtol=1e-11)
+            np.testing.assert_allclose(slope, difference, rtol=1e-7, atol=1e-7)
+            np.testing.assert_allclose(gradient @ u, slope, rtol=1e-10)
 
 
 @needs_lapack

@@ -1,8 +1,9 @@
-"""Calls of LAPACK in a program that is prepared to be differentiated: the routines get bodies (`runtime/lapack.c`).
+"""Calls of LAPACK, and of BLAS that have no rule, in a program that is prepared to be differentiated: they get bodies.
 
-Those call BLAS routines, whose rules are `llgrad.blas`'s, so this comes first. A routine is known by its name and its
-type: Fortran's names with everything by address, hidden lengths of characters behind, or LAPACKE's. Integers have 32
-bits; what is declared otherwise is left alone, and refused where active values reach it.
+The bodies (`runtime/lapack.c`) call BLAS routines, whose rules are `llgrad.blas`'s, so this comes first. A routine is
+known by its name and its type: Fortran's names with everything by address, hidden lengths of characters behind, or
+those of CBLAS and LAPACKE. Integers have 32 bits; what is declared otherwise is left alone, and refused where active
+values reach it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from llgrad.frontends import compile_sources
 from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
-_ROUTINES = "potrf|potrs|posv|getrf|getrs|gesv|trtrs"
-_SYMBOL = rf"LAPACKE_[ds](?:{_ROUTINES})|[ds](?:{_ROUTINES})_"
+_FACTORS = "potrf|potrs|posv|getrf|getrs|gesv|trtrs"
+_LOOPS = (
+    "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
+    "(?:dz|sc)(?:nrm2|asum)"
+)
+_SYMBOL = (
+    rf"LAPACKE_[ds](?:{_FACTORS})|[ds](?:{_FACTORS})_|cblas_(?:{_LOOPS}|[cz]dot[uc]_sub)|(?:{_LOOPS}|[cz]dot[uc])_"
+)
 _DECLARED = re.compile(rf"^declare [^@\n]*@({_SYMBOL})\([^\n]*$", re.MULTILINE)
 
 
@@ -44,16 +51,18 @@ def _adapter(symbol: str, declaration: str) -> str | None:
     f = next(iter(parse(f"{re.sub(r' #[0-9]+.*', '', declaration)}\n").functions))
     given, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
     wanted, returned = _types()[f"{OWN}{symbol}"]
-    in_c = symbol.startswith("LAPACKE")
+    in_c = not symbol.endswith("_")
     lengths = given[len(wanted) :]
     if f.function_type.vararg or given[: len(wanted)] != wanted or (in_c and lengths):
         return None
-    if any(not t.startswith("i") for t in lengths) or result not in ((returned,) if in_c else ("void", "i32")):
+    wants_none = not in_c and returned == "void"  # (C may have declared it as an int that nobody looks at)
+    if any(not t.startswith("i") for t in lengths) or result not in ((returned, "i32") if wants_none else (returned,)):
         return None
     head = ", ".join(f"{t} %a{n}" for n, t in enumerate(given))
     passed = ", ".join(f"{t} %a{n}" for n, t in enumerate(wanted))
-    body = f"  %r = call {returned} @{OWN}{symbol}({passed})\n  ret {returned} %r" if in_c else (
-        f"  call void @{OWN}{symbol}({passed})\n  ret {result}{' 0' * (result != 'void')}"
+    call = f"call {returned} @{OWN}{symbol}({passed})"
+    body = f"  {call}\n  ret {result}{' 0' * (result != 'void')}" if returned == "void" else (
+        f"  %r = {call}\n  ret {returned} %r"
     )
     return f"define internal {result} @llgrad.lapack.{symbol}({head}) alwaysinline {{\n{body}\n}}\n"
 

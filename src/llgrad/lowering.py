@@ -4,8 +4,8 @@
 * So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`), and `std::string`.
 * Reductions of vectors and masked accesses are written out (`rules.expansions`); earlier still, before anything is
   optimised, matrices and what `immintrin.h` leaves (`rules.x86`).
-* Routines of LAPACK get bodies that call BLAS (`lapack`). Calls of BLAS become calls of routines that have rules
-  (`blas`).
+* Routines of LAPACK get bodies that call BLAS, some of BLAS are loops (`lapack`). Other calls of BLAS become calls of
+  routines that have rules (`blas`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
 * Variable arguments are passed as a struct (`variadic`).
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
