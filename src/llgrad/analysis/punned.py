@@ -91,8 +91,13 @@ class Trial(Reaching):
         return other
 
     def acquitted(self) -> frozenset[Load]:
-        """The loads that do not."""
-        return frozenset(load for load in self.suspects if not self._floats.reached(load))
+        """The loads that do not; of one that is a number by decree, it is what it reads that is asked for."""
+        return frozenset(load for load in self.suspects if not self._reads_float(load))
+
+    def _reads_float(self, load: Load) -> bool:
+        if any(self.tears(load, a) for a in self.memory.reads(load)):
+            return True
+        return self.kinds.sees_float(load) and any(map(self._floats.reached, self.reads(load)))
 
     def is_float(self, v: AnyValue) -> bool:
         """May an SSA value carry the bits of a float?"""
@@ -117,9 +122,11 @@ class Trial(Reaching):
         if isinstance(node, tuple):
             return self._written(*node)
         if node in self.suspects and isinstance(node, Load):
+            if node in self.numbers:
+                return ()
             if any(self.tears(node, a) for a in self.memory.reads(node)):
                 return None
-            return self.reads(node) if self.kinds.sees_float(node) and node not in self.numbers else ()
+            return self.reads(node) if self.kinds.sees_float(node) else ()
         return self._made_of(node)
 
     def _written(self, reader: Instruction, access: Access) -> list[Node] | None:
