@@ -85,7 +85,8 @@ def linear(v: iv.AnyValue, depth: int = 6, around: tuple[iv.Phi, Step] | None = 
                 return 0, 1
             c, g = _combine(opcode, linear(lhs, depth - 1, around), linear(rhs, depth - 1, around))
             exact = v.flags & {"nsw", "nuw", "disjoint"} or not isinstance(v.type, IntType) or v.type.bits >= 64
-            return (c, g) if exact or not isinstance(v.type, IntType) else (c, gcd(g, 1 << v.type.bits))
+            c, g = (c, g) if exact or not isinstance(v.type, IntType) else (c, gcd(g, 1 << v.type.bits))
+            return (0, _divided(v)) if g == 1 and opcode == "sub" else (c, g)
         case iv.ExtractValue(iv.Call(arguments=[lhs, rhs]) as call, (0,)) if depth and _multiplies(call):
             return _combine("mul", linear(lhs, depth - 1, around), linear(rhs, depth - 1, around))
         case iv.Phi() if around is not None and v is around[0]:
@@ -116,6 +117,27 @@ def _multiplies(call: iv.Call) -> bool:
     return f is not None and f.name in ("llvm.smul.with.overflow.i64", "llvm.umul.with.overflow.i64")
 
 
+def _divided(v: iv.Binary) -> int:
+    """What a difference is a multiple of: a division without remainder says so, where each way on from `v` passes it
+    (`end - begin` of elements: LLVM keeps the bytes and the number of elements)."""
+    for u in v.users:
+        if isinstance(u, iv.Binary) and "exact" in u.flags and u.operands[0] is v and _always_after(u, v):
+            n = u.operands[1].signed if isinstance(u.operands[1], iv.ConstInt) else 0
+            return (1 << n if u.opcode in ("ashr", "lshr") else abs(n)) or 1
+    return 1
+
+
+def _always_after(u: iv.Instruction, v: iv.Instruction, most: int = 4) -> bool:
+    """Does `u` run whenever `v` has, unless the program ends or throws between them?"""
+    b: iv.Block | None = v.block
+    for _ in range(most):
+        if b is None or b is u.block:
+            return b is not None
+        on = [t for t in b.successors() if not _ends(t)]
+        b = on[0] if len(on) == 1 else None
+    return False
+
+
 def _combine(opcode: str, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
     (a, g), (b, h) = left, right
     match opcode:
@@ -126,3 +148,10 @@ def _combine(opcode: str, left: tuple[int, int], right: tuple[int, int]) -> tupl
         case "mul":
             return a * b, gcd(gcd(a * h, b * g), g * h)
     return (a << b, g << b) if h == 0 and 0 <= b < 64 else (0, 1)
+
+
+def _ends(b: iv.Block) -> bool:
+    """Does nothing in this function follow a block but clean-up, if anything does?"""
+    last = b.terminator
+    goes_on = last.targets[0] if isinstance(last, iv.Call) else b
+    return isinstance(goes_on.terminator, iv.Unreachable)
