@@ -12,6 +12,9 @@ split derivatives need nothing special. What the user's functions take and retur
 
 The shadow of a constant pointer is the pointer itself, as runtime activity has it; a rule that does not look at that is
 refused in such a call. Results are compared by layout: `{float, float}` may come as `<2 x float>`, or through `sret`.
+
+What a function returns through memory (`out`) is its result to a rule: the seed is what lies in the shadow of that
+memory, which is cleared, and is passed by its address. Where the memory is constant, the seed is zero.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from llgrad.analysis.objects import holds_pointer_type
 from llgrad.errors import NoRuleError, Span, UnsupportedError
 from llgrad.ir.build import Builder, Names, i64, zero
 from llgrad.ir.module import Module
@@ -55,9 +59,13 @@ class CustomRule:
         block = Block(names.fresh("entry"), target)
         target._blocks.append(block)
         self.b = Builder(block, names)
-        self.result = source.function_type.result
-        if any(a.attribute("sret") or a.attribute("byval") for a in source.arguments):
-            raise self.refused("it passes or returns a struct through memory")
+        hidden = self.hidden(source)
+        self.out = source.arguments[0] if hidden is not None else None
+        self.result = source.function_type.result if hidden is None else hidden
+        if any(a.attribute("byval") for a in source.arguments):
+            raise self.refused("it is passed a struct through memory")
+        if hidden is not None and holds_pointer_type(hidden):
+            raise self.refused("it returns a struct with pointers through memory", "return the pointers apart")
 
     def write(self) -> None:
         mode = self.request.mode
@@ -108,6 +116,12 @@ class CustomRule:
         if self.result == VOID:
             self.b.ret()
             return
+        if self.out is not None:
+            for lane, tangent in enumerate(tangents):
+                self.b.store(tangent, self.out_shadow(lane), 1)
+            self.put(value)
+            self.b.ret()
+            return
         returned = [value or self.primal()] if self.request.primal_result else []
         self.give([*returned, *(tangents if self.request.result is not Act.CONST else [])])
 
@@ -115,7 +129,11 @@ class CustomRule:
 
     def combined(self, augmented: Function, reverse: Function) -> None:
         parts, runs = self.runs(augmented)
-        value = self.value(parts, runs[0]) if self.request.primal_result and self.result != VOID else None
+        value = None
+        if self.out is not None:
+            self.put(None if parts.value is None else runs[0][parts.value])
+        elif self.request.primal_result and self.result != VOID:
+            value = self.value(parts, runs[0])
         kept = [None if parts.tape is None else returned[parts.tape] for returned in runs]
         adjoints = self.adjoints(reverse, kept)
         self.give(([value] if value is not None else []) + adjoints)
@@ -131,7 +149,9 @@ class CustomRule:
             for lane, one in enumerate(kept):
                 self.b.store(one, self.b.offset(frame, lane * size))
         given = [frame]
-        if self.result != VOID:
+        if self.out is not None:
+            self.put(None if parts.value is None else runs[0][parts.value])
+        elif self.result != VOID:
             given.append(self.value(parts, runs[0]))
         if self.request.result is Act.DUP:
             if parts.shadow is None:
@@ -219,7 +239,12 @@ class CustomRule:
         return [x for a, x in zip(floats, found, strict=True) if self.request.arguments[a.index] is Act.OUT]
 
     def seeds(self, lane: int) -> list[AnyValue]:
-        """The adjoint of a result that is floats, member by member where it is a struct."""
+        """The adjoint of a result that is floats, member by member where it is a struct; in memory, its address."""
+        if self.out is not None:
+            copy, shadow = self.b.alloca(self.result, "seed", 16), self.out_shadow(lane)
+            self.b.store(self.b.load(self.result, shadow, "", 1), copy, 16)
+            self.b.store(zero(self.result), shadow, 1)
+            return [copy]
         if not _is_float(self.result):
             return []
         split = self.request.mode is Mode.REVERSE
@@ -249,6 +274,30 @@ class CustomRule:
                     return Augmented(whole, 0, 1, 2 if len(rest) == 2 else None)
         raise self.refused(f"{augmented.name} returns {type}", "return {tape, value}, or one of the two")
 
+    # --- results in memory
+
+    def given_out(self) -> list[AnyValue]:
+        """The memory of the result, and its shadows."""
+        first = 0 if self.request.mode is Mode.FORWARD else 1
+        count = self.request.width if takes_shadow(self.request.arguments[0]) else 0
+        return list(self.target.arguments[first : first + 1 + count])
+
+    def out_shadow(self, lane: int) -> AnyValue:
+        """Where the result's derivative is; zeros that nobody looks at where the memory is constant."""
+        memory, *shadows = self.given_out()
+        nowhere = self.b.alloca(self.result, "nowhere", 16)
+        self.b.store(zero(self.result), nowhere, 16)
+        if not shadows:
+            return nowhere
+        return self.b.select(self.b.icmp("eq", shadows[lane], memory), nowhere, shadows[lane])
+
+    def put(self, value: AnyValue | None) -> None:
+        """Write the result; None: as the function itself does."""
+        if value is None:
+            self.primal()
+        else:
+            self.b.store(value, self.given_out()[0], 1)
+
     # --- the user's functions
 
     def arguments(self, rule: Function, lane: int, floats: bool = False) -> Iterator[AnyValue]:
@@ -257,6 +306,9 @@ class CustomRule:
         taken = 1 if self.hidden(rule) is not None else 0
         for a, act in zip(self.source.arguments, self.request.arguments, strict=True):
             value = self.target.arguments[n]
+            if a is self.out:
+                n += 1 + (self.request.width if takes_shadow(act) else 0)
+                continue
             yield value
             n += 1
             taken += 1
@@ -342,7 +394,8 @@ class CustomRule:
     def primal(self) -> AnyValue:
         """The function's own value, where the rule does not return it; anything where nobody looks at it."""
         calls = self.facts.memory.callers(self.source)
-        if calls and self.source is not self.facts.root and not any(c.users for c in calls):
+        unused = self.out is None and calls and not any(c.users for c in calls)
+        if unused and self.source is not self.facts.root:
             return zero(self.result)
         if self.writes_memory():
             raise self.refused("it does not return the function's value, and the function writes memory",
@@ -355,7 +408,12 @@ class CustomRule:
         return self.b.call(self.source, arguments, "value")
 
     def writes_memory(self) -> bool:
-        return self.source.is_declaration or bool(self.facts.memory.summary(self.source).writes)
+        """Does the function write memory besides its result's?"""
+        if self.source.is_declaration or self.out is None:
+            return self.source.is_declaration or bool(self.facts.memory.summary(self.source).writes)
+        own, others = self.facts.memory.points_to(self.out), self.source.arguments[1:]
+        shared = any(own & self.facts.memory.points_to(a) for a in others if isinstance(a.type, PointerType))
+        return shared or not all(w.objects <= own for w in self.facts.memory.summary(self.source).writes)
 
     def give(self, parts: Sequence[AnyValue]) -> None:
         type = self.target.function_type.result
