@@ -16,6 +16,7 @@ jax = pytest.importorskip("jax", reason="JAX is not installed: make test-framewo
 jnp = jax.numpy
 jax.config.update("jax_enable_x64", True)
 RNG = np.random.default_rng(5)
+POSITIVE = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -85,9 +86,57 @@ def test_several_results_are_written_to_further_arguments(tmp_path: Path) -> Non
     np.testing.assert_allclose(dx, (seed + seed.T) @ x, rtol=1e-12)
 
 
+def ordered(x: Any, a: Any) -> Any:
+    columns = jnp.sort(a, axis=0) * jnp.arange(9.0).reshape(3, 3)
+    return jnp.sum(columns) * jnp.median(x) + x[jnp.argsort(x)][2] + jnp.sum(jax.lax.top_k(x, 2)[0] ** 2)
+
+
+def scattered(x: Any, a: Any) -> Any:
+    bins = jnp.zeros(8).at[jnp.array([1, 3, 3, 9])].add(x[:4])
+    rows = a.at[1, :].set(a[0] ** 2).at[:, 2].multiply(x[1]).at[0].max(x[2])
+    return jnp.sum(bins**3) + jnp.sum(rows**2) + jnp.sum(jax.ops.segment_sum(x, jnp.array([0, 1, 0, 2, 1, 0]), 3) ** 3)
+
+
+def likelihood(a: Any, b: Any) -> Any:
+    factor = jnp.linalg.cholesky(a)
+    quadratic = b @ jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b)
+    return jnp.sum(jnp.log(jnp.diag(factor))) + 0.5 * quadratic
+
+
+def solved(a: Any, b: Any) -> Any:
+    batch = jnp.linalg.cholesky(jnp.stack([a @ a.T, a.T @ a]) + jnp.eye(3))
+    upper = jax.scipy.linalg.solve_triangular(a, b, lower=False, trans=1)
+    return jnp.sum(jnp.linalg.solve(a, b) ** 2) + jnp.linalg.slogdet(a)[1] + jnp.sum(batch**2) + upper @ b
+
+
 @pytest.mark.parametrize(
-    ("f", "name"), [(jnp.sort, "stablehlo.sort"), (jnp.linalg.cholesky, "stablehlo.custom_call of lapack_dpotrf")]
-)
-def test_what_jaxlib_does_not_lower(f: Any, name: str, tmp_path: Path) -> None:
+    ("f", "args"),
+    [
+        (ordered, [RNG.normal(size=6), RNG.normal(size=(3, 3))]),
+        (scattered, [RNG.normal(size=6), np.arange(9.0).reshape(3, 3)]),
+        (likelihood, [POSITIVE, RNG.normal(size=3)]), (solved, [RNG.normal(size=(3, 3)), RNG.normal(size=3)]),
+    ],
+)  # fmt: skip
+def test_what_jaxlib_does_not_lower(f: Any, args: list[Any], tmp_path: Path) -> None:
+    """Sorting, scattering (what falls outside is dropped), LAPACK's factorisations and solves."""
+    value, gradients = llgrad.value_and_grad(written(tmp_path / "f.mlir", f, *args), wrt=(0, 1))(*args)
+    truth, theirs = jax.value_and_grad(f, argnums=(0, 1))(*args)
+    assert value == pytest.approx(float(truth), rel=1e-12)
+    for g, t in zip(gradients, theirs, strict=True):
+        np.testing.assert_allclose(g, t, rtol=1e-9, atol=1e-12)
+
+
+def by_two_keys(x: Any) -> Any:
+    return jnp.lexsort((x[0], x[1]))
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (jnp.linalg.eigh, "stablehlo.custom_call of lapack_dsyevd"), (jnp.fft.fft, "stablehlo.fft"),
+        (by_two_keys, "stablehlo.sort"),
+    ],
+)  # fmt: skip
+def test_what_nobody_lowers(f: Any, name: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=name):
         written(tmp_path / "f.mlir", f, np.eye(3))

@@ -485,7 +485,7 @@ def scientific() -> llgrad.Library:
 
 @pytest.mark.parametrize("name", ["pointers", "any_rank", "rearranged", "reading"])
 def test_scientific_programs(scientific: llgrad.Library, name: str) -> None:
-    """Procedure pointers in objects, dummies of any rank, arrays of objects in another order, constants that are read."""
+    """Procedure pointers in objects, dummies of any rank, arrays of objects in another order, `read`."""
     f = scientific[name]
     truth = differences(lambda v: f(*v), [X])[0]
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)

@@ -12,10 +12,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from llgrad.frontends import stablehlo
+from llgrad.frontends import clang, stablehlo
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run
 from llgrad.frontends.tools import signatures as noted
 
+_RUNTIME = Path(__file__).parent / "runtime" / "lapack.c"
+_DEFINED = re.compile(rb"^define (?:dso_local )?(?=[^\n]*@llgrad_)", re.MULTILINE)
 _FIX = "correct the source; dialects other than MLIR's own must be lowered before"
 _TENSORS = (
     "inline", "canonicalize", "cse", "linalg-fuse-elementwise-ops",
@@ -43,7 +45,16 @@ def _identity() -> str:
 
 
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
-    return [_file(source) for source in sources]
+    made = [_file(source) for source in sources]
+    if any(b"@llgrad_" in m.module for m in made):
+        made.append(_bodies(sources[0], raw))
+    return made
+
+
+def _bodies(source: Source, raw: bool) -> Compiled:
+    """What StableHLO leaves to LAPACK, of which what nobody calls may be dropped."""
+    made = clang.compile_file(Source(_RUNTIME, ("-S",)), raw=raw, cxx=False)
+    return Compiled(_DEFINED.sub(b"define linkonce_odr ", made.module), (source.path, _RUNTIME))
 
 
 def _file(source: Source) -> Compiled:

@@ -1,21 +1,25 @@
 """StableHLO, what `jax.jit(f).lower(…).as_text()` gives: lowered to upstream MLIR by the passes that jaxlib brings.
 
-jaxlib legalises operations of arrays to linalg; loops and branches become scf's here. What is left over (sorting, calls
-of LAPACK and other custom calls, collectives) is refused by name. Beside `@main` stands a function under the program's
-own name, for elsewhere: arrays are memrefs, scalars numbers; one scalar result is returned, others are written to
-further arguments `out0`, `out1`, ….
+jaxlib legalises operations of arrays to linalg; loops and branches become scf's here, sorting, scattering and some
+calls of LAPACK functions (`stablehlocalls`). What is left over (other custom calls, collectives) is refused by name.
+Beside `@main` stands a function under the program's own name, for elsewhere: arrays are memrefs, scalars numbers; one
+scalar result is returned, others are written to further arguments `out0`, `out1`, ….
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from llgrad.errors import CompilerError, UnsupportedError
+from llgrad.frontends import stablehlocalls
 
-_PASSES = "builtin.module(func.func(chlo-legalize-to-stablehlo),func.func(stablehlo-legalize-to-linalg))"
+_PASSES = (
+    "builtin.module(func.func(chlo-legalize-to-stablehlo))",
+    "builtin.module(func.func(stablehlo-legalize-to-linalg))",
+)
 
 
 def is_stablehlo(text: str) -> bool:
@@ -43,7 +47,9 @@ def upstream(text: str, path: Path) -> str:
         context.load_all_available_dialects()
         try:
             module = ir.Module.parse(text)
-            passmanager.PassManager.parse(_PASSES).run(module.operation)
+            passmanager.PassManager.parse(_PASSES[0]).run(module.operation)
+            written = stablehlocalls.called(module, ir, stablehlo)
+            passmanager.PassManager.parse(_PASSES[1]).run(module.operation)
         except ir.MLIRError as error:
             raise CompilerError(f"{path} does not compile\n{error}", fix="correct the source") from error
         _Control(ir).lower(module.operation)
@@ -53,7 +59,15 @@ def upstream(text: str, path: Path) -> str:
                 f"{path} uses {', '.join(left)}", cause="jaxlib lowers operations of arrays to MLIR's own, not that",
                 fix="differentiate that part with JAX, or write it as a loop",
             )  # fmt: skip
-        return _with_entry(str(module), module, ir)
+        return _with_bodies(_with_entry(str(module), module, ir), written)
+
+
+def _with_bodies(text: str, written: Mapping[str, str]) -> str:
+    """The module with functions for what jaxlib does not lower, and declarations of what these call."""
+    declaration = r"^ *func\.func private @(llgrad_call_\d+)\(.*\n"
+    text = re.sub(declaration, lambda m: written[m[1]], text, flags=re.MULTILINE)
+    end = text.rstrip().rindex("}")
+    return text[:end] + stablehlocalls.declared_in_c(text) + text[end:]
 
 
 def _left(operation: Any) -> Iterator[str]:
