@@ -20,6 +20,8 @@ from llgrad.ir.values import AnyValue
 
 Remainder = tuple[int, int]
 Spot = int | Remainder | None
+Range = tuple[int | None, int | None]
+"""Bytes from the first on and before the second, where these are known."""
 Extent = tuple[Spot, int]
 """Where, and how many bytes."""
 LARGEST_STRIDE = 256
@@ -157,6 +159,10 @@ def _same_word(a: Spot, b: Spot) -> bool:
     raise AssertionError((a, b))
 
 
+def _is_outside(word: int, low: int | None, high: int | None) -> bool:
+    return low is not None and (word + 1) * WORD <= low or high is not None and word * WORD >= high
+
+
 class Cells:
     """The cells of all objects, as nodes of a system of inclusion constraints."""
 
@@ -166,7 +172,7 @@ class Cells:
         self._wide: dict[int, dict[Spot, int]] = {}  # those that are not one word
         self._whole: dict[int, int] = {}
         self._readers: dict[int, dict[Spot, dict[int, None]]] = {}
-        self._copies: dict[int, dict[tuple[int, Spot], None]] = {}
+        self._copies: dict[int, dict[tuple[int, Spot, Range], None]] = {}
 
     def cell(self, obj: int, key: Spot) -> int:
         """The node of one cell."""
@@ -180,8 +186,8 @@ class Cells:
                 if _same_word(wanted, key):
                     for target in list(targets):
                         self._flow.edge(node, target)
-            for target, by in list(self._copies.get(obj, ())):
-                self._copy_cell(node, key, target, by)
+            for target, by, within in list(self._copies.get(obj, ())):
+                self._copy_cell(node, key, target, by, within)
         return own[key]
 
     def all(self, obj: int) -> int:
@@ -212,18 +218,20 @@ class Cells:
         wide = [node for other, node in self._wide.get(obj, {}).items() if _same_word(key, other)]
         return [own[key], *wide] if key in own else wide
 
-    def copy(self, source: int, target: int, by: Spot) -> None:
-        """What is in the object `source` is also in `target`, `by` bytes further on."""
+    def copy(self, source: int, target: int, by: Spot, within: Range = (None, None)) -> None:
+        """What is in the object `source`, in bytes `within`, is also in `target`, `by` bytes further on."""
         if source == target:
             by = by if by is None or by == 0 else strided(gcd(by) if isinstance(by, int) else gcd(*by), 0)
         copies = self._copies.setdefault(source, {})
-        if (by != 0 or source != target) and (target, by) not in copies:
-            copies[target, by] = None
+        if (by != 0 or source != target) and (target, by, within) not in copies:
+            copies[target, by, within] = None
             for key, node in list(self._cells.get(source, {}).items()):
-                self._copy_cell(node, key, target, by)
+                self._copy_cell(node, key, target, by, within)
 
-    def _copy_cell(self, node: int, key: Spot, target: int, by: Spot) -> None:
+    def _copy_cell(self, node: int, key: Spot, target: int, by: Spot, within: Range) -> None:
         spot = moved(key * WORD if isinstance(key, int) else key, by)
+        if isinstance(key, int) and _is_outside(key, *within):
+            return
         for there in words(spot, WORD):
             crowded = isinstance(there, int) and len(self._cells.get(target, ())) > _MOST_COPIED
             self._flow.edge(node, self.cell(target, None if crowded else there))

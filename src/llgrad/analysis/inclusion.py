@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from llgrad.analysis.cells import LARGEST_STRIDE, Cells, Spot, difference, includes, joined, moved, strided, words
+from llgrad.analysis.cells import (
+    LARGEST_STRIDE,
+    Cells,
+    Range,
+    Spot,
+    difference,
+    includes,
+    joined,
+    moved,
+    strided,
+    words,
+)
 from llgrad.analysis.objects import (
     UNKNOWN,
     WORD,
@@ -252,12 +263,23 @@ class Inclusion:
                         if node is not None:
                             self._flow.edge(self._unknown, node)
                     continue
-                self._cells.copy(obj, to, difference(_spot(target), _spot(source)))
+                between = difference(_spot(target), _spot(source))
+                self._cells.copy(obj, to, between, self._copied(source, target))
                 for node in (self._before.get(obj), self._shared.get(obj)):
                     if node is not None:
                         self._flow.edge(node, self._cells.cell(to, None))
                 if to in self._shared:
                     self._flow.edge(self._cells.all(obj), self._shared[to])
+
+    def _copied(self, source: int, target: int) -> Range:
+        """The bytes of an object that a copy from one place to another may read: as far as both objects reach."""
+        start, to = _spot(source), _spot(target)
+        size, room = (size_of(self.objects[f >> _BITS], self.layout) for f in (source, target))
+        if not isinstance(start, int):
+            return None, size
+        ends = [size] if size is not None else []
+        ends += [start + room - to] if room is not None and isinstance(to, int) else []
+        return start, min(ends, default=None)
 
     # --- queries, once solved
 

@@ -473,7 +473,8 @@ class PointerGraph(Inclusion):
         if kept:
             self._flow.edge(node, self._outside)
         self._flow.edge(node, hub, None)
-        self._flow.watch(node, lambda facts: self._call_given(facts, hub))
+        if not known.inactive or "any" in (known.reads, known.writes):  # no function that is known to compare text, say
+            self._flow.watch(node, lambda facts: self._call_given(facts, hub))
         if known.links and known.reads != "none":
             self._load(node, hub, None, WORD)
         if known.links and writes:

@@ -120,7 +120,7 @@ class Reaching:
     def _exists(self, o: MemoryObject, at: Spot, size: int) -> bool:
         """May an object of its size have these bytes? A program that reads others is none."""
         most = size_of(o, self.memory.module.layout)
-        return not isinstance(at, int) or at >= 0 and (most is None or at + size <= most)
+        return not isinstance(at, int) or most is None or 0 <= at <= most - size
 
     def is_blank(self, copy: Call, at: Spot, size: int) -> bool:
         """Has nobody written anything but zeros to `size` bytes, `at` bytes on, of what a copy reads?"""
