@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+from graphlib import TopologicalSorter
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,7 +24,7 @@ from llgrad.analysis.known import Behaviour, behaviour, reads_argument, writes_a
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
 from llgrad.analysis.overlaps import Overlaps, Place
 from llgrad.analysis.pointers import PointerGraph
-from llgrad.analysis.solver import reach
+from llgrad.analysis.solver import reach, strong_components
 from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir.module import Module
 from llgrad.ir.values import (
@@ -273,7 +274,7 @@ class Memory:
             return self._external(call, callee, behaviour(call, callee))
         copied = [n for n, a in enumerate(callee.arguments[: call.arity]) if a.attribute("byval") is not None]
         reads = tuple(self._access(call.arguments[n], None) for n in copied)
-        return _merge([Touches(reads), self.summary(callee)])
+        return _merge([Touches(reads), self.summary(callee)]) if reads else self.summary(callee)
 
     def _external(self, call: Call, callee: Function | None, known: Behaviour) -> Touches:
         arguments = call.arguments
@@ -324,22 +325,24 @@ class Memory:
 
     @cached_property
     def _summaries(self) -> dict[Function, Touches]:
-        own = {f: self._own_touches(f) for f in self.functions}
-        callees = {f: self._defined_callees(f) for f in self.functions}
-        users: dict[Function, list[Function]] = {f: [] for f in self.functions}
-        for f, called_ones in callees.items():
-            for g in called_ones:
-                users[g].append(f)
-        work = dict.fromkeys(reversed(self.functions))
-        while work:
-            f, _ = work.popitem()
-            before = {key: len(places) for key, places in own[f].items()}
-            for g in callees[f]:
-                for key, places in own[g].items():
-                    own[f].setdefault(key, set()).update(places)
-            if before != {key: len(places) for key, places in own[f].items()}:
-                work.update(dict.fromkeys(users[f]))
-        return {f: _as_touches(found) for f, found in own.items()}
+        """Callees first; functions that call each other touch the same."""
+        number = {f: n for n, f in enumerate(self.functions)}
+        calls = [(n, number[g]) for f, n in number.items() for g in self._defined_callees(f)]
+        group = strong_components(len(number), calls)
+        within: dict[int, list[Function]] = {}
+        for caller, n in number.items():
+            within.setdefault(group[n], []).append(caller)
+        called: dict[int, set[int]] = {n: set() for n in within}
+        for f, g in calls:
+            if group[f] != group[g]:
+                called[group[f]].add(group[g])
+        found: dict[int, dict[_Key, set[Place]]] = {}
+        for n in TopologicalSorter(called).static_order():
+            found[n] = {}
+            for part in (*map(self._own_touches, within[n]), *(found[g] for g in called[n])):
+                for key, places in part.items():
+                    found[n].setdefault(key, set()).update(places)
+        return {f: touches for n, of in found.items() for touches in [_as_touches(of)] for f in within[n]}
 
     def _own_touches(self, function: Function) -> dict[_Key, set[Place]]:
         """What the instructions of a function touch, calls of functions with bodies left out."""

@@ -44,6 +44,7 @@ class Reaching:
         self.memory = memory
         self._functions = {a: f for f in memory.functions for a in f.arguments}
         self._writers: dict[_Shape, list[tuple[Instruction, Access]]] = {}
+        self._by_calls: dict[tuple[int, _Shape], bool] = {}
         self._near: dict[_Shape, list[_Shape]] = {}
         self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
         self._found: dict[Access, list[Instruction]] = {}
@@ -184,10 +185,19 @@ class Reaching:
             if isinstance(i, Store) and isinstance(reader, Load) and self._covers(i, reader, own):
                 found[i] = None
                 return True
-            for a in self.memory.writes(i):
-                if self.meets(a, access):
-                    found[i] = None
+            if self._writes_there(i, access):
+                found[i] = None
         return False
+
+    def _writes_there(self, i: Instruction, access: Access) -> bool:
+        """Calls of one function write the same."""
+        writes = self.memory.writes(i)
+        if not isinstance(i, Call) or any(a.pointer is not None for a in writes):
+            return any(self.meets(a, access) for a in writes)
+        key = (id(writes), _shape(access))
+        if key not in self._by_calls:
+            self._by_calls[key] = any(self.meets(a, access) for a in writes)
+        return self._by_calls[key]
 
     def _covers(self, store: Store, load: Load, own: bool) -> bool:
         """Is all that is loaded in what is stored? `own`: the two are in one run of one block."""
