@@ -31,8 +31,8 @@ def libraries(symbol: str) -> list[str]:
 LIBRARIES = libraries("LAPACKE_dgesv") or libraries("dpotrf_")
 STYLES = 3 if libraries("LAPACKE_dgesv") else 1
 needs_lapack = pytest.mark.skipif(not LIBRARIES, reason="LAPACK: no libopenblas or liblapack here")
-ROUTINES = ["potrf", "potrs", "posv", "getrf", "getrs", "gesv", "trtrs"]
-TRIANGLE = ("potrf", "potrs", "posv", "trtrs")
+ROUTINES = ["potrf", "potrs", "posv", "getrf", "getrs", "gesv", "trtrs", "getri", "potri"]
+TRIANGLE = ("potrf", "potrs", "posv", "trtrs", "potri")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from llgrad.frontends import compile_sources
 from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
-_FACTORS = "potrf|potrs|posv|getrf|getrs|gesv|trtrs"
+_FACTORS = "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
     "(?:dz|sc)(?:nrm2|asum)"

@@ -15,7 +15,11 @@ void ROUTINE(getrs)(const char *, const int *, const int *, const T *, const int
 void ROUTINE(gesv)(const int *, const int *, T *, const int *, int *, T *, const int *, int *);
 void ROUTINE(trtrs)(const char *, const char *, const char *, const int *, const int *, const T *, const int *, T *,
                     const int *, int *);
+void ROUTINE(getri)(const int *, T *, const int *, const int *, T *, const int *, int *);
+void ROUTINE(potri)(const char *, const int *, T *, const int *, int *);
 #ifndef FORTRAN_ONLY
+int LAPACKE(getri)(int, int, T *, int, const int *);
+int LAPACKE(potri)(int, char, int, T *, int);
 int LAPACKE(potrf)(int, char, int, T *, int);
 int LAPACKE(potrs)(int, char, int, int, const T *, int, T *, int);
 int LAPACKE(posv)(int, char, int, int, T *, int, T *, int);
@@ -25,7 +29,7 @@ int LAPACKE(gesv)(int, int, int, T *, int, int *, T *, int);
 int LAPACKE(trtrs)(int, char, char, char, int, int, const T *, int, T *, int);
 #endif
 
-enum { POTRF, POTRS, POSV, GETRF, GETRS, GESV, TRTRS };
+enum { POTRF, POTRS, POSV, GETRF, GETRS, GESV, TRTRS, GETRI, POTRI };
 
 /* v: n * n numbers of the matrix, then n * 2 right hand sides. */
 T program(const T *v, int n, int which, int style, int up, int turned, int unit)
@@ -36,7 +40,7 @@ T program(const T *v, int n, int which, int style, int up, int turned, int unit)
     char uplo = up ? 'U' : 'L', trans = turned ? 'T' : 'n', diag = unit ? 'U' : 'N';
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
-            a[i + j * ld] = v[i + j * n] + ((which < GETRF || which == TRTRS) && i == j ? 2 * n : 0);
+            a[i + j * ld] = v[i + j * n] + ((which < GETRF || which == TRTRS || which == POTRI) && i == j ? 2 * n : 0);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < 2; j++)
             b[style == 2 ? i * ldb + j : i + j * ldb] = v[n * n + i + j * n];
@@ -52,6 +56,21 @@ T program(const T *v, int n, int which, int style, int up, int turned, int unit)
             break;
         case GESV: ROUTINE(gesv)(&n, &two, a, &ld, p, b, &ldb, &info); break;
         case TRTRS: ROUTINE(trtrs)(&uplo, &trans, &diag, &n, &two, a, &ld, b, &ldb, &info); break;
+        case GETRI: {
+            T size, *work;
+            int asked = -1;
+            ROUTINE(getrf)(&n, &n, a, &ld, p, &info);
+            ROUTINE(getri)(&n, a, &ld, p, &size, &asked, &info);
+            asked = size;
+            work = malloc(sizeof(T) * asked);
+            ROUTINE(getri)(&n, a, &ld, p, work, &asked, &info);
+            free(work);
+            break;
+        }
+        case POTRI:
+            ROUTINE(potrf)(&uplo, &n, a, &ld, &info);
+            ROUTINE(potri)(&uplo, &n, a, &ld, &info);
+            break;
         }
 #ifndef FORTRAN_ONLY
     else
@@ -66,6 +85,14 @@ T program(const T *v, int n, int which, int style, int up, int turned, int unit)
             break;
         case GESV: info = LAPACKE(gesv)(order, n, 2, a, ld, p, b, ldb); break;
         case TRTRS: info = LAPACKE(trtrs)(order, uplo, trans, diag, n, 2, a, ld, b, ldb); break;
+        case GETRI:
+            info = LAPACKE(getrf)(order, n, n, a, ld, p);
+            info += LAPACKE(getri)(order, n, a, ld, p);
+            break;
+        case POTRI:
+            info = LAPACKE(potrf)(order, uplo, n, a, ld);
+            info += LAPACKE(potri)(order, uplo, n, a, ld);
+            break;
         }
 #endif
     T sum = info == 0 ? 0 : NAN;

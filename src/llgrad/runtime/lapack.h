@@ -11,6 +11,9 @@ void BLAS(gemm)(const char *, const char *, const int *, const int *, const int 
 void BLAS(trsm)(const char *, const char *, const char *, const char *, const int *, const int *, const T *, const T *,
                 const int *, T *, const int *);
 
+#define SCRATCH(rows, columns) \
+    malloc(sizeof(T) * (unsigned long)(MOST(rows, 1)) * (unsigned long)(MOST(columns, 1)))
+
 /* b = inverse of op(a) times b */
 static inline void OWN(solve)(char uplo, char trans, char diag, int n, int nrhs, const T *a, int lda, T *b, int ldb) {
     T one = 1;
@@ -150,6 +153,44 @@ void FORTRAN(gesv)(const int *n, const int *nrhs, T *a, const int *lda, int *piv
     if (*info == 0) OWN(after_factors)(0, *n, *nrhs, a, *lda, pivots, b, *ldb);
 }
 
+/* --- inverses */
+
+/* The inverse, of what was factored, in new memory. */
+static T *OWN(inverse)(int up, int n, const T *a, int lda, const int *pivots) {
+    T *by = SCRATCH(n, n);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) by[i + (long)j * n] = i == j;
+    if (pivots) OWN(after_factors)(0, n, n, a, lda, pivots, by, n);
+    else OWN(after_cholesky)(up, n, n, a, lda, by, n);
+    return by;
+}
+static int OWN(singular)(int n, const T *a, int lda) {
+    for (int k = 0; k < n; k++)
+        if (*AT(a, lda, k, k) == 0) return k + 1;
+    return 0;
+}
+/* `work` is not used; asked for its size, it says so. */
+void FORTRAN(getri)(const int *n, T *a, const int *lda, const int *pivots, T *work, const int *lwork, int *info) {
+    *info = *n < 0 ? -1 : *lda < MOST(1, *n) ? -3 : *lwork < MOST(1, *n) && *lwork != -1 ? -6 : 0;
+    if (*info == 0) *work = MOST(1, *n);
+    if (*info == 0 && *lwork != -1) *info = OWN(singular)(*n, a, *lda);
+    if (*info != 0 || *lwork == -1) return;
+    T *by = OWN(inverse)(0, *n, a, *lda, pivots);
+    for (int j = 0; j < *n; j++)
+        for (int i = 0; i < *n; i++) *AT(a, *lda, i, j) = *AT(by, *n, i, j);
+    free(by);
+}
+void FORTRAN(potri)(const char *uplo, const int *n, T *a, const int *lda, int *info) {
+    int up = is(*uplo, 'U');
+    *info = !up && !is(*uplo, 'L') ? -1 : *n < 0 ? -2 : *lda < MOST(1, *n) ? -4 : 0;
+    if (*info == 0) *info = OWN(singular)(*n, a, *lda);
+    if (*info != 0) return;
+    T *by = OWN(inverse)(up, *n, a, *lda, (const int *)0);
+    for (int j = 0; j < *n; j++)
+        for (int i = up ? 0 : j; i < (up ? j + 1 : *n); i++) *AT(a, *lda, i, j) = *AT(by, *n, i, j);
+    free(by);
+}
+
 /* --- triangles */
 
 static int OWN(triangular)(int up, int turned, int unit, int n, int nrhs, const T *a, int lda, T *b, int ldb) {
@@ -167,9 +208,6 @@ void FORTRAN(trtrs)(const char *uplo, const char *trans, const char *diag, const
 }
 
 /* --- by value, in either order: matrices by rows are turned, worked on, and turned back */
-
-#define SCRATCH(rows, columns) \
-    malloc(sizeof(T) * (unsigned long)(MOST(rows, 1)) * (unsigned long)(MOST(columns, 1)))
 
 int LAPACKE(potrf)(int order, char uplo, int n, T *a, int lda) {
     int info;
@@ -263,6 +301,29 @@ int LAPACKE(gesv)(int order, int n, int nrhs, T *a, int lda, int *pivots, T *b, 
     BY_COLUMNS(FORTRAN(gesv)(&n, &nrhs, by, &leading, pivots, to, &ld, &info))
     OWN(turn)(n, n, by, leading, a, lda);
     free(by);
+    return info < 0 ? info - 1 : info;
+}
+int LAPACKE(getri)(int order, int n, T *a, int lda, const int *pivots) {
+    int info, size = MOST(1, n), ld = MOST(1, n);
+    T work[1];
+    if (order != ROWS && order != COLUMNS) return -1;
+    if (n < 0) return -2;
+    if (lda < ld) return -4;
+    if ((info = OWN(singular)(n, a, lda)) != 0) return info;
+    T *by = SCRATCH(n, n);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) by[i + (long)j * ld] = order == ROWS ? *AT(a, lda, j, i) : *AT(a, lda, i, j);
+    FORTRAN(getri)(&n, by, &ld, pivots, work, &size, &info);
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) *(order == ROWS ? AT(a, lda, j, i) : AT(a, lda, i, j)) = by[i + (long)j * ld];
+    free(by);
+    return info;
+}
+int LAPACKE(potri)(int order, char uplo, int n, T *a, int lda) {
+    int info;
+    char turned = is(uplo, 'U') ? 'L' : is(uplo, 'L') ? 'U' : uplo;
+    if (order != ROWS && order != COLUMNS) return -1;
+    FORTRAN(potri)(order == ROWS ? &turned : &uplo, &n, a, &lda, &info);
     return info < 0 ? info - 1 : info;
 }
 #undef BY_COLUMNS
