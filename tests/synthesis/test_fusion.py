@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from deriving import derivation, prepared
 
+import llgrad
+from llgrad.analysis.flow import Loop
+from llgrad.errors import ForeignError
+from llgrad.synthesis import fusion, plan
+from llgrad.synthesis.fusion import Fusion
 from llgrad.synthesis.plan import Planner
 from llgrad.synthesis.request import Mode
 
@@ -33,10 +40,30 @@ LETTERS = {
 def test_fused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Planner, "_worth_fusing", lambda self, plan: [x for x in plan.loops if x.parent is None])
     source = (PROGRAMS / f"{name}.c").read_text().replace(f" {name}(", " f(")
-    plan = derivation(prepared(source, level=2), Mode.COMBINED, LETTERS[name]).plan("f", False)
-    assert len(plan.fused) == FUSED.get(name, 0)
-    assert not any(slot.loop in plan.fused for slot in plan.kept.values())
+    made = derivation(prepared(source, level=2), Mode.COMBINED, LETTERS[name]).plan("f", False)
+    assert len(made.fused) == FUSED.get(name, 0)
+    assert not any(slot.loop in made.fused for slot in made.kept.values())
 
 
 def test_all_are_looked_at() -> None:
     assert sorted(p.stem for p in PROGRAMS.glob("fused_*.c")) == sorted(LETTERS)
+
+
+def test_what_is_thrown_in_a_fused_loop_is_thrown_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Fusion] = []
+
+    def seen(*arguments: Any) -> dict[Loop, Fusion]:
+        found = fusion.fused(*arguments)
+        made.extend(found.values())
+        return found
+
+    monkeypatch.setattr(plan, "fused", seen)
+    monkeypatch.setenv("LLGRAD_CACHE", "off")
+    function = llgrad.load(PROGRAMS / "cpp_fused_vector.cpp").cpp_fused_vector
+    gradient = llgrad.grad(function, wrt="x")
+    x, index = np.linspace(-1, 1, 18), np.array([2, 0, 5], np.int32)
+    before = gradient(x, index, 3, 6)
+    assert [f.checks is not None for f in made] == [True]
+    with pytest.raises(ForeignError):
+        gradient(x, np.array([2, 6, 5], np.int32), 3, 6)
+    assert np.array_equal(gradient(x, index, 3, 6), before)

@@ -22,10 +22,12 @@ from llgrad.ir.values import (
     Cast,
     Compare,
     ConstInt,
+    ConstNull,
     GetElementPtr,
     Instruction,
     Load,
     Phi,
+    Select,
     Store,
 )
 from llgrad.synthesis.facts import Facts
@@ -63,23 +65,33 @@ class _Fills:
             return False
         for w in (x for x in self.inside if isinstance(x, Store)):
             written, loop = self._element(w), self.flow.loop_of(w.block)
-            if written is None or written[0] is not o.site or loop is None or not self._is_whole(w, loop, written[3]):
+            if written is None or loop is None or not self._starts(written[0], o):
+                continue
+            if not self._is_whole(w, loop, written[3]):
                 continue
             bound, unit = written[2], written[1]
             if bound is None:
                 continue
-            filled = (None, bound[1].value * unit) if isinstance(bound[1], ConstInt) else (_either(bound), unit)
+            filled = (None, bound[1].value * unit) if isinstance(bound[1], ConstInt) else (_fewer(bound), unit)
             if filled == size and self.flow.dominates(self._left(loop)[0][1], i.block):
                 return True
         return size[0] is None and self._is_covered(i, o, size[1])
 
     def _is_covered(self, i: Instruction, o: MemoryObject, size: int) -> bool:
         """Do stores at known places, which come before `i`, cover an allocation?"""
-        places = [(at, n) for (base, at, n), ws in self.stored.items() if base is o.site and self._precede(ws, i)]
+        own = ((place, ws) for place, ws in self.stored.items() if self._starts(place[0], o))
+        places = [(at, n) for (_, at, n), ws in own if self._precede(ws, i)]
         reached = 0
         for at, n in sorted(places):
             reached = max(reached, at + n) if at <= reached else reached
         return reached >= size
+
+    def _starts(self, base: AnyValue, o: MemoryObject) -> bool:
+        """Is that where an allocation starts, or null?"""
+        if isinstance(base, Phi | Select) and base not in self.loop and self.flow.loop_of(base.block) is None:
+            chosen = base.operands if isinstance(base, Phi) else (base.if_true, base.if_false)
+            return all(isinstance(v, ConstNull) or v is o.site for v in chosen)
+        return base is o.site
 
     def _precede(self, stores: list[Store], i: Instruction) -> bool:
         return any(self.flow.dominates_instruction(w, i) for w in stores)
@@ -218,8 +230,18 @@ def _apart(v: AnyValue) -> tuple[str, AnyValue]:
 
 def _either(bound: _Bound) -> _Bound:
     """Of 32 bits or fewer: extended either way. If they are negative, there is no allocation of so many bytes."""
-    small = bound is not None and isinstance(bound[1].type, IntType) and bound[1].type.bits <= 32
-    return ("", bound[1]) if bound is not None and small and bound[0] in ("sext", "zext") else bound
+    match bound:
+        case ("sext" | "zext", v) if isinstance(v.type, IntType) and v.type.bits <= 32:
+            return "", v
+    return bound
+
+
+def _fewer(bound: tuple[str, AnyValue]) -> _Bound:
+    """So many, or fewer."""
+    how, v = bound
+    called = v.called_function if isinstance(v, Call) else None
+    most = isinstance(v, Call) and called is not None and called.name.startswith("llvm.umax.")
+    return _either((how, v.arguments[0]) if most and isinstance(v, Call) else bound)
 
 
 def _least(flow: Flow, v: AnyValue, depth: int = 4) -> int:

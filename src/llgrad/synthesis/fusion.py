@@ -154,8 +154,19 @@ class _Candidate:
             elif not any(v in self.loop for v in i.operands):
                 continue
             work += [v for v in i.operands if isinstance(v, Instruction) and v in self.loop]
-        accesses = [a for i in (*found, *(i for b in ends for i in b.instructions)) for a in self.facts.memory.reads(i)]
-        return None if self._meet(self._accesses(self.inside)[1], accesses) else frozenset(found)
+        written, memory = self._accesses(self.inside)[1], self.facts.memory
+        met = any(self._meet(written, memory.reads(i)) for i in found)
+        met = met or any(self._meet(self._visible(written, i), memory.reads(i)) for b in ends for i in b.instructions)
+        return None if met else frozenset(found)
+
+    def _visible(self, written: Sequence[Access], i: Instruction) -> list[Access]:
+        """What of that an instruction may see: code that is not known sees what escapes, and what it is given."""
+        memory = self.facts.memory
+        if not isinstance(i, Call) or i.called_function is None or not i.called_function.is_declaration:
+            return list(written)
+        given = {o for v in i.arguments if isinstance(v.type, PointerType) for o in memory.points_to(v)}
+        own = {o for a in written for o in a.objects if o.kind in ("stack", "heap") and not memory.escapes(o)}
+        return [a for a in written if not a.objects <= own - given]
 
     # --- what follows the loop
 
