@@ -86,6 +86,33 @@ def systems(a):
 
 
 @numba.njit
+def decompositions(a):
+    """What does not depend on the signs of vectors."""
+    q, r = np.linalg.qr(a[:, :2].copy())
+    u, s, v = np.linalg.svd(a[:2].copy(), False)
+    return (q[2] * r[0]).sum() + u[0, 0] ** 2 * s[1] + v[1, 2] ** 2 + np.linalg.norm(a, 2)
+
+
+@numba.njit
+def solved(a):
+    """The pseudo-inverse is a product of conjugates."""
+    x, residue, _, s = np.linalg.lstsq(a[:, :2].copy(), a[:, 2].copy())
+    return x[0] * x[1] + residue[0] + s[0] + (np.linalg.pinv(a[:2].copy()) ** 2).sum()
+
+
+@numba.njit
+def spectrum(a):
+    """Diagonal where it is differentiated: no angle is there, but its derivative is."""
+    w, v = np.linalg.eigh(a)
+    return w[0] * w[1] + v[1, 2] * v[2, 2]
+
+
+@numba.njit
+def determinant(a):
+    return np.log(np.linalg.eigvalsh(a)).sum()
+
+
+@numba.njit
 def at_three(x):
     if x == 3.0:
         return x * x
@@ -386,6 +413,27 @@ def test_linear_algebra(function) -> None:
     a[0, 0] = -4.1
     truth = differences(lambda v: function(*v), [a])[0]
     np.testing.assert_allclose(llgrad.grad(function)(a), truth, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("function", [decompositions, solved])
+def test_decompositions(function) -> None:
+    a = np.random.default_rng(5).uniform(size=(3, 3))
+    truth = differences(lambda v: function(*v), [a])[0]
+    np.testing.assert_allclose(llgrad.grad(function)(a), truth, rtol=1e-6, atol=1e-8)
+
+
+def test_eigenvalues() -> None:
+    """LAPACK reads the lower triangle."""
+    derivative, a = llgrad.grad(spectrum), np.diag([1.0, 2.0, 4.0])
+    np.testing.assert_allclose(derivative(a), [[2, 0, 0], [0, 1, 0], [0, 0.5, 0]], atol=1e-14)
+    change = (derivative(a + 1e-5) - derivative(a - 1e-5)) / 2e-5
+    np.testing.assert_allclose(llgrad.hvp(spectrum)(a, np.ones((3, 3))), change, atol=1e-7)
+
+
+@pytest.mark.full
+def test_equal_eigenvalues() -> None:
+    np.testing.assert_allclose(llgrad.grad(determinant)(2 * np.eye(3)), np.eye(3) / 2, atol=1e-14)
 
 
 @pytest.mark.parametrize("function", [uses_equality, of_a_module, of_a_tuple, of_an_extension])

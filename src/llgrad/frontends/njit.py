@@ -4,7 +4,7 @@ Everything the function calls is compiled anew, in a typing and a target context
 functions, however they are reached (names, closures, attributes of modules, tuples), and Numba's own library. What the
 user or Numba compiled before has gone through Numba's optimiser, which puts constants in where a test of equality holds
 and so loses derivatives; none of it is used, and the user's functions stay as they are. Numba's runtime has bodies in
-`runtime/numba.c`.
+`runtime/numba.c` and `numba_lapack.c`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from llgrad.frontends import clang
 from llgrad.frontends.njitapart import apart, private
 from llgrad.frontends.tools import Source
 
-_BODIES = Path(__file__).parent / "runtime" / "numba.c"
+_RUNTIME = Path(__file__).parent / "runtime"
+_DECOMPOSES = re.compile(r"numba_ez_(?:geqrf|xxgqr|xxxevd|gesdd|gelsd)")
 _WRAPPER = re.compile(r'^define [^@\n]*@"?(?:_ZN7cpython|cfunc\.)', re.MULTILINE)
 
 
@@ -60,8 +61,9 @@ def compile_function(
     if returned not in PLAIN:
         return None
     texts = [_finished(t) for t in _texts(result.library, [], source)]
-    bodies = clang.compile_file(Source(_BODIES), raw=True, cxx=False).module
-    modules = (*(t.encode() for t in texts), bodies)
+    named = ["numba.c", "numba_lapack.c"] if any(map(_DECOMPOSES.search, texts)) else ["numba.c"]
+    bodies = [clang.compile_file(Source(_RUNTIME / name), raw=True, cxx=False).module for name in named]
+    modules = (*(t.encode() for t in texts), *bodies)
     return Compiled(modules, result.fndesc.llvm_func_name, parameters, returned, source)
 
 

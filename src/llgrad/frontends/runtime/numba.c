@@ -308,16 +308,19 @@ API int32_t numba_xxdot(int8_t kind, int8_t conjugated, int64_t n, const void *x
     return 0;
 }
 
+/* Conjugation is nothing to real numbers. */
+#define IS_TRANSPOSED(how) ((how) != 'n' && (how) != 'N')
+
 /* y = alpha op(A) x + beta y; A is m by n, column by column */
 #define GEMV(type)                                                             \
     {                                                                          \
         const type *a = A, *v = x;                                             \
         type *w = y, p = *(const type *)alpha, q = *(const type *)beta;        \
-        int64_t rows = transposed == 't' ? n : m, columns = transposed == 't' ? m : n; \
+        int64_t rows = IS_TRANSPOSED(transposed) ? n : m, columns = IS_TRANSPOSED(transposed) ? m : n; \
         for (int64_t i = 0; i < rows; i++) {                                   \
             type sum = 0;                                                      \
             for (int64_t j = 0; j < columns; j++)                              \
-                sum += (transposed == 't' ? a[j + i * lda] : a[i + j * lda]) * v[j]; \
+                sum += (IS_TRANSPOSED(transposed) ? a[j + i * lda] : a[i + j * lda]) * v[j]; \
             w[i] = q == 0 ? p * sum : p * sum + q * w[i];                      \
         }                                                                      \
     }
@@ -339,8 +342,8 @@ API int32_t numba_xxgemv(int8_t kind, int8_t transposed, int64_t m, int64_t n, c
             for (int64_t i = 0; i < m; i++) {                                  \
                 type sum = 0;                                                  \
                 for (int64_t l = 0; l < k; l++)                                \
-                    sum += (first == 't' ? a[l + i * lda] : a[i + l * lda]) *  \
-                           (second == 't' ? b[j + l * ldb] : b[l + j * ldb]);  \
+                    sum += (IS_TRANSPOSED(first) ? a[l + i * lda] : a[i + l * lda]) *  \
+                           (IS_TRANSPOSED(second) ? b[j + l * ldb] : b[l + j * ldb]);  \
                 c[i + j * ldc] = q == 0 ? p * sum : p * sum + q * c[i + j * ldc]; \
             }                                                                  \
     }
