@@ -91,8 +91,8 @@ class Library:
         return "\n".join(lines) + ">"
 
     def _find(self, name: str) -> Facts:
-        if name in self._loaded.table:
-            return self._loaded.table[name]
+        if name in self._loaded.table:  # what returns arrays in MLIR writes them to arguments of the one beside it
+            return self._loaded.table.get(f"{name}.out", self._loaded.table[name])
         found = [f for f in self._loaded.table.values() if f.signature.name == name]
         if len(found) == 1:
             return found[0]

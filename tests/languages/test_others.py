@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError
+from llgrad.errors import ArgumentError, CompilerError, UnsupportedError
 from llgrad.frontends import LANGUAGES
 from llgrad.frontends.mlir import declared, signatures
 
@@ -171,6 +171,59 @@ def test_memrefs(tmp_path: Path) -> None:
         assert np.array_equal(dx, [0, 2 * view[1], 0][: len(view)])
     with pytest.raises(ArgumentError, match="dimensions"):
         df(np.eye(2), np.zeros(1))
+
+
+RESULTS = """
+func.func @outer(%x: memref<3xf64>, %k: f64) -> (memref<3x3xf64>, f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %m = memref.alloc() : memref<3x3xf64>
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c3, %c3) step (%c1, %c1) {
+    %a = memref.load %x[%i] : memref<3xf64>
+    %b = memref.load %x[%j] : memref<3xf64>
+    %p = arith.mulf %a, %b : f64
+    %q = arith.mulf %p, %k : f64
+    memref.store %q, %m[%i, %j] : memref<3x3xf64>
+    scf.reduce
+  }
+  %s = math.exp %k : f64
+  return %m, %s : memref<3x3xf64>, f64
+}
+func.func @sines(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %e = tensor.empty() : tensor<4xf64>
+  %r = linalg.map ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) (%a: f64, %b: f64) {
+    %s = math.sin %a : f64
+    linalg.yield %s : f64
+  }
+  return %r : tensor<4xf64>
+}
+func.func @grown(%n: index) -> memref<?xf64> {
+  %m = memref.alloc(%n) : memref<?xf64>
+  return %m : memref<?xf64>
+}
+"""
+
+
+def test_mlirs_results(tmp_path: Path) -> None:
+    """Arrays and several results are written to further arguments; those of unknown shape stay in MLIR."""
+    require("a.mlir")
+    path = tmp_path / "a.mlir"
+    path.write_text(RESULTS)
+    lib = llgrad.load(path)
+    assert str(lib.outer.signature).endswith("%out0: memref<3x3xf64>, %out1: memref<f64>)")
+    product, power, seed = np.zeros((3, 3)), np.zeros(()), np.arange(9.0).reshape(3, 3)
+    lib.outer(X, 0.5, product, power)
+    np.testing.assert_allclose(product, 0.5 * np.outer(X, X))
+    _, (dx, dk) = llgrad.vjp(lib.outer, wrt=("x", "k"), of="out0")(X, 0.5, product, power, seed=seed)
+    np.testing.assert_allclose(dx, 0.5 * (seed + seed.T) @ X, rtol=1e-13)
+    assert dk == pytest.approx(X @ seed @ X)
+    assert llgrad.grad(lib.outer, wrt="k", of="out1")(X, 0.5, product, power) == pytest.approx(np.exp(0.5))
+    y = np.linspace(0.1, 1, 4)
+    _, dy = llgrad.vjp(lib.sines, wrt="x", of="out0")(y, np.zeros(4), seed=np.ones(4))
+    np.testing.assert_allclose(dy, np.cos(y), rtol=1e-14)
+    with pytest.raises(UnsupportedError, match="cannot be called from Python"):
+        lib.grown(3)
 
 
 def test_signatures_of_mlir() -> None:

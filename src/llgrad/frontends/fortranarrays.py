@@ -2,9 +2,9 @@
 
 A descriptor's rank, type and size of elements are stored where a variable begins. LLVM loses sight of them once the
 descriptor was passed to a procedure, or comes from a function; bodies of the runtime's calls then would do what all
-types ask for. Here they are stored once more, which changes nothing: what is stored to a variable, in its function or
-in the one whose result it is, says them. Descriptors that may describe another type later (polymorphic or of deferred
-length, allocatable or pointers) are left alone.
+types ask for. Here they are stored once more, which changes nothing: what a variable begins with, or is stored to it
+in its function or in the one whose result it is, says them. Descriptors that may describe another type later
+(polymorphic or of deferred length, allocatable or pointers) are left alone.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 _DESCRIPTOR = r"\{ ptr, i64, i32, i8, i8, i8, i8(?:, \[\d+ x \[3 x i64\]\])?(?:, ptr, \[1 x i64\])? \}"
 _SHAPE = re.compile(r"\{ ptr, i64, i32, i8, i8, i8, i8(?:, \[(\d+) x \[3 x i64\]\])?(, ptr, \[1 x i64\])? \}")
 _ALLOCA = re.compile(rf"^ +(%\S+) = alloca ({_DESCRIPTOR})", re.MULTILINE)
+_GLOBAL = re.compile(rf"^(@\S+) = [^\n{{]*\bglobal {_DESCRIPTOR} (\{{[^\n]*)$", re.MULTILINE)
 _STORE = re.compile(rf"^ +store {_DESCRIPTOR} (.*), ptr (%[^\s,]+), align \d+(.*)$", re.MULTILINE)
-_COPY = re.compile(r"@llvm\.memcpy\.p0\.p0\.i32\(ptr (%[^\s,]+), ptr (%[^\s,]+), i32 \d+,")
+_COPY = re.compile(r"@llvm\.memcpy\.p0\.p0\.i32\(ptr (%[^\s,]+), ptr ([%@][^\s,]+), i32 \d+,")
 _INSERT = re.compile(rf"^ +(%\S+) = insertvalue {_DESCRIPTOR} (.*), (?:ptr|i\d+) (\S+), (\d)[,\s]", re.MULTILINE)
 _LITERAL = re.compile(
     r"\{ ptr [^,]*, i64 (\d+|undef), i32 \d+, i8 (\d+), i8 (\d+), i8 (\d+), i8 [^,]*"
@@ -25,7 +26,7 @@ _LITERAL = re.compile(
 )
 _RESULT = re.compile(r"^ +call void @([\w.]+)\(ptr (%[^\s,)]+)[,)]", re.MULTILINE)
 _CALL = re.compile(r"^ +(?:%\S+ = )?(?:tail )?call [^@\n]*@_FortranA(\w+)\(([^\n]*)\)[^\n]*$", re.MULTILINE)
-_ARGUMENT = re.compile(r"\bptr (%[^\s,)]+)")
+_ARGUMENT = re.compile(r"\bptr ([%@][^\s,)]+)")
 _TAG = re.compile(r"!tbaa !\d+")
 _ANY_RANK, _TEXT, _DERIVED = 15, 40, 42
 
@@ -46,8 +47,9 @@ def said_again(texts: Sequence[str]) -> list[str]:
     """The modules with those stores."""
     parts = [re.split(r"^(?=define )", text, flags=re.MULTILINE) for text in texts]
     functions = {m[1]: _Function(p) for ps in parts for p in ps if (m := re.match(r"define [^\n@]*@([\w.]+)\(", p))}
+    variables = dict(v for text in texts for v in _GLOBAL.findall(text))
     for function in functions.values():
-        function.others = functions
+        function.others, function.variables = functions, variables
     made = []
     for ps in parts:
         known = ((re.match(r"define [^\n@]*@([\w.]+)\(", p), p) for p in ps)
@@ -61,6 +63,7 @@ class _Function:
     def __init__(self, text: str) -> None:
         self.text = text
         self.others: dict[str, _Function] = {}
+        self.variables: dict[str, str] = {}
         self._read = False
         self._known: dict[str, _Said | None] = {}
 
@@ -89,6 +92,8 @@ class _Function:
         return self._known[value]
 
     def _found(self, value: str) -> _Said | None:
+        if value[0] == "@":
+            return self._literal(self.variables.get(value, ""))
         sources = [self._literal(v) for v in self._stored.get(value, ())]
         sources += map(self.said, self._copied.get(value, ()))
         if not sources and value in self._results and self._results[value] in self.others:
@@ -117,12 +122,13 @@ class _Function:
 
     def written(self) -> str:
         """The text with what is known of descriptors stored before calls of the runtime."""
-        if "@_FortranA" not in self.text or not _ALLOCA.search(self.text):
+        if "@_FortranA" not in self.text:
             return self.text
         self._prepare()
         made, at, count = [], 0, 0
         for m in _CALL.finditer(self.text):
-            told = {v: s for v in dict.fromkeys(_ARGUMENT.findall(m[2])) if v in self._shapes and (s := self.said(v))}
+            given = [v for v in dict.fromkeys(_ARGUMENT.findall(m[2])) if v in self._shapes or v in self.variables]
+            told = {v: s for v in given if (s := self.said(v))}
             made.append(self.text[at : m.start()])
             at = m.start()
             if m[1].startswith("Assign"):

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from llgrad.frontends import clang, stablehlo
+from llgrad.frontends import clang, mlirresults, stablehlo
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run
 from llgrad.frontends.tools import signatures as noted
 
@@ -64,6 +64,7 @@ def _file(source: Source) -> Compiled:
         text = written = source.path.read_text(errors="replace")
         if stablehlo.is_stablehlo(text):
             text = stablehlo.upstream(text, source.path)
+        text = mlirresults.with_outward(text, _parameters)
         functions = declared(text)
 
         def passed(text: str, passes: Sequence[str], flags: Sequence[str] = ()) -> str:

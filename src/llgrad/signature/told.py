@@ -45,7 +45,7 @@ def _signature(
     result = _result(f, language)
     if result is None or at != len(f.arguments):
         return None
-    return Signature(f.name, tuple(parameters), result, None, f.name, None, language)
+    return Signature(f.name.removesuffix(".out"), tuple(parameters), result, None, f.name, None, language)
 
 
 def _result(f: Function, language: str) -> CType | None:
