@@ -127,11 +127,14 @@ def _dictionary(name: str, value: Any) -> Tree:
     from llgrad.frontends import njitmade
 
     typ, keys, values = value._dict_type, tuple(value), list(value.values())
+    if not keys:
+        return Branch(name, (), lambda found: {}, njitmade.empty(typ), lambda given: (), None)
     names = [f"{name}[{key!r}]" for key in keys]
-    numbers = np.array(keys, np.int64) if keys and all(isinstance(k, int) for k in keys) else None
+    whole = all(isinstance(k, int) and not isinstance(k, bool) for k in keys)
+    numbers = np.array(keys, str(typ.key_type)) if whole else None
     first = Fixed(f"{name}.keys()", keys) if numbers is None else Leaf(f"{name}.keys()", numbers)
     second: Tree = Branch(f"{name}.values()", tuple(map(opened, names, values)), list, "list")
-    if values and all(isinstance(v, int | float | np.number) for v in values):
+    if all(isinstance(v, int | float | np.number) for v in values):
         passed = np.array(values, str(typ.value_type))
         second = Leaf(f"{name}.values()", passed, into=partial(np.asarray, dtype=passed.dtype), back=np.ndarray.tolist)
     return Branch(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from llgrad.errors import ArgumentError, ForeignError, Span, UnsupportedError
+from llgrad.errors import ArgumentError, ForeignError, LlgradError, Span, UnsupportedError
 from llgrad.frontends.njit import PLAIN, Array, Compiled, compile_function, result_type
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Facts, Loaded
@@ -57,13 +57,15 @@ class PerTypes:
         last = args[-1:] if self.kind == "hvp" else ()
         values = self._bound(args[: len(args) - len(last)], named)
         types = self._types(values)
-        made = self._plain(types) if _all_plain(types) else None
         try:
+            made = self._plain(types) if _all_plain(types) else None
             if made is not None:
                 return made(*values, *last, **options)
             return self._nested(types, values)(last, options)
-        except ForeignError as error:
-            self._raised(values, error)
+        except LlgradError as error:
+            error.span = error.span or _where(self.function)
+            if isinstance(error, ForeignError):
+                self._raised(values, error)
             raise
 
     def derivative(self, *args: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError, UnsupportedError
 from llgrad.numba import copied
 from llgrad.passing import zeros
 
@@ -604,7 +604,15 @@ def test_lists_of_tuples_of_arrays_and_of_flags(function) -> None:
     np.testing.assert_allclose(llgrad.grad(function)(X), truth, rtol=1e-7)
 
 
+@numba.njit
+def general(a):
+    return np.linalg.eigvals(a)[0]
+
+
 def test_what_is_refused() -> None:
+    with pytest.raises(NoRuleError, match="no derivative for the call of numba_ez_rgeev") as refused:
+        llgrad.grad(general)(np.eye(2) + X[:4].reshape(2, 2))
+    assert refused.value.span and refused.value.span.line == general.py_func.__code__.co_firstlineno
     with pytest.raises(ArgumentError, match="returns 2 floats"):
         llgrad.grad(pair)(1.0)
     with pytest.raises(UnsupportedError, match="cannot be passed"):

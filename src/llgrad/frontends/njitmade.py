@@ -34,6 +34,13 @@ def dictionary(typ: Any) -> Any:
 
 
 @functools.cache
+def empty(typ: Any) -> Any:
+    """A dictionary, of nothing."""
+    key, value = typ.key_type, typ.value_type
+    return numba.njit(lambda: Dict.empty(key, value))
+
+
+@functools.cache
 def instance(typ: Any) -> Any:
     """Of all its fields; its constructor is not called."""
     names = list(typ.struct)
