@@ -270,14 +270,15 @@ def _scatter(op: Any, given: list[_Array], numbers: Any) -> list[str] | None:
 
 # --- LAPACK -----------------------------------------------------------------------------------------------------------
 
+_ROUTINES = ("potrf", "getrf", "trsm", "geqrf", "orgqr")
 _LETTERS = {"s": "f32", "d": "f64"}
 
 
 def _lapack(op: Any, given: list[_Array], results: list[_Array]) -> list[str] | None:
-    """Calls of Cholesky's, LU's and triangular solves for each matrix of a batch; what they overwrite is a copy."""
+    """Cholesky's, LU's and QR's factors and triangular solves for each matrix of a batch, in copies."""
     target = op.attributes["call_target_name"].value
     letter, routine = target.removeprefix("lapack_")[:1], target.removeprefix("lapack_")[1:].removesuffix("_ffi")
-    if letter not in _LETTERS or routine not in ("potrf", "getrf", "trsm"):
+    if letter not in _LETTERS or routine not in _ROUTINES:
         return None
     options = op.attributes["mhlo.backend_config"]
     chosen = {k: int(options[k].value) for k in ("uplo", "side", "trans_x", "diag") if k in options}
@@ -304,6 +305,16 @@ def _lapack(op: Any, given: list[_Array], results: list[_Array]) -> list[str] | 
         ])  # fmt: skip
         return passed
 
+    def vector(source: str, its: _Array) -> str:
+        """What goes with the matrix: pivots, factors."""
+        row = f"memref<{its.shape[-1]}x{its.element}, strided<[1]{_offset(at)}>>"
+        passed = f"memref<?x{its.element}, strided<[?], offset: ?>>"
+        sizes, ones = ", ".join([*(["1"] * len(batch)), str(its.shape[-1])]), ", ".join(["1"] * len(its.shape))
+        begin = ", ".join([*at, "0"])
+        lines.append(f"%p_1 = memref.subview {source}[{begin}] [{sizes}] [{ones}] : {its.memref} to {row}")
+        lines.append(f"%p = memref.cast %p_1 : {row} to {passed}")
+        return passed
+
     def number(name: str, value: int) -> None:
         lines.append(f"%{name} = arith.constant {value} : i64")
 
@@ -322,24 +333,24 @@ def _lapack(op: Any, given: list[_Array], results: list[_Array]) -> list[str] | 
             f"({its}, {its}, i64, i64, i64, i64, i64, i64) -> ()"
         )
         return loops.close()
+    if routine in ("geqrf", "orgqr"):
+        source, factors = ("%r1", results[1]) if routine == "geqrf" else ("%m1", given[1])
+        vector(source, factors)
+        number("m", rows)
+        number("n", columns)
+        lines.append(f"func.call @llgrad_{routine}_{element}(%a, %p, %m, %n) : ({its}, {its}, i64, i64) -> ()")
+        return loops.close()
     info = results[-1]
     if routine == "potrf":
         number("n", rows)
         number("upper", int(chosen["uplo"] == 85))
         lines.append(f"%info = func.call @llgrad_potrf_{element}(%a, %n, %upper) : ({its}, i64, i64) -> i32")
     else:
-        pivots = results[1]
-        least = min(rows, columns)
-        sizes = ", ".join([*(["1"] * len(batch)), str(least)])
-        row, passed = f"memref<{least}xi32, strided<[1]{_offset(at)}>>", "memref<?xi32, strided<[?], offset: ?>>"
-        ones = ", ".join(["1"] * len(pivots.shape))
+        pivots = vector("%r1", results[1])
         number("m", rows)
         number("n", columns)
-        lines += [
-            f"%p_1 = memref.subview %r1[{', '.join([*at, '0'])}] [{sizes}] [{ones}] : {pivots.memref} to {row}",
-            f"%p = memref.cast %p_1 : {row} to {passed}",
-            f"%info = func.call @llgrad_getrf_{element}(%a, %p, %m, %n) : ({its}, {passed}, i64, i64) -> i32",
-        ]
+        call = f"func.call @llgrad_getrf_{element}(%a, %p, %m, %n)"
+        lines.append(f"%info = {call} : ({its}, {pivots}, i64, i64) -> i32")
     lines.append(f"memref.store %info, %r{len(results) - 1}[{', '.join(at)}] : {info.memref}")
     return loops.close()
 
@@ -356,6 +367,8 @@ def declared_in_c(text: str) -> str:
             f"llgrad_sort_{t}": f"({vector}, memref<?xi64>, i64)",
             f"llgrad_potrf_{t}": f"({vector}, i64, i64) -> i32",
             f"llgrad_getrf_{t}": f"({vector}, memref<?xi32, strided<[?], offset: ?>>, i64, i64) -> i32",
+            f"llgrad_geqrf_{t}": f"({vector}, {vector}, i64, i64)",
+            f"llgrad_orgqr_{t}": f"({vector}, {vector}, i64, i64)",
             f"llgrad_trsm_{t}": f"({vector}, {vector}, i64, i64, i64, i64, i64, i64)",
         }
         made += "".join(f"  func.func private @{n}{its}\n" for n, its in kinds.items() if f"@{n}(" in text)

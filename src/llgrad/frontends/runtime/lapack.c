@@ -118,3 +118,51 @@ GETRF(llgrad_getrf_f32, float, fabsf)
     }
 TRSM(llgrad_trsm_f64, double)
 TRSM(llgrad_trsm_f32, float)
+
+/* a = q r: r above, the reflections' vectors (which begin with 1) below the diagonal, their factors in tau. */
+#define GEQRF(name, type, sqrt, copysign)                                      \
+    __attribute__((noinline)) void name(VECTOR(type, m), VECTOR(type, factor), int64_t rows, int64_t n) \
+    {                                                                          \
+        type *a = m_at + m_offset, *tau = factor_at + factor_offset;           \
+        for (int64_t k = 0; k < factor_n; k++) {                               \
+            type alpha = A(k, k), below = 0;                                   \
+            for (int64_t i = k + 1; i < rows; i++) below += A(i, k) * A(i, k); \
+            tau[k] = 0;                                                        \
+            if (below == 0) continue;                                          \
+            type beta = -copysign(sqrt(alpha * alpha + below), alpha);         \
+            tau[k] = (beta - alpha) / beta;                                    \
+            for (int64_t i = k + 1; i < rows; i++) A(i, k) /= alpha - beta;    \
+            A(k, k) = beta;                                                    \
+            for (int64_t j = k + 1; j < n; j++) {                              \
+                type w = A(k, j);                                              \
+                for (int64_t i = k + 1; i < rows; i++) w += A(i, k) * A(i, j); \
+                A(k, j) -= tau[k] * w;                                         \
+                for (int64_t i = k + 1; i < rows; i++) A(i, j) -= tau[k] * w * A(i, k); \
+            }                                                                  \
+        }                                                                      \
+    }
+GEQRF(llgrad_geqrf_f64, double, sqrt, copysign)
+GEQRF(llgrad_geqrf_f32, float, sqrtf, copysignf)
+
+/* The columns of q from those reflections. */
+#define ORGQR(name, type)                                                      \
+    __attribute__((noinline)) void name(VECTOR(type, m), VECTOR(type, factor), int64_t rows, int64_t n) \
+    {                                                                          \
+        type *a = m_at + m_offset;                                             \
+        const type *tau = factor_at + factor_offset;                           \
+        for (int64_t j = factor_n; j < n; j++)                                 \
+            for (int64_t i = 0; i < rows; i++) A(i, j) = i == j;               \
+        for (int64_t k = factor_n - 1; k >= 0; k--) {                          \
+            for (int64_t j = k + 1; j < n; j++) {                              \
+                type w = A(k, j);                                              \
+                for (int64_t i = k + 1; i < rows; i++) w += A(i, k) * A(i, j); \
+                A(k, j) -= tau[k] * w;                                         \
+                for (int64_t i = k + 1; i < rows; i++) A(i, j) -= tau[k] * w * A(i, k); \
+            }                                                                  \
+            for (int64_t i = k + 1; i < rows; i++) A(i, k) *= -tau[k];         \
+            A(k, k) = 1 - tau[k];                                              \
+            for (int64_t i = 0; i < k; i++) A(i, k) = 0;                       \
+        }                                                                      \
+    }
+ORGQR(llgrad_orgqr_f64, double)
+ORGQR(llgrad_orgqr_f32, float)
