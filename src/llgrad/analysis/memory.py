@@ -116,6 +116,7 @@ class Memory:
         self._closed: dict[frozenset[MemoryObject], frozenset[MemoryObject]] = {}
         self._anywhere: dict[frozenset[MemoryObject], frozenset[Place]] = {}
         self._decoded: dict[frozenset[int], frozenset[Place]] = {}
+        self._lonely: dict[MemoryObject, bool] = {}
         self._mutable: dict[frozenset[Place], frozenset[Place]] = {}
         self._same: dict[frozenset[Any], frozenset[Any]] = {}
         self._overlaps = Overlaps(self._is_lonely, distinct)
@@ -375,13 +376,15 @@ class Memory:
         """The same for any two calls of the functions they are in."""
         return self.types.may_alias(a.tbaa, b.tbaa) and self._overlaps.meet(a, b)
 
-    def may_coincide(self, o: MemoryObject, p: MemoryObject) -> bool:
-        """May two different objects be the same memory?"""
-        return self._overlaps.may_coincide(o, p)
+    def coincide(self, a: frozenset[MemoryObject], b: frozenset[MemoryObject]) -> bool:
+        """May an object of one set and a different one of the other be the same memory?"""
+        return self._overlaps.coincide(a, b)
 
     def _is_lonely(self, o: MemoryObject) -> bool:
         """Is an object's memory certainly no other object's?"""
-        return o.is_code or not self.escapes(o) or (_is_private(o) and o not in self.exposed)
+        if o not in self._lonely:
+            self._lonely[o] = o.is_code or not self.escapes(o) or (_is_private(o) and o not in self.exposed)
+        return self._lonely[o]
 
     def _apart_in_function(self, a: Access, b: Access) -> bool:
         """Different constant offsets from one base that has one value throughout a call of its function?"""
@@ -558,7 +561,7 @@ class Memory:
         key = (function, obj)
         if key not in self._relations:
             written = self._index(function)
-            self._relations[key] = tuple(p for p in written if p == obj or self.may_coincide(obj, p))
+            self._relations[key] = tuple(p for p in written if p == obj or self._overlaps.may_coincide(obj, p))
         return self._relations[key]
 
     def _index(self, function: Function) -> dict[MemoryObject, dict[_Shape, None]]:

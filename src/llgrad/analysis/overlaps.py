@@ -38,10 +38,13 @@ class Overlaps:
         """May two accesses touch the same byte?"""
         if not a.objects.isdisjoint(b.objects) and self._share(a, b):
             return True
-        key = (a.objects, b.objects)
-        if key not in self._asked:
-            self._asked[key] = self._coincide(*key)
-        return self._asked[key]
+        return self.coincide(a.objects, b.objects)
+
+    def coincide(self, a: frozenset[MemoryObject], b: frozenset[MemoryObject]) -> bool:
+        """May an object of one set and a different one of the other be the same memory?"""
+        if (a, b) not in self._asked:
+            self._asked[a, b] = self._find(a, b)
+        return self._asked[a, b]
 
     def _share(self, a: Bytes, b: Bytes) -> bool:
         """The same byte of one object."""
@@ -56,8 +59,7 @@ class Overlaps:
         """May two different objects be the same memory?"""
         return not self._lonely(o) and not self._lonely(p) and self._one(o.kind, p.kind)
 
-    def _coincide(self, a: frozenset[MemoryObject], b: frozenset[MemoryObject]) -> bool:
-        """May an object and a different one be the same memory?"""
+    def _find(self, a: frozenset[MemoryObject], b: frozenset[MemoryObject]) -> bool:
         ours, theirs = self._by_kind(a), self._by_kind(b)
         return any(
             self._one(kind, other) and (kind != other or o is None or o != p)

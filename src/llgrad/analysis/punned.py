@@ -131,12 +131,14 @@ class Trial(Reaching):
 
     def _written(self, reader: Instruction, access: Access) -> list[Node] | None:
         found, older = self.writers(reader, access)
+        if older:
+            return None
         made: list[Node] = []
         for i in self.inside(found, access):
             if (values := self._written_by(i, access)) is None:
                 return None
             made += values
-        return None if older else made
+        return made
 
     def _written_by(self, i: Instruction, access: Access) -> Sequence[Node] | None:
         if (value := written_value(i)) is not None:
@@ -174,13 +176,15 @@ class Trial(Reaching):
         if not isinstance(node, tuple):
             return ()
         found, older = self.writers(*node)
+        if older:
+            return None
         made: list[Node] = []
         for i in self.inside(found, node[1]):
             value = written_value(i)
             if value is not None and (isinstance(scalar(value.type), PointerType) or self.memory.points_to(value)):
                 return None
             made += self.parts(i, node[1]) if isinstance(i, Call) and is_copy(i) else ()
-        return None if older else made
+        return made
 
     def _number_made(self, call: Call) -> Sequence[AnyValue] | None:
         """The integers that a function known to compute without a derivative makes a number of; None: it is another."""

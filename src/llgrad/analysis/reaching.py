@@ -88,14 +88,19 @@ class Reaching:
         return self._near[key]
 
     def meets(self, a: Access, b: Access) -> bool:
-        """`may_alias`, where members of structs in arrays are apart."""
-        ours, theirs = self._spots(a), self._spots(b)
-        if not ours or not theirs or a.size is None or b.size is None:
-            return self.memory.may_alias(a, b)
-        one = len(a.objects) == 1 and a.objects == b.objects
-        if one and not any(overlap((s, a.size), (t, b.size)) for _, s in ours for _, t in theirs):
+        """May two accesses touch the same byte, in any two calls of the functions they are in?"""
+        if not self.memory.may_meet(a, b):
             return False
-        return self.memory.may_alias(a, b)
+        ours, theirs = self._spots(a), self._spots(b)
+        if not ours or not theirs or not a.size or not b.size or not ours.isdisjoint(theirs):
+            return True
+        return self.memory.coincide(a.objects, b.objects) or any(
+            o == p and overlap((s, a.size), (t, b.size)) for o, s in ours for p, t in theirs
+        )
+
+    def _meets_here(self, a: Access, b: Access) -> bool:
+        """The same in one call of the function that they are both in."""
+        return self.meets(a, b) and self.memory.may_alias(a, b)
 
     def _spots(self, access: Access) -> frozenset[tuple[MemoryObject, Spot]]:
         if isinstance(access, Part):
@@ -106,9 +111,11 @@ class Reaching:
         """What `copy` reads to write it where `access` reads: the part of its source, if that is known."""
         whole, length, size = self.memory.reads(copy), copy.arguments[2], access.size
         ours, targets = self._spots(access), self.memory.spots(copy.arguments[0])
-        if size is None or any(o != p and self.memory.may_coincide(o, p) for o, _ in ours for p, _ in targets):
+        both = frozenset(o for o, _ in ours), self.memory.points_to(copy.arguments[0])
+        if size is None or self.memory.coincide(*both):
             return whole
-        apart = {difference(s, t) for o, s in ours for p, t in targets if o == p}
+        to = {o: [t for p, t in targets if o == p] for o in both[0] & both[1]}
+        apart = {difference(s, t) for o, s in ours for t in to.get(o, ())}
         most = length.value if isinstance(length, ConstInt) else None
         by = {_within(d, size, most) for d in apart if not _is_outside(d, size, most)}
         sources = self.memory.spots(copy.arguments[1])
@@ -193,7 +200,7 @@ class Reaching:
         """Calls of one function write the same."""
         writes = self.memory.writes(i)
         if not isinstance(i, Call) or any(a.pointer is not None for a in writes):
-            return any(self.meets(a, access) for a in writes)
+            return any(self._meets_here(a, access) for a in writes)
         key = (id(writes), _shape(access))
         if key not in self._by_calls:
             self._by_calls[key] = any(self.meets(a, access) for a in writes)
