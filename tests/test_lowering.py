@@ -45,6 +45,7 @@ def test_assembly_that_does_nothing_goes_and_what_gives_new_values_stays() -> No
 define double @tied(double %x, ptr %p, i32 %n) {
   %two = call { double, i32 } asm sideeffect "", "=x,=r,0,1,~{memory}"(double %x, i32 %n)
   call void asm sideeffect "", "~{memory}"()
+  call void asm sideeffect "#begin kernel", "~{dirflag},~{fpsr},~{flags}"()
   call void asm sideeffect "", "=*r|m,0,~{memory}"(ptr elementtype(double) %p, double %x)
   call void asm "", "=*m,*m"(ptr elementtype(double) %p, ptr elementtype(double) %p)
   %y = extractvalue { double, i32 } %two, 0

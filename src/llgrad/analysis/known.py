@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from llgrad.ir.module import Module
-from llgrad.ir.values import Attribute, Call, Function, GlobalVariable
+from llgrad.ir.values import Attribute, Call, Function, GlobalVariable, InlineAsm
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
 
@@ -199,6 +199,8 @@ def _memory(
 ) -> tuple[Literal["none", "args", "any"], Literal["none", "args", "any"]]:
     """What of memory is read and what written, from `memory(…)` and its older spellings."""
     scopes = [{"": "readwrite"}]
+    if isinstance(call.callee, InlineAsm) and "~{memory}" not in call.callee.text:
+        scopes.append({"": "read", "argmem": "readwrite"})  # LangRef, Clobber constraints
     for attribute in _attributes(call, callee):
         if attribute.name == "memory" and isinstance(attribute.value, str):
             scopes.append(_parse_memory(attribute.value))
