@@ -104,6 +104,7 @@ CONTAINERS = {
     f"{_LIST}11_M_transferEPS0_S1_": "list_transfer", f"{_LIST}10_M_reverseEv": "list_reverse",
     f"{_LIST}4swapERS0_S1_": "list_swap",
     **{f"_ZNSt3__16__sortIRNS_6__lessI{t}{t}EEP{t}EEvT0_S5_T_": f"sort_{t}" for t in "fdeijlm"},
+    "__dynamic_cast": "cast",
 }  # fmt: skip
 """What is compiled inside libstdc++ and libc++, and its name in `runtime/containers.c`."""
 
@@ -117,7 +118,7 @@ def with_containers(text: str, names: set[str]) -> str:
     missing = "".join(f"declare {_signature(own)}\n" for own in sorted(used))
     whole = LLVMModule.from_text(text + missing)
     whole.link(_containers())
-    own = re.compile(r"^define (?:dso_local )?([^@\n]*@llgrad_(?:tree|list|sort)_)", re.MULTILINE)
+    own = re.compile(r"^define (?:dso_local )?([^@\n]*@llgrad_(?:tree_|list_|sort_|cast\b))", re.MULTILINE)
     return own.sub(r"define internal \1", whole.text())
 
 

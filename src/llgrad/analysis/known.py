@@ -75,6 +75,7 @@ _RUN_TIME: tuple[tuple[re.Pattern[str], Behaviour], ...] = (
         re.compile(r"_ZNSt(\d+(\w*_error|\w*exception|bad_\w+|invalid_argument|out_of_range))[CD]\dE\w*"),
         Behaviour("plain", "args", "args", inactive=True, pure_result=True, links=False),
     ),
+    (re.compile("__dynamic_cast"), Behaviour("plain", "args", "none", inactive=True, pure_result=True, links=False)),
     (re.compile(r"_ZSt18_Rb_tree_(in|de)crementP\w*"), Behaviour("plain", "args", "none", pure_result=True)),
     (re.compile(r"_ZSt(29_Rb_tree_insert_and|28_Rb_tree_rebalance_for)_\w*"), Behaviour("plain", "args", "args")),
 )

@@ -223,3 +223,11 @@ SORT(int, i)
 SORT(unsigned, j)
 SORT(long, l)
 SORT(unsigned long, m)
+
+/* dynamic_cast: another part of the same object, so its shadow is as far from that of the part that is known. What the
+ * library returns is an address, and so declared here. */
+unsigned long __dynamic_cast(const void *part, const void *from, const void *to, long hint);
+void *llgrad_cast(char *part, const void *from, const void *to, long hint) {
+    unsigned long found = __dynamic_cast(part, from, to, hint);
+    return found ? part + (found - (unsigned long)part) : 0;
+}
