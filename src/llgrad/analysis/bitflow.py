@@ -91,9 +91,12 @@ def linear(v: iv.AnyValue, depth: int = 6, around: tuple[iv.Phi, Step] | None = 
             return _combine("mul", linear(lhs, depth - 1, around), linear(rhs, depth - 1, around))
         case iv.Phi() if around is not None and v is around[0]:
             return around[1]
-        case iv.Phi() if depth and around is None:
-            return _merged(v, depth - 1)
     return 0, 1
+
+
+def bytes_apart(index: iv.AnyValue, size: int, depth: int = 6) -> Step:
+    """`linear` of an index of elements of `size` bytes. One that counts bytes may go round a loop in steps of more."""
+    return _merged(index, depth) if size == 1 and isinstance(index, iv.Phi) else linear(index, depth)
 
 
 def _merged(phi: iv.Phi, depth: int) -> Step:

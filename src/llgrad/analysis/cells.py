@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from math import gcd
 
-from llgrad.analysis.bitflow import linear
+from llgrad.analysis.bitflow import bytes_apart
 from llgrad.analysis.objects import WORD, constant_index
 from llgrad.analysis.solver import Propagation
 from llgrad.ir.types import ArrayType, DataLayout, StructType, Type, VectorType
@@ -125,7 +125,7 @@ def gep_bytes(source: Type, indices: list[AnyValue], layout: DataLayout) -> tupl
                 return None
             t = t.element
         size = layout.alloc_size(t)
-        start, multiple = (number, 0) if number is not None else linear(index)
+        start, multiple = (number, 0) if number is not None else bytes_apart(index, size)
         total, stride = total + start * size, gcd(stride, multiple * size)
     return stride, total
 

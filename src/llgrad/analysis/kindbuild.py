@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.bitflow import all_float, is_arithmetic, linear, not_comparison, scalar_bit
+from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, not_comparison, scalar_bit
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Graph, Region
@@ -272,7 +272,7 @@ class Builder:
                 assert isinstance(t, (ArrayType, VectorType))
                 t = t.element
             size = self.layout.alloc_size(t)
-            start, multiple = linear(index)
+            start, multiple = bytes_apart(index, size)
             constant += start * size
             step = gcd(step, multiple * size)
             unit = lcm(unit, (multiple if size == 1 else 1) * size) if multiple else unit
