@@ -184,10 +184,11 @@ class Inclusion:
             self._flow.edge(s, t, by)
 
     def _forwards(self, source: int, target: int, stride: int, start: int) -> None:
-        """`target` points to an element of an array that begins `start` bytes after `source`, none of those before it.
+        """`target` points as many bytes after `source`, never before it, as differ from `start` by strides.
 
         An object that has room for one or two has no others: so little is exact. (A pointer may point to its end.)
         """
+        start %= stride
         by = strided(stride, start)
 
         def move(facts: set[int]) -> None:

@@ -79,12 +79,15 @@ class MemoryObject(Struct, frozen=True):
         return f"{self.kind} {sigil}{self.site.name}{where}"
 
 
+_REPLACED = frozenset({"common", "weak", "extern_weak", "available_externally"})  # by others, perhaps larger
+
+
 def size_of(o: MemoryObject, layout: DataLayout) -> int | None:
     """How many bytes an object has, where that is a constant."""
     match o.kind, o.site:
         case "stack", Alloca(t, ConstInt(value=count)):
             return layout.alloc_size(t) * count
-        case "global", GlobalVariable() as g if g.initializer is not None:
+        case "global", GlobalVariable() as g if g.initializer is not None and g.linkage not in _REPLACED:
             return layout.alloc_size(g.value_type)
         case "heap", Call() as call if call.called_function is not None:
             known = effects(call.called_function.name)

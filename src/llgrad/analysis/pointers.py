@@ -203,7 +203,7 @@ class PointerGraph(Inclusion):
                 self._store_value(i, i.value, i.pointer)
             case GetElementPtr():
                 by = gep_bytes(i.source_type, i.indices, self.layout)
-                if by is not None and by[0] and "nuw" in i.flags and by[1] >= 0:
+                if by is not None and by[0] and "nuw" in i.flags:
                     self._forwards(self._nodes(i.pointer)[0], self._nodes(i)[0], *by)
                 else:
                     self._copy(self._nodes(i.pointer), self._nodes(i), None if by is None else strided(*by))
