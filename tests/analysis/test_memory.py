@@ -54,6 +54,25 @@ def test_fields_of_a_struct_are_told_apart_across_calls(level: str) -> None:
     assert {"argument x", "argument y"} not in found
 
 
+def test_an_element_that_is_counted_downwards_may_be_before_where_counting_begins() -> None:
+    """`3 - 2 k` is at most three, though it is three and a multiple of two."""
+    memory, f = of(ll("""
+        define double @f(ptr %x, ptr %y, i64 %k) {
+          %a = alloca [4 x ptr]
+          %second = getelementptr i8, ptr %a, i64 8
+          %last = getelementptr i8, ptr %a, i64 24
+          store ptr %x, ptr %second
+          store ptr %y, ptr %last
+          %m = mul nuw nsw i64 %k, 2
+          %n = sub nuw nsw i64 3, %m
+          %at = getelementptr nuw ptr, ptr %a, i64 %n
+          %p = load ptr, ptr %at
+          %v = load double, ptr %p
+          ret double %v
+        }"""), "f")
+    assert pointees(memory, named(f, "p")) == {"argument x", "argument y"}
+
+
 def test_a_swap_through_double_pointers() -> None:
     memory, f = of(c("""
         double f(double **p, double **q, int n) {
