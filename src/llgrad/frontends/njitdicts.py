@@ -12,11 +12,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import cgutils, imputils, types, typing
+from numba.core import cgutils, imputils, typing
+from numba.core import types as numba_types
 from numba.core.extending import intrinsic
 from numba.typed.typedobjectutils import _container_get_data
 
 from llgrad.frontends import njitlists
+
+types: Any = numba_types
 
 _WORD = cgutils.intp_t
 

@@ -70,8 +70,7 @@ def instance(typ: Any) -> Any:
     return numba.njit(scope["made"])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _stated(typingctx: Any, record: Any) -> Any:
+def _states(typingctx: Any, record: Any) -> Any:
     """Say which bytes of a record are integers: nobody else may look at them."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -84,6 +83,9 @@ def _stated(typingctx: Any, record: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(record), generate
+
+
+_stated: Any = intrinsic(_states)
 
 
 @functools.cache
