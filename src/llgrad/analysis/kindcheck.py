@@ -28,6 +28,7 @@ def suspect_integers(graph: Graph) -> None:
     for e in graph.edges:
         _suspect_view(graph, e)
         _suspect_pieces(graph, e)
+        _suspect_addresses(graph, e)
         if e.store:
             _suspect_copied(graph, e)
     graph.settle()
@@ -81,6 +82,21 @@ def _suspect_pieces(graph: Graph, e: Edge) -> None:
             graph.learn(child, child.key(offset, 0), mask)
 
 
+def _suspect_addresses(graph: Graph, e: Edge) -> None:
+    """What is moved as integers, in an array that is walked over pointers too, in smaller steps: those are pointers."""
+    step = graph.step(e)
+    if not step:
+        return
+    parent, child = graph.find(e.parent), graph.find(e.child)
+    walked = [(at, inner) for (at, inner), s in parent.slots.items() if 0 < inner < step and s.all & bl.POINTER_BIT]
+    for offset, size in _moved(graph, child, ENDLESS) if walked else ():
+        for start in range(offset, offset + size - 7, 8):
+            slot = child.slots.get(child.key(start, 0))
+            meets = any((start + e.at - at) % gcd(step, inner) == 0 for at, inner in walked)
+            if meets and (slot is None or not slot.all & ~bl.LIKELY_INT):
+                graph.learn(child, child.key(start, 0), bl.POINTER_BIT)
+
+
 def _whole_floats(r: Region, at: int, size: int, step: int) -> int:
     """The floats that `size` bytes at `at`, or `step` further on, and so forth, may be all of.
 
@@ -108,11 +124,11 @@ def _end_of_arrays(r: Region, at: int, step: int) -> int | None:
     return max(ends, default=None)
 
 
-def _moved(graph: Graph, r: Region) -> set[tuple[int, int]]:
-    """(offset, bytes) of what is read from a region or written to it, no more than eight bytes at a time."""
+def _moved(graph: Graph, r: Region, most: int = 8) -> set[tuple[int, int]]:
+    """(offset, bytes) of what is read from a region or written to it, no more than `most` bytes at a time."""
     found = set()
     for e in r.edges:
-        if e.low is not None and e.high is not None and e.high - e.low <= 8:
+        if e.low is not None and e.high is not None and e.high - e.low <= most:
             found.add((e.low + (e.at if graph.find(e.parent) is r else 0), e.high - e.low))
     return found
 
