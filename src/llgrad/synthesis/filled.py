@@ -259,8 +259,6 @@ def _least(flow: Flow, v: AnyValue, depth: int = 4) -> int:
     return 0
 
 
-
-
 def _product(v: AnyValue) -> tuple[AnyValue | None, int]:
     """A size as a value times a number, modulo 2**64."""
     match v:
