@@ -150,9 +150,9 @@ def _instance(name: str, value: Any) -> Tree:
     typ = value._numba_type_
     fields = tuple(typ.struct)
     items = tuple(opened(f"{name}.{f}", getattr(value, f)) for f in fields)
-    found = namedtuple(typ.classname, fields, rename=True)  # type: ignore[misc]
+    make: Callable[..., Any] = namedtuple
     return Branch(
-        name, items, found._make, njitmade.instance(typ),
+        name, items, make(typ.classname, fields, rename=True)._make, njitmade.instance(typ),
         lambda given: given if isinstance(given, tuple) else [getattr(given, f) for f in fields],
         [f"{{}}.{f}" for f in fields],
     )  # fmt: skip

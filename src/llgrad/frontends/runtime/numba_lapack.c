@@ -33,6 +33,18 @@ static void stored(int8_t kind, const double *a, int64_t m, int64_t n, void *to,
 
 /* --- QR ------------------------------------------------------------------------------------------------------------ */
 
+/* A column without `scale` of what lies along the reflection v, whose first element, at k, is one. */
+static void reflected(double *c, const double *v, double scale, int64_t k, int64_t m)
+{
+    double w = c[k];
+    for (int64_t i = k + 1; i < m; i++)
+        w += v[i] * c[i];
+    w *= scale;
+    c[k] -= w;
+    for (int64_t i = k + 1; i < m; i++)
+        c[i] -= w * v[i];
+}
+
 /* Below the diagonal the reflections, on and above it R. A column that is zero below is where signs jump: refused. */
 static void factored(double *a, double *tau, int64_t m, int64_t n)
 {
@@ -50,15 +62,8 @@ static void factored(double *a, double *tau, int64_t m, int64_t n)
         v[k] = beta;
         for (int64_t i = k + 1; i < m; i++)
             v[i] *= scale;
-        for (int64_t j = k + 1; j < n; j++) {
-            double *c = a + j * m, w = c[k];
-            for (int64_t i = k + 1; i < m; i++)
-                w += v[i] * c[i];
-            w *= tau[k];
-            c[k] -= w;
-            for (int64_t i = k + 1; i < m; i++)
-                c[i] -= w * v[i];
-        }
+        for (int64_t j = k + 1; j < n; j++)
+            reflected(a + j * m, v, tau[k], k, m);
     }
 }
 
@@ -84,15 +89,8 @@ int32_t numba_ez_xxgqr(int8_t kind, int64_t m, int64_t n, int64_t count, void *m
     double *a = copied(kind, matrix, m, n, lda), *tau = copied(kind, scales, n, 1, n);
     for (int64_t k = n - 1; k >= 0; k--) {
         double *v = a + k * m;
-        for (int64_t j = k + 1; j < n; j++) {
-            double *c = a + j * m, w = c[k];
-            for (int64_t i = k + 1; i < m; i++)
-                w += v[i] * c[i];
-            w *= tau[k];
-            c[k] -= w;
-            for (int64_t i = k + 1; i < m; i++)
-                c[i] -= w * v[i];
-        }
+        for (int64_t j = k + 1; j < n; j++)
+            reflected(a + j * m, v, tau[k], k, m);
         for (int64_t i = k + 1; i < m; i++)
             v[i] *= -tau[k];
         v[k] = 1 - tau[k];
