@@ -57,9 +57,9 @@ class _Pieces(Reaching):
         super().__init__(memory)
         self.kinds = kinds
         self._stored: dict[MemoryObject, set[Format]] = {}
-        for (places, *_), writers in self._writers.items():
-            formats = {f for i, _ in writers if isinstance(i, Store) and (f := _format(i.value)) is not None}
-            for o in {o for o, _ in places} if formats else ():
+        for part, writers in self._writers.items():
+            formats = {f for i in writers if isinstance(i, Store) and (f := _format(i.value)) is not None}
+            for o in part.objects if formats else ():
                 self._stored.setdefault(o, set()).update(formats)
 
     def found(self) -> Iterator[Store]:
@@ -83,11 +83,8 @@ class _Pieces(Reaching):
     def _meets_another(self, access: Access, own: Format) -> bool:
         """May memory that is read have been written as another format, directly or by a copy?"""
         known = {o for o in access.objects if o.kind != "unknown"}
-        near = (w for shape in self._nearby(access) for w in self._writers[shape])
-        return any(
-            self._formats_written(i) - {own} and not known.isdisjoint(a.objects) and self.meets(a, access)
-            for i, a in near
-        )  # fmt: skip
+        near = (a for a in self._nearby(self._part(access)) if not known.isdisjoint(a.objects))
+        return any(self._formats_written(i) - {own} for a in near for i in self._writers[a])
 
     def _formats_written(self, i: Instruction) -> set[Format | None]:
         if isinstance(i, Store):

@@ -14,7 +14,7 @@ Types of accesses (TBAA) acquit nothing: programs that read a float's bits throu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from typing import Protocol, Self
 
@@ -66,8 +66,8 @@ class Bits(Protocol):
     def is_one_of_several(self, load: Load, /) -> bool: ...
 
 
-Read = tuple[Instruction, Access]
-"""What an instruction reads: the ways of bits lead on to what was written, and to what that is made of."""
+Read = tuple[Instruction | None, Access]
+"""What an instruction, or any, reads: the ways of bits lead on to what was written, and to what that is made of."""
 Node = AnyValue | Read
 
 
@@ -81,14 +81,23 @@ class Trial(Reaching):
         self.kinds, self.numbers = kinds, numbers
         self.suspects = frozenset(suspects)
         self._parts: dict[Call, dict[Access, None]] = {}
-        self._floats = Ends(self._float_before)
-        self._addresses = Ends(self._address_before)
+        self._floats = Ends(self._sharing(self._float_before))
+        self._addresses = Ends(self._sharing(self._address_before))
 
     def with_numbers(self, numbers: frozenset[AnyValue]) -> Self:
         """The same with others, all that was found of memory kept."""
         other = copy(self)
-        other.numbers, other._floats = numbers, Ends(other._float_before)
+        other.numbers, other._floats = numbers, Ends(other._sharing(other._float_before))
         return other
+
+    def _sharing(self, before: Callable[[Node], Collection[Node] | None]) -> Callable[[Node], Collection[Node] | None]:
+        """The same ways, which all that read the same places take together."""
+
+        def shared(node: Node) -> Collection[Node] | None:
+            part = self.shared(*node) if isinstance(node, tuple) else None
+            return before(node) if part is None else [(None, part)]
+
+        return shared
 
     def acquitted(self) -> frozenset[Load]:
         """The loads that do not; of one that is a number by decree, it is what it reads that is asked for."""
@@ -129,7 +138,7 @@ class Trial(Reaching):
             return self.reads(node) if self.kinds.sees_float(node) else ()
         return self._made_of(node)
 
-    def _written(self, reader: Instruction, access: Access) -> list[Node] | None:
+    def _written(self, reader: Instruction | None, access: Access) -> list[Node] | None:
         found, older = self.writers(reader, access)
         if older:
             return None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from llgrad.analysis.cells import Spot, difference, moved, overlap
-from llgrad.analysis.memory import Access, Memory, MemoryObject, Tag
+from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import gep_offset, size_of
-from llgrad.analysis.overlaps import Place
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import I8
 from llgrad.ir.values import (
@@ -28,64 +27,82 @@ from llgrad.ir.values import (
     Value,
 )
 
-_Shape = tuple[frozenset[Place], int | None, Tag | None]
+_Spots = frozenset[tuple[MemoryObject, Spot]]
 
 
 class Part(Access, frozen=True):
-    """A part of what an instruction reads, by the places themselves."""
+    """What is accessed, by the places themselves: one for all pointers that lead there."""
 
-    spots: frozenset[tuple[MemoryObject, Spot]] = frozenset()
+    spots: _Spots = frozenset()
 
 
 class Reaching:
-    """The answers for one program. An access without a TBAA tag is reached by writes of any type."""
+    """The answers for one program. An access without a TBAA tag is reached by writes of any type.
+
+    Where a function's own writes do not tell, the answer is the whole program's, for places and not readers: `shared`.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._functions = {a: f for f in memory.functions for a in f.arguments}
-        self._writers: dict[_Shape, list[tuple[Instruction, Access]]] = {}
-        self._by_calls: dict[tuple[int, _Shape], bool] = {}
-        self._near: dict[_Shape, list[_Shape]] = {}
+        self._writers: dict[Part, dict[Instruction, None]] = {}
+        self._by_calls: dict[tuple[int, Part], bool] = {}
         self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
-        self._found: dict[Access, list[Instruction]] = {}
+        self._found: dict[Part, list[Instruction]] = {}
+        self._of_objects: dict[_Spots, dict[MemoryObject, list[Spot]]] = {}
         for f in memory.functions:
             for i in f.instructions():
-                if written_value(i) is not None or (isinstance(i, Call) and self.is_outside(i)):
-                    for a in memory.writes(i):
-                        self._writers.setdefault(_shape(a), []).append((i, a))
+                for a in self._own_writes(i):
+                    self._writers.setdefault(self._part(a), {})[i] = None
 
-    def writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
-        """Stores and calls that may have written what is read; and whether it may be older than the root's call."""
-        if (reader, access) not in self._asked:
-            self._asked[reader, access] = self._all_writers(reader, access)
-        return self._asked[reader, access]
+    def _own_writes(self, i: Instruction) -> Iterable[Access]:
+        """What an instruction writes, and not functions that it calls, whose own instructions do."""
+        if written_value(i) is not None:
+            yield from self.memory.writes(i)
+        elif isinstance(i, Call):
+            for f in self.memory.callees(i):
+                if f is None or f.is_declaration:
+                    yield from self.memory.touches_of(i, f).writes
 
-    def _all_writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
-        found, complete = self._reaching(reader, access)
-        if complete:
-            return list(found), False
+    def writers(self, reader: Instruction | None, access: Access) -> tuple[list[Instruction], bool]:
+        """Stores and calls that may have written what is read, in the whole program where there is no reader; and
+        whether it may be older than the root's call."""
+        if reader is not None and (own := self._own_writers(reader, access))[1]:
+            return own[0], False
         older = any(o.kind not in ("stack", "heap") and not o.is_constant for o in access.objects)
         return self._everywhere(access), older
 
+    def shared(self, reader: Instruction | None, access: Access) -> Part | None:
+        """What to ask for without a reader, where that has the same writers."""
+        return None if reader is None or self._own_writers(reader, access)[1] else self._part(access)
+
+    def _own_writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
+        """The writers in the reader's function, and whether there are no others."""
+        if (reader, access) not in self._asked:
+            found, complete = self._reaching(reader, access)
+            self._asked[reader, access] = list(found), complete
+        return self._asked[reader, access]
+
     def _everywhere(self, access: Access) -> list[Instruction]:
         """Stores, and calls of functions without a body, that may write what is read."""
-        if access not in self._found:
-            found = (w for shape in self._nearby(access) for w in self._writers[shape])
-            self._found[access] = list(dict.fromkeys(i for i, a in found if self.meets(a, access)))
-        return self._found[access]
+        part = self._part(access)
+        if part not in self._found:
+            self._found[part] = list(dict.fromkeys(i for a in self._nearby(part) for i in self._writers[a]))
+        return self._found[part]
 
-    def _nearby(self, access: Access) -> list[_Shape]:
-        """The shapes of writes that may touch what an access does, whatever their pointers: writes of an object that is
-        read, or that is none of the program's own."""
-        key = _shape(access)
-        if key not in self._near:
-            own = ("stack", "heap", "global")
-            self._near[key] = [
-                shape for shape, ((_, a), *_) in self._writers.items()
-                if self.memory.may_meet(a, access)
-                and (not a.objects.isdisjoint(access.objects) or any(o.kind not in own for o in a.objects))
-            ]  # fmt: skip
-        return self._near[key]
+    def _nearby(self, part: Part) -> Iterator[Part]:
+        """Where what is written may be read: in an object that is read, or that is none of the program's own."""
+        own = ("stack", "heap", "global")
+        return (
+            a for a in self._writers
+            if (not a.objects.isdisjoint(part.objects) or any(o.kind not in own for o in a.objects))
+            and self.meets(a, part)
+        )  # fmt: skip
+
+    def _part(self, access: Access) -> Part:
+        if isinstance(access, Part):
+            return access
+        return Part(None, access.size, access.places, access.tbaa, spots=self._spots(access))
 
     def meets(self, a: Access, b: Access) -> bool:
         """May two accesses touch the same byte, in any two calls of the functions they are in?"""
@@ -94,15 +111,25 @@ class Reaching:
         ours, theirs = self._spots(a), self._spots(b)
         if not ours or not theirs or not a.size or not b.size or not ours.isdisjoint(theirs):
             return True
-        return self.memory.coincide(a.objects, b.objects) or any(
-            o == p and overlap((s, a.size), (t, b.size)) for o, s in ours for p, t in theirs
+        if self.memory.coincide(a.objects, b.objects):
+            return True
+        here, there = self._by_object(ours), self._by_object(theirs)
+        return any(
+            overlap((s, a.size), (t, b.size)) for o in here.keys() & there.keys() for s in here[o] for t in there[o]
         )
+
+    def _by_object(self, spots: _Spots) -> dict[MemoryObject, list[Spot]]:
+        if spots not in self._of_objects:
+            found = self._of_objects[spots] = {}
+            for o, spot in spots:
+                found.setdefault(o, []).append(spot)
+        return self._of_objects[spots]
 
     def _meets_here(self, a: Access, b: Access) -> bool:
         """The same in one call of the function that they are both in."""
         return self.meets(a, b) and self.memory.may_alias(a, b)
 
-    def _spots(self, access: Access) -> frozenset[tuple[MemoryObject, Spot]]:
+    def _spots(self, access: Access) -> _Spots:
         if isinstance(access, Part):
             return access.spots
         return self.memory.spots(access.pointer) if access.pointer is not None else frozenset()
@@ -201,7 +228,7 @@ class Reaching:
         writes = self.memory.writes(i)
         if not isinstance(i, Call) or any(a.pointer is not None for a in writes):
             return any(self._meets_here(a, access) for a in writes)
-        key = (id(writes), _shape(access))
+        key = (id(writes), self._part(access))
         if key not in self._by_calls:
             self._by_calls[key] = any(self.meets(a, access) for a in writes)
         return self._by_calls[key]
@@ -246,10 +273,6 @@ def written_value(i: Instruction) -> AnyValue | None:
         case Other(opcode="atomicrmw", operands=[_, value, *_]) | Other(opcode="cmpxchg", operands=[_, _, value, *_]):
             return value
     return None
-
-
-def _shape(access: Access) -> _Shape:
-    return access.places, access.size, access.tbaa
 
 
 def _clears(i: Instruction) -> bool:

@@ -119,7 +119,7 @@ class _Trial(Trial):
     ) -> None:
         self._tried = [v for v in undecided if not (kinds.may_be_pointer(v) and memory.points_to(v))]
         super().__init__(memory, kinds, [v for v in self._tried if isinstance(v, Load)], numbers)
-        self._numbers = Ends(self._number_before)
+        self._numbers = Ends(self._sharing(self._number_before))
 
     def integers(self) -> frozenset[AnyValue]:
         return self.acquitted() | {v for v in self._tried if not self.is_float(v)}
@@ -166,7 +166,7 @@ class _Trial(Trial):
                 return [o for o in v.operands if not isinstance(o, ConstInt)]
         return ()
 
-    def _numbers_written(self, reader: Instruction, access: Access) -> Iterator[Node]:
+    def _numbers_written(self, reader: Instruction | None, access: Access) -> Iterator[Node]:
         for i in self.inside(self.writers(reader, access)[0], access):
             if (value := written_value(i)) is not None:
                 yield value

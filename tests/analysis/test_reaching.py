@@ -1,0 +1,60 @@
+"""Which writes may reach a read: readers of one place share what is found of the whole program."""
+
+from __future__ import annotations
+
+from llgrad.analysis import memory
+from llgrad.analysis.memory import Access
+from llgrad.analysis.reaching import Reaching
+from llgrad.ir.parse import parse
+from llgrad.ir.values import Load, Store
+
+FUNCTIONS = 30
+
+
+def program() -> str:
+    """Functions that each move a word of one block to another place in it, by pointers of their own."""
+    body = "\n".join(
+        f"""define void @move{n}(ptr %b) noinline {{
+  %from = getelementptr i8, ptr %b, i64 {8 * (n % 3)}
+  %v = load i64, ptr %from
+  %to = getelementptr i8, ptr %b, i64 {8 * ((n + 1) % 3)}
+  store i64 %v, ptr %to
+  ret void
+}}"""
+        for n in range(FUNCTIONS)
+    )
+    calls = "\n".join(f"  call void @move{n}(ptr %b)" for n in range(FUNCTIONS))
+    return f"""{body}
+declare noalias ptr @malloc(i64)
+define void @f() {{
+  %b = call ptr @malloc(i64 24)
+{calls}
+  ret void
+}}
+"""
+
+
+class Counted(Reaching):
+    """Counts how often two accesses are compared."""
+
+    compared = 0
+
+    def meets(self, a: Access, b: Access) -> bool:
+        self.compared += 1
+        return super().meets(a, b)
+
+
+def test_readers_of_one_place_share_an_answer() -> None:
+    module = parse(program())
+    found = memory.analyse(module, module.function("f"))
+    reaching = Counted(found)
+    for function in found.functions:
+        for i in function.instructions():
+            if isinstance(i, Load):
+                (read,) = found.reads(i)
+                writers, older = reaching.writers(i, read)
+                assert not older
+                assert len(writers) == FUNCTIONS // 3
+                assert all(found.places(w.pointer) == read.places for w in writers if isinstance(w, Store))
+                assert reaching.writers(None, reaching.shared(i, read) or read) == (writers, older)
+    assert reaching.compared < 5 * FUNCTIONS
