@@ -31,7 +31,6 @@ REFUSED: dict[str, Refused] = {
     # what the design refuses
     "computed_goto": refused("UnsupportedError"),
     "cpp_throw_value": refused("NoRuleError", FORWARD) | refused("ActivityError", REVERSE),
-    "float_bit_tricks": refused("UnsupportedError", levels=(0,)),  # O1 makes llvm.fabs of it
     "inline_assembly": refused("NoRuleError"),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),

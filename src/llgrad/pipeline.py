@@ -1,7 +1,7 @@
 """The passes, as lists one can read: from bitcode to the IR that is differentiated, and from there to machine code.
 
     program     link, unblock, hide constants of equality tests, share mutable globals      (once a library)
-    prepare     keep what the roots reach, O1 to O3, short loops unrolled, borders peeled   (once a function)
+    prepare     keep what the roots reach, signs as floats, O1 to O3, short loops unrolled  (once a function)
     derivative  parse, derive, write; mutable globals become references to the program's    (once a derivative)
     finish      link the arena's runtime and entries, O3 with vectorising                   (once a derivative)
 
@@ -11,7 +11,7 @@ the operands of floating-point equality tests pass through opaque calls (`hide`)
 A derivative uses the program's own mutable globals: `share_globals` exports them, `borrow_globals` refers to them, and
 the loader supplies their addresses. Constant globals are copied. Constructors of globals run in the program only.
 
-Levels: 0 leaves the frontend's IR as it is (normal form only), 1 to 3 are LLVM's.
+Levels: 0 leaves the frontend's IR as it is (normal form only, and `signs`), 1 to 3 are LLVM's.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ from llgrad.lowering import lower, spelt_out, with_strings
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
+from llgrad.signs import with_signs
 from llgrad.specialising import specialised
 from llgrad.synthesis import results, schedule, tape
 from llgrad.synthesis.met import with_met
@@ -317,7 +318,10 @@ def prepare(
     lower(work, roots)
     if level:
         work.run(["sroa", "sccp", "dce"])
+    with_signs(work, unoptimised=not level)
+    if level:
         work = _optimised(work, level)
+        with_signs(work)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])
     text = work.text()
