@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from llgrad.backend import libraries
 from llgrad.errors import ArgumentError, ForeignError, LlgradError, Span, UnsupportedError
-from llgrad.frontends.njit import PLAIN, Array, Compiled, compile_function, result_type
+from llgrad.frontends.njit import PLAIN, Array, Compiled, compile_function, generators, result_type
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Facts, Loaded
 from llgrad.nested import Leaf, Tree, built, expression, gathered, leaves, opened, shape, spread, stores
@@ -46,7 +47,8 @@ class PerTypes:
         self.function, self._make, self.kind = function, make, make.__name__
         self.wrt, self.of = given.get("wrt"), given.get("of")
         self._options = {name: value for name, value in given.items() if name not in ("wrt", "of")}
-        self._names = list(inspect.signature(function.py_func).parameters)
+        self._signature = inspect.signature(function.py_func)
+        self._names = list(self._signature.parameters)
         self._made: dict[Any, Any] = {}
         self._lock = threading.RLock()
         self.__name__ = function.__name__
@@ -74,10 +76,8 @@ class PerTypes:
         return (self._plain(types) if _all_plain(types) else None) or self._of_types(types, args)[0].derivative
 
     def _types(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        import numba
-
         try:
-            return tuple(numba.typeof(v) for v in values)
+            return tuple(map(_typeof, values))
         except (ValueError, TypeError) as error:
             for name, value in zip(self._names, values, strict=True):
                 opened(name, value)
@@ -135,20 +135,36 @@ class PerTypes:
     def _run(self, values: Sequence[Any]) -> Any:
         """The function itself, for copies of the arguments."""
         given = [copied(v) for v in values]
-        kinds = [p.kind for p in inspect.signature(self.function.py_func).parameters.values()]
+        kinds = [p.kind for p in self._signature.parameters.values()]
         many = kinds[-1:] == [inspect.Parameter.VAR_POSITIONAL]
         return self.function(*given[:-1], *given[-1]) if many else self.function(*given)
 
     def _bound(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         try:
-            bound = inspect.signature(self.function.py_func).bind(*args, **named)
+            bound = self._signature.bind(*args, **named)
         except TypeError as error:
             raise ArgumentError(f"{self.__name__}: {error}") from error
         bound.apply_defaults()
         return list(bound.arguments.values())
 
 
-def _all_plain(types: Sequence[Any]) -> bool:
+def _typeof(value: Any) -> Any:
+    """Numba's type of a value; those of arrays of numbers, which Numba makes anew each time, are kept."""
+    import numba
+
+    if type(value) is not np.ndarray or value.dtype.names:
+        return numba.typeof(value)
+    key = value.dtype, value.ndim, value.flags.num
+    if key not in _types:
+        _types[key] = numba.typeof(value)
+    return _types[key]
+
+
+_types: dict[Any, Any] = {}  # of arrays, by what decides them: element, rank, layout and what may be done to them
+
+
+@functools.cache
+def _all_plain(types: tuple[Any, ...]) -> bool:
     from numba import types as nt
 
     return all(isinstance(t, nt.Array | nt.Float | nt.Integer | nt.Boolean) for t in types) and not any(
@@ -410,6 +426,7 @@ def specialised(
     symbol = f"llgrad.numba.{name}"
     signature = _signature(compiled, name, symbol)
     wrapper = _wrapper(compiled, signature)
+    libraries.give(generators())
     library = Loaded.of_modules(name, [*compiled.modules, wrapper.encode()], {symbol: _facts(signature)})
     read_only = library.read_only(symbol)
     parameters = tuple(_constant(p, read_only) for p in signature.parameters)

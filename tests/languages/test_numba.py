@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import types
 import warnings
 from collections import namedtuple
@@ -318,6 +319,14 @@ def growing(x):
 
 
 @numba.njit
+def ranked(x):
+    """Pairs of a number and where it stood: the integers are only moved and compared."""
+    pairs = [(x[i], i) for i in range(3)]
+    pairs.sort()
+    return pairs[1][0] ** 2 + pairs[2][0]
+
+
+@numba.njit
 def dictionaries(x):
     """One that grows past its first table, loses entries and gets them again; one of arrays; one by text."""
     d = {}
@@ -598,7 +607,7 @@ def test_typed_lists_as_arguments() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("function", [growing, flags])
+@pytest.mark.parametrize("function", [growing, flags, ranked])
 def test_lists_of_tuples_of_arrays_and_of_flags(function) -> None:
     truth = differences(lambda v: function(*v), [X])[0]
     np.testing.assert_allclose(llgrad.grad(function)(X), truth, rtol=1e-7)
@@ -607,6 +616,33 @@ def test_lists_of_tuples_of_arrays_and_of_flags(function) -> None:
 @numba.njit
 def general(a):
     return np.linalg.eigvals(a)[0]
+
+
+@numba.njit
+def seeded(n):
+    np.random.seed(n)
+    random.seed(n)
+
+
+@numba.njit
+def drawn(x):
+    z = np.random.standard_normal(4)
+    np.random.shuffle(x)
+    return np.exp(x[np.random.randint(0, 3)] * z).sum() + np.random.normal(x[0], x[1]) * random.random()
+
+
+def test_random_numbers_are_those_that_the_function_draws() -> None:
+    """From the generators of Numba, which another function has seeded."""
+    x = np.array([0.3, 0.7, 0.9])
+
+    def value(at: np.ndarray) -> float:
+        seeded(4)
+        return drawn(at.copy())
+
+    seeded(4)
+    found, gradient = llgrad.value_and_grad(drawn)(x.copy())
+    assert found == value(x)
+    np.testing.assert_allclose(gradient, differences(lambda at: value(at[0]), [x])[0], rtol=1e-6)
 
 
 def test_what_is_refused() -> None:

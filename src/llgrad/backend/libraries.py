@@ -9,13 +9,20 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from llgrad.errors import ArgumentError, ForeignError
 
 # Opened when a name is found nowhere before; the last ones only where the name looks like theirs.
 _RUNTIMES = ("libm.so.6", "libgcc_s.so.1", "libmvec.so.1", "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1")
+
+_given: dict[str, int] = {}
+
+
+def give(addresses: Mapping[str, int]) -> None:
+    """Names of this process that no library exports, with their addresses."""
+    _given.update(addresses)
 
 
 class Libraries:
@@ -47,7 +54,7 @@ class Libraries:
         for library in self._named:
             if address := _lookup(library, name):
                 return address
-        return _known_address(name)
+        return _known_address(name) or _given.get(name, 0)
 
 
 def _advice(missing: Sequence[str]) -> str:

@@ -67,6 +67,15 @@ def compile_function(
     return Compiled(modules, result.fndesc.llvm_func_name, parameters, returned, source)
 
 
+def generators() -> dict[str, int]:
+    """The addresses of what Numba's random numbers call, which its library does not export."""
+    from numba import _helperlib
+
+    known = _helperlib.c_helpers
+    names = [name for name in known if name.startswith("rnd_") or name.endswith("_random_state")]
+    return {f"numba_{name}": known[name] for name in names}
+
+
 def result_type(dispatcher: Any, arguments: Sequence[Any], source: Span) -> str:
     """The name of the type that is returned for the Numba types `arguments`; CompilerError in Numba's words."""
     return str(_overload(dispatcher, arguments, source).signature.return_type)

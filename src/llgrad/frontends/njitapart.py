@@ -77,6 +77,8 @@ def _patched() -> tuple[Any, Any]:
     NRTContext.decref = _releasing(NRTContext.decref)
     NRTContext.meminfo_varsize_realloc_unchecked = _growing(NRTContext.meminfo_varsize_realloc_unchecked)
     ListInstance.resize = _of_list(ListInstance.resize)
+    for name in ("setitem", "inititem"):
+        setattr(ListInstance, name, _stating(getattr(ListInstance, name)))
     return mine
 
 
@@ -261,6 +263,19 @@ def _of_list(original: Any) -> Any:
             _state.growing = None
 
     return resize
+
+
+def _stating(original: Any) -> Any:
+    """What stores an element of a list that is made of others says which of these are integers."""
+
+    @functools.wraps(original)
+    def store(self: Any, index: Any, *args: Any, **named: Any) -> None:
+        original(self, index, *args, **named)
+        stored = self._context.get_data_type(self._ty.dtype)
+        if _contexts() and hasattr(stored, "elements"):
+            njitlists.state_integers(self._builder, self._gep(index), stored)
+
+    return store
 
 
 def _growing(original: Any) -> Any:

@@ -70,10 +70,10 @@ def moved(builder: Any, stored: Any, source: Any, target: Any, count: Any) -> No
     with cgutils.for_range(builder, count) as loop:
         place = cgutils.gep(builder, new, loop.index)
         builder.store(builder.load(cgutils.gep(builder, old, loop.index)), place)
-        _state_integers(builder, place, stored)
+        state_integers(builder, place, stored)
 
 
-def _state_integers(builder: Any, place: Any, stored: Any) -> None:
+def state_integers(builder: Any, place: Any, stored: Any) -> None:
     """Say of the integers in an element that they are: nobody else may look at some, strides of arrays say."""
     from numba.core import cgutils
 
@@ -82,7 +82,7 @@ def _state_integers(builder: Any, place: Any, stored: Any) -> None:
         call(builder, cgutils.ir.VoidType(), "__enzyme_integer", builder.bitcast(place, cgutils.voidptr_t), size)
     elif isinstance(stored, cgutils.ir.LiteralStructType | cgutils.ir.ArrayType):
         for n, inner in enumerate(stored.elements if hasattr(stored, "elements") else [stored.element] * stored.count):
-            _state_integers(builder, cgutils.gep_inbounds(builder, place, 0, n), inner)
+            state_integers(builder, cgutils.gep_inbounds(builder, place, 0, n), inner)
 
 
 def _append(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -163,6 +163,10 @@ _TABLE: dict[str, Effects] = {
     **_all("__strcpy_chk __strncpy_chk __strcat_chk __strncat_chk", replace(_STREAM, within_first=True)),
     **_all("strlcpy strlcat strtok strtok_r", _STREAM),
     **_all("isalpha isdigit isspace isupper islower isalnum ispunct isxdigit tolower toupper abs labs llabs", _PURE),
+    # Numba's generators: the state of this thread's, and what seeds it and fills it again
+    **_all("numba_get_np_random_state numba_get_py_random_state numba_get_internal_random_state", _PURE),
+    "numba_rnd_init": _WRITES,
+    "numba_rnd_shuffle": _STREAM,
     "malloc_usable_size": _PURE,
     "__ctype_b_loc": _PURE,
     "__errno_location": _PURE,
