@@ -416,6 +416,32 @@ def test_reading_one_array_and_writing_another() -> None:
     assert not overwritten(memory, loads(f, "double")[0])
 
 
+def test_members_of_elements_are_apart() -> None:
+    """Stores to other members overwrite nothing; those by a flat index, of more than a member or by bytes may."""
+    source = """
+        struct body {{ double place[2], mass, load; }};
+        double f(struct body *b, long n, long k, double *restrict flat) {{
+            double sum = 0;
+            for (long i = 0; i < n; i++)
+                for (long j = 0; j < i; j++) {{ sum += b[j].mass; {0}; }}
+            return sum;
+        }}"""
+    writes = {
+        "b[i].place[1] = sum": False, "b[i].place[k] = sum": True,
+        "b[n - i].load = b[j].place[0] = sum": False, "b[i].mass = sum": True,
+        "((double *)b)[4 * i + 3] = sum": False, "((double *)b)[2 * i + 1] = sum": False,
+        "((double *)b)[2 * i] = sum": True, "((double *)b)[k] = sum": True, "((double *)b)[6 * i + 1] = sum": False,
+        "((double *)b)[6 * i] = sum": True, "__builtin_memcpy(b + i, flat, 16)": False,
+        "__builtin_memcpy(b + i, flat, 24)": True, "__builtin_memcpy(&b[i].load, flat, 24)": False,
+        "__builtin_memcpy(&b[i].load, flat, 32)": True, "__builtin_memset(b + i, 0, k)": True,
+        "*(double *)((char *)b + 32 * i + 12) = sum": True, "*(double *)((char *)b + k) = sum": True,
+    }  # fmt: skip
+    for write, expected in writes.items():
+        memory, f = of(c(source.format(write)), "f")
+        (read,) = (i for i in loads(f, "double") if {at for _, at in memory.places(i.pointer)} == {(32, 16)})
+        assert overwritten(memory, read) is expected, write
+
+
 CALLEE = """
     static double buffer[4];
     double __attribute__((noinline)) get(double *p, const double *q) { return p[0] * q[0]; }

@@ -57,6 +57,10 @@ def recomputed(p: Plan, kind: str, opcode: str = "") -> bool:
     return any(k == kind and (not opcode or getattr(of, "opcode", "") == opcode) for k, of in p.recomputed)
 
 
+def keeps_a_load(p: Plan) -> bool:
+    return any(getattr(of, "opcode", "") == "load" for _, of in p.kept)
+
+
 def kept(p: Plan, kind: str) -> bool:
     return any(k == kind for k, _ in p.kept)
 
@@ -69,6 +73,7 @@ MEANT: dict[str, Callable[[Plan], bool]] = {
     "constant_memory": lambda p: recomputed(p, "primal", "load") and not p.nests,
     "overwritten_memory": lambda p: kept(p, "primal") and not recomputed(p, "primal", "load"),
     "induction": lambda p: recomputed(p, "primal", "phi") and not p.nests,
+    "members": lambda p: recomputed(p, "primal", "load") and not keeps_a_load(p),
     "choice": lambda p: bool(p.choices) and recomputed(p, "choice") and not kept(p, "choice"),
     "choice_kept": lambda p: bool(p.choices) and kept(p, "choice"),
     "call": lambda p: kept(p, "frame"),

@@ -310,10 +310,6 @@ class Inclusion:
         """The objects that facts are of."""
         return {self.objects[n] for n in self._objects_of(facts)}
 
-    def decode(self, fact: int) -> tuple[MemoryObject, int | None]:
-        o, spot = self.spot(fact)
-        return o, spot if isinstance(spot, int) else None
-
     def spot(self, fact: int) -> tuple[MemoryObject, Spot]:
         return self.objects[fact >> _BITS], _spot(fact)
 

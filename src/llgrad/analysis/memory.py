@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour, reads_argument, writes_argument
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
@@ -111,7 +110,6 @@ class Memory:
         self.functions: tuple[Function, ...] = tuple(graph.functions)
         self._pointed: dict[AnyValue, frozenset[MemoryObject]] = {}
         self._places: dict[AnyValue, frozenset[Place]] = {}
-        self._spots: dict[AnyValue, frozenset[tuple[MemoryObject, Spot]]] = {}
         self._contents: dict[MemoryObject, frozenset[MemoryObject]] = {}
         self._closed: dict[frozenset[MemoryObject], frozenset[MemoryObject]] = {}
         self._anywhere: dict[frozenset[MemoryObject], frozenset[Place]] = {}
@@ -141,17 +139,10 @@ class Memory:
         return found
 
     def places(self, value: AnyValue) -> frozenset[Place]:
-        """The same, with offsets where they are known."""
+        """The same, with offsets where they are known, exactly or modulo a stride."""
         found = self._places.get(value)
         if found is None:
             found = self._places[value] = self._as_places(frozenset(self._graph.facts(value)))
-        return found
-
-    def spots(self, value: AnyValue) -> frozenset[tuple[MemoryObject, Spot]]:
-        """The same, with offsets known modulo a stride too."""
-        found = self._spots.get(value)
-        if found is None:
-            found = self._spots[value] = self._one({self._graph.spot(f) for f in self._graph.facts(value)})
         return found
 
     def returned(self, function: Function) -> frozenset[MemoryObject]:
@@ -208,7 +199,7 @@ class Memory:
 
     def _as_places(self, facts: frozenset[int]) -> frozenset[Place]:
         if facts not in self._decoded:
-            self._decoded[facts] = self._one({self._graph.decode(f) for f in facts})
+            self._decoded[facts] = self._one({self._graph.spot(f) for f in facts})
         return self._decoded[facts]
 
     def _one(self, found: Iterable[T]) -> frozenset[T]:

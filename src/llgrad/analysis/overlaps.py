@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from llgrad.analysis.cells import Spot, overlap
 from llgrad.analysis.objects import MemoryObject
 
-Place = tuple[MemoryObject, int | None]
-"""An object and a byte offset in it, None for any."""
+Place = tuple[MemoryObject, Spot]
+"""An object and where in it: members of elements of arrays are told apart."""
 
 
 class Bytes(Protocol):
@@ -31,7 +32,7 @@ class Overlaps:
     def __init__(self, lonely: Callable[[MemoryObject], bool], distinct: bool) -> None:
         self._lonely, self._distinct = lonely, distinct
         self._kinds: dict[frozenset[MemoryObject], dict[str, MemoryObject | None]] = {}
-        self._offsets: dict[frozenset[Place], dict[MemoryObject, list[int | None]]] = {}
+        self._offsets: dict[frozenset[Place], dict[MemoryObject, list[Spot]]] = {}
         self._asked: dict[tuple[frozenset[MemoryObject], frozenset[MemoryObject]], bool] = {}
 
     def meet(self, a: Bytes, b: Bytes) -> bool:
@@ -85,18 +86,18 @@ class Overlaps:
             self._kinds[objects] = found
         return self._kinds[objects]
 
-    def _by_object(self, places: frozenset[Place]) -> dict[MemoryObject, list[int | None]]:
+    def _by_object(self, places: frozenset[Place]) -> dict[MemoryObject, list[Spot]]:
         if places not in self._offsets:
-            found: dict[MemoryObject, list[int | None]] = {}
+            found: dict[MemoryObject, list[Spot]] = {}
             for o, at in places:
                 found.setdefault(o, []).append(at)
             self._offsets[places] = found
         return self._offsets[places]
 
 
-def _touch(at: int | None, size: int | None, bt: int | None, b_size: int | None) -> bool:
-    if at is None or bt is None:
-        return True
+def _touch(at: Spot, size: int | None, bt: Spot, b_size: int | None) -> bool:
+    if not isinstance(at, int) or not isinstance(bt, int):
+        return size is None or b_size is None or overlap((at, size), (bt, b_size))
     return (size is None or bt < at + size) and (b_size is None or at < bt + b_size)
 
 

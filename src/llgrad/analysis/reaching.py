@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from llgrad.analysis.cells import Spot, difference, moved, overlap
+from llgrad.analysis.cells import Spot, difference, moved
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import gep_offset, size_of
 from llgrad.analysis.solver import reach
@@ -27,13 +27,8 @@ from llgrad.ir.values import (
     Value,
 )
 
-_Spots = frozenset[tuple[MemoryObject, Spot]]
-
-
-class Part(Access, frozen=True):
-    """What is accessed, by the places themselves: one for all pointers that lead there."""
-
-    spots: _Spots = frozenset()
+Part = Access
+"""What is accessed, by the places alone: one for all pointers that lead there."""
 
 
 class Reaching:
@@ -49,7 +44,6 @@ class Reaching:
         self._by_calls: dict[tuple[int, Part], bool] = {}
         self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
         self._found: dict[Part, list[Instruction]] = {}
-        self._of_objects: dict[_Spots, dict[MemoryObject, list[Spot]]] = {}
         for f in memory.functions:
             for i in f.instructions():
                 for a in self._own_writes(i):
@@ -100,44 +94,20 @@ class Reaching:
         )  # fmt: skip
 
     def _part(self, access: Access) -> Part:
-        if isinstance(access, Part):
-            return access
-        return Part(None, access.size, access.places, access.tbaa, spots=self._spots(access))
+        return access if access.pointer is None else Part(None, access.size, access.places, access.tbaa)
 
     def meets(self, a: Access, b: Access) -> bool:
         """May two accesses touch the same byte, in any two calls of the functions they are in?"""
-        if not self.memory.may_meet(a, b):
-            return False
-        ours, theirs = self._spots(a), self._spots(b)
-        if not ours or not theirs or not a.size or not b.size or not ours.isdisjoint(theirs):
-            return True
-        if self.memory.coincide(a.objects, b.objects):
-            return True
-        here, there = self._by_object(ours), self._by_object(theirs)
-        return any(
-            overlap((s, a.size), (t, b.size)) for o in here.keys() & there.keys() for s in here[o] for t in there[o]
-        )
-
-    def _by_object(self, spots: _Spots) -> dict[MemoryObject, list[Spot]]:
-        if spots not in self._of_objects:
-            found = self._of_objects[spots] = {}
-            for o, spot in spots:
-                found.setdefault(o, []).append(spot)
-        return self._of_objects[spots]
+        return self.memory.may_meet(a, b)
 
     def _meets_here(self, a: Access, b: Access) -> bool:
         """The same in one call of the function that they are both in."""
         return self.meets(a, b) and self.memory.may_alias(a, b)
 
-    def _spots(self, access: Access) -> _Spots:
-        if isinstance(access, Part):
-            return access.spots
-        return self.memory.spots(access.pointer) if access.pointer is not None else frozenset()
-
     def copied_from(self, copy: Call, access: Access) -> Sequence[Access]:
         """What `copy` reads to write it where `access` reads: the part of its source, if that is known."""
         whole, length, size = self.memory.reads(copy), copy.arguments[2], access.size
-        ours, targets = self._spots(access), self.memory.spots(copy.arguments[0])
+        ours, targets = access.places, self.memory.places(copy.arguments[0])
         both = frozenset(o for o, _ in ours), self.memory.points_to(copy.arguments[0])
         if size is None or self.memory.coincide(*both):
             return whole
@@ -145,12 +115,11 @@ class Reaching:
         apart = {difference(s, t) for o, s in ours for t in to.get(o, ())}
         most = length.value if isinstance(length, ConstInt) else None
         by = {_within(d, size, most) for d in apart if not _is_outside(d, size, most)}
-        sources = self.memory.spots(copy.arguments[1])
+        sources = self.memory.places(copy.arguments[1])
         if not apart or None in by or not sources:
             return whole
-        spots = frozenset((o, at) for o, s in sources for d in by if self._exists(o, at := moved(s, d), size))
-        places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
-        return [Part(None, size, places, spots=spots)] if spots else []
+        places = frozenset((o, at) for o, s in sources for d in by if self._exists(o, at := moved(s, d), size))
+        return [Part(None, size, places)] if places else []
 
     def _exists(self, o: MemoryObject, at: Spot, size: int) -> bool:
         """May an object of its size have these bytes? A program that reads others is none."""
@@ -159,11 +128,10 @@ class Reaching:
 
     def is_blank(self, copy: Call, at: Spot, size: int) -> bool:
         """Has nobody written anything but zeros to `size` bytes, `at` bytes on, of what a copy reads?"""
-        spots = frozenset((o, moved(s, at)) for o, s in self.memory.spots(copy.arguments[1]))
-        places = frozenset((o, s if isinstance(s, int) else None) for o, s in spots)
-        if not spots or any(o.kind not in ("stack", "heap") or self.memory.escapes(o) for o, _ in spots):
+        places = frozenset((o, moved(s, at)) for o, s in self.memory.places(copy.arguments[1]))
+        if not places or any(o.kind not in ("stack", "heap") or self.memory.escapes(o) for o, _ in places):
             return False
-        found, older = self.writers(copy, Part(None, size, places, spots=spots))
+        found, older = self.writers(copy, Part(None, size, places))
         return not older and all(map(_clears, found))
 
     def inside(self, writers: Iterable[Instruction], read: Access) -> Iterator[Instruction]:

@@ -73,7 +73,7 @@ class Reused:
                 pass
             case _:
                 return
-        places = [(o, spot) for o, spot in self._memory.spots(pointer) if o in self._objects]
+        places = [(o, spot) for o, spot in self._memory.places(pointer) if o in self._objects]
         if not places or (isinstance(pointer, Call) and is_column(pointer)):
             return
         layout = self._kinds.access(i)

@@ -85,7 +85,7 @@ class Overwriting:
 
     def _spots(self, pointer: AnyValue, seen: set[AnyValue]) -> frozenset[tuple[MemoryObject, Spot]]:
         """Where a pointer points; by how far from the start of a word or half of one where no more is known."""
-        spots = self.memory.spots(pointer)
+        spots = self.memory.places(pointer)
         if any(spot is None for _, spot in spots) and (apart := self._within_word(pointer, seen)) is not None:
             return frozenset((o, apart if spot is None else spot) for o, spot in spots)
         return spots

@@ -30,7 +30,7 @@ class Unread:
 
     def after(self, copy: Call, at: Spot, size: int) -> bool:
         """Does nobody look at `size` bytes, `at` bytes on, of what a copy writes?"""
-        places = [(o, (moved(spot, at), size)) for o, spot in self._memory.spots(copy.arguments[0])]
+        places = [(o, (moved(spot, at), size)) for o, spot in self._memory.places(copy.arguments[0])]
         seen: set[Place] = set()
         while places:
             place = places.pop()
@@ -51,16 +51,16 @@ class Unread:
         """Where a copy takes them."""
         (spot, size), (start, _) = extent, read
         by = difference(spot, start)
-        return [(o, (moved(to, by), size)) for o, to in self._memory.spots(i.arguments[0])]
+        return [(o, (moved(to, by), size)) for o, to in self._memory.places(i.arguments[0])]
 
     def _read(self, i: Instruction) -> Iterator[Place]:
         if isinstance(i, Load):
             size = self._memory.module.layout.size(i.type)
-            yield from ((o, (spot, size)) for o, spot in self._memory.spots(i.pointer))
+            yield from ((o, (spot, size)) for o, spot in self._memory.places(i.pointer))
         elif isinstance(i, Call) and is_copy(i):
             for a in self._memory.reads(i):
                 extent = 1 << 62 if a.size is None else a.size
-                yield from ((o, (spot, extent)) for o, spot in self._memory.spots(i.arguments[1]))
+                yield from ((o, (spot, extent)) for o, spot in self._memory.places(i.arguments[1]))
         else:
             yield from ((o, (None, 1)) for o in self._read_outside(i))
 

@@ -317,7 +317,7 @@ class Facts:
         found = {}
         for o in self._objects_not_wanted - self.unwritten:
             ends = [
-                None if at is None or size is None else at + size
+                at + size if isinstance(at, int) and size is not None else None
                 for i in self._touching(o) for p, at, size in self._extents(i) if p == o
             ]
             held = any(o in self.memory.contents(p) for p in self.memory.objects)
@@ -325,7 +325,7 @@ class Facts:
                 found[o.site] = max(e or 0 for e in ends)
         return found
 
-    def _extents(self, i: Instruction) -> Iterator[tuple[MemoryObject, int | None, int | None]]:
+    def _extents(self, i: Instruction) -> Iterator[tuple[MemoryObject, Spot, int | None]]:
         """Object, offset and size of what is touched. A function that has a rule writes one number a pointer."""
         if isinstance(i, Call) and (entry := self.entry(i)) is not None:
             size = FloatType(entry.format).bits // 8

@@ -677,7 +677,7 @@ def _cost(call: Call) -> int:
         return 2 * _CHEAP
     if is_integer_instruction(call):
         return _CHEAP
-    return _CHEAP if name.startswith(INSTRUCTIONS) else 2 * _DIVIDE if name.startswith("llvm.sqrt.") else _CALL
+    return _CHEAP if name.startswith(INSTRUCTIONS) else _DIVIDE if name.startswith("llvm.sqrt.") else _CALL
 
 
 def make_plan(facts: Facts, function: Function, split: bool) -> Plan:
