@@ -45,6 +45,7 @@ from llgrad.assembly import (
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.blas import bridged
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
+from llgrad.interleaved import with_lanes_apart
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type
@@ -322,6 +323,7 @@ def prepare(
     if level:
         work = _optimised(work, level)
         with_signs(work)
+    with_lanes_apart(work)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])
     text = work.text()

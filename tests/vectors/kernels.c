@@ -29,6 +29,21 @@ int compress(const double *restrict x, double *restrict y, int n) {
     return k;
 }
 void mixed(const double *restrict x, float *restrict y, int n) { for (int i = 0; i < n; i++) y[i] = (float)(x[i] * x[i]); }
+struct record { double k; int id; float w; };
+struct pair { int id; float w; };
+/* LLVM moves the members of several records as lanes of one vector. */
+double records(const double *restrict x, struct record *restrict r, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) r[i].k = x[i] * x[i], r[i].id = (i * 7) % 5, r[i].w = (float)x[i] * 2;
+    for (int i = 0; i < n; i++) s += r[i].k * (i + 1) + r[i].w * r[i].id;
+    return s;
+}
+float pairs(const double *restrict x, struct pair *restrict p, int n) {
+    float s = 0;
+    for (int i = 0; i < n; i++) p[i].id = (i * 7) % 5, p[i].w = (float)x[i] * 2;
+    for (int i = 0; i < n; i++) s += p[i].w * p[i].w * p[i].id;
+    return s;
+}
 typedef double m4 __attribute__((matrix_type(3, 3)));
 double matrix(const double *a, const double *b) {
     m4 x = __builtin_matrix_column_major_load(a, 3, 3, 3), y = __builtin_matrix_column_major_load(b, 3, 3, 3);
