@@ -12,7 +12,8 @@
 * Small functions that return what they allocate are inlined: each place that calls one has memory of its own. So are
   those that return an address in what they are given.
 * Addresses of thread-local variables are taken without an intrinsic.
-* Empty inline assembly, a barrier for optimisers, goes (`rules.barriers`).
+* Empty inline assembly, a barrier for optimisers, goes (`rules.barriers`); that of one instruction of SSE, AVX or FMA
+  becomes what it computes (`rules.instructions`).
 
 All are edits of LLVM assembly as LLVM prints it, on a module whose values have names.
 """
@@ -36,6 +37,7 @@ from llgrad.ir.values import Argument
 from llgrad.rules import library, routines
 from llgrad.rules.barriers import opened
 from llgrad.rules.expansions import expansion, name_of, pointer_lanes
+from llgrad.rules.instructions import spelt
 
 _NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _DEFINITION = re.compile(rf"^define [^@\n]*({_NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
@@ -57,7 +59,7 @@ _LARGEST_ACCESSOR = 25
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
-    text = plain_calls(small_copies(expanded(opened(module.text()))))
+    text = plain_calls(small_copies(expanded(spelt(opened(module.text())))))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     variable = variadic.applies(text)
