@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
+from llgrad.ir.parse_types import escape, unescape, unescape_bytes
 from llgrad.rules import bodies
 from llgrad.rules.blas import RULED
 from llgrad.rules.library import PARTS
@@ -22,13 +23,38 @@ _UNIT_LISTS = re.compile(r", (?:enums|retainedTypes|globals|imports): !\d+")
 
 
 def plain(name: str) -> str:
-    """A name without `@` and quotes."""
-    return name[1:].strip('"')
+    """A name without `@`, quotes and escapes, as LLVM itself has it."""
+    return unescape(name[2:-1]) if name[1] == '"' else name[1:]
 
 
 def spelt(name: str) -> str:
     """A global's name as assembly has it."""
-    return f"@{name}" if re.fullmatch(r"[-\w.$]+", name) else f'@"{name}"'
+    return f"@{name}" if re.fullmatch(r"[-\w.$]+", name, re.ASCII) else f'@"{escape(name)}"'
+
+
+_QUOTED = re.compile(r'([@$]?)"([^"\n]*)"')
+_ENCODED = re.compile(r"([@$])llgrad\$([\w.$]+)")
+
+
+def unquoted(text: str) -> str:
+    """The text with plain names for functions and variables that LLVM quotes: letters of other alphabets, spaces."""
+
+    def edit(m: re.Match[str]) -> str:
+        if not m[1]:
+            return m[0]
+        plainly = (chr(b) if chr(b).isalnum() and b < 128 or b in b"_." else f"${b:02X}" for b in unescape_bytes(m[2]))
+        return f"{m[1]}llgrad${''.join(plainly)}"
+
+    return _QUOTED.sub(edit, text) if '@"' in text else text
+
+
+def quoted_again(text: str) -> str:
+    """The text with the names that `unquoted` took."""
+
+    def edit(m: re.Match[str]) -> str:
+        return f'{m[1]}"{re.sub(r"[$]([0-9A-F]{2})", lambda b: chr(92) + b[1], m[2])}"'
+
+    return _ENCODED.sub(edit, text)
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
@@ -41,6 +67,29 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
         return m[0] if new is None else spelt(new)
 
     return _TOKEN.sub(edit, text)
+
+
+_ALIAS = re.compile(
+    rf"^({NAME}) = ([^\n]*?)\balias [^\n]*?, (?:ptr )?((?:@|getelementptr )[^\n]*?)(?:, partition [^\n]*)?\n",
+    re.MULTILINE,
+)
+
+
+def direct_variables(text: str, *, shown: bool = True) -> str:
+    """The text with variables in the place of their aliases, which stay if other programs may see them (`shown`)."""
+    variables = {m[1] for m in GLOBAL.finditer(text)} if " alias " in text else set()
+    lines = {m[1]: m for m in _ALIAS.finditer(text) if not re.search(r"\bweak(_odr)?\b", m[2])}
+
+    def target(name: str) -> str:
+        return re.sub(NAME, lambda m: target(m[0]) if m[0] in lines else m[0], lines[name][3])
+
+    found = {name: t for name in lines if not variables.isdisjoint(re.findall(NAME, t := target(name)))}
+    if not found:
+        return text
+    for name in found:
+        text = text.replace(lines[name][0], "")
+    others = [m[0] for name in found if shown and {"internal", "private"}.isdisjoint((m := lines[name])[2].split())]
+    return f"{_TOKEN.sub(lambda m: found.get(m[0], m[0]), text)}\n{''.join(others)}"
 
 
 def without_idle_metadata(text: str) -> str:

@@ -361,19 +361,44 @@ def small_copies(text: str) -> str:
 
 _MUST = re.compile(r"\bmusttail (call [^\n]*(?<!\.\.\.)\)[^()\n]*)$", re.MULTILINE)
 _SAME = re.compile(
-    r"^( *%[^=\n]* = )(?:tail )?call [^@\n]*@llvm\.(?:launder|strip)\.invariant\.group\.p\d+"
-    r"\(ptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*([%@][^ ,()\n]+)\)[^\n]*$", re.MULTILINE,
+    r"^( *%[^=\n]* = )(?:tail )?call [^@\n]*@llvm\.(?:(?:launder|strip)\.invariant\.group|ptr\.annotation\.p\d+)\.p\d+"
+    r"\(ptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*([%@][^ ,()\n]+)[,)][^\n]*$", re.MULTILINE,
+)  # fmt: skip
+_MASKED = re.compile(
+    r"^( *)(%[^=\n]*) = (?:tail )?call [^@\n]*@llvm\.ptrmask\.p0\.i64"
+    r"\(ptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*([%@][^ ,()\n]+), i64 (?:noundef )?([^ ,()\n]+)\)[^\n]*$", re.MULTILINE,
 )  # fmt: skip
 
 
 def plain_calls(text: str) -> str:
     """Calls that must be the last thing are calls, as derivatives go on after them; a pointer whose virtual table LLVM
-    is to forget is that pointer (and nothing says any longer that tables stay the same)."""
+    is to forget, or that is annotated, is that pointer (and nothing says any longer that tables stay the same); one
+    whose last bits are cleared lies so many bytes before it, and its shadow as many before the shadow.
+    Swift's register for errors is a pointer like others."""
     if "musttail " in text:
         text = _MUST.sub(r"tail \1", text)
     if ".invariant.group." in text:
-        text = re.sub(r", !invariant\.group !\d+", "", _SAME.sub(r"\1getelementptr i8, ptr \2, i64 0", text))
-    return text
+        text = re.sub(r", !invariant\.group !\d+", "", text)
+    if ".invariant.group." in text or "@llvm.ptr.annotation." in text:
+        text = _SAME.sub(r"\1getelementptr i8, ptr \2, i64 0", text)
+    if "swifterror " in text and not re.search(r"^declare [^\n]*\bswifterror\b", text, re.MULTILINE):
+        text = text.replace("swifterror ", "")  # a register that is the caller's alone: the functions here are copies
+    return _masked(text) if "@llvm.ptrmask." in text else text
+
+
+def _masked(text: str) -> str:
+    number = count()
+
+    def edit(m: re.Match[str]) -> str:
+        space, result, pointer, mask = m.groups()
+        address, cleared, by = (f"%llgrad.masked.{next(number)}" for _ in range(3))
+        lines = (
+            f"{address} = ptrtoint ptr {pointer} to i64", f"{cleared} = and i64 {address}, {mask}",
+            f"{by} = sub i64 {cleared}, {address}", f"{result} = getelementptr i8, ptr {pointer}, i64 {by}",
+        )  # fmt: skip
+        return "\n".join(space + line for line in lines)
+
+    return _MASKED.sub(edit, text)
 
 
 # --- thread-local variables -------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from llgrad.assembly import (
     GLOBAL,
     NAME,
     definitions,
+    direct_variables,
     joined,
     mutable_globals,
     plain,
@@ -117,7 +118,7 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
     parts = [LLVMModule.read(data, trusted=trusted) for data in modules]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
-    text = without_trampolines(without_idle_metadata(spelt_out(unblock(whole.text()))))
+    text = without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(whole.text())))))
     if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
@@ -131,7 +132,7 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> s
     kept = {*roots, *mutable_globals(whole.text()), *named_too}
     work = whole.clone()
     work.cut(kept)
-    return without_idle_metadata(work.text())
+    return without_idle_metadata(direct_variables(work.text(), shown=False))
 
 
 def stated(text: str) -> str:

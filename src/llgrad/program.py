@@ -15,7 +15,17 @@ from itertools import count
 from msgspec.structs import replace
 
 from llgrad.asking import inline_askers
-from llgrad.assembly import GLOBAL, NAME, joined, mutable_globals, plain, renamed
+from llgrad.assembly import (
+    GLOBAL,
+    NAME,
+    direct_variables,
+    joined,
+    mutable_globals,
+    plain,
+    quoted_again,
+    renamed,
+    unquoted,
+)
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.blas import bridged
@@ -67,7 +77,7 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    text = not_inlined(named(markers_as_globals(spelt_out(unblock(source.text())))))
+    text = not_inlined(named(markers_as_globals(direct_variables(unquoted(spelt_out(unblock(source.text())))))))
     work = LLVMModule.from_text(text)
     work.run(["global_opt"])  # while it can be seen which static variables never change
     work = LLVMModule.from_text(pure_libm(share_globals(work.text(), threads=True)))
@@ -293,6 +303,8 @@ def _linked_program(
         whole.replace_text(with_vector_maths(whole.text(), cpu))
     whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
     whole.run(["dce", "global_dce"])
+    if (text := quoted_again(whole.text())) != whole.text():
+        whole.replace_text(text)
     return whole
 
 

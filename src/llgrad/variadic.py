@@ -28,6 +28,9 @@ _FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _START = re.compile(r"^( *)[^\n]*@llvm\.va_start\.p0\(ptr [^%\n]*(%[-\w.$]+)\)[^\n]*\n", re.MULTILINE)
 _END = re.compile(r"^ *[^=\n]*@llvm\.va_end\.p0\([^\n]*\n", re.MULTILINE)
 _COPY = re.compile(r"^( *)[^=\n]*@llvm\.va_copy\.p0\(ptr ([^,\n]*), ptr ([^)\n]*)\)[^\n]*\n", re.MULTILINE)
+_TAKEN = re.compile(
+    r"^( *)(%[-\w.$]+) = va_arg ptr ([^,\n]+), (double|float|ptr|i(?:[1-9]|[1-5][0-9]|6[0-4]))\b[^\n]*$", re.MULTILINE
+)
 _MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 _USED_UP = (48, 176)  # offsets past all general and all vector registers
 _TYPE = re.compile(r"<2 x float>|<4 x float>|<2 x double>|(?:double|float|x86_fp80|ptr|i(?:[1-9]|[1-5][0-9]|6[0-4]))\b")
@@ -39,11 +42,12 @@ _TOKEN = re.compile(r'"[^"\n]*"|[(\[{<]|[)\]}>]|,')
 def applies(text: str) -> bool:
     """Is there a function with variable arguments, of a target whose lists are known?"""
     known = re.search(r'^target triple = "x86_64-(?!.*windows)', text, re.MULTILINE)
-    return known is not None and "@llvm.va_start" in text
+    return known is not None and ("@llvm.va_start" in text or " = va_arg " in text)
 
 
 def without_variables(text: str, keep: Collection[str] = ()) -> str:
     """The text with a struct in the place of variable arguments; its values have names. `keep`: functions to leave."""
+    text = _TAKEN.sub(_taken, text)
     found = {m[2]: m for m in _DEFINITION.finditer(text) if plain(m[2]) not in keep and _own(m)}
     calls = {name: _calls(name, text) for name in found}
     names = {name for name in found if calls[name] is not None}
@@ -63,6 +67,25 @@ def without_variables(text: str, keep: Collection[str] = ()) -> str:
     if _MEMCPY.split("(")[0] in text or "@llvm.memcpy.p0.p0.i64(" not in text:
         return text
     return f"{text}\n{_MEMCPY}\n"
+
+
+def _taken(m: re.Match[str]) -> str:
+    """LLVM's instruction `va_arg` as clang writes it: the next register of its sort, or the next place in memory."""
+    space, result, place, t = m.groups()
+    at, step, last = (4, 16, 160) if t in ("double", "float") else (0, 8, 40)
+    n = f"%llgrad.taken.{result[1:]}"
+    lines = [
+        f"{n}.place = getelementptr i8, ptr {place}, i64 8", f"{n}.memory = load ptr, ptr {n}.place",
+        f"{n}.count = getelementptr i8, ptr {place}, i64 {at}", f"{n}.used = load i32, ptr {n}.count",
+        f"{n}.left = icmp ule i32 {n}.used, {last}", f"{n}.area = getelementptr i8, ptr {place}, i64 16",
+        f"{n}.saved = load ptr, ptr {n}.area", f"{n}.register = getelementptr i8, ptr {n}.saved, i32 {n}.used",
+        f"{n}.from = select i1 {n}.left, ptr {n}.register, ptr {n}.memory",
+        f"{n}.more = add i32 {n}.used, {step}", f"{n}.now = select i1 {n}.left, i32 {n}.more, i32 {n}.used",
+        f"store i32 {n}.now, ptr {n}.count", f"{n}.after = getelementptr i8, ptr {n}.memory, i64 8",
+        f"{n}.next = select i1 {n}.left, ptr {n}.memory, ptr {n}.after",
+        f"{result} = load {t}, ptr {n}.from", f"store ptr {n}.next, ptr {n}.place",
+    ]  # fmt: skip
+    return "\n".join(space + line for line in lines)
 
 
 def converted(text: str) -> list[str]:

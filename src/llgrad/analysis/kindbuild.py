@@ -22,6 +22,7 @@ from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, OWN, WEAK, Token
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
 from llgrad.analysis.known import is_column, met_functions, virtual_functions
 from llgrad.analysis.moves import read_bytes
+from llgrad.analysis.objects import constant_targets
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
@@ -199,8 +200,8 @@ class Builder:
                 return self._gep(source, ops[0], ops[1:])
             case iv.Cast("bitcast" | "addrspacecast", value) | iv.Unary("freeze", value):
                 return self.cell(value)
-            case iv.ConstExpr(opcode="bitcast" | "addrspacecast", operands=ops):
-                return self.cell(ops[0])
+            case iv.ConstExpr(opcode="bitcast" | "addrspacecast" | "inttoptr", operands=ops):
+                return self.cell(ops[0]) if v.opcode != "inttoptr" else self._address(v)
             case iv.Cast("inttoptr", value) if (bits := self.content(value)) is not None:
                 self.graph.evidence(bits, 0, bl.POINTER_BIT)
                 return self.graph.pointee(bits, 0), 0
@@ -217,6 +218,12 @@ class Builder:
             case iv.GlobalVariable():
                 return self._global(v)
         return self.graph.region(), 0
+
+    def _address(self, v: iv.ConstExpr) -> Cell:
+        """What `inttoptr (add (ptrtoint @g, 8))` points to."""
+        ((target, at), *others) = constant_targets(v, self.layout) or {(None, None)}
+        region, start = (self.graph.region(), 0) if target is None or others else self.cell(target)
+        return region, start + (at or 0)
 
     def _column(self, block: iv.AnyValue, number: iv.AnyValue) -> Cell:
         """A column of a tape block is memory of its own: what is kept there is read as what it was written as."""

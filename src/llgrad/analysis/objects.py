@@ -256,6 +256,8 @@ def constant_targets(value: AnyValue, layout: DataLayout) -> frozenset[tuple[Glo
             return inner or frozenset({(None, None)})
         case ConstExpr(_, "ptrtoint" | "ptrtoaddr" | "bitcast" | "addrspacecast", operands):
             return constant_targets(operands[0], layout)
+        case ConstExpr(_, "add", (base, ConstInt(signed=by))):
+            return frozenset((g, None if at is None else at + by) for g, at in constant_targets(base, layout))
         case ConstExpr(_, _, operands) | ConstAggregate(_, operands):
             return frozenset((g, None) for o in operands for g, _ in constant_targets(o, layout))
     return frozenset()

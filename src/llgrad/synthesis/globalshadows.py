@@ -43,11 +43,11 @@ def constant_shadow(facts: Facts, module: Module, v: AnyValue, lane: int = 0) ->
             shadow = _global_shadow(facts, module, v, lane)
             return shadow if shadow.type == v.type else ConstExpr(v.type, "addrspacecast", (shadow,))
         case ConstExpr():
-            pointers = [
-                o if not isinstance(o.type, PointerType) else constant_shadow(facts, module, o, lane)
-                for o in v.operands
+            addresses = [isinstance(o, ConstExpr) or isinstance(o.type, PointerType) for o in v.operands]
+            moved = [  # numbers that are made of addresses, too: `inttoptr (add (ptrtoint @g, 8))`
+                constant_shadow(facts, module, o, lane) if a else o for o, a in zip(v.operands, addresses, strict=True)
             ]
-            return ConstExpr(v.type, v.opcode, tuple(pointers), v.flags, v.source_type, v.extra)
+            return ConstExpr(v.type, v.opcode, tuple(moved), v.flags, v.source_type, v.extra)
         case ConstAggregate():
             return _shadow_contents(facts, module, v, lane)
     if isinstance(v.type, PointerType) and not facts.memory.points_to(v):

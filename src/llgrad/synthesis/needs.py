@@ -255,7 +255,8 @@ def _atomic(facts: Facts, i: Other) -> Effect:
     if counts(i) and not facts.shadowed(value):
         return NOTHING
     holds = not isinstance(value.type, IntType) or facts.kinds.may_hold_float(i) or facts.shadowed(value)
-    if not facts.active(i) and not (facts.shadowed(i.operands[0]) and holds):
+    taken = i.opcode == "va_arg" and facts.kinds.may_hold_float(i)  # who passed it is not seen
+    if not taken and not facts.active(i) and not (facts.shadowed(i.operands[0]) and holds):
         return NOTHING
     cause, fix = "an atomic operation on active floats or on their addresses", "use ordinary loads and stores"
     if i.opcode == "va_arg":
