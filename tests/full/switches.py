@@ -14,8 +14,21 @@ import pytest
 from msgspec.structs import replace
 
 from llgrad import peeling, pipeline, program, versions
+from llgrad.analysis.memory import Access, Memory
 from llgrad.frontends import clang
-from llgrad.synthesis import adjoints, collecting, fusion, plan, rehearsing, released, scatter, scopes, sweep, tape
+from llgrad.synthesis import (
+    adjoints,
+    collecting,
+    filled,
+    fusion,
+    plan,
+    rehearsing,
+    released,
+    scatter,
+    scopes,
+    sweep,
+    tape,
+)
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
@@ -57,6 +70,21 @@ def other_costs(patch: Patch) -> None:
 def no_rereading(patch: Patch) -> None:
     """Memory may always have changed: what was loaded is kept."""
     patch.setattr(Facts, "overwritten", lambda *_: True)
+
+
+def members_together(patch: Patch) -> None:
+    """What is written at a variable index may be any member of any element."""
+    may_write = Memory._may_write
+
+    def anywhere(a: Access) -> Access:
+        return replace(a, places=frozenset((o, at if isinstance(at, int) else None) for o, at in a.places))
+
+    patch.setattr(Memory, "_may_write", lambda self, write, read: may_write(self, anywhere(write), anywhere(read)))
+
+
+def unguarded(patch: Patch) -> None:
+    """Memory is filled only where whatever is read comes after the loop that fills it, on all ways."""
+    patch.setattr(filled._Fills, "_ways", lambda *_: {})
 
 
 def no_unrolling(patch: Patch) -> None:
@@ -251,9 +279,10 @@ def unoptimised(patch: Patch) -> None:
 SWITCHES: dict[str, Callable[[Patch], None]] = {
     f.__name__: f
     for f in (
-        no_purity, keep_everything, other_costs, no_rereading, no_unrolling, all_strong_zeros,
+        no_purity, keep_everything, other_costs, no_rereading, members_together, no_unrolling, all_strong_zeros,
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
-        all_fusion, no_postponing, no_collecting, all_collecting, no_reading_back, no_replaying, no_replays_kept,
+        all_fusion, no_postponing, unguarded, no_collecting, all_collecting, no_reading_back, no_replaying,
+        no_replays_kept,
         no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, no_paired_frees,
         chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised, no_huge_pages,
     )  # fmt: skip

@@ -22,12 +22,13 @@ SAMPLE = """
 aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch carried_loads
 chosen_values cholesky collected_ends
 collected_not collected_rows collected_stencil convolution cubic_spline data_dependent_while do_while explicit_stack
-fft_iterative fft_recursive free_in_branch fused_checked fused_constant fused_late_branch fused_not_filled
+fft_iterative fft_recursive free_in_branch fused_checked fused_constant fused_guarded fused_late_branch fused_not_filled
 fused_postponed fused_private fused_sum_returned
 handed_on fused_two_sums gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil
 inner_accumulator_reset insertion_sort kalman_filter large_trip_counts linked_list linked_list_in_place
 local_array_in_loop local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting
-malloc_in_loop malloc_struct_mixed matrix_multiply matrix_power memcpy_partial memmove_overlap multi_exit_loop
+malloc_in_loop malloc_struct_mixed matrix_multiply matrix_power members_apart members_of_elements memcpy_partial
+memmove_overlap multi_exit_loop
 nested_while newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap
 ode_adaptive overwritten_input peeled_clamped peeled_rings pendulum pointer_to_pointer quicksort recursion_tree_sum
 replayed replayed_once restrict_inlined row_pointers_argument soft_alignment
@@ -84,6 +85,7 @@ EFFECT = {
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "no_fusion": "fused_map", "all_fusion": "dot_product", "no_postponing": "fused_postponed",
+    "unguarded": "fused_guarded", "members_together": "members_apart",
     "no_collecting": "collected_rows",
     "no_gathering": "collected_rows", "no_peeling": "peeled_clamped", "late_release": "released_at_once",
     "all_collecting": "matrix_multiply", "chunked_tape": "matrix_power", "strict_adjoints": "matrix_multiply",

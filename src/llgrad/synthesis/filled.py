@@ -73,7 +73,7 @@ class _Fills:
             if bound is None:
                 continue
             filled = (None, bound[1].value * unit) if isinstance(bound[1], ConstInt) else (_fewer(bound), unit)
-            if filled == size and self.flow.dominates(self._left(loop)[0][1], i.block):
+            if filled == size and self._is_over(loop, i.block):
                 return True
         return size[0] is None and self._is_covered(i, o, size[1])
 
@@ -122,6 +122,35 @@ class _Fills:
         first = counter.block is loop.header and is_number(counter.incoming_from(loop.preheader), 0)
         return first and len(self._left(loop)) == 1 and self.flow.dominates(w.block, loop.latch)
 
+    def _is_over(self, inner: Loop, block: Block) -> bool:
+        """Has each iteration that comes to `block` run the whole inner loop before? Conditions that do not change, and
+        must hold where `block` is run (there are elements), held before the inner loop too."""
+        exit = self._left(inner)[0][1]
+        if self.flow.dominates(exit, block):
+            return True
+        ways = self._ways(block)
+        work, seen = [self.loop.header], {self.loop.header, exit}
+        while work:
+            end = work.pop().terminator
+            if end.block is block:
+                return False
+            way = ways.get(end.condition) if isinstance(end, Branch) and end.condition is not None else None
+            new = [t for t in (end.targets if way is None else end.targets[way : way + 1]) if t not in seen]
+            work += [t for t in dict.fromkeys(new) if t in self.loop]
+            seen.update(new)
+        return inner.dedicated_exits
+
+    def _ways(self, block: Block) -> dict[AnyValue, int]:
+        """Where branches on conditions that are computed before the loop go in an iteration that comes to `block`."""
+        found: dict[AnyValue, int] = {}
+        for b in self.loop.order:
+            end = b.terminator
+            if isinstance(end, Branch) and end.condition is not None and end.condition not in self.loop:
+                for n, t in enumerate(end.targets):
+                    if self.flow.predecessors[t] == (b,) and self.flow.dominates(t, block):
+                        found[end.condition] = n
+        return found
+
     def _left(self, loop: Loop) -> list[tuple[Block, Block]]:
         """The exits of a loop that lead to the function's end."""
         return [(b, x) for b, x in loop.exits if self.flow.reaches_return(x)]
@@ -137,7 +166,7 @@ class _Fills:
                 continue
             inside = read[2] == written[2] or is_number(read[3], 0)
             known = written[2] is not None and self._is_whole(w, loop, written[3])
-            if known and inside and self.flow.dominates(self._left(loop)[0][1], i.block):
+            if known and inside and self._is_over(loop, i.block):
                 return True
         return False
 
