@@ -118,6 +118,37 @@ def test_markers_that_are_metadata() -> None:
     assert re.search(r"define \w*\s?double @slope\([^{]*\{\s*ret double 3\.0", made)
 
 
+def test_metadata_of_globals_keeps_them_and_their_shadows(tmp_path: Path) -> None:
+    """Nothing in the program writes the variable, and nothing but the derivative its shadow."""
+    path = tmp_path / "globals.ll"
+    path.write_text("""
+        @g = internal global double 3.0, !enzyme_shadow !0
+        @dg = internal global double 0.0
+        @c = internal global double 2.0, !enzyme_inactive !1
+        !0 = !{ptr @dg}
+        !1 = !{}
+        define double @f(double %x) {
+          %v = load double, ptr @g
+          %m = fmul double %v, %x
+          store double %x, ptr @c
+          %w = load double, ptr @c
+          %r = fmul double %m, %w
+          ret double %r
+        }
+        declare double @__enzyme_autodiff(ptr, ...)
+        define i32 @main() {
+          %d = call double (ptr, ...) @__enzyme_autodiff(ptr @f, double 5.0)
+          %s = load double, ptr @dg
+          %p = fcmp oeq double %d, 15.0
+          %q = fcmp oeq double %s, 25.0
+          %r = select i1 %p, i1 %q, i1 false
+          %status = select i1 %r, i32 0, i32 1
+          ret i32 %status
+        }
+    """)
+    subprocess.run([built(path, tmp_path)], check=True)
+
+
 @pytest.mark.parametrize("said", ["", '"enzyme_type"="{[-1]:Pointer, [-1,0]:Float@double}"'])
 def test_attributes_say_what_memory_holds(said: str) -> None:
     text = f"""

@@ -316,7 +316,7 @@ class _Reader:
             return None
         found = marker_of(text)
         if found is None:
-            self.refuse(f"{text} is no marker that llgrad knows", "check the spelling")
+            self.refuse(f"{text.removeprefix('llgrad.marker.')} is no marker that llgrad knows", "check the spelling")
         return found
 
     def _width(self) -> int:
@@ -324,7 +324,7 @@ class _Reader:
             return 1
         v = self.numbers["enzyme_width"]
         if not isinstance(v, ConstInt) or not 0 < v.value < 4096:
-            self.refuse("the number after enzyme_width is no constant", "write enzyme_width, 4")
+            self.refuse("the number after enzyme_width is no constant from 1 to 4095", "write enzyme_width, 4")
         return v.value
 
     def _check_memory(self) -> None:

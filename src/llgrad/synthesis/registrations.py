@@ -46,6 +46,7 @@ from llgrad.synthesis.byaddress import by_address
 PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
 SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
+_ON_GLOBALS = re.compile(rf"^({NAME}) = [^\n]*, !({SHADOW}|{INACTIVE}) !(\d+)", re.MULTILINE)
 _LIKENED = re.compile(rf'@"?{re.escape(LIKE)}[-\w.$]+"?')
 _LINKAGE = (
     r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
@@ -120,9 +121,21 @@ def named(text: str) -> str:
         return f"{renamed[m[1]]} = {m[2]}global "
 
     text = GLOBAL.sub(edit, text)
-    if not renamed:
-        return text
-    return re.sub(NAME, lambda m: renamed.get(m[0], m[0]), text)
+    if renamed:
+        text = re.sub(NAME, lambda m: renamed.get(m[0], m[0]), text)
+    return text + _said_by_metadata(text)
+
+
+def _said_by_metadata(text: str) -> str:
+    """Registrations for what metadata says of globals: LLVM takes a variable that only metadata names for unused."""
+    made: list[str] = []
+    for name, word, node in _ON_GLOBALS.findall(text):
+        told = re.search(rf"^!{node} = [^\n]*?({NAME})", text, re.MULTILINE) if word == SHADOW else None
+        pointers = f"ptr {name}, ptr {told[1]}" if told else f"ptr {name}"
+        if told or word == INACTIVE:
+            kind, n = ("shadow_global", 2) if told else ("inactive_global", 1)
+            made.append(f"\n@{PREFIX}{kind}.metadata.{len(made)} = global [{n} x ptr] [{pointers}]\n")
+    return "".join(made)
 
 
 def read(module: Module) -> Registrations:
@@ -136,12 +149,6 @@ def read(module: Module) -> Registrations:
         elif g.name == _ANNOTATIONS and isinstance(g.initializer, ConstAggregate):
             for entry in g.initializer.elements:
                 _annotation(found, [_origin(v) for v in _elements(entry)])
-        if INACTIVE in g.metadata:
-            found.inactive_globals[g.name] = None
-        if (shadow := g.metadata.get(SHADOW)) is not None:
-            m = re.search(rf"({NAME})", module.raw_metadata.get(shadow.id, ""))
-            if m:
-                found.shadow_globals[g.name] = m[1][1:].strip('"')
     for f in module.functions:
         for a in f.attributes:
             if a.name.startswith("enzyme_") and not f.name.startswith("__enzyme"):
