@@ -7,7 +7,7 @@
 * Routines of LAPACK get bodies that call BLAS, some of BLAS are loops (`lapack`). Other calls of BLAS become calls of
   routines that have rules (`blas`).
 * A pointer to a library function that has a derivative rule points to a function that calls it.
-* Variable arguments are passed as a struct (`variadic`).
+* Variable arguments are passed as a struct, and calls through pointers without a prototype have one (`variadic`).
 * A struct passed `byval` to a function with a body is copied by that function: then it is memory of its own.
 * Small functions that return what they allocate are inlined: each place that calls one has memory of its own. So are
   those that return an address in what they are given.
@@ -59,7 +59,7 @@ _LARGEST_ACCESSOR = 25
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
-    text = plain_calls(small_copies(expanded(spelt(opened(module.text())))))
+    text = variadic.prototyped(plain_calls(small_copies(expanded(spelt(opened(module.text()))))))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     variable = variadic.applies(text)

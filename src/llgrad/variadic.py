@@ -36,6 +36,10 @@ _USED_UP = (48, 176)  # offsets past all general and all vector registers
 _TYPE = re.compile(r"<2 x float>|<4 x float>|<2 x double>|(?:double|float|x86_fp80|ptr|i(?:[1-9]|[1-5][0-9]|6[0-4]))\b")
 _BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\)")
 _EXPRESSION = re.compile(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")
+_UNPROTOTYPED = re.compile(
+    r"^( *(?:%[-\w.$]+ = )?(?:\w+ )?(?:call|invoke) [^\n@(]*?)\(([^\n@]*?\.\.\.)\) (%[-\w.$]+\()([^\n]*)", re.MULTILINE
+)
+_VARIABLE = re.compile(rf"^(?:define|declare) [^@\n]*{NAME}\(([^\n]*?\.\.\.)\)", re.MULTILINE)
 _TOKEN = re.compile(r'"[^"\n]*"|[(\[{<]|[)\]}>]|,')
 
 
@@ -86,6 +90,27 @@ def _taken(m: re.Match[str]) -> str:
         f"{result} = load {t}, ptr {n}.from", f"store ptr {n}.next, ptr {n}.place",
     ]  # fmt: skip
     return "\n".join(space + line for line in lines)
+
+
+def prototyped(text: str) -> str:
+    """Calls through pointers without a prototype (`void *(*create)()`), for clang of functions with variable arguments
+    of which there are none, as calls by the types of their arguments; unless such a function may be what is called."""
+    if "...) %" not in text:
+        return text
+    variable = {_types(m[1]) for m in _VARIABLE.finditer(text)}
+
+    def edit(m: re.Match[str]) -> str:
+        types = _types(m[2])
+        none = types not in variable and len(_split(m[4])[0]) == len(types)
+        return f"{m[1]}({', '.join(types)}) {m[3]}{m[4]}" if none else m[0]
+
+    return _UNPROTOTYPED.sub(edit, text)
+
+
+def _types(parameters: str) -> tuple[str, ...]:
+    """Those of parameters that end in `...`."""
+    found = _split(f"{parameters})")[0][:-1]
+    return tuple(m[0] if (m := _TYPE.match(p)) else p for p in found)
 
 
 def converted(text: str) -> list[str]:

@@ -283,6 +283,29 @@ def test_code_that_is_not_known_keeps_what_it_is_given() -> None:
     assert any(memory.may_alias(w, memory.reads(named(f, "v"))[0]) for w in memory.writes(tell))
 
 
+def test_input_and_questions_about_files_find_no_pointers() -> None:
+    memory, _ = of(c("""
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <unistd.h>
+        struct model { FILE *in; char *title; double *weights; char name[16]; int size; };
+        double f(struct model *given) {
+            struct model *m = calloc(1, sizeof *m);
+            m->in = fopen("model", "rb");
+            if (m->in && isatty(fileno(m->in)) == 0 && fread(m->name, 1, 20, m->in) == 20) {
+                m->title = strdup(m->name);
+                fseek(m->in, m->size, SEEK_SET);
+                if (fscanf(m->in, "%d", &m->size) != 1) return ftell(m->in);
+            }
+            m->weights = malloc(m->size * sizeof(double));
+            return m->weights[0];
+        }
+    """), "f")  # fmt: skip
+    assert not memory.exposed & {o for o in memory.objects if o.kind == "heap"}
+    assert not any(UNKNOWN in memory.points_to(i) for i in memory.root.instructions())
+
+
 def test_callees_of_no_known_origin_are_unknown_code() -> None:
     memory, f = of(ll("""
         @_ZTV5Thing = external constant { [4 x ptr] }

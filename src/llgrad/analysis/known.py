@@ -78,8 +78,15 @@ _RUN_TIME: tuple[tuple[re.Pattern[str], Behaviour], ...] = (
     (re.compile("__dynamic_cast"), Behaviour("plain", "args", "none", inactive=True, pure_result=True, links=False)),
     (re.compile(r"_ZSt18_Rb_tree_(in|de)crementP\w*"), Behaviour("plain", "args", "none", pure_result=True)),
     (re.compile(r"_ZSt(29_Rb_tree_insert_and|28_Rb_tree_rebalance_for)_\w*"), Behaviour("plain", "args", "args")),
-)
-"""C++: exceptions (Itanium ABI), and the red-black trees behind std::map and std::set of libstdc++."""
+    (
+        re.compile(r"fread(_unlocked)?|fgets(_unlocked)?|p?read|getline|getdelim|__(fread|fgets|p?read)_chk|"
+                   r"(__isoc(99|23)_)?v?[fs]?scanf"),
+        Behaviour("plain", "args", "args", pure_result=True, links=False),
+    ),
+    (re.compile("(__)?strn?dup"), Behaviour("allocate", "args", "none", inactive=True)),
+)  # fmt: skip
+"""C++: exceptions (Itanium ABI), and the red-black trees behind std::map and std::set of libstdc++. C: input, which may
+be of floats, and so is not inactive, but stores no pointers; copies of text."""
 
 
 def behaviour(call: Call, callee: Function | None) -> Behaviour:

@@ -150,6 +150,9 @@ _TABLE: dict[str, Effects] = {
     **_all("fputs fputc putc _IO_putc fwrite fflush fclose perror setvbuf", _STREAM),
     **_all("fopen tmpfile", _OPENS),
     **_all("puts putchar putchar_unlocked", _READS),
+    # files: where one stands in them, and what there is
+    **_all("fseek fseeko ftell ftello rewind feof ferror clearerr fileno fgetc getc getchar ungetc", _STREAM),
+    **_all("isatty access stat fstat lstat mkdir rmdir remove unlink rename", _STREAM),
     # time, random numbers, the environment
     **_all("clock rand random lrand48 mrand48 drand48 srand srandom srand48 getpid sched_yield usleep sleep", _PURE),
     **_all("time gettimeofday clock_gettime nanosleep rand_r erand48 nrand48", _STREAM),
