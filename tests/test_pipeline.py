@@ -128,6 +128,28 @@ def test_thread_local_state_is_refused(source: Source) -> None:
         llgrad.grad(lib.f)
 
 
+def test_functions_that_cannot_be_called_are_left_out(source: Source) -> None:
+    """Of those whose addresses are stored, a derivative has the ones of a type that it calls through a pointer."""
+    lib = llgrad.load(source("""
+        _Thread_local double t = 2;
+        __attribute__((visibility("hidden"))) double k = 3;
+        static double twice(double x) { return 2 * x; }
+        static double both(double x, double y) { return t * x * y; }
+        double (*one)(double), (*two)(double, double);
+        void set(void) { one = twice, two = both; }
+        double f(double x) { k += 1; return one(x) * k; }
+        double g(double x) { return two(x, x); }
+        double h(double x) { return x * x; }
+    """))
+    lib.set()
+    assert llgrad.grad(lib.h)(3.0) == 6.0
+    assert lib.f(1.0) == 8.0
+    assert llgrad.grad(lib.f)(3.0) == 10.0
+    with pytest.raises(UnsupportedError, match="thread-local"):
+        llgrad.grad(lib.g)
+    assert "both" not in pipeline.only(lib._loaded._program(), ["f"])
+
+
 def test_the_end_of_python_s_stack_is_a_refusal(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     text = pipeline.prepare(program(source("double f(double x) { return x * x; }")), ["f"])
     monkeypatch.setattr("llgrad.synthesis.derive.Derivation.derive", lambda self: self.derive())

@@ -59,7 +59,7 @@ from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
 from llgrad.specialising import specialised
 from llgrad.synthesis import results, schedule, tape
-from llgrad.synthesis.met import with_met
+from llgrad.synthesis.met import called_types, met_types, with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
@@ -127,12 +127,22 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
 
 
 def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
-    """The program with what the roots reach, and its variables and registrations (`said` too), and what those name."""
-    named_too = {plain(name) for text in said for name in re.findall(NAME, text)}
-    kept = {*roots, *mutable_globals(whole.text()), *named_too}
-    work = whole.clone()
-    work.cut(kept)
-    return without_idle_metadata(direct_variables(work.text(), shown=False))
+    """The program with what the roots reach, and its variables and registrations (`said` too), and what those name.
+
+    Functions that pointers in variables may point to (`synthesis.met`) stay if what is reached calls one of their type.
+    """
+    text = whole.text()
+    named_too = {plain(name) for words in said for name in re.findall(NAME, words)}
+    met = met_types(text)
+    kept = {*roots, *mutable_globals(text), *named_too} - met.keys()
+    while True:
+        work = whole.clone()
+        work.cut(kept)
+        called = called_types(work.text()) if met else set()
+        more = {name for name, t in met.items() if t in called or (called and not t) or "" in called} - kept
+        if not more:
+            return without_idle_metadata(direct_variables(work.text(), shown=False))
+        kept |= more
 
 
 def stated(text: str) -> str:
@@ -144,11 +154,17 @@ def stated(text: str) -> str:
     return joined([write(module), functions])
 
 
+_UNSEEN = r"\b(?:hidden|protected) "
+
+
 def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool = False) -> LLVMModule:
     """The program (and `others`) as the user runs it: O3 for this machine."""
     made = whole.clone()
     reveal(made)
-    if (text := settled(made.text())) != made.text():
+    text = settled(made.text())
+    if "thread_local" in text:  # then it is loaded as a shared library, which tells no addresses of hidden variables
+        text = GLOBAL.sub(lambda m: f"{m[1]} = {re.sub(_UNSEEN, '', m[2])}{m[3]} ", text)
+    if text != made.text():
         made.replace_text(text)
     if others:
         made.link(LLVMModule.from_text(joined(others)))

@@ -96,8 +96,31 @@ _MATHS = re.compile(
 )
 
 
+# `std.mem.swap` goes from byte to byte, which all sorting is made of
+_SWAP = re.compile(
+    r"^(define internal (?:fastcc )?void @mem\.swap__\w+\(ptr [^\n]*%0, ptr [^\n]*%1\)[^\n]*\{\n)(.*?)^\}\n",
+    re.MULTILINE | re.DOTALL,
+)
+_LENGTH = re.compile(r"insertvalue \{ ptr, i64 \} %\d+, i64 (\d+), 1")
+_COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
+
+def _swapped(m: re.Match[str]) -> str:
+    """Two pieces of memory exchanged whole."""
+    lengths = set(_LENGTH.findall(m[2]))
+    if len(lengths) != 1:
+        return m[0]
+    pairs = (("%kept", "%0"), ("%0", "%1"), ("%1", "%kept"))
+    size = lengths.pop()
+    copies = (f"  call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, i64 {size}, i1 false)\n" for to, of in pairs)
+    return f"{m[1]}  %kept = alloca [{size} x i8], align 16\n{''.join(copies)}  ret void\n}}\n"
+
+
 def finished(text: str) -> bytes:
     """The module with functions under their exported names, and libm in place of zig's own mathematics."""
+    text = _SWAP.sub(_swapped, text)
+    if "@llvm.memcpy.p0.p0.i64(" in text and not re.search(r"^declare void @llvm\.memcpy\.p0\.p0\.i64", text, re.MULTILINE):
+        text += f"\n{_COPY}\n"
     needed: set[tuple[str, str, int]] = set()
 
     def libm(m: re.Match[str]) -> str:

@@ -14,7 +14,11 @@ from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
 from llgrad.rules import library
 
 _INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(")
+_CALLS = re.compile(r"^[^@\n]*\b(?:call|invoke) ([^@\n]*?)%[-\w.$]+\(([^\n]*)$", re.MULTILINE)
+_TYPE = re.compile(r"\s*(<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[%\w.\"]+)")
+_RESULT = re.compile(r"(<[^>]*>|\{.*\}|\[.*\]|%\"[^\"]*\"|[%\w.]+)\s*$")
 _DECLARED = re.compile(rf"^declare [^@\n]*({NAME})\(", re.MULTILINE)
+_MET = re.compile(rf'^(@"?{re.escape(MET)}[^\n]*?) = [^\n]*?global ptr ({NAME})', re.MULTILINE)
 _USED = re.compile(rf'"[^"\n]*"|({NAME})(?![-\w.$(])')
 _CALLED = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:\([^\n@]*?\) )?({NAME})\(")
 
@@ -32,6 +36,34 @@ def with_met(text: str) -> str:
     there = {m[1] for m in GLOBAL.finditer(text)}
     made = [f"{own} = global ptr {name}" for name in found if (own := f'@"{MET}{plain(name)}"') not in there]
     return "\n".join([text, *made, ""]) if made else text
+
+
+def met_types(text: str) -> dict[str, str]:
+    """The variables that `with_met` made, and the types of their functions, spelt as `called_types` does."""
+    wanted = {m[2]: plain(m[1]) for m in _MET.finditer(text)}
+    heads = {name: (head, rest) for head, name, rest in DEFINITION.findall(text) if name in wanted} if wanted else {}
+    return {own: _spelt(*heads[name]) if name in heads else "" for name, own in wanted.items()}
+
+
+def called_types(text: str) -> set[str]:
+    """The types of the functions that the text calls through pointers; "" is in it for one that is not told."""
+    return {_spelt(m[1], m[2]) for m in _CALLS.finditer(text)}
+
+
+def _spelt(head: str, parameters: str) -> str:
+    """A type by what stands before and after a function's name; "" for one that takes any arguments."""
+    result, parts, depth, start = _RESULT.search(head), [], 0, 0
+    for at, c in enumerate(parameters):
+        if c in ",)" and not depth:
+            parts.append(parameters[start:at])
+            start = at + 1
+        if c == ")" and not depth:
+            break
+        depth += (c in "<([{") - (c in ">)]}")
+    if result is None or "..." in parameters:
+        return ""
+    types = (_TYPE.match(part) for part in parts if part)
+    return f"{result[1]}({', '.join(t[1] if t else '?' for t in types)})"
 
 
 def _may_store(line: str, defined: set[str]) -> bool:
