@@ -95,6 +95,51 @@ def test_copies_of_slices_in_d(tmp_path: Path) -> None:
     np.testing.assert_allclose(llgrad.grad(f, wrt="p")(3, X), truth, rtol=1e-8)
 
 
+D_PROGRAM = """
+import std.math;
+import core.stdc.stdlib : free, realloc;
+struct Buffer {
+  double* p; size_t n, room;
+  @disable this(this);
+  void put(double v) {
+    if (n == room) { room = room ? 2 * room : 2; p = cast(double*) realloc(p, room * 8); }
+    p[n++] = v;
+  }
+  ~this() { free(p); }
+}
+extern(C) double grown(const double[] x) {
+  Buffer b;
+  foreach (v; x) { b.put(v * v); if (v > 0) b.put(v); }
+  double s = 1;
+  foreach (v; b.p[0 .. b.n]) s *= v;
+  return s;
+}
+extern(C) double maths(const double[] x) {
+  real r = sin(x[0]) + atan2(x[1], x[2]) + hypot(x[0], x[1]) + pow(x[2], 2.5) + x[0] ^^ 3;
+  return r * exp(x[1]) + cbrt(x[2]) + log1p(x[0]) + fmin(x[0], x[1]) + floor(x[2]) + lround(x[0]) + ldexp(x[2], 2)
+    + sin(cast(real) x[1]) + abs(x[1]);
+}
+extern(C) double closures(const double[] x) {
+  double k = x[0];
+  double delegate(double) scaled() { return (double v) { k += v; return k * v; }; }
+  auto f = scaled();
+  return f(x[1]) + f(x[2]);
+}
+"""
+
+
+def test_methods_mathematics_and_closures_in_d(tmp_path: Path) -> None:
+    """`this` is a pointer, not what it points to; Phobos' functions are libm's; closures live on the heap."""
+    require("a.d")
+    path = tmp_path / "a.d"
+    path.write_text(D_PROGRAM)
+    lib = llgrad.load(path)
+    for name in ("grown", "maths", "closures"):
+        f = lib[name]
+        truth = differences(lambda v, f=f: f(*v), [X])[0]
+        np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-8, err_msg=name)
+
+
 def test_nims_open_arrays(tmp_path: Path) -> None:
     """An open array is a pointer and a length."""
     require("a.nim")

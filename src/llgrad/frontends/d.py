@@ -25,13 +25,18 @@ _UNVECTORISED = ("--disable-loop-unrolling", "--vectorize-loops=false", "--vecto
 
 _COPIED = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare noalias ptr @malloc(i64)
+define linkonce_odr noalias ptr @_d_allocmemory(i64 %size) alwaysinline {
+  %made = call ptr @malloc(i64 %size)
+  ret ptr %made
+}
 define linkonce_odr void @_d_array_slice_copy(ptr %to, i64 %count, ptr %from, i64 %others, i64 %size) alwaysinline {
   %bytes = mul i64 %count, %size
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
   ret void
 }
 """
-"""What `a[] = b[]` calls, which D's runtime has."""
+"""What `a[] = b[]` calls, which D's runtime has, and what closures are kept in (which nobody collects)."""
 
 
 def ldc() -> Tool:
@@ -114,13 +119,54 @@ def _file(source: Source, raw: bool) -> Compiled:
         command = [ldc().path, *flags, f"--of={made}", str(source.path.absolute())]
         run(command, source.path, _FIX, noise="^BISECT:", cwd=Path(folder))
         read = makefile_dependencies(rule, source.path)
-        data = made.read_bytes()
-        libraries = _libraries() if b"_D3std" in data or b"_D4core" in data else ()
-        return Compiled(data, (source.path, *(p for p in read[1:] if p.is_file())), libraries)
+        text = finished(made.read_text())
+        libraries = _libraries() if "_D3std" in text or "_D4core" in text else ()
+        return Compiled(text.encode(), (source.path, *(p for p in read[1:] if p.is_file())), libraries)
+
+
+# ldc says that `this`, a pointer, lies where it points to: it *is* that address
+_THIS = re.compile(r"@llvm\.dbg\.declare(\(metadata [^\n]*? %\.this_arg, metadata !\d+, metadata !DIExpression\(\)\))")
+_VALUE = "declare void @llvm.dbg.value(metadata, metadata, metadata)"
+# Functions of std.math that Phobos has compiled, or computes from the bits of floats: as libm has them
+_LIBM = (
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",
+    "exp2", "expm1", "log", "log10", "log1p", "log2", "pow", "sqrt", "cbrt", "hypot", "fabs", "fmin", "fmax", "fmod",
+    "fma", "floor", "ceil", "trunc", "round", "rint", "nearbyint", "fdim", "copysign", "ldexp", "lround", "lrint",
+)  # fmt: skip
+_MATHS = re.compile(
+    r"^(?:declare|define) [^\n@]*?(double|float|x86_fp80|i64) "
+    rf"@(_D(?:3std|4core)4math(?:\d+[a-z]+)?(?:__T)?\d+({'|'.join(_LIBM)})[FT](?:(?!4impl)\w)*)\(([^\n()]*)\)"
+    r"[^\n]*?(?:\{\n.*?^\})?$", re.MULTILINE | re.DOTALL,
+)  # fmt: skip
+_SUFFIXES = {"x86_fp80": "l", "double": "", "float": "f"}
+
+
+def finished(text: str) -> str:
+    """The module with libm in place of Phobos' mathematics, and true debug info."""
+    needed: dict[str, str] = {}
+
+    def libm(m: re.Match[str]) -> str:
+        result, symbol, name, types = m[1], m[2], m[3], [p.split()[0] for p in m[4].split(", ") if p]
+        t = types[0] if types else ""
+        others = {"ldexp": ["i32"], "lround": [], "lrint": []}.get(name, types[1:])
+        plain = result == ("i64" if name in ("lround", "lrint") else t) and types[1:] == others
+        if t not in _SUFFIXES or not plain or (name != "ldexp" and set(types) != {t}):
+            return m[0]
+        called = name + _SUFFIXES[t]
+        needed[called] = f"declare {result} @{called}({', '.join(types)})"
+        values = ", ".join(f"{p} %{n}" for n, p in enumerate(types))
+        body = f"  %r = call {result} @{called}({values})\n  ret {result} %r\n"
+        return f"define linkonce_odr {result} @{symbol}({values}) alwaysinline {{\n{body}}}"
+
+    text = _MATHS.sub(libm, text)
+    if (told := _THIS.sub(r"@llvm.dbg.value\1", text)) != text:
+        text = told if _VALUE in told else f"{told}\n{_VALUE}\n"
+    known = set(re.findall(r"^(?:declare|define) [^\n]*@(\w+)\(", text, re.MULTILINE))
+    return "\n".join([text, *(line for name, line in needed.items() if name not in known), ""])
 
 
 def _libraries() -> tuple[str, ...]:
-    """The parts of D's library that are compiled already, for what a program names of them (std.math's pow, …)."""
+    """The parts of D's library that are compiled already, for what a program names of them."""
     found = (find_library(name) for name in ("druntime-ldc-shared", "phobos2-ldc-shared"))
     return tuple(name for name in found if name)
 
