@@ -401,6 +401,41 @@ def _masked(text: str) -> str:
     return _MASKED.sub(edit, text)
 
 
+# --- numbers in the place of floats -----------------------------------------------------------------------------------
+
+_BITS = re.compile(r"^  (%[-\w.$]+) = bitcast (double|float) (%[-\w.$]+) to (i64|i32)[^\n]*\n", re.MULTILINE)
+_PART = re.compile(r"  (%[-\w.$]+) = trunc ")
+_COUNTED = re.compile(r"  %[-\w.$]+ = (?:uitofp|sitofp|add|sub|mul|shl) ")
+
+
+def loaded_apart(text: str) -> str:
+    """Load numbers that LLVM reads as the low bits of a float (of a union, say) as integers, which they then may be.
+
+    Where a float is only looked at, its bits are let alone: such numbers are counted with.
+    """
+    return _DEFINITION.sub(lambda m: _loaded_apart(m[0]), text) if _BITS.search(text) else text
+
+
+def _loaded_apart(body: str) -> str:
+    for m in _BITS.finditer(body):
+        name, t, source, integer = m.groups()
+        load = re.search(rf"^  {re.escape(source)} = load {t}, ([^\n]*)\n", body, re.MULTILINE)
+        if load is not None and _is_counted(body, name):
+            body = body.replace(m[0], "").replace(load[0], f"{load[0]}  {name} = load {integer}, {load[1]}\n")
+    return body
+
+
+def _is_counted(body: str, name: str) -> bool:
+    """Are low bits of a value taken and nothing else, and used as numbers?"""
+    parts = [_PART.match(line) for line in _uses(body, name)]
+    return bool(parts) and all(p and all(map(_COUNTED.match, _uses(body, p[1]))) for p in parts)
+
+
+def _uses(body: str, name: str) -> list[str]:
+    found = re.findall(rf"^[^\n]*{re.escape(name)}(?![-\w.$])[^\n]*$", body, re.MULTILINE)
+    return [line for line in found if not line.startswith(f"  {name} = ") and "#dbg_" not in line]
+
+
 # --- thread-local variables -------------------------------------------------------------------------------------------
 
 

@@ -52,7 +52,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
-from llgrad.lowering import lower, spelt_out, with_strings
+from llgrad.lowering import loaded_apart, lower, spelt_out, with_strings
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -343,7 +343,7 @@ def prepare(
     with_lanes_apart(work)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])
-    text = work.text()
+    text = loaded_apart(work.text())
     if not threads:
         _refuse_thread_local(text)
     return text

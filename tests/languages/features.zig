@@ -78,3 +78,74 @@ export fn unions(x: f64, y: f64) f64 {
 export fn smooth(n: usize, x: [*]f64, k: f64) void {
     for (1..n) |i| x[i] = k * x[i] + (1 - k) * x[i - 1] * x[i];
 }
+
+fn weighed(values: []const f64) f64 {
+    var s: f64 = 0;
+    for (values, 0..) |v, i| s += v * v * @as(f64, @floatFromInt(i));
+    return s;
+}
+
+const Keyed = struct { key: f64, id: u32 };
+
+fn before(_: void, a: Keyed, b: Keyed) bool {
+    return a.key > b.key;
+}
+
+/// Sorting of numbers and records, and what else exchanges elements.
+export fn sorted(n: usize, x: [*]const f64) f64 {
+    var b: [16]f64 = undefined;
+    @memcpy(b[0..n], x[0..n]);
+    std.sort.heap(f64, b[0..n], {}, std.sort.desc(f64));
+    var s = weighed(b[0..n]);
+    std.mem.reverse(f64, b[0 .. n - 1]);
+    s *= weighed(b[0..n]);
+    var records: [16]Keyed = undefined;
+    for (0..n) |i| records[i] = .{ .key = x[i], .id = @intCast(i) };
+    std.sort.insertion(Keyed, records[0..n], {}, before);
+    for (records[0..n], 0..) |r, i| s += r.key * r.key * @as(f64, @floatFromInt(i * r.id));
+    return s;
+}
+
+const Op = union(enum) { add: f64, mul: f64, pow: u8, nop };
+
+/// A union of floats and numbers.
+export fn operations(n: usize, x: [*]const f64) f64 {
+    var ops: [16]Op = undefined;
+    for (x[0..n], 0..) |v, i| ops[i] = switch (i % 4) {
+        0 => .{ .add = v },
+        1 => .{ .mul = v },
+        2 => .{ .pow = 2 },
+        else => .nop,
+    };
+    var r: f64 = 1;
+    for (ops[0..n]) |o| r = switch (o) {
+        .add => |k| r + k,
+        .mul => |k| r * k,
+        .pow => |p| m.pow(f64, r, @floatFromInt(p)),
+        .nop => r,
+    };
+    return r;
+}
+
+const Link = struct { v: f64, id: u32, next: ?*Link };
+
+fn linked(allocator: std.mem.Allocator, x: []const f64) !f64 {
+    var arena: std.heap.ArenaAllocator = .init(allocator);
+    defer arena.deinit();
+    var list: std.ArrayList(f64) = .empty;
+    for (x) |v| try list.append(arena.allocator(), v * v);
+    var head: ?*Link = null;
+    for (list.items, 0..) |v, i| {
+        const p = try arena.allocator().create(Link);
+        p.* = .{ .v = v, .id = @intCast(i), .next = head };
+        head = p;
+    }
+    var s: f64 = 0;
+    while (head) |p| : (head = p.next) s = 0.7 * s + p.v * x[p.id];
+    return s;
+}
+
+/// An arena over pages.
+export fn arenas(n: usize, x: [*]const f64) f64 {
+    return linked(std.heap.page_allocator, x[0..n]) catch 0;
+}

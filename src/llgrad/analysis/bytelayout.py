@@ -72,7 +72,7 @@ class Basic(ByteType, frozen=True, eq=False):
 class Pointer(ByteType, frozen=True, eq=False):
     """`to()` is the pointee, made when first asked for (lists are recursive); None for `void`.
 
-    A `reference` (C++ `&`, Rust `&T`) points to one object, never into an array of them.
+    A `reference` (C++ `&`, Rust `&T`, Zig `*T`) points to one object, never into an array of them.
     """
 
     target: Callable[[], ByteType | None]

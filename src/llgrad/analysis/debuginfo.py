@@ -25,6 +25,7 @@ _TRANSPARENT = {
 }  # fmt: skip
 _POINTERS = {"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"}
 _RECORDS = {"DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"}
+_SINGLE = re.compile(r"&|\*(?!const |mut )\S")  # Rust's references and Zig's pointers to one item
 _ENCODINGS = {
     "DW_ATE_signed": "int", "DW_ATE_unsigned": "uint", "DW_ATE_boolean": "bool", "DW_ATE_signed_char": "char",
     "DW_ATE_unsigned_char": "uchar", "DW_ATE_UTF": "uint", "DW_ATE_ASCII": "char", "DW_ATE_UCS": "uint",
@@ -154,7 +155,8 @@ class DebugTypes:
         if pointee is not None and pointee.kind == "DISubroutineType":
             return Pointer(name, size or 8, lambda: Unknown("function", 0))
         const = "DW_TAG_const_type" in self._qualifiers(pointee)
-        return Pointer(name, size or 8, partial(self.type, target), const, False, reference or name.startswith("&"))
+        single = reference or _SINGLE.match(name) is not None
+        return Pointer(name, size or 8, partial(self.type, target), const, False, single)
 
     def _qualifiers(self, node: MDNode | None) -> set[str]:
         """The transparent tags on the way down from `node`."""

@@ -176,7 +176,7 @@ class Graph:
             self.declare(r, Token(pointee, offset, offset if bl.is_flexible(pointee) else None), OWN)
             return
         self.declare(r, core, level)
-        if not _may_be_longer(pointee):
+        if not one and not _may_be_longer(pointee):
             self.declare(r, Token(pointee, offset, offset if bl.is_flexible(pointee) else None), WEAK)
 
     # --- changing -----------------------------------------------------------------------------------------------

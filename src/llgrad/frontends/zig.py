@@ -102,7 +102,83 @@ _SWAP = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _LENGTH = re.compile(r"insertvalue \{ ptr, i64 \} %\d+, i64 (\d+), 1")
-_COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+# Pages are memory like any other, and each allocation from an arena is a node of the arena's list: what lies where is
+# then known (in the library, one node holds many allocations, at places that only the program knows)
+_ALLOCATORS = re.compile(
+    r"^(define internal [^\n]*@heap\.(PageAllocator\.(?:map|unmap|realloc)|ArenaAllocator\.(?:alloc|free|resize|remap))"
+    r"\([^\n]*\{\n).*?^\}\n", re.MULTILINE | re.DOTALL,
+)  # fmt: skip
+_BODIES = {
+    "ArenaAllocator.alloc": """entry:
+  %child = load ptr, ptr %0, align 8
+  %at.table = getelementptr inbounds i8, ptr %0, i64 8
+  %table = load ptr, ptr %at.table, align 8
+  %allocate = load ptr, ptr %table, align 8
+  %usual = icmp ule i6 %2, 3
+  br i1 %usual, label %small, label %large
+small:
+  %s.end = add i64 %1, 25
+  %s.bytes = and i64 %s.end, -2
+  %s.node = call fastcc ptr %allocate(ptr %child, i64 %s.bytes, i6 3, i64 %3)
+  %s.data = getelementptr inbounds i8, ptr %s.node, i64 24
+  br label %made
+large:
+  %exponent = zext i6 %2 to i64
+  %alignment = shl i64 1, %exponent
+  %header = call i64 @llvm.umax.i64(i64 %alignment, i64 32)
+  %l.end = add i64 %1, %header
+  %l.even = add i64 %l.end, 1
+  %l.bytes = and i64 %l.even, -2
+  %l.node = call fastcc ptr %allocate(ptr %child, i64 %l.bytes, i6 %2, i64 %3)
+  %l.data = getelementptr inbounds i8, ptr %l.node, i64 %header
+  br label %made
+made:
+  %bytes = phi i64 [ %s.bytes, %small ], [ %l.bytes, %large ]
+  %node = phi ptr [ %s.node, %small ], [ %l.node, %large ]
+  %data = phi ptr [ %s.data, %small ], [ %l.data, %large ]
+  %none = icmp eq ptr %node, null
+  br i1 %none, label %failed, label %linked
+linked:
+  %list = getelementptr inbounds i8, ptr %0, i64 16
+  %next = load ptr, ptr %list, align 8
+  store i64 %bytes, ptr %node, align 8
+  %at.end = getelementptr inbounds i8, ptr %node, i64 8
+  store i64 %1, ptr %at.end, align 8
+  %at.next = getelementptr inbounds i8, ptr %node, i64 16
+  store ptr %next, ptr %at.next, align 8
+  store ptr %node, ptr %list, align 8
+  ret ptr %data
+failed:
+  ret ptr null
+""",
+    "ArenaAllocator.free": "  ret void\n",
+    "ArenaAllocator.resize": "  %shrinks = icmp ule i64 %4, %2\n  ret i1 %shrinks\n",
+    "ArenaAllocator.remap": """  %shrinks = icmp ule i64 %4, %2
+  %same = select i1 %shrinks, ptr %1, ptr null
+  ret ptr %same
+""",
+    "PageAllocator.map": """  %exponent = zext i6 %1 to i64
+  %wanted = shl i64 1, %exponent
+  %large = icmp ugt i64 %wanted, 4096
+  %alignment = select i1 %large, i64 %wanted, i64 4096
+  %made = call ptr @aligned_alloc(i64 %alignment, i64 %0)
+  ret ptr %made
+""",
+    "PageAllocator.unmap": "  call void @free(ptr %0)\n  ret void\n",
+    "PageAllocator.realloc": "  ret ptr null\n",  # which says that it has to be moved
+}
+_NEEDED = {
+    "llvm.memcpy.p0.p0.i64": "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+    "aligned_alloc": "declare noalias ptr @aligned_alloc(i64, i64)",
+    "free": "declare void @free(ptr)",
+    "llvm.umax.i64": "declare i64 @llvm.umax.i64(i64, i64)",
+}
+
+
+def _allocating(m: re.Match[str]) -> str:
+    """One of these bodies, in a function without debug info: calls would need a place in the source."""
+    head = re.sub(r" !dbg !\d+", "", m[1])
+    return f"{head}{_BODIES[m[2]]}}}\n"
 
 
 def _swapped(m: re.Match[str]) -> str:
@@ -118,9 +194,11 @@ def _swapped(m: re.Match[str]) -> str:
 
 def finished(text: str) -> bytes:
     """The module with functions under their exported names, and libm in place of zig's own mathematics."""
-    text = _SWAP.sub(_swapped, text)
-    if "@llvm.memcpy.p0.p0.i64(" in text and not re.search(r"^declare void @llvm\.memcpy\.p0\.p0\.i64", text, re.MULTILINE):
-        text += f"\n{_COPY}\n"
+    text = _ALLOCATORS.sub(_allocating, _SWAP.sub(_swapped, text))
+    for name, declaration in _NEEDED.items():
+        known = re.search(rf"^(?:declare|define) [^\n]*@{re.escape(name)}\(", text, re.MULTILINE)
+        if f"@{name}(" in text and not known:
+            text += f"\n{declaration}\n"
     needed: set[tuple[str, str, int]] = set()
 
     def libm(m: re.Match[str]) -> str:
