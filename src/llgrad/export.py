@@ -43,7 +43,8 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
     if derivative.flags["flush"]:
         denormals.refuse_jumps(derived.text)
         wrapper = denormals.guarded(wrapper, [name], denormals.personality(derived.text))
-    made = pipeline.finish(derived.text, [wrapper], [name], last=pipeline.fail_text(), cpu=cpu)
+    last, inlined = pipeline.fail_text(), [derived.symbol]
+    made = pipeline.finish(derived.text, [wrapper], [name], last=last, cpu=cpu, inlined=inlined)
     data = emit_object(made, cpu=cpu)
     _refuse_statics(data)
     prototype = _prototype(derivative, name)

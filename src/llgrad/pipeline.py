@@ -20,6 +20,7 @@ import gc
 import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ from llgrad.assembly import (
     plain,
     renamed,
     shared_globals,
+    spelt,
     with_bodies,
     without_bodies,
     without_idle_metadata,
@@ -84,6 +86,7 @@ tgamma trunc
 """
 _RESERVED = frozenset(f"{name}{suffix}" for name in _LIBM.split() for suffix in ("", "f", "l"))
 _ALLOCATIONS = 200_000
+_MOST_INLINED = 4_000  # lines, before they are simplified
 _FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
 _EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) ({_FLOAT}|<[^>]*>) (?=\S)")
 
@@ -537,10 +540,11 @@ def borrow_globals(module: Module, names: Collection[str]) -> None:
 def finish(
     text: str, others: Sequence[str], keep: Collection[str], *,
     level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",
+    inlined: Collection[str] = (),
 ) -> LLVMModule:  # fmt: skip
     """Machine-ready module: `text` (written by llgrad), the arena's runtime and `others` linked and optimised.
 
-    `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
+    `last` is linked after the runtime, and defines what that calls. `inlined`: see `inline_first`. `keep` stays visible; everything else becomes
     internal. Raises VerifyError if llgrad wrote IR that LLVM rejects.
     """
     whole = verified(text)
@@ -554,8 +558,20 @@ def finish(
     whole.internalize(keep)
     if vector_math:
         whole.replace_text(with_vector_maths(whole.text(), cpu))
+    inline_first(whole, inlined)
     whole.optimise(level, vectorize=vectorize, unroll=True, cpu=cpu)
     return whole
+
+
+def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
+    """Have LLVM inline those of these local functions that are used in one place before it does anything else.
+
+    It inlines them anyway, but simplifies them before and, with what they have become part of, again afterwards.
+    """
+    text = whole.text()
+    used = Counter(re.findall(NAME, text))
+    sizes = {plain(m[2]): text.count("\n", m.end(), text.find("\n}\n", m.end())) for m in DEFINITION.finditer(text)}
+    whole.mark(["alwaysinline"], [n for n in names if used[spelt(n)] == 2 and sizes.get(n, 0) <= _MOST_INLINED])
 
 
 def tape_runtime() -> LLVMModule:

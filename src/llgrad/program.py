@@ -43,6 +43,7 @@ from llgrad.pipeline import (
     derivatives,
     fail_text,
     hide,
+    inline_first,
     only,
     prepare,
     pure_libm,
@@ -301,6 +302,9 @@ def _linked_program(
     whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])
     if vector_math:
         whole.replace_text(with_vector_maths(whole.text(), cpu))
+    if level:
+        calls = [f.name for f in whole.functions() if f.name.startswith("llgrad.call.")]
+        inline_first(whole, [*calls, *(d.symbol for d in derived)])
     whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
     whole.run(["dce", "global_dce"])
     if (text := quoted_again(whole.text())) != whole.text():

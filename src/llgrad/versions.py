@@ -225,10 +225,14 @@ def _joined(general: Derived, apart: Derived, found: Versions, request: Request)
     for d in (general, apart):
         part = pipeline.verified(d.text)
         part.internalize([d.symbol])
+        if d is general:
+            part.mark(["cold", "optsize"])
         parts.append(part)
     parts.append(LLVMModule.from_text(_chooser(general, apart, found, request, symbol)))
     whole = LLVMModule.linked(parts)
     whole.internalize([symbol])
+    whole.mark(["cold", "optsize", "noinline"], [general.symbol])
+    whole.mark(["alwaysinline"], [apart.symbol])
     made = dict.fromkeys([symbol, *general.made, *apart.made])
     borrowed = tuple(dict.fromkeys([*general.borrowed, *apart.borrowed]))
     return replace(

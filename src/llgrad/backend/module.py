@@ -245,6 +245,16 @@ class LLVMModule:
                 value.linkage = "internal"
         self.run(["global_dce"])
 
+    def mark(self, attributes: Sequence[str], names: Collection[str] | None = None) -> None:
+        """Give local functions attributes of LLVM's: those in `names`, or all that need not be inlined."""
+        self._printed = None
+        for f in self._ref.functions:
+            if not f.is_declaration and f.linkage.name in _LOCAL and (names is None or f.name in names):
+                said = b" ".join(f.attributes)
+                if b"alwaysinline" not in said and not ("alwaysinline" in attributes and b"noinline" in said):
+                    for attribute in attributes:
+                        f.add_function_attribute(attribute)
+
     def optimise(
         self, level: int = 2, *, vectorize: bool = False, unroll: bool = False, cpu: str = "native",
         inlining_threshold: int | None = None, loads_apart: bool = False,
