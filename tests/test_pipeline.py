@@ -14,6 +14,7 @@ import pytest
 import llgrad
 from llgrad import pipeline
 from llgrad.backend import Engine, LLVMModule
+from llgrad.collector import collecting_rarely
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
 from llgrad.ir.values import Call
@@ -159,7 +160,7 @@ def test_the_end_of_python_s_stack_is_a_refusal(source: Source, monkeypatch: pyt
 
 def test_python_s_collector_is_as_it_was_when_compilations_overlap() -> None:
     before = gc.get_threshold()
-    first, second = pipeline.collecting_rarely(), pipeline.collecting_rarely()
+    first, second = collecting_rarely(), collecting_rarely()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from llgrad.assembly import DEFINITION, NAME, plain
 from llgrad.backend import LLVMModule
-from llgrad.frontends import compile_sources
 from llgrad.ir.parse import parse
 from llgrad.rules import blas
 
@@ -98,6 +97,8 @@ def _reached(bases: Collection[str], rules: dict[str, str]) -> set[str]:
 
 @functools.cache
 def _rules() -> LLVMModule:
+    from llgrad.frontends import compile_sources
+
     path = Path(__file__).with_name("runtime") / "blas.c"
     return LLVMModule.read(compile_sources([path], ["-g0", "-w"]).modules[0])
 

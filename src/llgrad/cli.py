@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import llgrad
+from llgrad.collector import collecting_rarely
 from llgrad.errors import ArgumentError, LlgradError
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ def _show_include_dir(ctx: click.Context, _: click.Parameter, wanted: bool) -> N
 @click.version_option(llgrad.__version__, prog_name="llgrad")
 @click.option("--include-dir", is_flag=True, expose_value=False, is_eager=True, callback=_show_include_dir,
               help="Print where llgrad's headers are, for -I.")  # fmt: skip
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Differentiates compiled code: gradients of functions in C, C++, Fortran, Rust and other languages of LLVM."""
+    ctx.with_resource(collecting_rarely())
 
 
 def _source_options(command: Any) -> Any:

@@ -13,7 +13,6 @@ import re
 from pathlib import Path
 
 from llgrad.backend import LLVMModule
-from llgrad.frontends import compile_sources
 from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
@@ -69,6 +68,8 @@ def _adapter(symbol: str, declaration: str) -> str | None:
 
 @functools.cache
 def _routines() -> LLVMModule:
+    from llgrad.frontends import compile_sources
+
     path = Path(__file__).with_name("runtime") / "lapack.c"
     return LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-fno-math-errno", "-w"]).modules[0])
 

@@ -28,8 +28,6 @@ from pathlib import Path
 
 from llgrad import blas, lapack, variadic
 from llgrad.backend import LLVMModule
-from llgrad.frontends import compile_sources
-from llgrad.frontends.clang import strings
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import Type
@@ -126,6 +124,8 @@ def with_containers(text: str, names: set[str]) -> str:
 
 @functools.cache
 def _containers() -> LLVMModule:
+    from llgrad.frontends import compile_sources
+
     path = Path(__file__).with_name("runtime") / "containers.c"
     return LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-w"]).modules[0])
 
@@ -152,6 +152,8 @@ def with_strings(text: str) -> LLVMModule:
 @functools.cache
 def _strings() -> tuple[LLVMModule, dict[str, str]]:
     """The bodies, and the names that are others'."""
+    from llgrad.frontends.clang import strings
+
     text = LLVMModule.read(strings(raw=True).module).text()
     same = dict(_STRING_ALIAS.findall(text))
     text = re.sub(_NAME, lambda m: same.get(m[0], m[0]), _STRING_ALIAS.sub("", text))

@@ -16,13 +16,10 @@ Levels: 0 leaves the frontend's IR as it is (normal form only, and `signs`), 1 t
 
 from __future__ import annotations
 
-import gc
 import os
 import re
-import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -47,6 +44,7 @@ from llgrad.assembly import (
 )
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.blas import bridged
+from llgrad.collector import collecting_rarely
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.interleaved import with_lanes_apart
 from llgrad.ir.module import Module
@@ -85,33 +83,9 @@ fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder 
 tgamma trunc
 """
 _RESERVED = frozenset(f"{name}{suffix}" for name in _LIBM.split() for suffix in ("", "f", "l"))
-_ALLOCATIONS = 200_000
 _MOST_INLINED = 4_000  # lines, before they are simplified
 _FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
 _EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) ({_FLOAT}|<[^>]*>) (?=\S)")
-
-
-_collector = threading.Lock()
-_usual: list[tuple[int, int, int]] = []  # for each compilation under way: what was set before the first of them
-
-
-@contextmanager
-def collecting_rarely() -> Iterator[None]:
-    """Python's collector waits: it would look at all of the IR again and again, and find nothing.
-
-    It is all threads' collector: what was set before comes back when the last of them is done.
-    """
-    with _collector:
-        _usual.append(_usual[0] if _usual else gc.get_threshold())
-        if 0 < _usual[0][0] < _ALLOCATIONS:
-            gc.set_threshold(_ALLOCATIONS, *_usual[0][1:])
-    try:
-        yield
-    finally:
-        with _collector:
-            before = _usual.pop()
-            if not _usual:
-                gc.set_threshold(*before)
 
 
 # --- the program: one module for a library ----------------------------------------------------------------------------
@@ -544,8 +518,8 @@ def finish(
 ) -> LLVMModule:  # fmt: skip
     """Machine-ready module: `text` (written by llgrad), the arena's runtime and `others` linked and optimised.
 
-    `last` is linked after the runtime, and defines what that calls. `inlined`: see `inline_first`. `keep` stays visible; everything else becomes
-    internal. Raises VerifyError if llgrad wrote IR that LLVM rejects.
+    `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
+    internal. `inlined`: see `inline_first`. Raises VerifyError if llgrad wrote IR that LLVM rejects.
     """
     whole = verified(text)
     if others:

@@ -29,6 +29,7 @@ from llgrad.assembly import (
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.blas import bridged
+from llgrad.collector import collecting_rarely
 from llgrad.denormals import flushes, guarded, refuse_jumps
 from llgrad.errors import UnsupportedError
 from llgrad.ir.module import Module
@@ -39,7 +40,6 @@ from llgrad.ir.write import write
 from llgrad.lowering import spelt_out
 from llgrad.pipeline import (
     Derived,
-    collecting_rarely,
     derivatives,
     fail_text,
     hide,

@@ -183,19 +183,19 @@ def _pairs(root: Function, found: Extents, request: Request) -> Iterator[Pair]:
 
 def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request) -> int:
     """Write `%apart`, the test of all that was found; how many pairs of ranges it compares."""
-    ends: dict[str, tuple[Value, Value]] = {}
+    found_ends: dict[str, tuple[dict[Value, None], dict[Value, None]]] = {}
     pairs: dict[Pair, None] = {}
     for f, e in found:
         for p, least, most in e.needs:
             w.within(p, least, most)
         for a, touched in e.touched.items():
-            low, high = touched.write(w)
             for name in (argument_name(a), *_shadows(request, a)):
-                first, last = ends.get(name, (low, high))
-                ends[name] = w.smaller(first, low), w.larger(last, high)
+                for known, more in zip(found_ends.setdefault(name, ({}, {})), touched.ends(w), strict=True):
+                    known.update(dict.fromkeys(more))
         pairs.update(dict.fromkeys(_pairs(f, e, request)))
     if len(pairs) > MOST_TESTS:
         raise Refused(f"there are {len(pairs)} pairs of pointers")
+    ends = {name: (w.least_of(lows), w.most_of(highs)) for name, (lows, highs) in found_ends.items()}
     clashes = [_clash(w, ends, one, other) for one, other in pairs]
     total = "false"
     for name in (*w.failures, *clashes):

@@ -11,6 +11,7 @@ Written arithmetic is checked: where a sum or a product does not fit into 64 bit
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 
@@ -172,6 +173,12 @@ class Writer:
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         return a if a == b else self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+
+    def least_of(self, values: Iterable[Value]) -> Value:
+        return functools.reduce(self.smaller, values)
+
+    def most_of(self, values: Iterable[Value]) -> Value:
+        return functools.reduce(self.larger, values)
 
     def quotient(self, a: Value, n: int) -> Value:
         """Rounded towards zero; n > 0."""

@@ -80,23 +80,23 @@ class Touched(Struct):
 
     def write(self, w: Writer) -> tuple[Value, Value]:
         """Write the first byte and the one behind the last, as distances from the argument."""
-        pairs = [(w.least(low), w.most(high)) for low, high in self._grouped()]
-        low, high = pairs[0]
-        for a, b in pairs[1:]:
-            low, high = w.smaller(low, a), w.larger(high, b)
-        return low, high
+        lows, highs = self.ends(w)
+        return w.least_of(lows), w.most_of(highs)
 
-    def _grouped(self) -> list[tuple[Poly, Poly]]:
-        """Ranges that differ by constants are one."""
+    def ends(self, w: Writer) -> tuple[list[Value], list[Value]]:
+        """Write the first bytes of all ranges, and those behind their last, each number once."""
+        lows, highs = self._grouped()
+        return list(dict.fromkeys(map(w.least, lows))), list(dict.fromkeys(map(w.most, highs)))
+
+    def _grouped(self) -> tuple[list[Poly], list[Poly]]:
+        """Where ranges begin and end; of what differs by constants, the outermost."""
         lows: dict[Poly, int] = {}
         highs: dict[Poly, int] = {}
         for low, high in self.ranges:
             a, b = low.terms.get((), 0), high.terms.get((), 0)
             lows[low - a] = min(a, lows.get(low - a, a))
             highs[high - b] = max(b, highs.get(high - b, b))
-        first, *more = [p + c for p, c in lows.items()]
-        last, *beyond = [p + c for p, c in highs.items()]
-        return [(first, last), *((p, last) for p in more), *((first, p) for p in beyond)]
+        return [p + c for p, c in lows.items()], [p + c for p, c in highs.items()]
 
 
 class Extents(Struct):
@@ -165,6 +165,7 @@ class Frame(Struct, eq=False):
 class Reader:
     def __init__(self, module: Module, found: Extents, opaque: frozenset[str]) -> None:
         self.module, self.found, self.opaque, self.budget = module, found, opaque, MOST_INSTRUCTIONS
+        self.entered: set[object] = set()
 
     # --- instructions
 
@@ -243,7 +244,10 @@ class Reader:
             raise Refused(f"{callee.name} takes a struct through a pointer")
         given = {a: p for a, v in pairs if (p := self.number(f, v)) is not None}
         pointed = {a: self.pointer(f, v) for a, v in pairs if isinstance(a.type, PointerType)}
-        self.function(Frame(callee, flow(callee), given, pointed, (*f.stack, callee), f.in_loop(call)))
+        key = (callee, f.in_loop(call), frozenset(given.items()), frozenset(pointed.items()))
+        if key not in self.entered:  # the same again touches the same
+            self.entered.add(key)
+            self.function(Frame(callee, flow(callee), given, pointed, (*f.stack, callee), f.in_loop(call)))
 
     # --- pointers
 

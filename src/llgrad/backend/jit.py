@@ -14,7 +14,6 @@ constructors. A weak symbol that exists nowhere is an error too (the linker cann
 from __future__ import annotations
 
 import ctypes
-import difflib
 import weakref
 from collections.abc import Sequence
 
@@ -63,6 +62,8 @@ class Engine:
         try:
             return self._addresses[name]
         except KeyError:
+            import difflib
+
             close = difflib.get_close_matches(name, self._addresses)
             fix = f"did you mean {' or '.join(close)}?" if close else "export it: no `static`, no inline only"
             raise UnknownNameError(f"the compiled code exports no {name}", fix=fix) from None
