@@ -207,9 +207,10 @@ def _extents(folder: Path, ask: Path, names: list[str]) -> Path:
         except (Refused, Unbounded) as reason:
             print(f"{name}: {reason}", file=sys.stderr)
             w = Writer()
+        failures = w.failed()
         lines = [*w.lines]
         total = rows[0]
-        for n, failed in enumerate(w.failures):
+        for n, failed in enumerate(failures):
             lines.append(f"%t{n} = or i1 {total}, {failed}")
             total = f"%t{n}"
         lines.append(f"%failed = zext i1 {total} to i64")

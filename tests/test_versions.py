@@ -6,6 +6,8 @@ slow set.)
 
 from __future__ import annotations
 
+import ctypes
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from llgrad import program, versions
 from llgrad.analysis.bounds import Between, Known, Poly, Unbounded, Writer
 from llgrad.analysis.extents import Refused, extents
 from llgrad.api import Derivative
-from llgrad.backend import LLVMModule
+from llgrad.backend import Engine, LLVMModule
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.report import explain
@@ -189,7 +191,45 @@ def test_bounds_of_polynomials() -> None:
         w.most(Poly.of(1 << 62) * 4)
     huge = Writer()
     huge.most(Poly.of(Known(lambda _: "%n")) * 8)
-    assert huge.failures
+    assert huge.failed()
+
+
+def test_numbers_that_do_not_fit() -> None:
+    """What is written is right, or it is said to have failed; for what arrays are indexed with, it does not fail."""
+    n, m, k = (Known(lambda _, name=name: name) for name in ("%n", "%m", "%k"))
+    i = Between(Poly.of(0), Poly.of(m) - 1)
+    w = Writer()
+    shown = [
+        w.most(Poly.of(n) * Poly.of(i) * 8 + Poly.of(k) * 16 - 5),
+        w.least(Poly.of(i) * Poly.of(k) - Poly.of(n) * 3),
+        w.quotient(w.value(Poly.of(n) * Poly.of(m) + Poly.of(k)), 3),
+        w.shifted(w.smaller(w.value(Poly.of(k) * -24), w.value(Poly.of(n) - Poly.of(m))), 2),
+    ]
+    failed = "false"
+    for name in w.failed():
+        failed = w.emit(f"or i1 {failed}, {name}")
+    stores = [f"store i64 {v}, ptr %o{x}" for x, v in enumerate(shown)]
+    stores = [f"%o{x} = getelementptr i64, ptr %out, i64 {x}\n{line}" for x, line in enumerate(stores)]
+    body = "\n".join([*w.lines, *stores, f"ret i1 {failed}"])
+    text = f"{versions.INTRINSICS}define i1 @f(i64 %n, i64 %m, i64 %k, ptr %out) {{\n{body}\n}}\n"
+    engine = Engine([LLVMModule.from_text(text)])
+    run = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_int64] * 3, ctypes.c_void_p)(engine.address("f"))
+    out, failures = (ctypes.c_int64 * 4)(), 0
+    some = [0, 1, -1, 7, -300, 10**6, 2**31 - 1, -(2**31), 2**40, 2**62, 2**63 - 1, -(2**63)]
+    for a, b, c in itertools.product(some, repeat=3):
+        failed_here = run(a, b, c, out)
+        last = max(b - 1, 0)
+        above, below = max(8 * a, 0) * last, min(8 * a, 0) * last
+        right = [
+            max(above, below) + 16 * c - 5,
+            min(c, 0) * last - 3 * a,
+            int(abs(a * b + c) // 3 * (1 if a * b + c >= 0 else -1)),
+            min(-24 * c, a - b) >> 2,
+        ]
+        failures += failed_here
+        assert failed_here or list(out) == right
+        assert not failed_here or max(map(abs, (a, b, c, a * b, b * c))) >= 2**53
+    assert 0 < failures < len(some) ** 3
 
 
 NORM = """void f(int n, double *x, double *y) {

@@ -198,7 +198,7 @@ def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request
     ends = {name: (w.least_of(lows), w.most_of(highs)) for name, (lows, highs) in found_ends.items()}
     clashes = [_clash(w, ends, one, other) for one, other in pairs]
     total = "false"
-    for name in (*w.failures, *clashes):
+    for name in (*w.failed(), *clashes):
         total = name if total == "false" else w.emit(f"or i1 {total}, {name}")
     w.lines.append(f"%apart = xor i1 {total}, true")
     return len(pairs)
@@ -209,7 +209,7 @@ def _clash(w: Writer, ends: dict[str, tuple[Value, Value]], one: str, other: str
     places = {}
     for name in (one, other):
         at = w.emit(f"ptrtoint ptr {name} to i64")
-        places[name] = [w.add(at, end) for end in ends[name]]
+        places[name] = [w.checked("sadd", at, end) if end != 0 else at for end in ends[name]]
     first = w.emit(f"icmp sgt i64 {places[one][1]}, {places[other][0]}")
     second = w.emit(f"icmp sgt i64 {places[other][1]}, {places[one][0]}")
     return w.emit(f"and i1 {first}, {second}")
@@ -260,7 +260,11 @@ def _chooser(general: Derived, apart: Derived, found: Versions, request: Request
 declare {result} {spelt(general.symbol)}({types})
 declare {result} {spelt(apart.symbol)}({types})
 define {result} {spelt(symbol)}({given}) {{
-{lines}
+  %apart = call i1 {spelt(f"{symbol}.test")}({given})
   br i1 %apart, label %fast, label %slow
 {version("fast", apart)}{version("slow", general)}}}
+define i1 {spelt(f"{symbol}.test")}({given}) noinline noimplicitfloat nounwind {{
+{lines}
+  ret i1 %apart
+}}
 """

@@ -6,12 +6,15 @@ least and `high` at most, polynomials in what is older: the iteration of a loop 
 found by putting the bounds of the youngest `Between` in its place, so that `row * n + column` with `column < n` keeps
 what the two have to do with each other. A bound is never exceeded; how far it lies off is a matter of luck.
 
-Written arithmetic is checked: where a sum or a product does not fit into 64 bits, `Writer.failed` says so.
+Written arithmetic wraps around, and `Writer.failed` says where it may. Of each number it is known how far it is from
+zero at most: a sum of products of what it is computed from. The largest of these sums is computed once, in checked
+arithmetic: if it fits into 64 bits, all numbers do. (Checks of each were most of the test, and of LLVM's time for it.)
 """
 
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 
@@ -19,6 +22,9 @@ from msgspec import Struct, field
 
 Value = int | str
 """A constant, or the name of an i64 that was written."""
+
+Size = dict[tuple[str, ...], int]
+"""A sum of products, times factors, of the distances from zero of numbers (each and 1): a number is no farther."""
 
 MOST_LINES = 6_000
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
@@ -123,6 +129,26 @@ class Poly:
         return Poly({m: c // n for m, c in self.terms.items()}) if exact else None
 
 
+def _either(a: Size, b: Size) -> Size:
+    """At least as far as both."""
+    return {m: max(a.get(m, 0), b.get(m, 0)) for m in (*a, *b)}
+
+
+def _outermost(size: Size) -> Size:
+    """As far, with fewer products: `n` is no farther than `n * m`."""
+    found: Size = {}
+    for m in sorted(size, key=len, reverse=True):
+        over = next((n for n in found if not Counter(m) - Counter(n)), m)
+        found[over] = found.get(over, 0) + size[m]
+    return found
+
+
+def _fitting(n: int) -> int:
+    if not _LOWEST <= n <= _HIGHEST:
+        raise Unbounded("a number does not fit into 64 bits")
+    return n
+
+
 class Writer:
     """Writes LLVM assembly; `value` gives numbers known at the entry, `least` and `most` the bounds of others."""
 
@@ -133,6 +159,7 @@ class Writer:
         self._known: dict[Known, Value] = {}
         self._bounds: dict[tuple[Poly, bool], Value] = {}
         self._fixed: dict[str, Known] = {}
+        self._sizes: dict[str, Size] = {}
 
     def emit(self, text: str) -> str:
         """Write `%x = text`, once; the name."""
@@ -143,52 +170,89 @@ class Writer:
             self.lines.append(f"{self._made[text]} = {text}")
         return self._made[text]
 
-    # --- checked arithmetic
+    # --- arithmetic
 
     def add(self, a: Value, b: Value) -> Value:
-        return self._checked("sadd", a, b, 0, lambda x, y: x + y)
+        if isinstance(a, int) and isinstance(b, int):
+            return _fitting(a + b)
+        if 0 in (a, b):
+            return b if a == 0 else a
+        size, more = self._size(a), self._size(b)
+        total = {m: size.get(m, 0) + more.get(m, 0) for m in (*size, *more)}
+        return self._sized(f"add i64 {a}, {b}", total)
 
     def multiply(self, a: Value, b: Value) -> Value:
-        if 0 in (a, b):
-            return 0
-        return self._checked("smul", a, b, 1, lambda x, y: x * y)
-
-    def _checked(self, operation: str, a: Value, b: Value, neutral: int, fold: Callable[[int, int], int]) -> Value:
         if isinstance(a, int) and isinstance(b, int):
-            if not _LOWEST <= (found := fold(a, b)) <= _HIGHEST:
-                raise Unbounded("a number does not fit into 64 bits")
-            return found
-        if neutral in (a, b):
-            return b if a == neutral else a
+            return _fitting(a * b)
+        if 0 in (a, b) or 1 in (a, b):
+            return 0 if 0 in (a, b) else b if a == 1 else a
+        product: Size = {}
+        for m, c in self._size(a).items():
+            for n, d in self._size(b).items():
+                both = tuple(sorted(m + n))
+                product[both] = product.get(both, 0) + c * d
+        return self._sized(f"mul i64 {a}, {b}", product)
+
+    def larger(self, a: Value, b: Value) -> Value:
+        return self._one_of("smax", a, b, max)
+
+    def smaller(self, a: Value, b: Value) -> Value:
+        return self._one_of("smin", a, b, min)
+
+    def _one_of(self, which: str, a: Value, b: Value, fold: Callable[[int, int], int]) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return fold(a, b)
+        if a == b:
+            return a
+        return self._sized(f"call i64 @llvm.{which}.i64(i64 {a}, i64 {b})", _either(self._size(a), self._size(b)))
+
+    def _size(self, v: Value) -> Size:
+        if isinstance(v, int):
+            return {(): abs(v)}
+        return self._sizes.get(v) or {(v,): 1}
+
+    def _sized(self, text: str, size: Size) -> str:
+        name = self.emit(text)
+        self._sizes[name] = size
+        return name
+
+    def checked(self, operation: str, a: Value, b: Value) -> str:
+        """`sadd` or `smul` of 64 bits; where it does not fit, that is a failure."""
         pair = self.emit(f"call {{ i64, i1 }} @llvm.{operation}.with.overflow.i64(i64 {a}, i64 {b})")
         self.failures[self.emit(f"extractvalue {{ i64, i1 }} {pair}, 1")] = None
         return self.emit(f"extractvalue {{ i64, i1 }} {pair}, 0")
 
-    def larger(self, a: Value, b: Value) -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return max(a, b)
-        return a if a == b else self.emit(f"call i64 @llvm.smax.i64(i64 {a}, i64 {b})")
+    def failed(self) -> list[str]:
+        """Conditions under which what was written means nothing."""
+        largest = functools.reduce(_either, self._sizes.values(), {})
+        total: Value = 0
+        for m, c in _outermost(largest).items():
+            term: Value = _fitting(c)
+            for name in m:
+                term = self.checked("smul", term, self._distance(name))
+            total = term if total == 0 else self.checked("sadd", total, term)
+        return list(self.failures)
 
-    def smaller(self, a: Value, b: Value) -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return min(a, b)
-        return a if a == b else self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+    def _distance(self, name: str) -> str:
+        """One more than how far a number is from zero, or from -1 if it is below."""
+        sign = self.emit(f"ashr i64 {name}, 63")
+        return self.checked("sadd", self.emit(f"xor i64 {name}, {sign}"), 1)
+
+    def quotient(self, a: Value, n: int) -> Value:
+        """Rounded towards zero; n > 0."""
+        if isinstance(a, int):
+            return abs(a) // n * (1 if a >= 0 else -1)
+        return a if n == 1 else self._sized(f"sdiv i64 {a}, {n}", self._size(a))
+
+    def shifted(self, a: Value, bits: int) -> Value:
+        """Rounded down."""
+        return a >> bits if isinstance(a, int) else self._sized(f"ashr i64 {a}, {bits}", self._size(a))
 
     def least_of(self, values: Iterable[Value]) -> Value:
         return functools.reduce(self.smaller, values)
 
     def most_of(self, values: Iterable[Value]) -> Value:
         return functools.reduce(self.larger, values)
-
-    def quotient(self, a: Value, n: int) -> Value:
-        """Rounded towards zero; n > 0."""
-        if isinstance(a, int):
-            return abs(a) // n * (1 if a >= 0 else -1)
-        return a if n == 1 else self.emit(f"sdiv i64 {a}, {n}")
-
-    def shifted(self, a: Value, bits: int) -> Value:
-        """Rounded down."""
-        return a >> bits if isinstance(a, int) else self.emit(f"ashr i64 {a}, {bits}")
 
     def fixed(self, v: Value) -> Poly:
         """A number that was written already."""
