@@ -224,7 +224,9 @@ class Writer:
 
     def failed(self) -> list[str]:
         """Conditions under which what was written means nothing."""
-        largest = functools.reduce(_either, self._sizes.values(), {})
+        largest: Size = {}
+        for size in self._sizes.values():
+            largest = _either(largest, size)
         total: Value = 0
         for m, c in _outermost(largest).items():
             term: Value = _fitting(c)

@@ -16,12 +16,13 @@ DSO_HANDLE = "__llgrad_dso_handle"
 _GROUP = re.compile(r"^(attributes #\d+ = \{)([^\n]*)\}$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r'"[^"]*"(?:="[^"]*")?|[a-z_0-9]+(?:\((?:[^()"]|"[^"]*"|\([^()]*\))*\))?(?:=\d+)?')
 _STRING = re.compile(r'"[^"\n]*"')
-_METADATA = re.compile(r"^![^\n]*\n", re.MULTILINE)
+_METADATA = re.compile(r"\n![^\n]*")
 _NOTHING = '"llgrad-stripped"'  # LLVM refuses empty groups; an unknown string means nothing to it
 _COMMENT = re.compile(r";[^\n]*")
 
 # What can end the process inside LLVM's passes or code generator though it parses and verifies: the words that
-# must occur (quick to look for), then a pattern where the words alone say too little.
+# must occur (quick to look for), then a pattern where the words alone say too little. Texts are long and read often, so
+# most words are looked for only where they may stand: among names of intrinsics, before what is called or defined.
 _CONVENTIONS = (
     "ghccc anyregcc preserve_ swiftcc swifttailcc tailcc cxx_fast_tlscc intel_ocl_bicc hhvmcc x86_stdcall x86_fastcall "
     "x86_thiscall x86_vectorcall x86_regcall x86_intr x86_64_ avr_ arm_ aarch64_ amdgpu_ ptx_ spir_ riscv_ "
@@ -29,30 +30,41 @@ _CONVENTIONS = (
 )
 MODULE_ASSEMBLY = "assembly of a module"
 _ARCHITECTURES = "x86 aarch64 arm amdgcn r600 nvvm ppc riscv hexagon mips s390 spv wasm bpf ve xcore loongarch"
-_HAZARDS: dict[str, tuple[tuple[str, ...], str]] = {
+_Hazards = dict[str, tuple[tuple[str, ...], str]]
+_ANYWHERE: _Hazards = {
     "scalable vectors": (("vscale x",), ""),
     "inline assembly": ((" asm ",), ""),
     MODULE_ASSEMBLY: (("module asm",), ""),
     "a floating-point format of another machine": (("ppc_fp128",), ""),
     "target types": (("x86_amx", "target("), ""),
     "garbage collection": ((" gc <str>",), ""),
-    "register access": (("@llvm.read_", "@llvm.write_"), ""),
-    "target intrinsics": (tuple(f"@llvm.{name}." for name in _ARCHITECTURES.split()), ""),
-    "experimental intrinsics": (("@llvm.experimental.",), r"@llvm\.experimental\.(?!noalias|constrained)"),
-    "coroutines": (("@llvm.coro.", "presplitcoroutine"), ""),
-    "unusual calling conventions": (tuple(_CONVENTIONS.split()), rf"(?<![\w.%@])(?:{'|'.join(_CONVENTIONS.split())})"),
-    "numbered calling conventions": ((" cc 1", " cc 2", " cc 7", " cc 8", " cc 9", " cc1"), ""),
-    "integers of a thousand bits and more": (("i",), r" i\d{4,}\b|^i\d{4,}\b|[(\[<{]i\d{4,}\b"),
+    "coroutines": (("presplitcoroutine",), ""),
+    "integers of a thousand bits and more": (("i",), r"i(?<=[ \n(\[<{]i)\d{4,}\b"),
     "vectors of a thousand elements and more": (("<",), r"<\d{4,} x "),
     "huge arrays": (("[",), r"\[\d{11,} x "),
-    "appending variables": ((" appending ",), r"^@(?!llvm\.)[^\n=]* = appending "),
+    "appending variables": ((" appending ",), r"\n@(?!llvm\.)[^\n=]* = appending "),
     "indirect functions": ((" ifunc ",), ""),
     "Windows exception handling": (("catchswitch", "cleanuppad"), ""),
 }
-_HAZARD = {
-    what: (words, re.compile(pattern, re.MULTILINE) if pattern else None)
-    for what, (words, pattern) in _HAZARDS.items()
+_INTRINSICS: _Hazards = {
+    "register access": (("@llvm.read_", "@llvm.write_"), ""),
+    "target intrinsics": (tuple(f"@llvm.{name}." for name in _ARCHITECTURES.split()), ""),
+    "experimental intrinsics": (("@llvm.experimental.",), r"@llvm\.experimental\.(?!noalias|constrained)"),
+    "coroutines": (("@llvm.coro.",), ""),
 }
+_CALLS: _Hazards = {
+    "unusual calling conventions": (tuple(_CONVENTIONS.split()), rf"(?<![\w.%@])(?:{'|'.join(_CONVENTIONS.split())})"),
+    "numbered calling conventions": ((" cc 1", " cc 2", " cc 7", " cc 8", " cc 9", " cc1"), ""),
+}
+_HEADS = re.compile(r"(?:call|callbr|invoke|define|declare)\s([^@%]*)")
+_INTRINSIC = re.compile(r"@llvm\.[\w.]+")
+
+
+def _compiled(found: _Hazards) -> list[tuple[str, tuple[str, ...], re.Pattern[str] | None]]:
+    return [(what, words, re.compile(pattern) if pattern else None) for what, (words, pattern) in found.items()]
+
+
+_WHERE = [_compiled(found) for found in (_ANYWHERE, _INTRINSICS, _CALLS)]
 
 
 def strip_attributes(text: str, names: Iterable[str]) -> str:
@@ -119,12 +131,15 @@ def _edit_groups(text: str, edit: Callable[[list[str]], list[str]]) -> str:
 
 def hazards(text: str) -> list[str]:
     """What this module holds that LLVM's passes or code generator may abort on, in words; empty if nothing."""
-    bare = _COMMENT.sub("", _STRING.sub("<str>", _METADATA.sub("", text)))
-    return [
+    bare = _COMMENT.sub("", _STRING.sub("<str>", _METADATA.sub("", "\n" + text)))
+    intrinsics = "\n".join(set(_INTRINSIC.findall(bare)))
+    calls = "".join(f" {head}\n" for head in set(_HEADS.findall(bare)))
+    return list(dict.fromkeys(
         what
-        for what, (words, pattern) in _HAZARD.items()
-        if any(word in bare for word in words) and (pattern is None or pattern.search(bare))
-    ]
+        for place, found in zip((bare, intrinsics, calls), _WHERE, strict=True)
+        for what, words, pattern in found
+        if any(word in place for word in words) and (pattern is None or pattern.search(place))
+    ))  # fmt: skip
 
 
 def for_jit(text: str) -> str:
