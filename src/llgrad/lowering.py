@@ -27,11 +27,13 @@ from itertools import count
 from pathlib import Path
 
 from llgrad import blas, lapack, variadic
+from llgrad.analysis.objects import is_mixture
 from llgrad.backend import LLVMModule
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import Type
-from llgrad.ir.values import Argument
+from llgrad.ir.values import Argument, Attribute, Call
+from llgrad.ir.write import write
 from llgrad.rules import library, routines
 from llgrad.rules.barriers import opened
 from llgrad.rules.expansions import expansion, name_of, pointer_lanes
@@ -72,7 +74,7 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     text = blas.lowered(lapack.lowered(text))
     if declared & CONTAINERS.keys():
         text = with_containers(text, declared & CONTAINERS.keys())
-    text = inlined_wrappers(text, frozenset(keep))
+    text = inlined_wrappers(inlined_mixtures(text), frozenset(keep))
     if text != module.text():
         module.replace_text(text)
         module.run(["always_inliner", "global_dce"])
@@ -482,6 +484,27 @@ def inlined_wrappers(text: str, keep: Collection[str]) -> str:
             head, rest = body.split("\n", 1)
             text = text.replace(body, f"{re.sub(_GROUP, ' alwaysinline ', head, count=1)}\n{rest}")
     return text
+
+
+_AGGREGATE = re.compile(r'^define [^@\n]*@[^\n]*?[(,] ?(?:[{\[]|%[-\w.$":]+ (?:noundef )?%)', re.MULTILINE)
+
+
+def inlined_mixtures(text: str) -> str:
+    """Have functions inlined that are passed floats and pointers in one struct, which clang passes in parts: a shadow
+    for them would have to come in, and an adjoint go out."""
+    if not _AGGREGATE.search(text):
+        return text
+    module = parse(text)
+    found = []
+    for f in module.functions:
+        if f.is_declaration or not any(is_mixture(a.type, module.layout) for a in f.arguments):
+            continue
+        recursive = any(isinstance(c, Call) and c.called_function is f for c in f.instructions())
+        if not recursive and not any(a.name.startswith("enzyme_") for a in f.attributes):
+            kept = tuple(a for a in f.attributes if a.name not in ("noinline", "optnone"))
+            f.attributes = (*kept, Attribute("alwaysinline"))
+            found.append(f)
+    return write(module) if found else text
 
 
 def _candidates(text: str, keep: Collection[str]) -> Iterator[tuple[str, str]]:

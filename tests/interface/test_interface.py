@@ -118,6 +118,41 @@ def test_markers_that_are_metadata() -> None:
     assert re.search(r"define \w*\s?double @slope\([^{]*\{\s*ret double 3\.0", made)
 
 
+def test_structs_of_floats_and_pointers_are_not_passed_on_for_ever() -> None:
+    text = """
+        %mixed = type { ptr, double }
+        define internal double @use(%mixed %t, i32 %n) {
+          %p = extractvalue %mixed %t, 0
+          %x = extractvalue %mixed %t, 1
+          %v = load double, ptr %p
+          %r = fmul double %v, %x
+          %last = icmp eq i32 %n, 0
+          br i1 %last, label %end, label %more
+        end:
+          ret double %r
+        more:
+          %m = sub i32 %n, 1
+          %u = insertvalue %mixed %t, double %r, 1
+          %q = call double @use(%mixed %u, i32 %m)
+          %w = fmul double %q, %x
+          ret double %w
+        }
+        define double @f(ptr %p, double %x) {
+          %a = insertvalue %mixed poison, ptr %p, 0
+          %c = insertvalue %mixed %a, double %x, 1
+          %r = call double @use(%mixed %c, i32 2)
+          ret double %r
+        }
+        declare double @__enzyme_autodiff(ptr, ...)
+        define double @slope(ptr %p, ptr %d, double %x) {
+          %r = call double (ptr, ...) @__enzyme_autodiff(ptr @f, ptr %p, ptr %d, double %x)
+          ret double %r
+        }
+    """
+    with pytest.raises(LlgradError, match="use is passed active floats and pointers in one struct"):
+        optimise_program(LLVMModule.from_text(text))
+
+
 def test_metadata_of_globals_keeps_them_and_their_shadows(tmp_path: Path) -> None:
     """Nothing in the program writes the variable, and nothing but the derivative its shadow."""
     path = tmp_path / "globals.ll"

@@ -226,6 +226,12 @@ def constant_index(index: AnyValue) -> int | None:
     return 0 if type(index).__name__ == "ConstZero" else None
 
 
+def is_mixture(t: Type, layout: DataLayout) -> bool:
+    """Is it a struct or an array with pointers and floats?"""
+    inside = [leaf.type for leaf in leaves(t, layout)] if isinstance(t, StructType | ArrayType) else []
+    return any(isinstance(s, PointerType) for s in inside) and any(isinstance(s, FloatType) for s in inside)
+
+
 def resolve_alias(value: GlobalValue) -> AnyConstant:
     """What an alias stands for, through aliases."""
     found: AnyConstant = value
@@ -284,5 +290,6 @@ def initial_pointers(
 
 __all__ = [
     "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer", "constant_index",
-    "constant_targets", "gep_offset", "holds_pointer_type", "initial_pointers", "leaf_range", "leaves", "resolve_alias",
+    "constant_targets", "gep_offset", "holds_pointer_type", "initial_pointers", "is_mixture", "leaf_range", "leaves",
+    "resolve_alias",
 ]  # fmt: skip

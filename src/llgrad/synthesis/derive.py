@@ -12,7 +12,7 @@ from llgrad.analysis.known import met_functions, tape_call, virtual_functions
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import I32, PTR, VOID, FunctionType, PointerType, StructType, Type
+from llgrad.ir.types import I32, PTR, VOID, ArrayType, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
 from llgrad.synthesis import registrations, results, tape
 from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
@@ -213,6 +213,14 @@ class Derivation:
             fold(_ACTS[str(self.facts.activity.argument_activity(f, a.index))], isinstance(a.type, PointerType))
             for a in f.arguments
         )
+        for a, act in zip(f.arguments, arguments, strict=True):
+            whole = isinstance(a.type, StructType | ArrayType) and self.facts.kinds.may_hold_float(a)
+            if act is Act.DUP and not forward and whole and self.facts.activity.active(a):
+                raise UnsupportedError(
+                    f"{f.name} is passed active floats and pointers in one struct",
+                    cause="it calls itself, or is called through a pointer: others are inlined",
+                    fix="pass the members one by one",
+                )  # fmt: skip
         result = _ACTS[str(self.facts.activity.result_activity(f))]
         if result is Act.DUP and not forward and self.facts.activity.result_is_both(f):
             return arguments, Act.BOTH
