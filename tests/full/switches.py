@@ -82,6 +82,11 @@ def members_together(patch: Patch) -> None:
     patch.setattr(Memory, "_may_write", lambda self, write, read: may_write(self, anywhere(write), anywhere(read)))
 
 
+def no_workspaces(patch: Patch) -> None:
+    """Memory that the caller brings is never scratch."""
+    patch.setattr(fusion, "workspaces", lambda *_: {})
+
+
 def unguarded(patch: Patch) -> None:
     """Memory is filled only where whatever is read comes after the loop that fills it, on all ways."""
     patch.setattr(filled._Fills, "_ways", lambda *_: {})
@@ -281,9 +286,9 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     for f in (
         no_purity, keep_everything, other_costs, no_rereading, members_together, no_unrolling, all_strong_zeros,
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
-        all_fusion, no_postponing, unguarded, no_collecting, all_collecting, no_reading_back, no_replaying,
-        no_replays_kept,
-        no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, no_paired_frees,
+        all_fusion, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting, no_reading_back,
+        no_replaying, no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering,
+        late_release, no_paired_frees,
         chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised, no_huge_pages,
     )  # fmt: skip
 }

@@ -22,7 +22,7 @@ PROGRAMS = Path(__file__).parents[1] / "corpus"
 FUSED = {"fused_map": 1, "fused_pairs": 2, "fused_sum_returned": 1, "fused_in_place": 1, "fused_pointers_walk": 1,
          "fused_late_branch": 2, "fused_overwritten_later": 1,
          "fused_private": 1, "fused_unrolled": 1, "fused_postponed": 2,
-         "fused_checked": 2, "fused_constant": 1, "fused_guarded": 2}  # fmt: skip
+         "fused_checked": 2, "fused_constant": 1, "fused_guarded": 2, "fused_workspace": 2}  # fmt: skip
 LETTERS = {
     "fused_map": "dcdc", "fused_pairs": "dccddc", "fused_sum_returned": "dcdo", "fused_in_place": "dcc",
     "fused_pointers_walk": "dcdo", "fused_late_branch": "dccddo",
@@ -34,6 +34,7 @@ LETTERS = {
     "fused_checked": "dcccdo", "fused_constant": "dcdo", "fused_not_checked": "dccco",
     "fused_breaks": "dcdo", "fused_cleared_at_once": "dcdo", "fused_left_behind": "dcdo", "fused_histogram": "dccdc",
     "fused_guarded": "ddcccco", "fused_not_guarded": "ddcccco",
+    "fused_workspace": "ddddddccc", "fused_not_workspace": "dddddccco",
 }  # fmt: skip
 
 

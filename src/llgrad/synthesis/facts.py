@@ -335,6 +335,10 @@ class Facts:
         for a in (*self.memory.reads(i), *self.memory.writes(i), *self.memory.frees(i)):
             yield from ((o, at, a.size) for o, at in a.places)
 
+    def wants(self, argument: Argument) -> bool:
+        """Is the primal memory of the root's argument there, and looked at afterwards?"""
+        return argument not in self._not_wanted
+
     @property
     def _objects_not_wanted(self) -> frozenset[MemoryObject]:
         if not self._not_wanted or self.memory.callers(self.root):

@@ -1,5 +1,8 @@
 """Memory that each iteration of a loop fills before it reads it: one piece for each iteration would do as well.
 
+Of memory that the caller brings for this (`workspaces`) what the last iteration has stored stays. Its adjoints, which
+the caller may bring, too, are those of the last iteration: it must be known which elements every iteration stores.
+
 An array is filled where a loop has stored each of its elements, or a store each has; then any read is of what this
 iteration has stored. How long it is tells its allocation; else it is told by the bounds of what is read.
 """
@@ -8,13 +11,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from msgspec import Struct
+
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access, MemoryObject
 from llgrad.analysis.sequences import Reader, is_number
-from llgrad.ir.types import I64, IntType
+from llgrad.ir.types import I64, FloatType, IntType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
+    Argument,
     Binary,
     Block,
     Branch,
@@ -40,6 +46,21 @@ def private_memory(facts: Facts, flow: Flow, loop: Loop) -> frozenset[MemoryObje
     return _Fills(facts, flow, loop).private()
 
 
+class Filled(Struct, frozen=True):
+    """`count` elements from `base` on, which every iteration stores if each condition of `ways` leads the way that is
+    said: all of that is computed before the loop."""
+
+    base: AnyValue
+    type: FloatType
+    count: AnyValue
+    ways: tuple[tuple[AnyValue, int], ...]
+
+
+def workspaces(facts: Facts, flow: Flow, loop: Loop) -> dict[MemoryObject, tuple[Filled, ...]]:
+    """Arguments of the root whose memory each iteration fills before it reads it, and all that it writes of it."""
+    return _Fills(facts, flow, loop).workspaces()
+
+
 class _Fills:
     def __init__(self, facts: Facts, flow: Flow, loop: Loop) -> None:
         self.facts, self.flow, self.loop = facts, flow, loop
@@ -51,6 +72,49 @@ class _Fills:
         local = {o for _, a in accesses for o in a.objects if o.kind in ("stack", "heap") and not memory.escapes(o)}
         local = {o for o in local if isinstance(o.site, Instruction) and self.flow.loop_of(o.site.block) is None}
         return frozenset(o for o in local if all(self._is_filled(i, a) for i, a in accesses if o in a.objects))
+
+    def workspaces(self) -> dict[MemoryObject, tuple[Filled, ...]]:
+        memory, root = self.facts.memory, self.facts.root
+        if memory.callers(root) or memory.called_back(root) or self.loop.header.function is not root:
+            return {}
+        accesses = [(i, a) for i in self.inside for a in (*memory.reads(i), *memory.writes(i))]
+        found = {}
+        for o in dict.fromkeys(o for _, a in accesses for o in a.objects if self._is_brought(o)):
+            own = [self._refilled(i) if len(a.objects) == 1 else None for i, a in accesses if o in a.objects]
+            known = [filled for filled in own if filled is not None]
+            if len(known) == len(own):
+                found[o] = tuple(dict.fromkeys(known))
+        return found
+
+    def _is_brought(self, o: MemoryObject) -> bool:
+        site = o.site if o.kind == "argument" else None
+        return isinstance(site, Argument) and self.facts.wants(site) and self.facts.shadowed(site)
+
+    def _refilled(self, i: Instruction) -> Filled | None:
+        """What every iteration fills, of which `i` reads or writes some; if it reads, before that."""
+        touched, end = self._element(i), self._end_of(i)
+        if touched is None or end is None:
+            return None
+        for w in (x for x in self.inside if isinstance(x, Store)):
+            written, inner = self._element(w), self.flow.loop_of(w.block)
+            if written is None or inner is None or written[:3] != touched[:3]:
+                continue
+            t = w.value.type
+            if not isinstance(t, FloatType) or t.name not in ("float", "double") or inner.preheader is None:
+                continue
+            if not self._is_whole(w, inner, written[3]):
+                continue
+            ways = self._ways(inner.preheader)
+            before = isinstance(i, Store) or self._is_over(inner, i.block)
+            implied = ways.items() <= self._ways(i.block).items()
+            if before and implied and self._always(ways, inner.preheader):
+                return Filled(touched[0], t, end, tuple(ways.items()))
+        return None
+
+    def _always(self, ways: dict[AnyValue, int], block: Block) -> bool:
+        """Does every iteration that goes these ways run `block`?"""
+        assert self.loop.latch is not None
+        return self.flow.dominates(block, self.loop.latch) or not self._avoids(ways, block, self.loop.latch)
 
     def _is_filled(self, i: Instruction, a: Access) -> bool:
         """If `i` reads: did this iteration write there before?"""
@@ -126,19 +190,20 @@ class _Fills:
         """Has each iteration that comes to `block` run the whole inner loop before? Conditions that do not change, and
         must hold where `block` is run (there are elements), held before the inner loop too."""
         exit = self._left(inner)[0][1]
-        if self.flow.dominates(exit, block):
-            return True
-        ways = self._ways(block)
-        work, seen = [self.loop.header], {self.loop.header, exit}
+        return self.flow.dominates(exit, block) or not self._avoids(self._ways(block), exit, block)
+
+    def _avoids(self, ways: dict[AnyValue, int], block: Block, target: Block) -> bool:
+        """May an iteration that goes these ways come to `target` without having run `block`?"""
+        work, seen = [self.loop.header], {self.loop.header, block}
         while work:
             end = work.pop().terminator
-            if end.block is block:
-                return False
+            if end.block is target:
+                return True
             way = ways.get(end.condition) if isinstance(end, Branch) and end.condition is not None else None
             new = [t for t in (end.targets if way is None else end.targets[way : way + 1]) if t not in seen]
             work += [t for t in dict.fromkeys(new) if t in self.loop]
             seen.update(new)
-        return inner.dedicated_exits
+        return False
 
     def _ways(self, block: Block) -> dict[AnyValue, int]:
         """Where branches on conditions that are computed before the loop go in an iteration that comes to `block`."""
@@ -224,7 +289,17 @@ class _Fills:
         return pointer.pointer, size, self._bound(index, i.block), index
 
     def _bound(self, index: AnyValue, block: Block) -> _Bound:
-        """What `index` stays below, in `block`: it counts up by one in an inner loop that ends when it comes to it."""
+        """What `index` stays below, in `block`."""
+        end = self._end(index, block)
+        return None if end is None else _apart(end)
+
+    def _end_of(self, i: Instruction) -> AnyValue | None:
+        """What the index of an element of an array stays below, if that has 64 bits."""
+        pointer = i.pointer if isinstance(i, (Load, Store)) else None
+        return self._end(pointer.indices[-1], i.block) if isinstance(pointer, GetElementPtr) else None
+
+    def _end(self, index: AnyValue, block: Block) -> AnyValue | None:
+        """What `index` comes to: it counts up by one in an inner loop that ends then, in which `block` is."""
         if not isinstance(index, Phi) or index.type != I64:
             return None
         loop = self.flow.loop_of(index.block)
@@ -242,9 +317,7 @@ class _Fills:
         if left[0][0] is not loop.latch or not isinstance(test, Compare) or test.lhs is not next:
             return None
         leaves = branch.targets[0] not in loop.blocks
-        if test.predicate != ("eq" if leaves else "ne") or test.rhs in self.loop:
-            return None
-        return _apart(test.rhs)
+        return None if test.predicate != ("eq" if leaves else "ne") or test.rhs in self.loop else test.rhs
 
 
 _Bound = tuple[str, AnyValue] | None

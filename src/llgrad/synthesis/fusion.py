@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, Loop
-from llgrad.analysis.memory import Access
+from llgrad.analysis.memory import Access, MemoryObject
 from llgrad.ir.types import PointerType
 from llgrad.ir.values import (
     AnyValue,
@@ -50,7 +50,7 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis.chosen import is_integer_instruction
 from llgrad.synthesis.facts import Facts
-from llgrad.synthesis.filled import private_memory
+from llgrad.synthesis.filled import Filled, private_memory, workspaces
 from llgrad.synthesis.needs import Effect, Free, Linear, Memory, Nothing, Partials
 from llgrad.synthesis.postponed import Postponed, postponed
 from llgrad.synthesis.scopes import SCOPES
@@ -61,7 +61,7 @@ from llgrad.synthesis.sweep import DROPPED_CALLS
 class Fusion(Struct, frozen=True):
     """A fused loop. `inputs`: what it uses from outside; `late`: what waits for it, using its `results`; `postponed`:
     the adjoints that do. `checks`: what the forward sweep runs of it, to see that it does not end the program (None:
-    it cannot). `idle`: what puts its results where nobody looks."""
+    it cannot). `idle`: what puts its results where nobody looks. `filled`: memory of the caller's that is scratch."""
 
     loop: Loop
     exit: Block
@@ -71,6 +71,7 @@ class Fusion(Struct, frozen=True):
     postponed: Postponed
     checks: frozenset[Instruction] | None
     idle: frozenset[Instruction]
+    filled: tuple[Filled, ...] = ()
 
 
 def fused(
@@ -96,7 +97,7 @@ class _Candidate:
         barred: Collection[Instruction],
     ) -> None:  # fmt: skip
         self.facts, self.function, self.flow, self.effects, self.loop = facts, function, flow, effects, loop
-        self.barred, self.idle = barred, set[Instruction]()
+        self.barred, self.idle, self.filled = barred, set[Instruction](), tuple[Filled, ...]()
         self.inside = [i for b in loop.order for i in b.instructions]
         self.left = [(b, x) for b, x in loop.exits if flow.reaches_return(x)]  # the others end the program, or throw
         self.exit = self.left[0][1] if len({x for _, x in self.left}) == 1 else None
@@ -121,7 +122,7 @@ class _Candidate:
         operands = dict.fromkeys(v for i in self.inside for v in i.operands)
         inputs = tuple(v for v in operands if isinstance(v, Instruction) and v not in loop)
         results = tuple(i for i in self.inside if self._used_outside(i))
-        return Fusion(loop, self.exit, inputs, late, results, waits, checks, frozenset(self.idle))
+        return Fusion(loop, self.exit, inputs, late, results, waits, checks, frozenset(self.idle), self.filled)
 
     def _is_simple(self, i: Instruction) -> bool:
         """Arithmetic, branches, loads and stores: nothing that is allocated, called, thrown or seen by others."""
@@ -305,9 +306,16 @@ class _Candidate:
         return not any(map(uses, phi.users)) or sources(phi.incoming_from(self.loop.latch), set()) <= {phi}
 
     def _writes_apart(self) -> bool:
-        """Does no iteration read or write active memory that another writes?"""
-        touched = [i for i in self.inside if isinstance(self.effects.get(i), Memory)]
-        memory, private = self.facts.memory, private_memory(self.facts, self.flow, self.loop)
+        """Does no iteration read or write active memory that another writes, but for scratch memory?"""
+        private = private_memory(self.facts, self.flow, self.loop)
+        if self._apart_beside(private):
+            return True
+        brought = workspaces(self.facts, self.flow, self.loop)
+        self.filled = tuple(dict.fromkeys(filled for found in brought.values() for filled in found))
+        return bool(brought) and self._apart_beside(private | brought.keys())
+
+    def _apart_beside(self, private: frozenset[MemoryObject]) -> bool:
+        touched, memory = [i for i in self.inside if isinstance(self.effects.get(i), Memory)], self.facts.memory
         strides = Strides(self.flow, self.loop, self.facts.layout)
         for i in (i for i in touched if isinstance(i, Store)):
             for other in touched:

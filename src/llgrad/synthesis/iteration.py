@@ -2,6 +2,9 @@
 
 It is the forward sweep of the loop's blocks, with slots in the same frame. What the loop takes from outside and what
 goes from iteration to iteration lies in stack cells, which LLVM turns into registers.
+
+What the caller has put into the shadow of scratch memory that it brings (`Fusion.filled`) are adjoints of what the last
+iteration stores there: they are set aside when the loop is entered, and added before that iteration is reversed.
 """
 
 from __future__ import annotations
@@ -9,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from llgrad.ir.build import Builder
+from llgrad.ir.build import Builder, i64
+from llgrad.ir.types import I64, PTR, Type
 from llgrad.ir.values import AnyValue, Block, Instruction, Phi
+from llgrad.synthesis import support, tape
 from llgrad.synthesis.fusion import Fusion
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.record import RecordingSweep
@@ -34,6 +39,7 @@ class Iteration(RecordingSweep):
         self.index, self.index_next, self.chunk, self.chunk_now = {}, {}, {}, {}
         self.column, self.trip, self.choice, self.scopes = {}, {}, {}, {}
         self.cells: dict[tuple[AnyValue, int | None], AnyValue] = {}  # (value, lane of its shadow)
+        self.aside: dict[tuple[int, int, str], AnyValue] = {}  # where what is set aside is: (which, lane, what)
         self.b = Builder(Block(""), self.names)
         self.start = self.new_block(f"{self.loop.header.name}.run")
 
@@ -60,6 +66,52 @@ class Iteration(RecordingSweep):
         for phi in self.loop.header.phis():
             assert self.loop.preheader is not None
             self._put(phi, phi.incoming_from(self.loop.preheader))
+        if self.fusion.filled:
+            self._set_aside()
+
+    def _set_aside(self) -> None:
+        back = self.back
+        back.b.store(back.lookup(("count", self.loop)), self._scratch(0, 0, "last", I64), 8)
+        for n, filled in enumerate(self.fusion.filled):
+            count = back.get(filled.count)
+            for condition, way in filled.ways:
+                ends = (i64(0), count) if way else (count, i64(0))
+                count = back.b.select(back.get(condition), *ends)
+            size = back.b.binary("mul", count, i64(filled.type.bits // 8))
+            for lane in back.each_lane():
+                block = back.b.call(tape.reserve(self.module), [self.arena, size], "aside.block")
+                column = tape.column(back.b, self.module, block, i64(0), 0, "aside")
+                shadow = back.get_shadow(filled.base)
+                back.b.call(support.aside(self.module, filled.type), [column, shadow, count])
+                for what, v in (("block", block), ("column", column), ("shadow", shadow), ("count", count)):
+                    back.b.store(v, self._scratch(n, lane, what, v.type), 8)
+
+    def _scratch(self, n: int, lane: int, what: str, type: Type) -> AnyValue:
+        if (n, lane, what) not in self.aside:
+            self.aside[n, lane, what] = self.stack.alloca(type, f"aside.{what}")
+        return self.aside[n, lane, what]
+
+    def _bring_back(self) -> None:
+        """In the last iteration: the adjoints that were set aside are those of what it has stored."""
+        back, on = self.new_block("aside.added"), self.new_block("aside.done")
+        index = self.b.load(I64, self.back.index[self.loop], "", 8)
+        last = self.b.load(I64, self._scratch(0, 0, "last", I64), "", 8)
+        self.b.branch_if(self.b.icmp("eq", index, last), back, on)
+        self.b.at_end(back)
+        for n, filled in enumerate(self.fusion.filled):
+            for lane in range(self.width):
+                types = (("column", PTR), ("shadow", PTR), ("count", I64))
+                given = [self.b.load(t, self._scratch(n, lane, what, t), "", 8) for what, t in types]
+                self.b.call(support.added_back(self.module, filled.type), given)
+        self.b.branch(on)
+        self.b.at_end(on)
+
+    def release_aside(self) -> None:
+        """The loop is over: what was set aside is released."""
+        for n in reversed(range(len(self.fusion.filled))):
+            for lane in reversed(range(self.width)):
+                block = self.back.b.load(PTR, self._scratch(n, lane, "block", PTR), "", 8)
+                self.back.b.call(tape.release(self.module), [self.arena, block])
 
     def _put(self, v: Instruction, given: AnyValue) -> None:
         back = self.back
@@ -110,4 +162,6 @@ class Iteration(RecordingSweep):
                 self.b.store(self.shadow(v), self._cell(phi, lane), 0)
         for v in self.fusion.results:
             self.b.store(self.values[v], self.first.late.cell(v), 0)
+        if self.fusion.filled:
+            self._bring_back()
         self.b.branch(self.back.blocks[block])

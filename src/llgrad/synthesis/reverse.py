@@ -217,6 +217,8 @@ class ReverseSweep(Postponing):
         self.b.branch_if(first, out, again)
         self.at(out, loop)
         self.end_replays(loop)
+        if forwards:
+            self.runs[loop.latch].release_aside()
         if held is not None and not self.request.repeatable:
             self.b.call(tape.release(self.module), [self.arena, held])
         self.place = Place(out, loop.parent)

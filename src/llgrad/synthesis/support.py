@@ -98,6 +98,42 @@ def define(module: Module, name: str, text: str) -> Function:
     return made
 
 
+def aside(module: Module, t: FloatType) -> Function:
+    """`(to, from, count)`: move numbers, leaving zeros."""
+    return _over_all(module, f"llgrad.aside.{t.name}", t, f"""
+  %v = load {t.name}, ptr %q
+  store {t.name} %v, ptr %p
+  store {t.name} 0.0, ptr %q""")
+
+
+def added_back(module: Module, t: FloatType) -> Function:
+    """`(from, to, count)`: add numbers."""
+    return _over_all(module, f"llgrad.added.{t.name}", t, f"""
+  %v = load {t.name}, ptr %q
+  %w = load {t.name}, ptr %p
+  %s = fadd {t.name} %v, %w
+  store {t.name} %s, ptr %q""")
+
+
+def _over_all(module: Module, name: str, t: FloatType, body: str) -> Function:
+    return define(module, name, f"""
+define internal void @{name}(ptr noalias %a, ptr noalias %b, i64 %count) nounwind {{
+entry:
+  %any = icmp sgt i64 %count, 0
+  br i1 %any, label %loop, label %end
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %p = getelementptr inbounds {t.name}, ptr %a, i64 %i
+  %q = getelementptr inbounds {t.name}, ptr %b, i64 %i{body}
+  %next = add nuw nsw i64 %i, 1
+  %done = icmp eq i64 %next, %count
+  br i1 %done, label %end, label %loop
+end:
+  ret void
+}}
+""")
+
+
 ADDRESSES = 1 << 52
 
 
