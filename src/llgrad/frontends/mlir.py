@@ -12,11 +12,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from llgrad.errors import UnsupportedError
 from llgrad.frontends import clang, mlirresults, stablehlo
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run
 from llgrad.frontends.tools import signatures as noted
 
-_RUNTIME = Path(__file__).parent / "runtime" / "lapack.c"
+_RUNTIME = Path(__file__).parent / "runtime"
+_SPECTRA = re.compile(rb"@llgrad_(?:i?r?fft|syevd|gesdd)_")
 _DEFINED = re.compile(rb"^define (?:dso_local )?(?=[^\n]*@llgrad_)", re.MULTILINE)
 _FIX = "correct the source; dialects other than MLIR's own must be lowered before"
 _TENSORS = (
@@ -28,8 +30,9 @@ _FREED = ("buffer-deallocation-pipeline",)
 """Buffers are freed; not in a source that frees some itself, which these passes cannot read."""
 PASSES = (
     "canonicalize", "convert-bufferization-to-memref", "convert-linalg-to-loops", "lower-affine",
-    "convert-scf-to-cf", "expand-strided-metadata", "lower-affine", "convert-math-to-llvm", "convert-math-to-libm",
-    "convert-vector-to-llvm", "finalize-memref-to-llvm=use-aligned-alloc", "convert-func-to-llvm",
+    "convert-scf-to-cf", "expand-strided-metadata", "lower-affine", "convert-complex-to-standard",
+    "convert-math-to-llvm", "convert-math-to-libm", "convert-vector-to-llvm",
+    "finalize-memref-to-llvm=use-aligned-alloc", "convert-func-to-llvm", "convert-complex-to-llvm",
     "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "reconcile-unrealized-casts",
 )  # fmt: skip
 """What lowers the upstream dialects; a file that is in the LLVM dialect already passes through."""
@@ -47,14 +50,15 @@ def _identity() -> str:
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
     made = [_file(source) for source in sources]
     if any(b"@llgrad_" in m.module for m in made):
-        made.append(_bodies(sources[0], raw))
+        names = ["lapack.c", *(["spectra.c"] if any(_SPECTRA.search(m.module) for m in made) else [])]
+        made += [_bodies(sources[0], _RUNTIME / name, raw) for name in names]
     return made
 
 
-def _bodies(source: Source, raw: bool) -> Compiled:
-    """What StableHLO leaves to LAPACK, of which what nobody calls may be dropped."""
-    made = clang.compile_file(Source(_RUNTIME, ("-S",)), raw=raw, cxx=False)
-    return Compiled(_DEFINED.sub(b"define linkonce_odr ", made.module), (source.path, _RUNTIME))
+def _bodies(source: Source, bodies: Path, raw: bool) -> Compiled:
+    """What StableHLO leaves to libraries, of which what nobody calls may be dropped."""
+    made = clang.compile_file(Source(bodies, ("-S",)), raw=raw, cxx=False)
+    return Compiled(_DEFINED.sub(b"define linkonce_odr ", made.module), (source.path, bodies))
 
 
 def _file(source: Source) -> Compiled:
@@ -64,6 +68,11 @@ def _file(source: Source) -> Compiled:
         text = written = source.path.read_text(errors="replace")
         if stablehlo.is_stablehlo(text):
             text = stablehlo.upstream(text, source.path)
+        elif _SWITCH.search(text):
+            raise UnsupportedError(
+                f"{source.path} has an scf.index_switch that yields tensors", fix="write it with scf.if",
+                cause="MLIR 22 puts other tensors into the memory of those, while they are needed",
+            )  # fmt: skip
         text = mlirresults.with_outward(text, _parameters)
         functions = declared(text)
 
@@ -81,6 +90,7 @@ def _file(source: Source) -> Compiled:
         return Compiled((stated(made.read_text(), functions) + signatures(functions)).encode(), (source.path,))
 
 
+_SWITCH = re.compile(r"\bscf\.index_switch\b[^\n]*->[^\n]*\btensor<")
 # copied by loops, which say what the elements are
 _COPY = re.compile(r"\bmemref\.copy (%[\w.$#-]+), (%[\w.$#-]+) : (memref<[^\n]*>) to (memref<[^\n]*>)$", re.MULTILINE)
 _GIVEN = re.compile(r"^(\s*%[^:]*:\s*tensor<[^{]*>)\s*(?:\{(.*)\}\s*)?$", re.DOTALL)

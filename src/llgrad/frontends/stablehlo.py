@@ -21,6 +21,9 @@ _PASSES = (
     "builtin.module(func.func(stablehlo-legalize-to-linalg))",
 )
 
+_UNSIGNED = re.compile(r"(?:\b|(?<=\dx))ui(8|16|32|64)\b")
+"""Elements without a sign, which upstream operations do not have; jaxlib's passes have chosen operations by it."""
+
 
 def is_stablehlo(text: str) -> bool:
     """Does a file in MLIR hold operations of StableHLO?"""
@@ -59,7 +62,7 @@ def upstream(text: str, path: Path) -> str:
                 f"{path} uses {', '.join(left)}", cause="jaxlib lowers operations of arrays to MLIR's own, not that",
                 fix="differentiate that part with JAX, or write it as a loop",
             )  # fmt: skip
-        return _with_bodies(_with_entry(str(module), module, ir), written)
+        return _UNSIGNED.sub(r"i\1", _with_bodies(_with_entry(str(module), module, ir), written))
 
 
 def _with_bodies(text: str, written: Mapping[str, str]) -> str:
@@ -157,13 +160,26 @@ class _Control:
         return made
 
     def _case(self, op: Any) -> Any:
-        """The last branch is that of all other numbers, too."""
-        ir, count = self.ir, len(op.regions)
-        index = self._create("arith.index_cast", [self._scalar(op.operands[0])], [ir.IndexType.get()]).results[0]
-        cases, types = ir.DenseI64ArrayAttr.get(list(range(count - 1))), [self._carried(r.type) for r in op.results]
-        made = self._create("scf.index_switch", [index], types, count, cases=cases)
-        for n in range(count):
-            self._move(op.regions[n], made.regions[(n + 1) % count], "scf.yield")
+        """One `scf.if` within another; the last branch is that of all other numbers, too.
+
+        Not `scf.index_switch`: MLIR 22 forgets which tensors it may yield, and puts others into their memory.
+        """
+        return self._branch(op, self._scalar(op.operands[0]), [self._carried(r.type) for r in op.results], 0)
+
+    def _branch(self, op: Any, index: Any, types: Sequence[Any], n: int) -> Any:
+        """What is chosen among the n-th branch and those after it."""
+        ir = self.ir
+        if n == len(op.regions) - 1:
+            made = self._create("scf.execute_region", [], types, 1)
+            self._move(op.regions[n], made.regions[0], "scf.yield")
+            return made
+        number = self._create("arith.constant", [], [index.type], value=ir.IntegerAttr.get(index.type, n)).results[0]
+        equal, bit = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0), ir.IntegerType.get_signless(1)
+        choice = self._create("arith.cmpi", [index, number], [bit], predicate=equal).results[0]
+        made = self._create("scf.if", [choice], types, 2)
+        self._move(op.regions[n], made.regions[0], "scf.yield")
+        with ir.InsertionPoint(ir.Block.create_at_start(made.regions[1], [])):
+            self._create("scf.yield", self._branch(op, index, types, n + 1).results)
         return made
 
 

@@ -1,8 +1,9 @@
-"""StableHLO's operations that jaxlib does not lower: sorting, scattering, and LAPACK's calls.
+"""StableHLO's operations that jaxlib does not lower: sorting, scattering, Fourier transforms, and LAPACK's calls.
 
 Each becomes a call of a function of tensors, which is written here in upstream dialects: it copies, loops, and calls
-`runtime/lapack.c` where that is C. A sort moves all its operands by the permutation that sorts the first one. What is
-not of a form that JAX writes (sorting by several keys, scattering by other functions) is left as it is, and so refused.
+`runtime/lapack.c` and `spectra.c` where that is C. A sort moves all its operands by the permutation that sorts the
+first ones. What is not of a form that JAX writes (sorting, scattering by other functions) is left as it is, and so
+refused.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _UPDATES = {
     "stablehlo.add": ("arith.addf", "arith.addi"), "stablehlo.multiply": ("arith.mulf", "arith.muli"),
     "stablehlo.maximum": ("arith.maximumf", "arith.maxsi"), "stablehlo.minimum": ("arith.minimumf", "arith.minsi"),
 }  # fmt: skip
-_SORTING = {"stablehlo.compare", "stablehlo.select", "stablehlo.constant", "stablehlo.return"}
+_SORTING = {f"stablehlo.{name}" for name in ("compare", "select", "constant", "return", "and", "or")}
+_HERE = ("stablehlo.sort", "stablehlo.scatter", "stablehlo.fft", "stablehlo.custom_call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def _operations(operation: Any) -> Iterator[Any]:
         for block in region.blocks:
             for op in [op.operation for op in block.operations]:
                 yield from _operations(op)
-                if op.name in ("stablehlo.sort", "stablehlo.scatter", "stablehlo.custom_call"):
+                if op.name in _HERE:
                     yield op
 
 
@@ -95,6 +97,9 @@ def _written(op: Any, name: str, ir: Any, stablehlo: Any) -> str | None:
         lines = _sort(op, given)
     elif op.name == "stablehlo.scatter":
         lines = _scatter(op, given, stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"]))
+    elif op.name == "stablehlo.fft":
+        kind = stablehlo.FftTypeAttr(op.attributes["fft_type"]).value
+        lines = _fourier(kind, list(op.attributes["fft_length"]), given[0], results[0])
     else:
         lines = _lapack(op, given, results)
     if lines is None:
@@ -151,18 +156,13 @@ def _copied(a: _Array, source: str, target: str) -> str:
 
 
 def _sort(op: Any, given: list[_Array]) -> list[str] | None:
-    """Along one dimension, by the first operand, as JAX compares: what is not a number counts as the largest."""
+    """Along one dimension, by the first operands, as JAX compares: what is not a number counts as the largest."""
     block, key = op.regions[0].blocks[0], given[0]
     inner = [o.operation for o in block.operations]
-    compares = [o for o in inner if o.name == "stablehlo.compare"]
-    if {o.name for o in inner} - _SORTING or any(list(a.uses) for a in list(block.arguments)[2:]) or not compares:
+    keys, down = _keys(inner[-1].operands[0], list(block.arguments))
+    if {o.name for o in inner} - _SORTING or any(list(a.uses) for a in list(block.arguments)[2 * keys :]):
         return None
-    direction = str(compares[-1].attributes["comparison_direction"])
-    down = "GT" in direction
-    if not (down or "LT" in direction) or key.element not in _ELEMENTS:
-        return None
-    returned = inner[-1].operands[0].owner
-    if returned != compares[-1] or not _leads(compares[-1].operands[0], block.arguments[0], block.arguments[1]):
+    if not keys or any(a.element not in _ELEMENTS for a in given[:keys]):
         return None
     along = int(op.attributes["dimension"].value)
     n, rank = key.shape[along], len(key.shape)
@@ -174,13 +174,20 @@ def _sort(op: Any, given: list[_Array]) -> list[str] | None:
     sizes, ones = ["1"] * rank, ", ".join(["1"] * rank)
     sizes[along] = str(n)
     stride = prod(key.shape[along + 1 :])
-    row = f"memref<{n}x{key.element}, strided<[{stride}]{_offset(others)}>>"
-    passed = f"memref<?x{key.element}, strided<[?], offset: ?>>"
     loops.lines += [
-        f"%row = memref.subview %m0[{', '.join(at)}] [{', '.join(sizes)}] [{ones}] : {key.memref} to {row}",
-        f"%key = memref.cast %row : {row} to {passed}",
-        f"func.call @llgrad_sort_{key.element}(%key, %order, %down) : ({passed}, memref<?xi64>, i64) -> ()",
-        f"%n = arith.constant {n} : index", "scf.for %k = %c0 to %n step %c1 {",
+        f"%n = arith.constant {n} : index", "scf.for %i = %c0 to %n step %c1 {",
+        "%first = arith.index_cast %i : index to i64", f"memref.store %first, %perm[%i] : memref<{n}xi64>", "}",
+    ]  # fmt: skip
+    for m, a in reversed(list(enumerate(given[:keys]))):  # what is equal by one key keeps the order of those after it
+        row = f"memref<{n}x{a.element}, strided<[{stride}]{_offset(others)}>>"
+        passed = f"memref<?x{a.element}, strided<[?], offset: ?>>"
+        loops.lines += [
+            f"%row{m} = memref.subview %m{m}[{', '.join(at)}] [{', '.join(sizes)}] [{ones}] : {a.memref} to {row}",
+            f"%key{m} = memref.cast %row{m} : {row} to {passed}",
+            f"func.call @llgrad_sort_{a.element}(%key{m}, %order, %down) : ({passed}, memref<?xi64>, i64) -> ()",
+        ]
+    loops.lines += [
+        "scf.for %k = %c0 to %n step %c1 {",
         f"%from = memref.load %perm[%k] : memref<{n}xi64>", "%p = arith.index_cast %from : i64 to index",
     ]  # fmt: skip
     for m, a in enumerate(given):
@@ -191,12 +198,43 @@ def _sort(op: Any, given: list[_Array]) -> list[str] | None:
     return loops.close()
 
 
-def _leads(value: Any, wanted: Any, other: Any) -> bool:
-    """Is the left side of the comparison made of the first argument alone?"""
+def _keys(value: Any, arguments: list[Any], first: int = 0) -> tuple[int, bool]:
+    """By how many operands is compared, of which the first is this one; is it downwards? None of them: 0."""
+    op = value.owner
+    if op.name == "stablehlo.compare":
+        direction = str(op.attributes["comparison_direction"])
+        ordered = any(f" {d}>" in direction for d in ("LT", "GT")) and _of(op, arguments, first)
+        return (1 if ordered else 0), "GT" in direction
+    if op.name != "stablehlo.or":
+        return 0, False
+    less, equal = (o.owner for o in op.operands)
+    if less.name != "stablehlo.compare" or equal.name != "stablehlo.and":
+        return 0, False
+    same, rest = equal.operands
+    if same.owner.name != "stablehlo.compare" or " EQ>" not in str(same.owner.attributes["comparison_direction"]):
+        return 0, False
+    mine, down = _keys(op.operands[0], arguments, first)
+    others, down_too = _keys(rest, arguments, first + 1)
+    good = mine and others and down == down_too and _of(same.owner, arguments, first)
+    return (1 + others if good else 0), down
+
+
+def _of(compare: Any, arguments: list[Any], key: int) -> bool:
+    """Does a comparison compare the two elements of a key, in their order?"""
+    if len(arguments) < 2 * key + 2:
+        return False
+    first, second = arguments[2 * key : 2 * key + 2]
+    rest = [a for a in arguments if a not in (first, second)]
+    left, right = compare.operands
+    return _leads(left, first, [second, *rest]) and _leads(right, second, [first, *rest])
+
+
+def _leads(value: Any, wanted: Any, others: list[Any]) -> bool:
+    """Is a side of a comparison made of one argument alone?"""
     work, seen = [value], False
     while work:
         v = work.pop()
-        if v == other:
+        if v in others:
             return False
         seen = seen or v == wanted
         owner = v.owner
@@ -268,22 +306,70 @@ def _scatter(op: Any, given: list[_Array], numbers: Any) -> list[str] | None:
     return loops.close()
 
 
+# --- Fourier ----------------------------------------------------------------------------------------------------------
+
+
+def _fourier(kind: str, lengths: list[int], given: _Array, result: _Array) -> list[str] | None:
+    """Along the last axes: one after another, in a copy."""
+    lines: list[str] = []
+    halved, last = kind in ("RFFT", "IRFFT"), len(result.shape) - 1
+    real = {"RFFT": given, "IRFFT": result}.get(kind)
+    spectrum = given if kind == "IRFFT" else result
+    element = spectrum.element.removeprefix("complex<").removesuffix(">")
+    if kind not in ("FFT", "IFFT", "RFFT", "IRFFT") or (real is not None and real.element != element):
+        return None
+
+    def flat(name: str, source: str, its: _Array) -> str:
+        vector, passed = f"memref<{prod(its.shape)}x{its.element}>", f"memref<?x{its.element}, strided<[?], offset: ?>>"
+        if len(its.shape) > 1:
+            axes = ", ".join(map(str, range(len(its.shape))))
+            lines.append(f"%{name}_1 = memref.collapse_shape {source} [[{axes}]] : {its.memref} into {vector}")
+            source = f"%{name}_1"
+        lines.append(f"%{name} = memref.cast {source} : {vector} to {passed}")
+        return passed
+
+    def called(name: str, arguments: Sequence[tuple[str, str]], *numbers: int) -> None:
+        """A call of C, with arrays and then numbers."""
+        values = [f"%{name}_{n}_n" for n in range(len(numbers))]
+        lines.extend(f"{v} = arith.constant {number} : i64" for v, number in zip(values, numbers, strict=True))
+        types = ", ".join([*(t for _, t in arguments), *("i64" for _ in numbers)])
+        formal = ", ".join([*(v for v, _ in arguments), *values])
+        routine = name.partition(".")[0]
+        lines.append(f"func.call @llgrad_{routine}_{element}({formal}) : ({types}) -> ()")
+
+    if kind in ("FFT", "IFFT"):
+        lines.append(_copied(given, "%t0", "%r0"))
+    complexes = flat("z", "%m0" if kind == "IRFFT" else "%r0", spectrum)
+    reals = flat("x", "%r0" if kind == "IRFFT" else "%m0", real) if real is not None else ""
+    rows, n = (prod(real.shape[:-1]), real.shape[-1]) if real is not None else (0, 0)
+    if kind == "RFFT":
+        called("rfft", [("%x", reals), ("%z", complexes)], rows, n)
+    for axis in range(len(result.shape) - len(lengths), last if halved else last + 1):
+        shape, inverse = spectrum.shape, int(kind.startswith("I"))
+        called(f"fft.{axis}", [("%z", complexes)], prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]), inverse)
+    if kind == "IRFFT":
+        called("irfft", [("%z", complexes), ("%x", reals)], rows, n)
+    return lines
+
+
 # --- LAPACK -----------------------------------------------------------------------------------------------------------
 
-_ROUTINES = ("potrf", "getrf", "trsm", "geqrf", "orgqr")
+_ROUTINES = ("potrf", "getrf", "trsm", "geqrf", "orgqr", "syevd", "gesdd")
 _LETTERS = {"s": "f32", "d": "f64"}
 
 
 def _lapack(op: Any, given: list[_Array], results: list[_Array]) -> list[str] | None:
-    """Cholesky's, LU's and QR's factors and triangular solves for each matrix of a batch, in copies."""
+    """Factors, eigenvalues, singular values and triangular solves for each matrix of a batch, in copies."""
     target = op.attributes["call_target_name"].value
     letter, routine = target.removeprefix("lapack_")[:1], target.removeprefix("lapack_")[1:].removesuffix("_ffi")
     if letter not in _LETTERS or routine not in _ROUTINES:
         return None
     options = op.attributes["mhlo.backend_config"]
-    chosen = {k: int(options[k].value) for k in ("uplo", "side", "trans_x", "diag") if k in options}
+    chosen = {k: int(options[k].value) for k in ("uplo", "side", "trans_x", "diag", "mode") if k in options}
     element, a = _LETTERS[letter], given[0]
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
+    if routine == "gesdd" and chosen["mode"] == 65 and rows != columns:
+        return None  # all vectors, those of no singular value too
     loops = _Loops()
     lines = loops.lines
     overwritten = given[1] if routine == "trsm" else a
@@ -305,14 +391,14 @@ def _lapack(op: Any, given: list[_Array], results: list[_Array]) -> list[str] | 
         ])  # fmt: skip
         return passed
 
-    def vector(source: str, its: _Array) -> str:
-        """What goes with the matrix: pivots, factors."""
+    def vector(source: str, its: _Array, name: str = "p") -> str:
+        """What goes with the matrix: pivots, factors, values."""
         row = f"memref<{its.shape[-1]}x{its.element}, strided<[1]{_offset(at)}>>"
         passed = f"memref<?x{its.element}, strided<[?], offset: ?>>"
         sizes, ones = ", ".join([*(["1"] * len(batch)), str(its.shape[-1])]), ", ".join(["1"] * len(its.shape))
         begin = ", ".join([*at, "0"])
-        lines.append(f"%p_1 = memref.subview {source}[{begin}] [{sizes}] [{ones}] : {its.memref} to {row}")
-        lines.append(f"%p = memref.cast %p_1 : {row} to {passed}")
+        lines.append(f"%{name}_1 = memref.subview {source}[{begin}] [{sizes}] [{ones}] : {its.memref} to {row}")
+        lines.append(f"%{name} = memref.cast %{name}_1 : {row} to {passed}")
         return passed
 
     def number(name: str, value: int) -> None:
@@ -345,6 +431,20 @@ def _lapack(op: Any, given: list[_Array], results: list[_Array]) -> list[str] | 
         number("n", rows)
         number("upper", int(chosen["uplo"] == 85))
         lines.append(f"%info = func.call @llgrad_potrf_{element}(%a, %n, %upper) : ({its}, i64, i64) -> i32")
+    elif routine == "syevd":
+        vector("%r1", results[1])
+        number("n", rows)
+        number("upper", int(chosen["uplo"] == 85))
+        lines.append(f"%info = func.call @llgrad_syevd_{element}(%a, %p, %n, %upper) : ({its}, {its}, i64, i64) -> i32")
+    elif routine == "gesdd":
+        vector("%r1", results[1])
+        matrix("u", "%r2", results[2])
+        matrix("vt", "%r3", results[3])
+        number("m", rows)
+        number("n", columns)
+        number("vectors", int(chosen["mode"] != 78))
+        types = ", ".join([its] * 4 + ["i64"] * 3)
+        lines.append(f"%info = func.call @llgrad_gesdd_{element}(%a, %p, %u, %vt, %m, %n, %vectors) : ({types}) -> i32")
     else:
         pivots = vector("%r1", results[1])
         number("m", rows)
@@ -359,10 +459,11 @@ def _lapack(op: Any, given: list[_Array], results: list[_Array]) -> list[str] | 
 
 
 def declared_in_c(text: str) -> str:
-    """Declarations of the functions of `runtime/lapack.c` that a text calls."""
+    """Declarations of the functions of `runtime/` that a text calls."""
     made = ""
     for t in _ELEMENTS:
         vector = f"memref<?x{t}, strided<[?], offset: ?>>"
+        pairs = f"memref<?xcomplex<{t}>, strided<[?], offset: ?>>"
         kinds = {
             f"llgrad_sort_{t}": f"({vector}, memref<?xi64>, i64)",
             f"llgrad_potrf_{t}": f"({vector}, i64, i64) -> i32",
@@ -370,6 +471,11 @@ def declared_in_c(text: str) -> str:
             f"llgrad_geqrf_{t}": f"({vector}, {vector}, i64, i64)",
             f"llgrad_orgqr_{t}": f"({vector}, {vector}, i64, i64)",
             f"llgrad_trsm_{t}": f"({vector}, {vector}, i64, i64, i64, i64, i64, i64)",
+            f"llgrad_syevd_{t}": f"({vector}, {vector}, i64, i64) -> i32",
+            f"llgrad_gesdd_{t}": f"({', '.join([vector] * 4)}, i64, i64, i64) -> i32",
+            f"llgrad_fft_{t}": f"({pairs}, i64, i64, i64, i64)",
+            f"llgrad_rfft_{t}": f"({vector}, {pairs}, i64, i64)",
+            f"llgrad_irfft_{t}": f"({pairs}, {vector}, i64, i64)",
         }
         made += "".join(f"  func.func private @{n}{its}\n" for n, its in kinds.items() if f"@{n}(" in text)
     return made

@@ -9,13 +9,12 @@
 #define A(i, j) a[(i) * n + (j)]
 #define X(i, j) x[(i) * n + (j)]
 
-/* The permutation that sorts, by merging; what is not a number is the largest, what is equal keeps its order. */
+/* A permutation becomes one that sorts, by merging; what is not a number is the largest, what is equal keeps its order. */
 #define SORT(name, type)                                                       \
     __attribute__((noinline)) void name(VECTOR(type, key), VECTOR(int64_t, order), int64_t down)         \
     {                                                                          \
         const type *x = key_at + key_offset;                                   \
         int64_t *to = order_at + order_offset, *from = malloc((key_n + 1) * sizeof *from); \
-        for (int64_t i = 0; i < key_n; i++) to[i] = i;                         \
         for (int64_t run = 1; run < key_n; run *= 2) {                         \
             for (int64_t i = 0; i < key_n; i++) from[i] = to[i];               \
             for (int64_t low = 0; low < key_n; low += 2 * run) {               \
