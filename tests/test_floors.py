@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("signature",),
     ("assembly",),
     ("blas", "denormals", "lapack", "variadic"),
-    ("synthesis", "interleaved", "lowering", "unrolling", "peeling", "reducing", "signs", "trampolines"),
+    ("synthesis", "alignment", "interleaved", "lowering", "unrolling", "peeling", "reducing", "signs", "trampolines"),
     ("checkpointing", "specialising"),
     ("asking", "pipeline"),
     ("versions",),

@@ -26,6 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad import peeling
+from llgrad.alignment import with_alignment
 from llgrad.assembly import (
     DEFINITION,
     GLOBAL,
@@ -318,6 +319,7 @@ def prepare(
         work = _optimised(work, level)
         with_signs(work)
     with_lanes_apart(work)
+    with_alignment(work)
     reveal(work)
     work.run([*NORMAL_FORM, "global_dce"])
     text = loaded_apart(work.text())

@@ -7,7 +7,7 @@ from math import gcd
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.moves import integer_moves
 from llgrad.ir import values as iv
-from llgrad.ir.types import I1, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
+from llgrad.ir.types import I1, I8, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 
 INT_INTRINSICS = (
     "llvm.umax", "llvm.umin", "llvm.smax", "llvm.smin", "llvm.bswap", "llvm.bitreverse", "llvm.ctpop", "llvm.ctlz",
@@ -113,6 +113,41 @@ def _merged(phi: iv.Phi, depth: int) -> Step:
             return first, step
         step = wider
     return 0, 1
+
+
+def ahead(v: iv.AnyValue, pointer: iv.AnyValue, depth: int = 8) -> tuple[int, bool] | None:
+    """How far ahead of `pointer` an address at least is, as an integer, and whether it is rounded; None for others.
+
+    It is made of that of `pointer` by constants added and bits cleared: `(p + 15) & -16`.
+    """
+    match v:
+        case iv.Cast("ptrtoint", inner):
+            base, offset = with_constant(inner)
+            base, offset = (inner, 0) if inner is pointer else (base, offset)
+            return (offset, False) if base is pointer else None
+        case iv.Binary("add" | "sub" | "and" as op, lhs, iv.ConstInt(signed=n)) if depth:
+            found = ahead(lhs, pointer, depth - 1)
+            if found is None or op != "and":
+                return found and (found[0] + (n if op == "add" else -n), found[1])
+            return (found[0] + n + 1, True) if n < 0 and not -n & (-n - 1) else None
+    return None
+
+
+def with_constant(p: iv.AnyValue) -> tuple[iv.AnyValue, int]:
+    """What a pointer is a constant number of bytes ahead of, and that number."""
+    offset = 0
+    while isinstance(p, iv.GetElementPtr) and p.source_type == I8 and isinstance(n := p.indices[0], iv.ConstInt):
+        offset, p = offset + n.signed, p.pointer
+    return p, offset
+
+
+def is_rounded_up(gep: iv.GetElementPtr) -> bool:
+    """Is an address the next one of some alignment? (`llgrad.alignment` writes `p + (((p + 15) & -16) - p)`.)"""
+    match gep.indices:
+        case [iv.Binary("sub", lhs, iv.Cast("ptrtoint", p))] if p is gep.pointer and gep.source_type == I8:
+            found = ahead(lhs, p)
+            return found is not None and found[1] and found[0] >= 0
+    return False
 
 
 def _multiplies(call: iv.Call) -> bool:

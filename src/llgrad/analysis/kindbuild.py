@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, not_comparison, scalar_bit
+from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, is_rounded_up, not_comparison, scalar_bit
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Graph, Region
@@ -195,7 +195,7 @@ class Builder:
     def _make_cell(self, v: iv.AnyValue) -> Cell:
         match v:
             case iv.GetElementPtr(source, pointer, indices):
-                return self._gep(source, pointer, indices)
+                return self.cell(pointer) if is_rounded_up(v) else self._gep(source, pointer, indices)
             case iv.ConstExpr(opcode="getelementptr", operands=ops, source_type=source) if source is not None:
                 return self._gep(source, ops[0], ops[1:])
             case iv.Cast("bitcast" | "addrspacecast", value) | iv.Unary("freeze", value):
