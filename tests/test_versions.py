@@ -261,6 +261,17 @@ def test_what_is_compared(prepared: Callable[[str], str]) -> None:
     assert "in the way" in str(tests(asked(*dup), prepared(straight)))
 
 
+def test_what_rarely_runs_costs_little(prepared: Callable[[str], str]) -> None:
+    """The version for memory that overlaps stays apart and small; the other is taken in where the test is."""
+    made = versions.dispatched(prepared(NORM), asked(Act.CONST, Act.DUP, Act.DUP), 2)
+    module = parse(made.text)
+    slow = module.function(made.symbol.removesuffix(".either"))
+    fast = module.function(f"{slow.name}.d")
+    assert all(slow.attribute(name) for name in ("noinline", "optsize", "cold"))
+    assert fast.attribute("alwaysinline") and not fast.attribute("optsize")
+    assert module.function(f"{made.symbol}.test").attribute("noimplicitfloat")
+
+
 def test_explained(source: Callable[..., Path]) -> None:
     gather = "void g(double *x, double *y, int *k) { for (int i = 0; i < 99; i++) y[k[i]] = x[i]; }"
     lib = llgrad.load(source(NORM + gather))
