@@ -30,7 +30,6 @@ def refused(error: str, modes: tuple[Mode, ...] = BOTH, levels: tuple[int, ...] 
 REFUSED: dict[str, Refused] = {
     # what the design refuses
     "computed_goto": refused("UnsupportedError"),
-    "cpp_throw_value": refused("NoRuleError", FORWARD) | refused("ActivityError", REVERSE),
     "inline_assembly": refused("NoRuleError"),
     "long_jump": refused("UnsupportedError"),
     "pointer_as_integer": refused("UnsupportedError"),

@@ -66,14 +66,10 @@ _PASSED_ON = re.compile(
 _RUN_TIME: tuple[tuple[re.Pattern[str], Behaviour], ...] = (
     (re.compile(r"__cxa_allocate_exception"), Behaviour("allocate", "none", "none", inactive=True)),
     (re.compile(r"__cxa_(free_exception|end_catch)"), NOTHING),
-    (re.compile(r"__cxa_(re)?throw"), STOPS),
+    (re.compile(r"__cxa_(re)?throw|llgrad\.exception\.throw"), STOPS),
     (
         re.compile(r"__cxa_(begin_catch|get_exception_ptr)"),
         Behaviour("plain", "none", "none", inactive=True, pure_result=True),
-    ),
-    (
-        re.compile(r"_ZNSt(\d+(\w*_error|\w*exception|bad_\w+|invalid_argument|out_of_range))[CD]\dE\w*"),
-        Behaviour("plain", "args", "args", inactive=True, pure_result=True, links=False),
     ),
     (re.compile("__dynamic_cast"), Behaviour("plain", "args", "none", inactive=True, pure_result=True, links=False)),
     (re.compile(r"_ZSt18_Rb_tree_(in|de)crementP\w*"), Behaviour("plain", "args", "none", pure_result=True)),

@@ -181,6 +181,7 @@ _TABLE: dict[str, Effects] = {
     **_all("exit _exit _Exit quick_exit abort __assert_fail __assert __stack_chk_fail __chk_fail", _STOPS),
     **_all("_ZSt9terminatev __clang_call_terminate __cxa_pure_virtual __cxa_bad_cast __cxa_bad_typeid", _STOPS),
     "__cxa_throw_bad_array_new_length": _STOPS,
+    "llgrad.exception.give": Effects(inactive=True, reads_memory="args", writes_memory="args"),
     **_all("_ZNSt3__122__libcpp_verbose_abortEPKcz", _STOPS),
     # C++ run time
     **_all("__cxa_atexit atexit", Effects(inactive=True, reads_memory="any")),
@@ -218,6 +219,8 @@ _X86_HINT = (
     "rdtsc|xgetbv|sse\\.(?:sfence|ldmxcsr|stmxcsr)|sse2\\.(?:[lm]fence|pause|clflush)|avx\\.(?:vzeroupper|vzeroall)"
 )
 
+_EXCEPTION = r"\d+(?:\w*_error|\w*exception|bad_\w+|invalid_argument|out_of_range)"
+
 _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     # Fortran: output, input (of numbers: into memory of its own), and the end of the program
     (re.compile(r"_FortranAioBeginInternal\w*Output\w*"), replace(_STREAM, handle=True)),
@@ -234,6 +237,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(rf"llvm\.x86\.\w+\.(?:{_X86_NUMBER})(?:\.\d+)?"), _PURE),
     (re.compile(rf"llvm\.x86\.(?:{_X86_HINT})"), _STREAM),
     (re.compile(r"llvm\.lifetime\.(?:start|end)(?:\..*)?"), _WRITES),  # the contents are undefined from here on
+    # the standard exceptions: constructors, destructors, what()
+    (re.compile(rf"_ZNSt{_EXCEPTION}[CD]\dE\w*"), Effects(inactive=True, reads_memory="args", writes_memory="args")),
+    (re.compile(rf"_ZNKSt{_EXCEPTION}4whatEv"), _READS),
     # std::__throw_length_error(char const*) & co. of libstdc++; libc++ has them as std::__1::__throw_…
     (re.compile(r"_ZSt\d+__throw_\w+"), _STOPS),
     (re.compile(r"_ZNSt3__1\d+__throw_\w+"), _STOPS),

@@ -27,6 +27,8 @@ from llgrad.ir.values import (
 from llgrad.rules import library
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.texts import read_back, read_over
+from llgrad.synthesis.thrown import ADDRESS
+from llgrad.synthesis.unwinding import with_returned_exceptions
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
@@ -43,6 +45,7 @@ class _Refusals:
 
     def check(self) -> None:
         """Raise the first of them."""
+        self._refuse_thrown()
         for i in self.activity.bits_changed:
             raise self._bits_changed(i)
         for i, o in self.activity.conflicts:
@@ -82,6 +85,26 @@ class _Refusals:
             for i in f.instructions():
                 self._refuse_hidden(i)
                 self._refuse_torn(i)
+
+    def _refuse_thrown(self) -> None:
+        """Active values that are thrown, where a handler looks at what it catches: it would find no shadow."""
+        thrown = [o.site for o in self.memory.objects if isinstance(o.site, Call) and self._is_thrown(o)]
+        calls = [i for f in self.activity.functions for i in f.instructions() if isinstance(i, Call)] if thrown else []
+        if any(i.users and getattr(i.callee, "name", "") in ADDRESS for i in calls):
+            error = UnsupportedError(
+                "an active value is thrown, and a handler looks at it",
+                span=self.facts.span(thrown[0]),
+                cause="its type is not known, has virtual bases or is a pointer, `throw;` stands in a function of "
+                "its own, or a std::exception_ptr keeps it",
+                fix="throw a class of the program by value, or hand the value on in another way",
+            )
+            error.remedy = with_returned_exceptions
+            raise error
+
+    def _is_thrown(self, o: MemoryObject) -> bool:
+        made_by = getattr(getattr(o.site, "callee", None), "name", "")
+        active = self.activity.varied(o) or o in self.activity.shadowed_objects
+        return made_by == "__cxa_allocate_exception" and active
 
     def _bits_changed(self, i: Instruction) -> UnsupportedError:
         return UnsupportedError(

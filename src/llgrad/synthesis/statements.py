@@ -34,6 +34,7 @@ from llgrad.ir.values import (
 )
 from llgrad.synthesis.calls import naming, origin
 from llgrad.synthesis.markers import marker_of, marker_text
+from llgrad.synthesis.thrown import with_runtime
 
 IGNORE, KIND = "llgrad.ignore.", "llgrad.kind."
 TYPE = "enzyme_type"  # attribute of parameters
@@ -265,7 +266,7 @@ class _Statement:
 
 
 def settled(text: str) -> str:
-    """The text with bodies for what was opaque: identities, and functions that do nothing."""
+    """The text with bodies for what was opaque: identities, functions that do nothing, and what throws."""
 
     def body(m: re.Match[str]) -> str:
         t, name = m[1], m[2]
@@ -273,5 +274,5 @@ def settled(text: str) -> str:
             return f"define linkonce_odr hidden void @{name}(ptr %p, i64 %n) alwaysinline nounwind {{\n  ret void\n}}"
         return f"define linkonce_odr hidden {t} @{name}({t} %x) alwaysinline nounwind {{\n  ret {t} %x\n}}"
 
-    return _OPAQUE.sub(body, text)
+    return with_runtime(_OPAQUE.sub(body, text))
 

@@ -8,19 +8,21 @@ returns; its callers look there after the call, and go to their handler if there
 finds out which of its clauses are meant: the pending exception is thrown again right in front of it. A function that
 keeps its signature throws what it does not catch again. All this is control flow like any other.
 
-What is called through pointers is not copied: a handler of that stays as it is, and is refused if one of the functions
-that may be meant may throw.
+Calls through pointers become calls by name first (`synthesis.dispatched`). Where a handler looks at what it catches,
+that goes the same way (`synthesis.thrown`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from llgrad.analysis.activitygraph import declares_inactive, has_rule, is_opaque
 from llgrad.analysis.flow import flow
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.solver import reach
 from llgrad.assembly import joined
+from llgrad.backend import LLVMModule
 from llgrad.ir.build import Builder, Names, declare, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -42,33 +44,91 @@ from llgrad.ir.values import (
 from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.synthesis.copies import copy, fresh_names
+from llgrad.synthesis.dispatched import dispatch
+from llgrad.synthesis.thrown import THROW, BeyondError, Objects, Origins, Payloads, helpers, payloads
 
 _PERSONALITY = "__gxx_personality_v0"
+_SILENT = (
+    "llvm.", "llgrad.", "__cxa_begin_catch", "__cxa_allocate_exception", "__cxa_free_exception",
+    "__cxa_get_exception_ptr", "__clang_call_terminate", "malloc", "free",
+)  # fmt: skip
+_THROWING = ("__cxa_throw", "__cxa_rethrow")
+_OF_LIBRARY = re.compile(r"_ZN?K?St|_Zn[wa]|__cxa_")
 _NOT_TRUE = ("memory", "noreturn", "returned")  # of a function that writes to one more place, and returns
 _EXTENDED = ("zeroext", "signext", "inreg")
 _PAIR = StructType((PTR, I32))
+_EXCEPTION = StructType((PTR, PTR))
 
 
 def with_returned_exceptions(text: str) -> str:
     """The program in which handlers that go on catch what is returned; the text itself where there is no such."""
+    try:
+        return _converted(_after(text, "sroa"), with_objects=True)
+    except BeyondError:
+        return _converted(text, with_objects=False)
+
+
+def _converted(text: str, with_objects: bool) -> str:
     module = parse(text)
+    if dispatch(module, may_raise(module.functions)):
+        module = parse(write(module))
     raising = may_raise(module.functions)
-    handlers = {f: called for f in module.functions if not f.is_declaration and (called := _caught(f, raising))}
-    called = [g for gs in handlers.values() for g in gs]
+    bodies = [f for f in module.functions if not f.is_declaration]
+    handlers = {f: called for f in bodies if (called := _caught(f, raising, with_objects))}
+    called = [g for gs in handlers.values() for g in gs if not g.is_declaration]
     copied = list(reach(called, lambda f: [g for c in _calls(f) if (g := c.called_function) in raising and g]))
-    changed = [*handlers, *copied]
-    if not handlers or any(f.function_type.vararg for f in copied) or not all(map(_is_of_cxx, changed)):
+    changed = list(dict.fromkeys([*handlers, *copied]))
+    nothing = not handlers or any(f.function_type.vararg for f in copied) or not all(map(_is_of_cxx, changed))
+    objects = payloads(changed) if with_objects and not nothing else None
+    if with_objects and objects is None:
+        raise BeyondError
+    if nothing:
         return text
+    outside = _let_others_out(copied) if objects is not None else {}
     names = fresh_names(module, copied)
-    bodies = [copy(f, names) for f in copied]
-    module = parse(joined([write(module), *bodies]))
+    copies_text = [copy(f, names) for f in copied]
+    module = parse(joined([write(module), *copies_text, helpers(objects) if objects is not None else ""]))
     made = [_with_parameter(module, names[f.name]) for f in copied]
     copies = dict(zip([f.name for f in copied], made, strict=True)) | {f.name: f for f in made}
+    originals = {made.name: module.function(name) for name, made in copies.items() if made.name != name}
+    for i in [i for f in made for i in f.instructions()]:
+        for n, v in enumerate(i.operands):
+            if getattr(v, "name", "") in originals and not (isinstance(i, Call) and n == i.arity):
+                i.set_operand(n, originals[v.name])  # type: ignore[union-attr]  # an address means what it meant
+    outside |= {names[name]: what for name, what in outside.items()}
     for f in handlers:
-        _Returning(module, module.function(f.name), copies, None).convert()
+        _Returning(module, module.function(f.name), copies, None, objects, outside).convert()
     for f in made:
-        _Returning(module, f, copies, f.arguments[-1]).convert()
-    return write(module)
+        _Returning(module, f, copies, f.arguments[-1], objects, outside).convert()
+    return write(module) if objects is None else _after(write(module), "always_inliner", "sroa", "simplify_cfg")
+
+
+def _after(text: str, *passes: str) -> str:
+    work = LLVMModule.from_text(text)
+    work.run([*passes, "instruction_namer"])
+    return work.text()
+
+
+def _let_others_out(functions: Sequence[Function]) -> dict[str, int]:
+    """By which functions what may leave that no function of the program throws: see `_foreign`."""
+    found = {f.name: 0 for f in functions}
+    grows = True
+    while grows:
+        before = sum(found.values())
+        for f in functions:
+            goes_on = any(b.terminator.opcode == "resume" for b in f.blocks)
+            calls = [c for c in _calls(f) if goes_on or c.opcode == "call"]
+            found[f.name] = max([_foreign(c, found) for c in calls], default=0)
+        grows = sum(found.values()) > before
+    return found
+
+
+def _foreign(call: Call, found: dict[str, int]) -> int:
+    """What a call may be left by that no function of the program throws: 0 nothing, 1 the library's, 2 anything."""
+    name = _name(call)
+    if name in found or _throws(call) or name == "__cxa_end_catch" or not _may_raise(call, None):
+        return found.get(name, 0)
+    return 1 if _OF_LIBRARY.match(name) else 2
 
 
 def _calls(f: Function) -> list[Call]:
@@ -106,15 +166,24 @@ def _may_raise(call: Call, raising: set[Function] | None) -> bool:
     if not f.is_declaration:
         return raising is not None and f in raising
     known = behaviour(call, f)
-    silent = f.attribute("nounwind") is not None or f.name.startswith(("llvm.", "llgrad.", "__cxa_begin_catch"))
+    silent = f.attribute("nounwind") is not None or (f.name != THROW and f.name.startswith(_SILENT))
     return not (silent or library.lookup(f.name) is not None or known.kind in ("lifetime", "nothing", "copy", "fill"))
 
 
-def _caught(f: Function, raising: set[Function]) -> list[Function]:
+def _caught(f: Function, raising: set[Function], thrown: bool) -> list[Function]:
     """What raises under handlers of `f` from which it goes on to return."""
-    invokes = [c for c in _calls(f) if c.opcode == "invoke" and c.called_function in raising]
+    invokes = [c for c in _calls(f) if c.opcode == "invoke"]
+    invokes = [c for c in invokes if c.called_function in raising or (thrown and _name(c) == "__cxa_throw")]
     returns = flow(f).reaches_return if invokes else None
     return [c.called_function for c in invokes if returns and c.called_function and returns(c.targets[1])]
+
+
+def _throws(call: Call) -> bool:
+    return _name(call) in _THROWING
+
+
+def _name(call: Call) -> str:
+    return getattr(call.called_function, "name", "")
 
 
 def _is_of_cxx(f: Function) -> bool:
@@ -142,35 +211,58 @@ def _with_parameter(module: Module, name: str) -> Function:
 
 
 class _Returning:
-    """Converts one function; a copy (with a `pending` parameter) returns what another throws."""
+    """Converts one function; a copy (with a `pending` parameter) returns what another throws.
+
+    `pending` is the address of two pointers, the exception and its object (`synthesis.thrown`), null for none.
+    """
 
     def __init__(
-        self, module: Module, f: Function, copies: dict[str, Function], pending: AnyValue | None
+        self,
+        module: Module,
+        f: Function,
+        copies: dict[str, Function],
+        pending: AnyValue | None,
+        objects: Payloads | None,
+        outside: dict[str, int],
     ) -> None:
-        self.module, self.f, self.copies = module, f, copies
+        self.module, self.f, self.copies, self.outside = module, f, copies, outside
         self.returns = pending is not None
         self.names = Names([b.name for b in f.blocks] + [v.name for v in (*f.arguments, *f.instructions())])
         self.b = Builder(Block(""), self.names)
+        self.b.block, self.b.at = f.entry, 0
         if pending is None:
-            self.b.block, self.b.at = f.entry, 0
-            pending = self.b.alloca(PTR, "pending", 8)
+            pending = self.b.alloca(_EXCEPTION, "pending", 8)
             self.b.store(zero(PTR), pending, 8)
         self.pending = pending
         self.in_flight: dict[Block, Phi] = {}  # of a landing pad, or of the way out: the exception
+        self.object: dict[Block, Phi] = {}  # and its object
         self.out: Block | None = None
+        self.objects = Objects(module, f, self.b, objects) if objects is not None else None
 
     def convert(self) -> None:
         blocks = list(self.f.blocks)
         pads = [b for b in blocks if _pad(b) is not None]
         resumes = [b.terminator for b in blocks if b.terminator.opcode == "resume"]
         for pad in pads:
-            phi = Phi(PTR, name=self.names.fresh("in.flight"))
-            phi.block = pad
-            pad.instructions.insert(0, phi)
-            self.in_flight[pad] = phi
+            for table, name in ((self.in_flight, "in.flight"), (self.object, "object")):
+                phi = Phi(PTR, name=self.names.fresh(name))
+                phi.block = pad
+                pad.instructions.insert(0, phi)
+                table[pad] = phi
+        self.left: dict[Instruction, AnyValue] = {i: zero(PTR) for i in resumes}
+        if self.objects is not None:
+            foreign = dict.fromkeys(pads, 0)
+            for c in _calls(self.f):
+                if c.opcode == "invoke":
+                    foreign[c.targets[1]] = max(foreign[c.targets[1]], _foreign(c, self.outside))
+            origin = Origins(self.object, foreign, self.names.fresh)
+            self.left = {i: origin.of(i.operands[0]) for i in resumes}
+            self.objects.convert(origin)
         for call in _calls(self.f):
             if call.opcode == "invoke" or (self.returns and (self._copied(call) or _may_raise(call, None))):
                 self._call(call)
+            elif self.objects is not None and _throws(call):
+                self.objects.leaves_by(call)
         for pad in pads:
             self._caught_here(pad)
         for i in resumes:
@@ -192,7 +284,10 @@ class _Returning:
         block = call.block
         normal = call.targets[0] if call.opcode == "invoke" else block.terminator.targets[0]
         thrown = self._block("thrown")
+        thing: AnyValue = zero(PTR)
         if copied is None:
+            if self.objects is not None and _throws(call):
+                thing = self.objects.thrown_by(call)
             self._instead(call, call.callee, call.arguments, "invoke", [normal, thrown])
             if block.terminator.opcode == "br":
                 block.terminator.drop()
@@ -210,10 +305,13 @@ class _Returning:
             self.b.branch_if(self.b.icmp("ne", exception, ConstNull(PTR)), thrown, normal)
             self.b.at_end(thrown)
             self.b.store(zero(PTR), self.pending, 8)
+            if self.objects is not None:
+                thing = self.b.load(PTR, self.b.offset(self.pending, 8), "object", 8)
         for phi in pad.phis():
-            if phi is not self.in_flight[pad]:
+            if phi is not self.in_flight[pad] and phi is not self.object[pad]:
                 _comes_from(phi, block, thrown)
         self.in_flight[pad].add(exception, thrown)
+        self.object[pad].add(thing, thrown)
         self.b.branch(pad)
 
     def _instead(
@@ -289,8 +387,11 @@ class _Returning:
         exception = self.b.extract(whole, 0, name="exception")
         if out is not None:
             self.in_flight[out].add(exception, block)
+            self.object[out].add(self.left[resume], block)
             self.b.branch(out)
             return
+        if self.objects is not None:
+            self.objects.leaves(exception, self.left[resume])
         thrown = self._block("thrown")
         self._throw_again(exception, thrown)
         self.b.at_end(thrown)
@@ -304,11 +405,14 @@ class _Returning:
             self.out = self._block("left")
             self.b.at_end(self.out)
             self.in_flight[self.out] = self.b.phi(PTR, name="in.flight")
+            self.object[self.out] = self.b.phi(PTR, name="object")
         return self.out
 
     def _way_out(self, out: Block) -> None:
         self.b.at_end(out)
         self.b.store(self.in_flight[out], self.pending, 8)
+        if self.objects is not None:
+            self.b.store(self.object[out], self.b.offset(self.pending, 8), 8)
         result = self.f.function_type.result
         self.b.ret(None if result == VOID else zero(result))
 

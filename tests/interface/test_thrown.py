@@ -1,0 +1,48 @@
+"""What is thrown in ways that cannot be followed is refused: its handler would find no shadow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from llgrad import pipeline
+from llgrad.errors import UnsupportedError
+from llgrad.frontends import compile_sources
+from llgrad.synthesis.request import Act, Mode, Request
+
+_HEAD = "#include <exception>\n#define OUT __attribute__((noinline)) static double\n"
+_THROWS = "OUT g(double x) { if (x > 2) throw x * x; return x; }\n"
+SOURCES = {
+    "virtual base": """struct A { double v; };
+struct B : virtual A { double w; };
+OUT g(double x) { if (x > 2) { B b; b.v = x * x; b.w = x; throw b; } return x; }
+extern "C" double f(double x) { try { return g(x); } catch (A &a) { return a.v * 3; } }
+""",
+    "thrown again elsewhere": _THROWS
+    + """OUT again() { try { throw; } catch (double d) { return d * 2; } }
+extern "C" double f(double x) { try { return g(x); } catch (...) { return again(); } }
+""",
+    "exception_ptr": _THROWS
+    + """extern "C" double f(double x) {
+  std::exception_ptr p;
+  try { return g(x); } catch (...) { p = std::current_exception(); }
+  try { std::rethrow_exception(p); } catch (double d) { return d * 3; }
+}
+""",
+    "pointer": """static double kept;
+OUT g(double x) { if (x > 2) throw &(kept = x * x); return x; }
+extern "C" double f(double x) { try { return g(x); } catch (double *p) { return *p * 3; } }
+""",
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_is_thrown_is_not_followed(name: str, tmp_path: Path) -> None:
+    source = tmp_path / "f.cpp"
+    source.write_text(_HEAD + SOURCES[name])
+    text = pipeline.prepare(pipeline.program(compile_sources([source], ["-w"]).modules), ["f"], 1)
+    for mode in (Mode.FORWARD, Mode.COMBINED):
+        act = Act.DUP if mode is Mode.FORWARD else Act.OUT
+        with pytest.raises(UnsupportedError, match="an active value is thrown"):
+            pipeline.derivative(text, Request("f", mode, (act,), act))
