@@ -490,7 +490,7 @@ class Graph:
 
     def _declare_pointees(self, r: Region) -> None:
         """Declared types of stored pointers declare what they point to."""
-        for (offset, step), s in list(r.slots.items()):
+        for (offset, step), s in list(r.slots.items()) if r.news else ():
             if s.pointee is None or step:
                 continue
             known = r.told.get((offset, step), 0)

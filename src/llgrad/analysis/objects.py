@@ -227,9 +227,11 @@ def constant_index(index: AnyValue) -> int | None:
 
 
 def is_mixture(t: Type, layout: DataLayout) -> bool:
-    """Is it a struct or an array with pointers and floats?"""
+    """Is it a struct or an array with floats and pointers, or what may be one?"""
     inside = [leaf.type for leaf in leaves(t, layout)] if isinstance(t, StructType | ArrayType) else []
-    return any(isinstance(s, PointerType) for s in inside) and any(isinstance(s, FloatType) for s in inside)
+    return any(isinstance(s, FloatType) for s in inside) and any(
+        isinstance(s, PointerType) or isinstance(s, IntType) and s.bits >= 64 for s in inside
+    )
 
 
 def resolve_alias(value: GlobalValue) -> AnyConstant:
