@@ -182,3 +182,13 @@ pub fn list(x: &[f64]) -> f64 {
     }
     walk(&head)
 }
+
+/// Shared memory behind a lock.
+pub fn locked(x: &[f64]) -> f64 {
+    let sums = std::sync::Arc::new(std::sync::Mutex::new(vec![0.0; 2]));
+    for (i, v) in x.iter().enumerate() {
+        sums.lock().unwrap()[i % 2] += v * v;
+    }
+    let found = sums.lock().unwrap();
+    found[0] * found[1]
+}

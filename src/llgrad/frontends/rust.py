@@ -133,6 +133,7 @@ _NEEDED = {
     "calloc": "declare noalias ptr @calloc(i64, i64)",
     "aligned_alloc": "declare noalias ptr @aligned_alloc(i64, i64)",
     "free": "declare void @free(ptr)",
+    "llvm.ctlz.i64": "declare i64 @llvm.ctlz.i64(i64, i1)",
     "llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
     "llvm.memcpy.p0.p0.i64": "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
 }
@@ -151,8 +152,40 @@ _SEEDS = re.compile(r"^(@\w*4hash6random\w*4KEYS\w* = [^\n]*?)thread_local ", re
 _SEEDS_TAKEN = re.compile(r"call [^\n]*@llvm\.threadlocal\.address\.p0\(ptr [^@\n]*(@\w*4hash6random\w*4KEYS\w*)\)")
 
 
+# What sorting and locks call that the standard library has compiled; a lock that is taken is waited for without sleep
+_COMPILED = re.compile(
+    r"^declare [^@\n]*@(\w+(?:6stable5drift11(sqrt_approx)|5mutex5futex\w*5Mutex\d+(lock_contended|wake)))\([^\n]*$",
+    re.MULTILINE,
+)
+_COMPILED_BODIES = {
+    "sqrt_approx": """define internal i64 @{0}(i64 %n) {{
+  %some = or i64 %n, 1
+  %zeros = call i64 @llvm.ctlz.i64(i64 %some, i1 true)
+  %bits = sub i64 64, %zeros
+  %half = lshr i64 %bits, 1
+  %power = shl i64 1, %half
+  %rest = lshr i64 %n, %half
+  %both = add i64 %power, %rest
+  %mean = lshr i64 %both, 1
+  ret i64 %mean
+}}""",
+    "lock_contended": """define internal void @{0}(ptr %lock) {{
+entry:
+  br label %wait
+wait:
+  %held = atomicrmw xchg ptr %lock, i32 2 acquire, align 4
+  %free = icmp eq i32 %held, 0
+  br i1 %free, label %taken, label %wait
+taken:
+  ret void
+}}""",
+    "wake": "define internal void @{0}(ptr %lock) {{\n  ret void\n}}",
+}
+
+
 def finished(text: str) -> bytes:
     """The module with C's allocation in place of rustc's declarations, and panics that end in an error."""
+    text = _COMPILED.sub(lambda m: _COMPILED_BODIES[m[2] or m[3]].format(m[1]), text)
     text = _SEEDS_TAKEN.sub(r"getelementptr i8, ptr \1, i64 0", _SEEDS.sub(r"\1", text))
     text = _VTABLE.sub(rf'\1<{{ ptr, [16 x i8]\2 }}> <{{ ptr @{_NO_DROP}, [16 x i8] c"\3"\4', text)
     if f"@{_NO_DROP}" in text:
