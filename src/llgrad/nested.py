@@ -107,6 +107,7 @@ def opened(name: str, value: Any) -> Tree:
 
 
 _OTHERS = {
+    "Generator": "draw in the function by np.random, which np.random.seed seeds there, or pass what was drawn",
     "ndarray": "convert it to floats (astype)",
     "void": "pass an array of one record",
     "dict": "pass a numba.typed.Dict, or its values as a tuple, and make the dictionary within the function",

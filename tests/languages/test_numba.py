@@ -646,6 +646,8 @@ def test_random_numbers_are_those_that_the_function_draws() -> None:
 
 
 def test_what_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"Generator.*\n.*\n.*np\.random\.seed"):
+        llgrad.grad(square)(np.random.default_rng(1))
     with pytest.raises(NoRuleError, match="no derivative for the call of numba_ez_rgeev") as refused:
         llgrad.grad(general)(np.eye(2) + X[:4].reshape(2, 2))
     assert refused.value.span and refused.value.span.line == general.py_func.__code__.co_firstlineno
