@@ -217,3 +217,16 @@ def test_broken_debug_info_is_dropped_and_the_code_kept() -> None:
     text = "define i32 @f() {\n  ret i32 1, !dbg !1\n}\n!1 = !DILocation(line: 3, column: 2, scope: !2)\n!2 = !{}\n"
     module = LLVMModule.from_text(text)
     assert "ret i32 1" in module.text() and "!dbg" not in module.text()
+
+
+def test_attributes_are_not_given_to_functions_that_say_the_contrary() -> None:
+    words = {"f": "nounwind", "g": "noinline optnone", "h": "optdebug", "i": "alwaysinline", "j": "noinline"}
+    text = "".join(f"define internal void @{name}() {said} {{\n  ret void\n}}\n" for name, said in words.items())
+    cases = (("optsize", ["nounwind optsize", "noinline optsize"]), ("alwaysinline", ["alwaysinline nounwind"]))
+    for given, marked in cases:
+        module = LLVMModule.from_text(text)
+        module.mark([given])
+        module.verify()
+        found = [line for line in module.text().split("\n") if line.startswith("; Function Attrs: ")]
+        said = [line.removeprefix("; Function Attrs: ") for line in found]
+        assert [line for line in said if line not in words.values()] == marked

@@ -246,12 +246,13 @@ class LLVMModule:
         self.run(["global_dce"])
 
     def mark(self, attributes: Sequence[str], names: Collection[str] | None = None) -> None:
-        """Give local functions attributes of LLVM's: those in `names`, or all that need not be inlined."""
+        """Give local functions attributes of LLVM's: those in `names`, or all; not those that say the contrary."""
         self._printed = None
         for f in self._ref.functions:
             if not f.is_declaration and f.linkage.name in _LOCAL and (names is None or f.name in names):
                 said = b" ".join(f.attributes)
-                if b"alwaysinline" not in said and not ("alwaysinline" in attributes and b"noinline" in said):
+                kept_out = b"alwaysinline" in said or ("alwaysinline" in attributes and b"noinline" in said)
+                if not kept_out and b"optnone" not in said and b"optdebug" not in said:
                     for attribute in attributes:
                         f.add_function_attribute(attribute)
 
