@@ -9,7 +9,7 @@ may be the same word. Cells are made as they are needed, so readers and copies a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from math import gcd
 
 from llgrad.analysis.bitflow import bytes_apart
@@ -130,6 +130,7 @@ def gep_bytes(source: Type, indices: list[AnyValue], layout: DataLayout) -> tupl
     return stride, total
 
 
+@lru_cache(maxsize=1 << 16)
 def words(spot: Spot, size: int) -> tuple[Spot, ...]:
     """The keys of the cells that `size` bytes at a spot are in; (None,) where that is any."""
     if spot is None or size > 32 * WORD:
