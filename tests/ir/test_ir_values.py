@@ -10,6 +10,7 @@ from test_ir_write import RECORDS
 
 from llgrad.errors import Span
 from llgrad.ir import types as T
+from llgrad.ir.build import Names
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Block, ConstFloat, replace_uses
 from llgrad.ir.verify import verify, verify_function
@@ -122,3 +123,10 @@ def test_functions_are_found_through_aliases() -> None:
     for name in ("v", "nothing"):
         with pytest.raises(KeyError):
             module.function(name)
+
+
+def test_fresh_names_are_short_enough_for_llvm() -> None:
+    """Inlining makes names of a thousand characters; LLVM cuts longer ones."""
+    names = Names(["x" * 1020])
+    made = [names.fresh("x" * 1020 + ".again") for _ in range(3)]
+    assert len(set(made)) == 3 and max(map(len, made)) < 600

@@ -137,14 +137,18 @@ def clone(i: Instruction) -> Instruction:
     return new
 
 
+_LONGEST = 500  # LLVM cuts names of more than 1024 characters, which inlining makes, and takes the rest for another's
+
+
 class Names:
-    """Fresh names: the wish itself, or the wish with a number."""
+    """Fresh names: the wish itself, or the wish with a number; the beginning of a long one."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
         self._next: dict[str, int] = {}
 
     def fresh(self, wish: str) -> str:
+        wish = wish[:_LONGEST]
         name = wish if wish and not wish.isdigit() else f"v{wish}"
         while name in self._taken:
             n = self._next[wish] = self._next.get(wish, 0) + 1
