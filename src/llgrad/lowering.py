@@ -13,7 +13,7 @@
   those that return an address in what they are given.
 * Addresses of thread-local variables are taken without an intrinsic.
 * Empty inline assembly, a barrier for optimisers, goes (`rules.barriers`); that of one instruction of SSE, AVX or FMA
-  becomes what it computes (`rules.instructions`).
+  becomes what it computes (`rules.instructions`). Functions of Eigen's packets get plain bodies (`rules.packets`).
 
 All are edits of LLVM assembly as LLVM prints it, on a module whose values have names.
 """
@@ -38,6 +38,7 @@ from llgrad.rules import library, routines
 from llgrad.rules.barriers import opened
 from llgrad.rules.expansions import expansion, name_of, pointer_lanes
 from llgrad.rules.instructions import spelt
+from llgrad.rules.packets import known
 
 _NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _DEFINITION = re.compile(rf"^define [^@\n]*({_NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
@@ -59,7 +60,7 @@ _LARGEST_ACCESSOR = 25
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
-    text = variadic.prototyped(plain_calls(small_copies(expanded(spelt(opened(module.text()))))))
+    text = variadic.prototyped(plain_calls(small_copies(expanded(known(spelt(opened(module.text())))))))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     variable = variadic.applies(text)
