@@ -71,7 +71,7 @@ def generators() -> dict[str, int]:
     """The addresses of what Numba's random numbers call, which its library does not export."""
     from numba import _helperlib
 
-    known = _helperlib.c_helpers
+    known: dict[str, int] = vars(_helperlib)["c_helpers"]
     names = [name for name in known if name.startswith("rnd_") or name.endswith("_random_state")]
     return {f"numba_{name}": known[name] for name in names}
 
