@@ -95,6 +95,22 @@ define double @g(ptr %s, i1 %c) {
 """
 
 
+def test_types_of_what_is_allocated_go_with_debug_info() -> None:
+    text = """declare ptr @_Znwm(i64)
+    define ptr @f() {
+      %p = call ptr @_Znwm(i64 8), !heapallocsite !0
+      ret ptr %p
+    }
+    !llvm.dbg.cu = !{!1}
+    !llvm.module.flags = !{!3}
+    !0 = !DICompositeType(tag: DW_TAG_class_type, name: "c", scope: !1, file: !2, size: 64)
+    !1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !2, emissionKind: FullDebug)
+    !2 = !DIFile(filename: "a.cpp", directory: "")
+    !3 = !{i32 2, !"Debug Info Version", i32 3}
+    """.replace("\n    ", "\n")
+    assert "DICompileUnit" not in LLVMModule.from_text(strip_debug(text)).text()
+
+
 def test_a_function_copies_what_it_is_passed_by_value() -> None:
     text = lowered(BYVAL)
     assert text.count("byval(") == 2  # of the function that is elsewhere

@@ -96,7 +96,7 @@ def strip_debug(text: str) -> str:
         return m[1] + ", ".join(item for item in m[2].split(", ") if item not in places) + "}"
 
     text = re.sub(r"^(!\d+ = (?:distinct )?!\{)([^\n\"]*)\}$", without_places, text, flags=re.MULTILINE)
-    return re.sub(r",? !dbg !\d+", "", text)
+    return re.sub(r",? !(?:dbg|heapallocsite) !\d+", "", text)
 
 
 def aliases(text: str) -> set[str]:
