@@ -18,7 +18,7 @@ from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
-from llgrad.analysis.objects import holds_pointer_type
+from llgrad.analysis.objects import holds_pointer_type, size_of
 from llgrad.analysis.reaching import Reaching
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
@@ -62,7 +62,7 @@ from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.copies import with_copies
-from llgrad.synthesis.numbers import MARKS
+from llgrad.synthesis.numbers import MARKS, WIDEST
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
 from llgrad.synthesis.unwinding import may_raise
@@ -580,7 +580,25 @@ class Facts:
             return None
         size = self.layout.size(i.value.type)
         place = self.kinds.float_around(i.pointer, size)
-        return place if place is not None and place[1].bits // 8 > size else None
+        if place is None or place[1].bits // 8 <= size:
+            return None
+        self._refuse_cramped(i, place[1])
+        return place
+
+    def _refuse_cramped(self, i: Store, t: FloatType) -> None:
+        """Raise where a mark might reach beyond the shadow of a variable: those of allocations have `slack`."""
+        for o in self.memory.points_to(i.pointer):
+            if o.is_external and (size_of(o, self.layout) or 0) % (t.bits // 8):
+                raise KindError(
+                    f"a number is stored over what is read as a float elsewhere, perhaps at the end of {o}",
+                    span=self.span(i),
+                    cause=f"the variable has no room for a whole number of {t}s, nor has its shadow",
+                    fix="give numbers and floats functions of their own, or make the variable larger",
+                )
+
+    def slack(self, i: AnyValue) -> int:
+        """By how many bytes the shadow of allocation `i` is larger: numbers there may make marks, which are wider."""
+        return WIDEST if any(o.site is i for o in self._by_turns) else 0
 
     def takes_marks(self, i: Store) -> bool:
         """Does `i` write to memory where there are floats and numbers by turns?"""

@@ -22,6 +22,8 @@ from llgrad.synthesis.support import ADDRESSES, define
 
 MARKS = {"double": 0x7FF86C6C67726164, "float": 0x7FC06C67}
 TORN = {"double": 0x7FF874746F726E6E, "float": 0x7FC0746E}
+WIDEST = 8
+"""Bytes of the widest format that has marks."""
 
 _TANGENT = """
 define internal void @llgrad.number.%(name)s(%(bits)s %%tangent) alwaysinline nounwind {

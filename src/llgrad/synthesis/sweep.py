@@ -333,9 +333,12 @@ class Sweep(Lanes):
         )
 
     def shadow_alloca(self, i: Alloca, name: str) -> AnyValue:
-        new = Alloca(i.allocated_type, self.value(i.count), i.align, i.type)
+        new, size = Alloca(i.allocated_type, self.value(i.count), i.align, i.type), self.alloca_bytes(i)
+        if slack := self.facts.slack(i):
+            size = i64(size.value + slack) if isinstance(size, ConstInt) else self.b.binary("add", size, i64(slack))
+            new = Alloca(I8, size, i.align, i.type)
         shadow = (self.stack if static_alloca(i) else self.b).insert(new, name)
-        self.clear(shadow, self.alloca_bytes(i))
+        self.clear(shadow, size)
         return shadow
 
     def reserve(self, i: Instruction, size: AnyValue, arena: AnyValue) -> None:
@@ -387,6 +390,10 @@ class Sweep(Lanes):
         size = arguments[a.size[0]]
         for n in a.size[1:]:
             size = self.b.binary("mul", size, arguments[n])
+        if slack := self.facts.slack(i):
+            size = self.b.binary("add", size, const_int(size.type, slack))
+            for n in a.size:
+                arguments[n] = size if n == a.size[0] else const_int(size.type, 1)
         if i.called_function is not None and i.called_function.name == ALLOCATOR:
             return self.b.call(declare(self.module, SHADOW, PTR, [I64, PTR]), [size, self.value(i)], name)
         if a.family == "malloc" and a.alignment is None:
