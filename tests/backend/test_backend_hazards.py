@@ -61,6 +61,9 @@ CASES = {
     "register": ("declare i64 @llvm.read_register.i64(metadata)\ndefine i64 @f() {\n"
                  ' %x = call i64 @llvm.read_register.i64(metadata !0)\n ret i64 %x\n}\n!0 = !{!"nonesuch"}',
                  "UnsupportedError"),
+    "no library": ("declare { double, double } @llvm.sincospi.f64(double)\ndefine { double, double } @f(double %x) {\n"
+                   " %y = call { double, double } @llvm.sincospi.f64(double %x)\n ret { double, double } %y\n}",
+                   "UnsupportedError error: no libcall"),
     "huge": ("%s = type { [1152921504606846976 x i64], [1152921504606846976 x i64], [1152921504606846976 x i64] }\n"
              "@g = global %s zeroinitializer", "UnsupportedError"),
     "appending": ("@a = appending global [1 x i32] [i32 3]", "UnsupportedError"),

@@ -37,7 +37,8 @@ DEBUG = ("cpp_sorted_and_queued.cpp", "cpp_string_inactive.cpp", "cpp_string_key
 
 
 def flags(path: Path) -> list[str]:
-    return ["-std=c++17", "-isystem", str(EIGEN)] if path.suffix == ".cpp" else []
+    standard = "c++20" if "coroutine" in path.name else "c++17"
+    return [f"-std={standard}", "-isystem", str(EIGEN)] if path.suffix == ".cpp" else []
 
 
 def through_driver(path: Path, level: int, program: Path) -> str:

@@ -51,6 +51,7 @@ _INTRINSICS: _Hazards = {
     "target intrinsics": (tuple(f"@llvm.{name}." for name in _ARCHITECTURES.split()), ""),
     "experimental intrinsics": (("@llvm.experimental.",), r"@llvm\.experimental\.(?!noalias|constrained)"),
     "coroutines": (("@llvm.coro.",), ""),
+    "functions that the machine's libm may lack": (("@llvm.sincospi.",), ""),
 }
 _CALLS: _Hazards = {
     "unusual calling conventions": (tuple(_CONVENTIONS.split()), rf"(?<![\w.%@])(?:{'|'.join(_CONVENTIONS.split())})"),
