@@ -32,7 +32,6 @@ REFUSED: dict[str, Refused] = {
     "computed_goto": refused("UnsupportedError"),
     "inline_assembly": refused("NoRuleError"),
     "long_jump": refused("UnsupportedError"),
-    "pointer_as_integer": refused("UnsupportedError"),
     # memory that holds a float at one time and something else at another
     "pool_of_cells": refused("UnsupportedError", levels=(0,)),  # which store reaches a load is seen in registers only
     # not there yet

@@ -387,7 +387,8 @@ def plain_calls(text: str) -> str:
     if ".invariant.group." in text or "@llvm.ptr.annotation." in text:
         text = _SAME.sub(r"\1getelementptr i8, ptr \2, i64 0", text)
     if "swifterror " in text and not re.search(r"^declare [^\n]*\bswifterror\b", text, re.MULTILINE):
-        text = text.replace("swifterror ", "")  # a register that is the caller's alone: the functions here are copies
+        # a register that is the caller's alone: the functions here are copies
+        text = re.sub(r"(?<![%@\w.\"])swifterror ", "", text)
     return _masked(text) if "@llvm.ptrmask." in text else text
 
 

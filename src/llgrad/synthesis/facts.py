@@ -62,7 +62,7 @@ from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.copies import with_copies
-from llgrad.synthesis.numbers import MARKS, WIDEST
+from llgrad.synthesis.numbers import MARKS
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
 from llgrad.synthesis.unwinding import may_raise
@@ -586,7 +586,7 @@ class Facts:
         return place
 
     def _refuse_cramped(self, i: Store, t: FloatType) -> None:
-        """Raise where a mark might reach beyond the shadow of a variable: those of allocations have `slack`."""
+        """Raise where a mark might reach beyond the shadow of a variable: those of allocations have room."""
         for o in self.memory.points_to(i.pointer):
             if o.is_external and (size_of(o, self.layout) or 0) % (t.bits // 8):
                 raise KindError(
@@ -596,9 +596,9 @@ class Facts:
                     fix="give numbers and floats functions of their own, or make the variable larger",
                 )
 
-    def slack(self, i: AnyValue) -> int:
-        """By how many bytes the shadow of allocation `i` is larger: numbers there may make marks, which are wider."""
-        return WIDEST if any(o.site is i for o in self._by_turns) else 0
+    def may_be_marked(self, i: AnyValue) -> bool:
+        """May numbers that are stored in allocation `i` make marks, which are wider?"""
+        return any(o.site is i for o in self._by_turns)
 
     def takes_marks(self, i: Store) -> bool:
         """Does `i` write to memory where there are floats and numbers by turns?"""

@@ -54,6 +54,7 @@ from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow
 from llgrad.synthesis.lanes import Lanes
 from llgrad.synthesis.needs import Nothing, effect
+from llgrad.synthesis.numbers import WIDEST
 from llgrad.synthesis.replaytext import ALLOCATOR, SHADOW
 from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.scopes import mark
@@ -334,12 +335,20 @@ class Sweep(Lanes):
 
     def shadow_alloca(self, i: Alloca, name: str) -> AnyValue:
         new, size = Alloca(i.allocated_type, self.value(i.count), i.align, i.type), self.alloca_bytes(i)
-        if slack := self.facts.slack(i):
-            size = i64(size.value + slack) if isinstance(size, ConstInt) else self.b.binary("add", size, i64(slack))
-            new = Alloca(I8, size, i.align, i.type)
+        if (room := self.with_room(i, size)) is not size:
+            new, size = Alloca(I8, room, i.align, i.type), room
         shadow = (self.stack if static_alloca(i) else self.b).insert(new, name)
         self.clear(shadow, size)
         return shadow
+
+    def with_room(self, i: Instruction, size: AnyValue) -> AnyValue:
+        """The size of a shadow of `i`: a multiple of a mark's, where there may be some (`synthesis.numbers`)."""
+        if not self.facts.may_be_marked(i) or (isinstance(size, ConstInt) and size.value % WIDEST == 0):
+            return size
+        if isinstance(size, ConstInt):
+            return const_int(size.type, -(-size.value // WIDEST) * WIDEST)
+        more = self.b.binary("add", size, const_int(size.type, WIDEST - 1))
+        return self.b.binary("and", more, const_int(size.type, -WIDEST))
 
     def reserve(self, i: Instruction, size: AnyValue, arena: AnyValue) -> None:
         """One block of the tape for `i` and its shadows, so that one release drops all (decision 2 of the design)."""
@@ -390,8 +399,8 @@ class Sweep(Lanes):
         size = arguments[a.size[0]]
         for n in a.size[1:]:
             size = self.b.binary("mul", size, arguments[n])
-        if slack := self.facts.slack(i):
-            size = self.b.binary("add", size, const_int(size.type, slack))
+        if (room := self.with_room(i, size)) is not size:
+            size = room
             for n in a.size:
                 arguments[n] = size if n == a.size[0] else const_int(size.type, 1)
         if i.called_function is not None and i.called_function.name == ALLOCATOR:
