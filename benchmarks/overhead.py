@@ -89,6 +89,9 @@ def jax_rows(path: Path) -> Rows:
     yield "JAX, jit", 1, lambda: ours(x).block_until_ready(), lambda: theirs(x).block_until_ready()
 
 
+_registered: list[object] = []  # TensorFlow has no way to forget an operation: its code stays as long as the process
+
+
 def tensorflow_rows(path: Path) -> Rows:
     """Eager, with its gradient, and as a graph."""
     import tensorflow as tf
@@ -101,6 +104,7 @@ def tensorflow_rows(path: Path) -> Rows:
     library = Path(tf.__file__).with_name("libtensorflow_framework.so.2")
     kernel = llgrad.load(Path(__file__).with_name("nothing.c"), libraries=[str(library)])
     kernel.begin()
+    _registered.append(kernel)
     listed, space = op_def_pb2.OpList(), dict[str, Any]()
     listed.op.add().CopyFrom(op_def_registry.get("LlgradNothing"))
     exec(_pywrap_python_op_gen.GetPythonWrappers(listed.SerializeToString()), space)
