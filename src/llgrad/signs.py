@@ -20,7 +20,7 @@ from llgrad.backend import LLVMModule
 from llgrad.ir.build import Builder, Names, declare, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import FLOAT_BITS, FloatType, IntType, Type, VectorType, scalar
+from llgrad.ir.types import FloatType, IntType, Type, VectorType, scalar
 from llgrad.ir.values import (
     AnyValue,
     Binary,
@@ -103,7 +103,9 @@ class _Rewriting:
 
     def _by_constant(self, b: Builder, op: str, v: AnyValue, bits: int, t: Type) -> AnyValue | None:
         """The float of type `t` whose bits are made of those of `v` and of constant ones."""
-        width = FLOAT_BITS[scalar(t).name]  # type: ignore[attr-defined]
+        element = scalar(t)
+        assert isinstance(element, FloatType)
+        width = element.bits
         ones, sign = (1 << width) - 1, 1 << width - 1
         lanes = [bits >> n * width & ones for n in range(_count(t))]
         changing, alone = (sign - 1, ones) if op == "and" else (sign, 0)
@@ -259,7 +261,7 @@ def _size(t: Type) -> int:
         case IntType():
             return t.bits
         case FloatType():
-            return FLOAT_BITS[t.name]
+            return t.bits
     return 0
 
 

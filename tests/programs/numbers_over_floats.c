@@ -78,6 +78,18 @@ static double either(const double *x, int n)
         s += d[i] * x[i % n] * k[i];
     return s;
 }
+static double either_allocated(const double *x, int n)  // the last mark is wider than what is left
+{
+    int *k = malloc(5 * sizeof *k);
+    double *d = malloc(5 * sizeof *d), s = 0;
+    fill(k, 0, 5, x[1]);
+    fill(d, 1, 5, x[0]);
+    for (int i = 0; i < 5; i++)
+        s += d[i] * x[i % n] * k[i];
+    free(k);
+    free(d);
+    return s;
+}
 int main(void)
 {
     CHECK_GRADIENT(by_words, 5);
@@ -85,5 +97,6 @@ int main(void)
     CHECK_GRADIENT(powers_of_two, 5);
     CHECK_GRADIENT(unread, 5);
     CHECK_GRADIENT(either, 5);
+    CHECK_GRADIENT(either_allocated, 5);
     return failures();
 }

@@ -91,7 +91,7 @@ def _compare(call: Call, meant: list[Function]) -> None:
 
     at = first.instructions.index(call)
     rest, after = first.instructions[at + 1 :], block("met")
-    del first.instructions[at:]
+    del first.instructions[at + 1 :]
     b = Builder(first, names)
     results: list[tuple[AnyValue, Block]] = []
     ways: list[Block] = []
@@ -127,7 +127,6 @@ def _compare(call: Call, meant: list[Function]) -> None:
             _enter(target, first, [after])
     if result is not None:
         replace_uses(call, result)
-    call.block = None  # type: ignore[assignment]
     call.drop()
 
 

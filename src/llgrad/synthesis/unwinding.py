@@ -93,8 +93,8 @@ def _converted(text: str, with_objects: bool) -> str:
     originals = {made.name: module.function(name) for name, made in copies.items() if made.name != name}
     for i in [i for f in made for i in f.instructions()]:
         for n, v in enumerate(i.operands):
-            if getattr(v, "name", "") in originals and not (isinstance(i, Call) and n == i.arity):
-                i.set_operand(n, originals[v.name])  # type: ignore[union-attr]  # an address means what it meant
+            if isinstance(v, Function) and v.name in originals and not (isinstance(i, Call) and n == i.arity):
+                i.set_operand(n, originals[v.name])  # an address means what it meant
     outside |= {names[name]: what for name, what in outside.items()}
     for f in handlers:
         _Returning(module, module.function(f.name), copies, None, objects, outside).convert()
