@@ -38,7 +38,7 @@ from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
 from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting
-from llgrad.ir.types import IntType, PointerType
+from llgrad.ir.types import IntType, PointerType, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -161,6 +161,11 @@ class Activity:
     def useful(self, value: AnyValue | MemoryObject) -> bool:
         """May active outputs depend on it?"""
         return value in self._useful
+
+    def is_inert(self, i: Store) -> bool:
+        """Does `i` write an integer that is no address and depends on nothing active, whatever else its bits are?"""
+        v = i.value
+        return isinstance(scalar(v.type), IntType) and not self.active(v) and not self.memory.points_to(v)
 
     @cached_property
     def bits_changed(self) -> tuple[Instruction, ...]:

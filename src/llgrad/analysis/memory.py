@@ -221,6 +221,11 @@ class Memory:
         """What it may free; `llvm.lifetime.start` and `.end`, which leave contents undefined, count as frees."""
         return self._touched(instruction).frees
 
+    def is_own(self, i: Instruction) -> bool:
+        """Is all memory that `i` may write made by the program, so that nothing active is in it to begin with?"""
+        objects = {o for a in self.writes(i) for o in a.objects}
+        return all(o.kind in ("stack", "heap") or o.begins_inactive for o in objects)
+
     def _touched(self, i: Instruction) -> Touches:
         if i not in self._touches:
             self._touches[i] = self._find_touches(i)

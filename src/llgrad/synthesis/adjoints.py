@@ -233,7 +233,7 @@ class Adjoints(ForwardValues):
     def mark_number(self, i: Instruction) -> None:
         """What was taken for a number hands back a mark, if it was chosen. (Shadow pointers stay as they are.)"""
         taken = numbers.if_chosen(self.b, i, self.get)
-        for v, at, t in self.facts.tested(i):
+        for v, at, t in self.facts.marked.tested(i):
             wanted = const_int(IntType(t.bits), numbers.MARKS[t.name])
             address = self.b.offset(self.where(v, t, self.nowhere), at) if isinstance(i, Load) else self.cell(v)
             old = Load(wanted.type, address, 1)
@@ -320,7 +320,7 @@ class Adjoints(ForwardValues):
         found = moves(i, self.facts.layout)
         if found is not None:
             leaves = self.take(i)
-            if isinstance(i, Cast) and self.facts.is_sure_float(i.value):
+            if isinstance(i, Cast) and self.facts.marked.is_sure_float(i.value):
                 self.test_floats(leaves)
             self._move_back(found, leaves)
             return
@@ -420,17 +420,17 @@ class Adjoints(ForwardValues):
             address = self.b.offset(self.where(p, v.type, self.zeros), offset)
             taken = self.take_memory(address, t)
             leaves.append((offset, t, taken))
-        if self.facts.is_sure_float(v) and self.facts.takes_marks(i):
+        if self.facts.marked.is_sure_float(v) and self.facts.marked.may_be_written(i):
             self.test_floats(leaves)
         if leaves and self.facts.active(v):
             self.add(v, leaves)
-        if (place := self.facts.overwrites_part(i)) is not None:
+        if (place := self.facts.marked.part_overwritten(i)) is not None:
             at, t = place
             address = self.b.offset(self.where(p, t, self.nowhere), at)
             old = Load(IntType(t.bits), address, 1)
             mark(self.module, self.b.insert(old), "shadow")
             mark(self.module, self.b.store(numbers.torn_adjoint(self.b, t, old), address), "shadow")
-        elif not leaves and self.facts.hides_float(i):  # floats made of these bits have no derivative
+        elif not leaves and self.facts.marked.hides_float(i):  # floats made of these bits have no derivative
             self.b.store(zero(v.type), self.where(p, v.type, self.nowhere))
         if self.facts.over_floats(i):
             for offset, t in self.facts.pointer_leaves(i):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,14 +15,12 @@ from llgrad.analysis.activitygraph import has_rule
 from llgrad.analysis.apart import splits
 from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, Loop, flow
-from llgrad.analysis.known import behaviour
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
-from llgrad.analysis.objects import holds_pointer_type, size_of
+from llgrad.analysis.objects import holds_pointer_type
 from llgrad.analysis.reaching import Reaching
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
-from llgrad.analysis.torn import Overwriting, Place
 from llgrad.analysis.turns import turns
 from llgrad.analysis.unread import Unread
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
@@ -44,7 +42,6 @@ from llgrad.ir.types import (
 from llgrad.ir.values import (
     AnyValue,
     Argument,
-    Binary,
     Call,
     Constant,
     ConstExpr,
@@ -52,19 +49,18 @@ from llgrad.ir.values import (
     GlobalVariable,
     InlineAsm,
     Instruction,
-    Load,
     Phi,
     Store,
-    Unary,
     Value,
 )
 from llgrad.rules import library
 from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.copies import with_copies
-from llgrad.synthesis.numbers import MARKS
+from llgrad.synthesis.marked import Marked
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import Copied
+from llgrad.synthesis.unwanted import Unwanted
 from llgrad.synthesis.unwinding import may_raise
 
 
@@ -125,7 +121,9 @@ class Facts:
         self.vector_math = vector_math
         self.apart = mode in (Mode.AUGMENTED, Mode.REVERSE)  # the caller has the tape; the reverse may run again
         self.read_back: frozenset[MemoryObject] | None = None  # see `released`
-        self._not_wanted = [a for a, act in zip(root.arguments, arguments, strict=True) if act is Act.DUPNONEED]
+        given = zip(root.arguments, arguments, strict=True)
+        self.unwanted = Unwanted(self.memory, [a for a, act in given if act is Act.DUPNONEED])
+        self.marked = Marked(self.activity, self.kinds)
         self._flows: dict[Function, Flow] = {}
         self._loops: dict[Loop, LoopFacts] = {}
         self._visible: dict[Function, frozenset[MemoryObject]] = {}
@@ -185,7 +183,7 @@ class Facts:
 
     def refuse_conflict(self, i: Instruction) -> None:
         """Raise KindError where an integer access of active memory touches bytes that are floats elsewhere."""
-        if isinstance(i, Store) and self._is_inert(i):
+        if isinstance(i, Store) and self.activity.is_inert(i):
             return
         if self.kinds.is_number_use(i):
             return  # it is tested as the program runs
@@ -303,70 +301,6 @@ class Facts:
         handed_out = self.apart or bool(self.memory.callers(self.root))
         through = call.arguments[n]
         return self.memory.overwritten_after(call, returns_to=handed_out, frees=self.frees_at_once, through=through)
-
-    # --- primal memory that is not wanted (dupnoneed), whose pointer may be null
-
-    @cached_property
-    def unwritten(self) -> frozenset[MemoryObject]:
-        """Memory of dupnoneed arguments that is only stored and copied to: nothing is written there."""
-        return frozenset(o for o in self._objects_not_wanted if all(self._only_writes(i, o) for i in self._touching(o)))
-
-    @cached_property
-    def scratch(self) -> dict[Argument, int]:
-        """Dupnoneed arguments of which this many bytes are used, at known places: scratch memory stands in for them."""
-        found = {}
-        for o in self._objects_not_wanted - self.unwritten:
-            ends = [
-                at + size if isinstance(at, int) and size is not None else None
-                for i in self._touching(o) for p, at, size in self._extents(i) if p == o
-            ]
-            held = any(o in self.memory.contents(p) for p in self.memory.objects)
-            if isinstance(o.site, Argument) and not held and not any(e is None or e > 4096 for e in ends):
-                found[o.site] = max(e or 0 for e in ends)
-        return found
-
-    def _extents(self, i: Instruction) -> Iterator[tuple[MemoryObject, Spot, int | None]]:
-        """Object, offset and size of what is touched. A function that has a rule writes one number a pointer."""
-        if isinstance(i, Call) and (entry := self.entry(i)) is not None:
-            size = FloatType(entry.format).bits // 8
-            places = [v for v, kind in zip(i.arguments, entry.rule.operands, strict=False) if kind == "pointer"]
-            yield from ((o, at, size) for v in places for o, at in self.memory.places(v))
-            return
-        for a in (*self.memory.reads(i), *self.memory.writes(i), *self.memory.frees(i)):
-            yield from ((o, at, a.size) for o, at in a.places)
-
-    def wants(self, argument: Argument) -> bool:
-        """Is the primal memory of the root's argument there, and looked at afterwards?"""
-        return argument not in self._not_wanted
-
-    @property
-    def _objects_not_wanted(self) -> frozenset[MemoryObject]:
-        if not self._not_wanted or self.memory.callers(self.root):
-            return frozenset()
-        return frozenset(o for o in self.memory.objects if o.kind == "argument" and o.site in self._not_wanted)
-
-    def _touching(self, o: MemoryObject) -> list[Instruction]:
-        """The instructions that touch an object themselves, not through calls of functions with bodies."""
-        found = []
-        for i in (i for f in self.memory.functions for i in f.instructions()):
-            if isinstance(i, Call) and not any(f is None or f.is_declaration for f in self.memory.callees(i)):
-                continue
-            if any(o in a.objects for a in (*self.memory.reads(i), *self.memory.writes(i), *self.memory.frees(i))):
-                found.append(i)
-        return found
-
-    def _only_writes(self, i: Instruction, o: MemoryObject) -> bool:
-        return not any(o in a.objects for a in self.memory.reads(i)) and self.may_drop(i, {o})
-
-    def may_drop(self, i: Instruction, unwritten: Collection[MemoryObject]) -> bool:
-        """Is this a store, a copy or a fill of such memory alone?"""
-        called = i.called_function if isinstance(i, Call) else None
-        fills = (
-            isinstance(i, Call) and called is not None and called.is_declaration
-            and behaviour(i, called).kind in ("copy", "fill")
-        )  # fmt: skip
-        written = {o for a in self.memory.writes(i) for o in a.objects}
-        return (isinstance(i, Store) or fills) and bool(written) and all(o in unwritten for o in written)
 
     # --- calls
 
@@ -490,7 +424,7 @@ class Facts:
         """The floats in what `i` stores: (byte offset, type)."""
         if is_float(i.value.type):
             return [(0, i.value.type)]
-        if self._is_inert(i):
+        if self.activity.is_inert(i):
             return []
         return [(o, k.format) for o, k, _ in self.kinds.require(i).leaves if k.format is not None]
 
@@ -512,7 +446,7 @@ class Facts:
 
     def over_pointers(self, i: Instruction) -> bool:
         """Does the write `i` put floats, in whose shadow there are adjoints yet to come, where shadow pointers were?"""
-        return self.reverse and self._is_own(i) and self._reused.over_pointers(i)
+        return self.reverse and self.memory.is_own(i) and self._reused.over_pointers(i)
 
     def over_floats(self, i: Instruction) -> bool:
         """Does the write `i` put pointers where the shadow holds adjoints of what is there at other times?
@@ -521,7 +455,7 @@ class Facts:
         """
         if not self.reverse or not self._reused.over_floats(i):
             return False
-        if not self._is_own(i):
+        if not self.memory.is_own(i):
             bad = next((leaf for leaf in self._target(i).leaves if leaf[1] is kinds_analysis.CONFLICT), None)
             if bad is not None:
                 raise self.kinds.error(i, *bad)
@@ -532,106 +466,13 @@ class Facts:
         size = next((a.size for a in self.memory.writes(i)), None)
         return self.kinds.memory(pointer, size)
 
-    def _is_own(self, i: Instruction) -> bool:
-        """Is all memory that `i` may write made by the program, so that its shadow holds nothing to begin with?"""
-        objects = {o for a in self.memory.writes(i) for o in a.objects}
-        return all(o.kind in ("stack", "heap") or o.begins_inactive for o in objects)
-
-    def _is_inert(self, i: Store) -> bool:
-        """Does `i` write an integer that is no address and depends on nothing active, whatever else its bits are?"""
-        v = i.value
-        return isinstance(scalar(v.type), IntType) and not self.active(v) and not self.memory.points_to(v)
-
-    def hides_float(self, i: Store) -> bool:
-        """Does `i` write an integer (zero is one, too, to LLVM) where a float is kept at other times?"""
-        if not isinstance(scalar(i.value.type), IntType):
-            return False
-        if self.kinds.clashes(i.pointer, i.value) or self._target(i).may_hold_float:
-            return True
-        return i in self._overwriting.over
-
-    def tested(self, i: Instruction) -> list[tuple[AnyValue, int, FloatType]]:
-        """What `i` takes for a number though it may be an active float: values, and for a load the pointer, with the
-        float's place behind it."""
-        if not self.activity.tests_number(i):
-            return []
-        if isinstance(i, Load):
-            place = self.kinds.float_around(i.pointer, self.layout.size(i.type))
-            assert place is not None
-            return [(i.pointer, *place)]
-        formats = ((v, self.kinds.value(v).format) for v in i.operands if self.active(v))
-        return [(v, 0, t) for v, t in formats if t is not None]
-
-    def is_sure_float(self, v: AnyValue) -> bool:
-        """Is `v` known to be no number that is moved as a float, in a program that may take floats for numbers?"""
-        if not self._tested_objects or not isinstance(v.type, FloatType):
-            return False
-        if isinstance(v, Load):
-            return self._tested_objects.isdisjoint(self.memory.points_to(v.pointer))
-        return isinstance(v, Binary | Unary | Call | Argument)
-
-    def overwrites_part(self, i: Store) -> tuple[int, FloatType] | None:
-        """Of a store of a number over a part of what is read as a float, or is taken for a number: that float."""
-        if not isinstance(i.value.type, IntType) or not self._is_inert(i) or not self.shadowed(i.pointer):
-            return None
-        if i in self._torn:
-            return self._torn[i]
-        if self._by_turns.isdisjoint(self.memory.points_to(i.pointer)) or not self._is_own(i):
-            return None
-        size = self.layout.size(i.value.type)
-        place = self.kinds.float_around(i.pointer, size)
-        if place is None or place[1].bits // 8 <= size:
-            return None
-        self._refuse_cramped(i, place[1])
-        return place
-
-    def _refuse_cramped(self, i: Store, t: FloatType) -> None:
-        """Raise where a mark might reach beyond the shadow of a variable: those of allocations have room."""
-        for o in self.memory.points_to(i.pointer):
-            if o.is_external and (size_of(o, self.layout) or 0) % (t.bits // 8):
-                raise KindError(
-                    f"a number is stored over what is read as a float elsewhere, perhaps at the end of {o}",
-                    span=self.span(i),
-                    cause=f"the variable has no room for a whole number of {t}s, nor has its shadow",
-                    fix="give numbers and floats functions of their own, or make the variable larger",
-                )
-
-    def may_be_marked(self, i: AnyValue) -> bool:
-        """May numbers that are stored in allocation `i` make marks, which are wider?"""
-        return any(o.site is i for o in self._by_turns)
-
-    def takes_marks(self, i: Store) -> bool:
-        """Does `i` write to memory where there are floats and numbers by turns?"""
-        return not self._tested_objects.isdisjoint(self.memory.points_to(i.pointer))
-
-    @cached_property
-    def _tested_objects(self) -> frozenset[MemoryObject]:
-        return self._by_turns | {o for i in self._torn for o in self.memory.points_to(i.pointer)}
-
-    @cached_property
-    def _by_turns(self) -> frozenset[MemoryObject]:
-        loads = [i for f in self.memory.functions for i in f.instructions() if isinstance(i, Load)]
-        return frozenset(o for i in loads if self.kinds.is_by_turns(i) for o in self.memory.points_to(i.pointer))
-
-    @cached_property
-    def _torn(self) -> Mapping[Store, Place]:
-        return {i: place for i, place in self._overwriting.torn.items() if place[1].name in MARKS}
-
-    @cached_property
-    def _overwriting(self) -> Overwriting:
-        """What integers are stored over."""
-        functions = self.activity.functions
-        stores = [i for f in functions for i in f.instructions() if isinstance(i, Store)]
-        numbers = [i for i in stores if isinstance(i.value.type, IntType) and self.shadowed(i.pointer)]
-        return Overwriting(self.memory, self.kinds, functions, [i for i in numbers if self._is_inert(i)])
-
     def pointer_leaves(self, i: Store) -> list[tuple[int, Type]]:
         """The pointers in what `i` stores: (byte offset, type)."""
         if isinstance(i.value.type, PointerType):
             return [(0, i.value.type)]
         if is_float(i.value.type) or (isinstance(i.value.type, IntType) and i.value.type.bits < 64):
             return []
-        if self._is_inert(i):
+        if self.activity.is_inert(i):
             return []
         return [(o, PTR) for o, k, _ in self.kinds.require(i).leaves if k is kinds_analysis.POINTER]
 
@@ -657,7 +498,7 @@ class Facts:
         stride = _period(leaves, size)
         floats = tuple((o, k.format) for o, k in leaves if k.format is not None and o < stride)
         words = tuple(o for o, k in leaves if k is kinds_analysis.WORD and o < stride)
-        if words and self.reverse and not self._is_own(i):
+        if words and self.reverse and not self.memory.is_own(i):
             bad = next(leaf for leaf in self.kinds.access(i).leaves if not leaf[1].is_known)
             raise self.kinds.error(i, *bad)
         return Copied(stride, floats, tuple(o for o, k in leaves if k is kinds_analysis.POINTER and o < stride), words)
@@ -681,7 +522,7 @@ class Facts:
         """The root's argument into whose memory `v` points, where there is just one."""
         places = self.memory.points_to(v)
         site = next(iter(places)).site if len(places) == 1 else None
-        if site in self._not_wanted:
+        if site in self.unwanted.arguments:
             return None  # it may be null
         known = isinstance(site, Argument) and next(iter(places)).kind == "argument" and self.shadowed(site)
         return site if known and isinstance(site, Argument) else None

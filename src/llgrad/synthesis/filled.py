@@ -88,7 +88,7 @@ class _Fills:
 
     def _is_brought(self, o: MemoryObject) -> bool:
         site = o.site if o.kind == "argument" else None
-        return isinstance(site, Argument) and self.facts.wants(site) and self.facts.shadowed(site)
+        return isinstance(site, Argument) and site not in self.facts.unwanted.arguments and self.facts.shadowed(site)
 
     def _refilled(self, i: Instruction) -> Filled | None:
         """What every iteration fills, of which `i` reads or writes some; if it reads, before that."""

@@ -180,7 +180,7 @@ class ForwardSweep(Sweep):
 
     def note_number(self, i: Instruction) -> None:
         """What is taken for a number must have no tangent, if it is chosen."""
-        for v, at, t in self.facts.tested(i):
+        for v, at, t in self.facts.marked.tested(i):
             if not isinstance(i, Load):
                 self.numbers.append((i, t, self.shadow(v)))
                 continue
@@ -194,7 +194,7 @@ class ForwardSweep(Sweep):
         self.numbers.clear()
 
     def store(self, i: Store) -> None:
-        if (place := self.facts.overwrites_part(i)) is not None:
+        if (place := self.facts.marked.part_overwritten(i)) is not None:
             at, t = place
             address = self.b.offset(self.where(i.pointer, t), at)
             self.b.store(numbers.torn_tangent(self.b, t, self.b.load(IntType(t.bits), address)), address)

@@ -128,7 +128,7 @@ class _Candidate:
         """Arithmetic, branches, loads and stores: nothing that is allocated, called, thrown or seen by others."""
         if {"volatile", "atomic"} & i.flags or (isinstance(i, (Load, Store)) and i.ordering):
             return False
-        if isinstance(i, Store) and (self.facts.carries_pointer(i.value) or self.facts.hides_float(i)):
+        if isinstance(i, Store) and (self.facts.carries_pointer(i.value) or self.facts.marked.hides_float(i)):
             return False
         if isinstance(i, Call):
             return _is_dropped(i) or _computes(self.facts, i) or is_integer_instruction(i)

@@ -105,7 +105,7 @@ class Late:
         if isinstance(i, Phi):
             b.store(self._chosen(b, i), self.cell(i), 0)
             return
-        if isinstance(i, Store) and sweep.facts.unwritten and sweep.facts.may_drop(i, sweep.facts.unwritten):
+        if isinstance(i, Store) and sweep.facts.unwanted.may_drop(i):
             return
         new = clone(i)
         new.metadata = {k: v for k, v in i.metadata.items() if k == "tbaa"}

@@ -25,7 +25,7 @@ def stored(facts: Facts, function: Function, flow: Flow, v: Instruction) -> Stor
 def _stays(facts: Facts, flow: Flow, store: Store) -> bool:
     written = facts.memory.writes(store)
     objects = {o for w in written for o in w.objects}
-    if store.flags or store.ordering or any(o.kind != "argument" or o in facts.unwritten for o in objects):
+    if store.flags or store.ordering or any(o.kind != "argument" or o in facts.unwanted.unwritten for o in objects):
         return False
     loop = flow.loop_of(store.block)
     if loop is not None:

@@ -199,7 +199,7 @@ class Sweep(Lanes):
         """Append the copy of `i`; markers that would not stay true are dropped."""
         if isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(DROPPED_CALLS):
             return None
-        if self.facts.unwritten and self.facts.may_drop(i, self.facts.unwritten):
+        if self.facts.unwanted.may_drop(i):
             if i.type != VOID:  # libc's memcpy returns where it wrote
                 self.values[i] = self.value(i.operands[0])
             return None
@@ -343,7 +343,7 @@ class Sweep(Lanes):
 
     def with_room(self, i: Instruction, size: AnyValue) -> AnyValue:
         """The size of a shadow of `i`: a multiple of a mark's, where there may be some (`synthesis.numbers`)."""
-        if not self.facts.may_be_marked(i) or (isinstance(size, ConstInt) and size.value % WIDEST == 0):
+        if not self.facts.marked.may_hold(i) or (isinstance(size, ConstInt) and size.value % WIDEST == 0):
             return size
         if isinstance(size, ConstInt):
             return const_int(size.type, -(-size.value // WIDEST) * WIDEST)
@@ -441,8 +441,8 @@ class Sweep(Lanes):
         n = first
         for a, act in zip(self.source.arguments, acts, strict=True):
             self.values[a] = self.target.arguments[n]
-            if self.source is self.facts.root and a in self.facts.scratch:
-                self.values[a] = self.scratch(self.target.arguments[n], self.facts.scratch[a])
+            if self.source is self.facts.root and a in self.facts.unwanted.scratch:
+                self.values[a] = self.scratch(self.target.arguments[n], self.facts.unwanted.scratch[a])
             n += 1
             if takes_shadow(act):
                 for _ in self.each_lane():
