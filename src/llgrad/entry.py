@@ -167,7 +167,7 @@ _BUDGET = 8
 _FAILURES = {
     1: ("the tape needs more memory than there is", "use a smaller input, or differentiate a part of the computation"),
     2: ("the tape was released out of order", "this is a bug in llgrad: report it with the source"),
-    3: ("a function pointer led to a function that was not differentiated", "give llgrad its source too"),
+    3: ("a function pointer led to no function that was differentiated", "give llgrad the source of what sets it, too"),
     6: (
         "a pointer to a nested procedure was called that had been stored",
         "pass the procedure as an argument, or take it out of the procedure that it is nested in",

@@ -570,8 +570,8 @@ def fail_text() -> str:
     texts = {
         0: "the derivative failed while it ran",
         1: "the tape needs more memory than there is",
-        tape.FAIL_TARGET: "a function pointer led to a function that was not differentiated: compile and link it with "
-        "llgrad too",
+        tape.FAIL_TARGET: "a function pointer led to no function that was differentiated: compile and link what sets "
+        "it with llgrad, too",
         tape.FAIL_BITS: "the bits of an active float were taken for a number, or changed by one (a union?)",
         schedule.FAIL_BUDGET: "the checkpoints do not fit into the budget",
         schedule.FAIL_RANGE: "a step of a loop with checkpoints writes where it was not known to",

@@ -206,6 +206,70 @@ def test_callbacks_inside_the_program() -> None:
     assert short(memory.points_to(module.function("two").arguments[0])) == {"argument x"}
 
 
+NEVER_SET = """
+    #include <stdlib.h>
+    typedef double (*fn)(double);
+    struct hooks { fn first, second; };
+    extern fn elsewhere[];                         /* of a library, and so is its length */
+    static double twice(double x) { return 2 * x; }
+    double f(double x) {
+        struct hooks *h = calloc(1, sizeof *h);
+        h->first = twice;
+        return h->second ? h->second(x) : h->first(x);
+    }
+    double g(double x, int n) { return elsewhere[n](x); }
+"""
+
+
+def test_a_pointer_that_is_never_set_has_no_callees() -> None:
+    module = c(NEVER_SET)
+    memory, f = of(module, "f")
+    found = [memory.functions_called(i) for i in f.instructions() if isinstance(i, Call) and not i.called_function]
+    assert ((), False) in found and not any(unknown for _, unknown in found)
+
+
+def test_implementations_of_tables_of_functions_get_their_own_objects() -> None:
+    module = c("""
+        #include <stdlib.h>
+        struct v { void *content; struct ops *ops; double (*own)(struct v *); };
+        struct ops { long id; double (*get)(struct v *); };
+        static double first(struct v *a) { return *(double *)a->content; }
+        static double second(struct v *b) { return *(double *)b->content; }
+        static double third(struct v *c) { return *(double *)c->content; }
+        static double fourth(struct v *d) { return *(double *)d->content; }
+        double f(int n, double *x, double *y) {
+            struct v *p = malloc(sizeof *p), *q = malloc(sizeof *q);
+            p->content = x, p->ops = malloc(sizeof *p->ops), p->ops->get = first, p->own = third;
+            q->content = y, q->ops = malloc(sizeof *q->ops), q->ops->get = second, q->own = fourth;
+            double sum = 0;
+            for (int i = 0; i < n; i++) { struct v *o = i % 3 ? p : q; sum += o->ops->get(o) + o->own(o); }
+            return sum;
+        }
+    """)
+    memory, _ = of(module, "f")
+    places = [short(memory.points_to(module.function(g).arguments[0])) for g in ("first", "second", "third", "fourth")]
+    assert places[0] == places[2] != places[1] == places[3] and all(len(p) == 1 for p in places)
+
+
+def test_tables_of_libraries_are_not_known() -> None:
+    memory, f = of(c(NEVER_SET), "g")
+    (call,) = [i for i in f.instructions() if isinstance(i, Call)]
+    assert memory.functions_called(call).may_be_unknown
+    text = """
+        @_ZTV4Base = external unnamed_addr constant { [4 x ptr] }
+        define void @f(ptr %slot) {
+          store ptr getelementptr (i8, ptr @_ZTV4Base, i64 16), ptr %slot
+          %table = load ptr, ptr %slot
+          %target = load ptr, ptr %table
+          call void %target(ptr %slot)
+          ret void
+        }
+    """
+    memory, f = of(ll(text), "f")
+    (call,) = [i for i in f.instructions() if isinstance(i, Call)]
+    assert memory.functions_called(call).may_be_unknown
+
+
 def test_a_callback_of_the_caller_may_be_any_of_that_type() -> None:
     module = c(CALLBACKS)
     memory, f = of(module, "g")

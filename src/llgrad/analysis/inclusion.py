@@ -124,14 +124,17 @@ class Inclusion:
             inner = self._object(MemoryObject("contents", variable))
             self._before[index] = self._constant({self._raw(inner, None)})
             self._flow.add(self._cells.cell(inner, None), {self._raw(inner, None)})
-        if variable.initializer is not None:
+        if variable.initializer is None and variable.name.startswith(_RTTI):
+            self._flow.add(self._cells.cell(index, None), {self._anything})  # code of a library
+        elif variable.initializer is not None:
             for at, g, offset in initial_pointers(variable.initializer, self.layout):
                 self._flow.add(self._cells.cell(index, at // WORD), self._targets({(g, offset)}))
 
     def _is_open(self, variable: GlobalVariable) -> bool:
         """May it hold pointers that other code has stored before the root is entered?"""
-        mutable = (not variable.constant or variable.initializer is None) and not variable.name.startswith(_RTTI)
-        return mutable and _may_hold_pointers(variable.value_type)
+        elsewhere = variable.initializer is None  # then its length may be, too
+        mutable = (not variable.constant or elsewhere) and not variable.name.startswith(_RTTI)
+        return mutable and _may_hold_pointers(variable.value_type, elsewhere)
 
     def _targets(self, found: Iterable[tuple[GlobalValue | None, int | None]]) -> set[int]:
         return {self._fact(UNKNOWN) if g is None else self._fact(MemoryObject("global", g), at) for g, at in found}
@@ -335,16 +338,19 @@ def _code(spot: Spot) -> int:
     return 0
 
 
-def _may_hold_pointers(t: Type) -> bool:
+def _may_hold_pointers(t: Type, elsewhere: bool = False) -> bool:
+    """`elsewhere`: an array without length has one in the code that defines it."""
     match t:
         case FloatType():
             return False
         case IntType(bits):
             return bits == 8 or bits >= 64
         case ArrayType(element, count):
-            return count > 0 and _may_hold_pointers(element) and (element != IntType(8) or count >= WORD)
+            some = count > 0 or elsewhere
+            text = element == IntType(8) and 0 < count < WORD
+            return some and not text and _may_hold_pointers(element, elsewhere)
         case VectorType(element):
-            return _may_hold_pointers(element)
+            return _may_hold_pointers(element, elsewhere)
         case StructType(fields) if fields is not None:
-            return any(_may_hold_pointers(f) and f != IntType(8) for f in fields)
+            return any(_may_hold_pointers(f, elsewhere) and f != IntType(8) for f in fields)
     return True

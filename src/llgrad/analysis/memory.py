@@ -162,12 +162,11 @@ class Memory:
         return tuple(o for o in self._graph.objects if not o.is_code)
 
     def functions_called(self, call: Call) -> Callees:
-        """The functions, with and without bodies, that a call may reach."""
+        """The functions, with and without bodies, that a call may reach: none where its pointer is never set."""
         callee = call.called_function
         if callee is not None:
             return Callees((callee,), False)
-        found = self._graph.linked(call)
-        return Callees(found, call in self._graph.unknown_calls or not found)
+        return Callees(self._graph.linked(call), self._graph.leads_outside(call))
 
     def callers(self, function: Function) -> tuple[Call, ...]:
         """The calls that may reach a function; there may be others where it is the root or `called_back`."""

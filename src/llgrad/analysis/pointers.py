@@ -57,7 +57,9 @@ from llgrad.ir.values import (
     ExtractValue,
     Function,
     GetElementPtr,
+    GlobalValue,
     GlobalVariable,
+    InlineAsm,
     InsertElement,
     InsertValue,
     Instruction,
@@ -96,8 +98,7 @@ class PointerGraph(Inclusion):
         self._taken: list[Function] | None = None
         self._from_nothing: list[Cast] = []
         self._of_other_types: dict[Call, list[Function]] = {}  # code that a call reaches if none has its type
-        self._tables: dict[int, int] = {}  # of an object, by a fact: the tables of virtual functions that it may have
-        self._slots: dict[tuple[int, int], int] = {}  # the functions there
+        self._led: dict[tuple[int, tuple[int, ...]], int] = {}  # by a fact and offsets: see `_led_to`
         self.called_back: set[Function] = set()
         self._active = frozenset(active_arguments)
         self._flow.watch(self._outside, self._expose)
@@ -121,17 +122,27 @@ class PointerGraph(Inclusion):
                 return
 
     def _settle(self) -> bool:
-        """Pointers made from integers of no known origin, and callees of none, are unknown; is there one?"""
+        """Pointers made from integers of no known origin are unknown, and so are callees that are no function.
+
+        A call through a pointer that is nowhere set, or to data alone, has no callees. Was there anything to settle?
+        """
         blind = [c for c in self._from_nothing if not self._flow.facts(self._nodes(c)[0])]
         for cast in blind:
             self._flow.add(self._nodes(cast)[0], {self._fact(UNKNOWN)})
-        lost = [c for c, found in self._linked.items() if not found and c not in self.unknown_calls]
+        open_ = [c for c, found in self._linked.items() if not found and c not in self.unknown_calls]
+        lost = [c for c in open_ if not self._leads_nowhere(c)]
         for call in lost:
             for function in self._of_other_types.get(call, ()):
                 self._link(call, function)
             if not self._linked[call]:
                 self._link_unknown(call)
         return bool(blind or lost)
+
+    def _leads_nowhere(self, call: Call) -> bool:
+        """Does the program set the pointer that is called to no code? (An ifunc, say, is code.)"""
+        found = self.met(self._flow.facts(self._nodes(call.callee)[0]))
+        named = [o.site for o in found if isinstance(o.site, GlobalValue)]
+        return all(map(self._is_data, found)) and all(isinstance(g, GlobalVariable) for g in named)
 
     def _arguments(self, root: Function, distinct: bool, constant: frozenset[int]) -> None:
         """Objects and their contents for the root's pointers; who shares memory with whom."""
@@ -306,10 +317,11 @@ class PointerGraph(Inclusion):
             self._link(call, callee)
             return
         target = self._nodes(resolve_alias(call.callee) if isinstance(call.callee, Alias) else call.callee)[0]
-        if target == self._empty:
-            self._link_unknown(call)
-            return
         self._linked.setdefault(call, {})
+        if target == self._empty:
+            if isinstance(call.callee, InlineAsm):
+                self._link_unknown(call)
+            return
 
         def link(facts: set[int]) -> None:
             for obj in self._objects_of(facts):
@@ -352,23 +364,23 @@ class PointerGraph(Inclusion):
             return
         self._reach(callee)
         self.callers[callee].append(call)
-        receiver, slot = virtual_call(call, self.layout)
+        receiver, path = virtual_call(call, self.layout)
         for n, argument in enumerate(call.arguments):
             if argument is receiver and n < len(callee.arguments):
-                self._receive(receiver, slot, callee, n)
+                self._receive(receiver, path, callee, n)
             elif n < len(callee.arguments):
                 self._copy(self._nodes(argument), self._nodes(callee.arguments[n]))
             else:
                 self._copy(self._nodes(argument), (self._outside,))
         self._copy(self._results(callee), self._nodes(call))
 
-    def _receive(self, receiver: AnyValue, slot: int, callee: Function, n: int) -> None:
-        """Of the objects of a virtual call, `callee` gets those whose table of virtual functions leads to it."""
+    def _receive(self, receiver: AnyValue, path: tuple[int, ...], callee: Function, n: int) -> None:
+        """Of the objects of a virtual call, `callee` gets those from which `path` leads to it."""
         formal = self._nodes(callee.arguments[n])[0]
 
         def offer(facts: set[int]) -> None:
             for fact in facts:
-                self._flow.watch(self._dispatched(fact, slot), partial(admit, fact))
+                self._flow.watch(self._led_to(fact, path), partial(admit, fact))
 
         def admit(fact: int, functions: set[int]) -> None:
             found = [self.objects[n] for n in self._objects_of(functions)]
@@ -377,15 +389,14 @@ class PointerGraph(Inclusion):
 
         self._flow.watch(self._nodes(receiver)[0], offer)
 
-    def _dispatched(self, fact: int, slot: int) -> int:
-        """The node of the functions at `slot` in the tables that the object of a fact may have."""
-        if fact not in self._tables:
-            self._tables[fact] = self._flow.node()
-            self._load(self._constant({fact}), self._tables[fact], 0, WORD)
-        if (fact, slot) not in self._slots:
-            self._slots[fact, slot] = self._flow.node()
-            self._load(self._tables[fact], self._slots[fact, slot], slot, WORD)
-        return self._slots[fact, slot]
+    def _led_to(self, fact: int, path: tuple[int, ...]) -> int:
+        """The node of what loads at these offsets, one after the other, find from the object of a fact."""
+        if not path:
+            return self._constant({fact})
+        if (fact, path) not in self._led:
+            node = self._led[fact, path] = self._flow.node()
+            self._load(self._led_to(fact, path[:-1]), node, path[-1], WORD)
+        return self._led[fact, path]
 
     def _link_met(self, call: Call) -> None:
         """What variables of the program and its arguments hold from before: functions whose address it uses.
@@ -416,7 +427,7 @@ class PointerGraph(Inclusion):
         self.unknown_calls[call] = known
         self._linked.setdefault(call, {})
         self._external(call, known, None)
-        if type(call.callee).__name__ != "InlineAsm":
+        if not isinstance(call.callee, InlineAsm):
             for function in self._address_taken():
                 if function.function_type == call.function_type:
                     self._link(call, function)
@@ -551,6 +562,10 @@ class PointerGraph(Inclusion):
     def linked(self, call: Call) -> tuple[Function, ...]:
         return tuple(self._linked.get(call, ()))
 
+    def leads_outside(self, call: Call) -> bool:
+        """May a call reach code that is not known, or was it never looked at?"""
+        return call in self.unknown_calls or call not in self._linked
+
 
 def _function(i: Instruction) -> Function:
     assert i.block is not None and i.block.function is not None
@@ -562,15 +577,32 @@ def _is_callable(call: Call, function: Function) -> bool:
     return declared.vararg or call.function_type.vararg or len(declared.params) == call.arity
 
 
-def virtual_call(call: Call, layout: DataLayout) -> tuple[AnyValue | None, int]:
-    """The object on whose table of virtual functions a call depends, and where in the table the function is."""
-    match call.callee:
-        case Load(Load(receiver)):
-            return receiver, 0
-        case Load(GetElementPtr(source, Load(receiver), indices)):
-            at = gep_spot(source, indices, layout)
-            return (receiver, at) if isinstance(at, int) else (None, 0)
-    return None, 0
+_DEEPEST = 4  # loads between an object and the function that it says is to be called
+
+
+def virtual_call(call: Call, layout: DataLayout) -> tuple[AnyValue | None, tuple[int, ...]]:
+    """The argument that says which function is called, and the way from it to that function, by the offsets of loads.
+
+    `object->table->f(object)`: C++'s virtual functions (the table comes first in the object), C's tables of functions,
+    and (one load) functions in the object itself.
+    """
+    path: tuple[int, ...] = ()
+    pointer = call.callee
+    while isinstance(pointer, Load) and len(path) < _DEEPEST:
+        pointer, at = _address(pointer.pointer, layout)
+        path = (at, *path)
+        if any(pointer is a for a in call.arguments):
+            return pointer, path
+    return None, ()
+
+
+def _address(pointer: AnyValue, layout: DataLayout) -> tuple[AnyValue, int]:
+    """A pointer as bytes behind another, as far as they are constant."""
+    match pointer:
+        case GetElementPtr(source, base, indices) if isinstance(at := gep_spot(source, indices, layout), int):
+            inner, by = _address(base, layout)
+            return inner, by + at
+    return pointer, 0
 
 
 def is_byte_copy(load: Instruction) -> bool:

@@ -328,6 +328,10 @@ class Facts:
         found, unknown = self.memory.functions_called(call)
         return tuple(f for f in found if f.function_type == call.function_type) or found, unknown
 
+    def leads_nowhere(self, call: Call) -> bool:
+        """Is it a call through a pointer that the program never sets? It fails if it is reached."""
+        return not isinstance(call.callee, InlineAsm) and self.callees(call) == ((), False)
+
     # --- the floats in values
 
     def float_parts(self, v: AnyValue) -> list[tuple[int, Type]]:

@@ -15,7 +15,7 @@ from llgrad.analysis.known import is_column
 from llgrad.errors import UnsupportedError
 from llgrad.ir.build import Builder, Names, clone, const_int, declare, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I8, I64, PTR, VOID, ArrayType, IntType, PointerType, Type
+from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, ArrayType, IntType, PointerType, Type
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -213,6 +213,7 @@ class Sweep(Lanes):
         if isinstance(new, (Load, Store)):
             mark(self.module, new, "primal")
         if isinstance(new, Call):
+            self.fail_if_nowhere(i)
             new.tail = ""
             new.opcode = "call" if self.normal_only(i) else new.opcode
         if not isinstance(i, Phi):
@@ -231,6 +232,12 @@ class Sweep(Lanes):
         if i.block in self.continued:
             self.b.at_end(self.continued[i.block])
         return new
+
+    def fail_if_nowhere(self, i: Instruction) -> None:
+        """A call through a pointer that the program never sets is an error where it is reached."""
+        if isinstance(i, Call) and self.facts.leads_nowhere(i):
+            fail = declare(self.module, tape.FAIL, VOID, [I32, PTR])
+            self.b.call(fail, [const_int(I32, tape.FAIL_TARGET), self.value(i.callee)])
 
     def new_targets(self, i: Instruction) -> list[Block]:
         """The targets of a copy. What follows a call whose handler returns goes into a block of its own."""
