@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import pydoc
@@ -411,6 +412,54 @@ def test_cpp(source: Source) -> None:
         with pytest.raises(errors.ForeignError, match=r"C\+\+ exception"):
             df(2.0)
         assert df(0.5) == pytest.approx(1.0 if function is lib.picky else 0.75)
+
+
+class MemoryInfo(ctypes.Structure):
+    """glibc's `struct mallinfo2`: ten numbers, of which `used` are bytes that are allocated."""
+
+    _fields_ = [("others", ctypes.c_size_t * 7), ("used", ctypes.c_size_t), ("rest", ctypes.c_size_t * 2)]
+
+
+def memory_in_use() -> int:
+    info = ctypes.CDLL(None).mallinfo2
+    info.restype = MemoryInfo
+    return int(info().used)
+
+
+def test_a_thrown_exception_leaves_no_memory_behind(source: Source) -> None:
+    lib = llgrad.load(source("""
+        #include <memory>
+        #include <stdexcept>
+        #include <vector>
+        __attribute__((noinline)) static double last(const std::vector<double> &v) {
+            std::vector<double> squares(v);
+            for (double &s : squares) s *= s;
+            if (squares.back() > 1) throw std::runtime_error("large");
+            return squares.back() * v[0];
+        }
+        double f(double x, int n) {
+            double sum = 0;
+            { std::vector<double> before(n, x); for (double &b : before) sum += b *= x; }
+            std::vector<double> v(n, x);
+            std::unique_ptr<double[]> twice(new double[n]);
+            for (int i = 0; i < n; i++) twice[i] = 2 * v[i] * sum;
+            return last(v) * twice[n - 1];
+        }
+    """, "code.cpp"))  # fmt: skip
+    df = llgrad.grad(lib.f)
+    h = 1e-6
+    assert df(0.5, 3) == pytest.approx((lib.f(0.5 + h, 3) - lib.f(0.5 - h, 3)) / (2 * h))
+
+    def throw(times: int) -> None:
+        for _ in range(times):
+            with pytest.raises(errors.ForeignError, match=r"C\+\+ exception"):
+                df(2.0, 1000)
+
+    throw(5)
+    before = memory_in_use()
+    throw(50)
+    assert memory_in_use() - before < 200_000  # of 50 times 5 to 10 blocks of 8,000 bytes
+    assert df(0.5, 3) > 0
 
 
 # --- failure, threads, isolation --------------------------------------------------------------------------------------

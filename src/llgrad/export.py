@@ -24,6 +24,7 @@ from llgrad.passing import parts
 from llgrad.signature import Array, Parameter, Pointer
 from llgrad.synthesis.request import Act
 from llgrad.synthesis.results import member
+from llgrad.synthesis.wrappers import THROWN
 
 
 class Exported(Struct, frozen=True):
@@ -39,10 +40,11 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
     _refuse_views(derivative)
     library, symbol = derivative.function.library, derivative.signature.symbol
     derived = versions.dispatched(library.prepared(symbol), derivative.request_for(disjoint), library.level)
-    wrapper = _wrapper(derivative, derived, name)
+    cleaning = denormals.personality(derived.text)
+    wrapper = _wrapper(derivative, derived, name, cleaning)
     if derivative.flags["flush"]:
         denormals.refuse_jumps(derived.text)
-        wrapper = denormals.guarded(wrapper, [name], denormals.personality(derived.text))
+        wrapper = denormals.guarded(wrapper, [name], cleaning)
     last, inlined = pipeline.fail_text(), [derived.symbol]
     made = pipeline.finish(derived.text, [wrapper], [name], last=last, cpu=cpu, inlined=inlined)
     data = emit_object(made, cpu=cpu)
@@ -77,7 +79,7 @@ def _shadowed(derivative: Derivative) -> list[tuple[Parameter, Act]]:
     return [(p, act) for p, act in pairs if act is not Act.CONST]
 
 
-def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str) -> str:
+def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str, personality: str) -> str:
     facts = derivative.function.facts
     parameters = [f"{t} {x} %a{n}" for n, (t, x) in enumerate(zip(facts.arguments, facts.extensions, strict=True))]
     parameters += [f"ptr %d{p.index}" for p, _ in _shadowed(derivative)]
@@ -86,7 +88,8 @@ def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str) -> st
         passed += [f"{t} %a{n}", f"ptr %d{n}"] if act is Act.DUP else [f"{t} %a{n}"]
     passed += [f"{t} {_one(t)}" for t in derived.parameters[len(passed) :]]
     got = derived.returned
-    call = f"call {got} @{quoted(derived.symbol)}({', '.join(passed)})"
+    way = ("invoke", " to label %returned unwind label %thrown\nreturned:") if personality else ("call", "")
+    call = f"{way[0]} {got} @{quoted(derived.symbol)}({', '.join(passed)}){way[1]}"
     lines = ["%arena = call ptr @llgrad.tape.take()"]
     lines += [call if got == "void" else f"%r = {call}", "call void @llgrad.tape.give(ptr %arena)"]
     values = [f"%x{n}" if derived.aggregate else "%r" for n in range(len(derived.results))]
@@ -102,10 +105,12 @@ def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str) -> st
     return f"""declare {got} @{quoted(derived.symbol)}({', '.join(derived.parameters)})
 declare ptr @llgrad.tape.take()
 declare void @llgrad.tape.give(ptr)
+declare void @llgrad.tape.abandon(ptr)
+{f"declare i32 {personality}(...)" if personality else ""}
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-define {result} @{quoted(name)}({', '.join(parameters)}) {{
+define {result} @{quoted(name)}({', '.join(parameters)}){f" personality ptr {personality}" if personality else ""} {{
 {body}
-}}
+{THROWN if personality else ""}}}
 """
 
 

@@ -44,6 +44,22 @@ define void @test.finish(ptr %arena) {
   call void @llgrad.tape.finish(ptr %arena)
   ret void
 }
+define i64 @test.hold(ptr %arena, ptr %block) {
+  %n = call i64 @llgrad.tape.hold(ptr %arena, ptr %block, ptr @free)
+  ret i64 %n
+}
+define i64 @test.keep(ptr %arena, ptr %block) {
+  %n = call i64 @llgrad.tape.hold(ptr %arena, ptr %block, ptr null)
+  ret i64 %n
+}
+define void @test.arm(ptr %arena, i64 %n) {
+  call void @llgrad.tape.arm(ptr %arena, i64 %n, ptr null, ptr @free)
+  ret void
+}
+define void @test.drop(ptr %arena, ptr %block) {
+  call void @llgrad.tape.drop(ptr %arena, ptr %block)
+  ret void
+}
 define void @test.end(ptr %arena) {
   call void @llgrad.tape.free(ptr %arena)
   ret void
@@ -52,11 +68,12 @@ define void @test.end(ptr %arena) {
 _HOOKED = {
     "malloc": ("ptr", "i64 %a"),
     "aligned_alloc": ("ptr", "i64 %a, i64 %b"),
+    "realloc": ("ptr", "ptr %a, i64 %b"),
     "free": ("void", "ptr %a"),
     "llgrad_fail": ("void", "i32 %a, ptr %b"),
 }
 _DECLARED = re.compile(rf"^declare [^\n]*@({'|'.join(_HOOKED)})\(.*$", re.MULTILINE)
-_EXPORTS = ("reserve", "release", "defer", "finish", "end")
+_EXPORTS = ("reserve", "release", "defer", "finish", "hold", "keep", "arm", "drop", "end")
 
 
 class Heap:
@@ -74,7 +91,16 @@ class Heap:
             self.live[address] = size
         return address or 0
 
+    def reallocate(self, address: int, size: int) -> int:
+        made = self.allocate(16, size)
+        if address:
+            ctypes.memmove(made, address, min(size, self.live[address]))
+            self.free(address)
+        return made
+
     def free(self, address: int) -> None:
+        if not address:
+            return
         del self.live[address]
         self.freed.append(address)
         _libc.free(address)
@@ -96,6 +122,7 @@ class Arena:
         self._hooks = (
             ctypes.CFUNCTYPE(pointer, size)(lambda n: self.heap.allocate(16, n)),
             ctypes.CFUNCTYPE(pointer, size, size)(self.heap.allocate),
+            ctypes.CFUNCTYPE(pointer, pointer, size)(self.heap.reallocate),
             ctypes.CFUNCTYPE(None, pointer)(self.heap.free),
         )
         text = _DECLARED.sub("", tape.runtime(variant))
@@ -105,7 +132,7 @@ class Arena:
         self.engine = Engine([module], opt_level=level)
         self.memory = np.zeros(tape.ARENA_BYTES, np.uint8)
         self._call = {
-            name: ctypes.CFUNCTYPE(pointer if name == "reserve" else None, pointer, ctypes.c_uint64)(
+            name: ctypes.CFUNCTYPE(pointer if name in ("reserve", "hold", "keep") else None, pointer, ctypes.c_uint64)(
                 self.engine.address(f"test.{name}")
             )
             for name in _EXPORTS
@@ -136,6 +163,15 @@ class Arena:
 
     def finish(self) -> None:
         self._run("finish")
+
+    def hold(self, block: int, free: bool = True) -> int:
+        return self._run("hold" if free else "keep", block)
+
+    def arm(self, held: int) -> None:
+        self._run("arm", held)
+
+    def drop(self, block: int) -> None:
+        self._run("drop", block)
 
     def end(self) -> None:
         self._run("end")
@@ -282,6 +318,31 @@ def defer(variant: bool) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_deferred_frees(variant: bool) -> None:
     isolated(defer, variant)
+
+
+def held(variant: bool) -> None:
+    """Mirrors release what was held after their block, too; what is left goes with the arena."""
+    code = Arena(variant)
+    blocks = [code.heap.allocate(16, 32) for _ in range(200)]
+    for n, b in enumerate(blocks):
+        assert code.hold(b, free=n % 2 == 0) == n
+    code.drop(blocks[197])  # the last and the one before are even and odd: the odd ones are not armed
+    assert code.heap.freed[-1:] == blocks[198:199] and blocks[199] in code.heap.live and blocks[197] in code.heap.live
+    code.arm(195)
+    code.drop(blocks[194])
+    assert code.heap.freed[-2:] == [blocks[195], blocks[194]]
+    assert blocks[196] in code.heap.freed and blocks[193] in code.heap.live
+    code.defer(blocks[193])
+    code.end()
+    assert not any(b in code.heap.live for b in (*blocks[:194:2], blocks[193]))
+    for b in [b for b in blocks if b in code.heap.live]:
+        code.heap.free(b)
+    assert not code.heap.live
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_held(variant: bool) -> None:
+    isolated(held, variant)
 
 
 def two_arenas() -> None:

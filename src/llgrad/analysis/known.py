@@ -122,7 +122,7 @@ def is_column(call: Call) -> bool:
 
 
 def tape_call(call: Call) -> str:
-    """What a call does to llgrad's tape: "reserve", "release", "take", "give", "defer", "finish"; else nothing."""
+    """What a call does to llgrad's tape ("reserve", "release", … : `synthesis.tape`); else nothing."""
     callee = call.called_function
     if callee is None or not callee.is_declaration or not callee.name.startswith("llgrad.tape.") or is_column(call):
         return ""

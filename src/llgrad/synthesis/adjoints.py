@@ -196,8 +196,10 @@ class Adjoints(ForwardValues):
     # --- instructions
 
     def instruction(self, i: Instruction) -> None:
-        if i in self.plan.paired:
+        if i in self.plan.paired and not self.facts.unwinds:
             self.release_primal(i)
+        elif i in self.plan.paired and not self.request.repeatable:
+            self.b.call(tape.drop(self.module), [self.arena, self.lookup(("primal", i))])
         self.settle(i)
         self.cut = self.plan.cuts.get(i)
         self._instruction(i)
@@ -472,7 +474,10 @@ class Adjoints(ForwardValues):
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
         elif not self.facts.escapes(i):
             for _ in self.each_lane():
-                self._free(i, self.lookup(("shadow", i)))
+                if not self.facts.unwinds:
+                    self._free(i, self.lookup(("shadow", i)))
+                elif self.lane == 0 and i not in self.plan.paired:
+                    self.b.call(tape.drop(self.module), [self.arena, self.lookup(("shadow", i))])
 
     def _clear_shadows(self, i: Instruction) -> None:
         """Instead of releasing them: the reverse sweep may be run again."""

@@ -243,14 +243,22 @@ class Facts:
         """The functions that something may be thrown out of."""
         return may_raise(self.memory.functions)
 
+    @cached_property
+    def unwinds(self) -> bool:
+        """May a throw leave a function in which the forward sweep has allocated?"""
+        known = any(f.personality is not None for f in self.module.functions) or "__cxa_throw" in self.module.globals
+        return self.reverse and known and bool(self.raising)
+
     def leaves_traces(self, call: Call) -> bool:
-        """May a call write memory that has a shadow, and that those who are under way when it throws can see?"""
+        """May a call write memory that has a shadow, and that those who are under way when it throws can see? Or
+        release what they can see: it cleans up when it throws."""
         function = call.block.function
         assert function is not None
         if function not in self._visible:
             self._visible[function] = self._seen_from(function)
         written = {o for a in self.memory.writes(call) for o in a.objects}
-        return not self.activity.shadowed_objects.isdisjoint(written & self._visible[function])
+        freed = {o for a in self.memory.frees(call) for o in a.objects}
+        return not (self.activity.shadowed_objects & written | freed).isdisjoint(self._visible[function])
 
     def _seen_from(self, function: Function) -> frozenset[MemoryObject]:
         """Memory that a function, or one that it was called from, has a way to."""

@@ -55,6 +55,7 @@ class ForwardSweep(Sweep):
     def write(self, callee: ForwardCallee) -> None:
         self.callee = callee
         self.numbers: list[tuple[Instruction, FloatType, AnyValue]] = []
+        self.held: dict[AnyValue, list[AnyValue]] = {}  # what a derivative that is differentiated holds: its tangents
         self.bind_arguments(self.request.arguments, 0)
         self.copy_blocks()
         self.stack.branch(self.blocks[self.source.entry])
@@ -93,7 +94,7 @@ class ForwardSweep(Sweep):
                 return
         if shape is None and self.facts.active(i) and not isinstance(i, Phi):
             shape = effect(self.facts, i)
-        if isinstance(i, Call) and (name := tape_call(i)) in ("reserve", "defer"):
+        if isinstance(i, Call) and (name := tape_call(i)) in ("reserve", "defer", "hold", "arm"):
             self.tape_call(i, name)
             return
         self.copy(i)
@@ -120,8 +121,21 @@ class ForwardSweep(Sweep):
             self.reserve(i, rest[0], arena)
             return
         self.copy(i)
+        if name == "arm":
+            self.arm(i, arena)
+            return
+        same = tape.defer(self.module) if name == "defer" else tape.hold(self.module)
         for _ in self.each_lane() if self.facts.shadowed(i.arguments[1]) else ():
-            self.b.call(tape.defer(self.module), [arena, self.shadow(i.arguments[1]), rest[1]])
+            made = self.b.call(same, [arena, self.shadow(i.arguments[1]), rest[1]])
+            if name == "hold":
+                self.held.setdefault(i, []).append(made)
+
+    def arm(self, i: Call, arena: AnyValue) -> None:
+        """The tangents of what is released are released with it."""
+        held = self.held.get(i.arguments[1], [])
+        for lane in self.each_lane() if held else ():
+            shadow, free = self.shadow(i.arguments[2]), self.value(i.arguments[3])
+            self.b.call(tape.arm(self.module), [arena, held[lane], shadow, free])
 
     def derivative(self, i: Instruction) -> None:
         """Write the tangent or shadow of `i`, whose copy is written."""

@@ -16,6 +16,7 @@ from llgrad.ir.values import (
     AnyValue,
     Block,
     Call,
+    ConstNull,
     Function,
     Instruction,
     MDRef,
@@ -28,7 +29,7 @@ from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import scopes, support, tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.late import Late
-from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials
+from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials, reserves
 from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
 from llgrad.synthesis.released import at_once
 from llgrad.synthesis.request import Act, Callee, Request
@@ -178,6 +179,7 @@ class RecordingSweep(Sweep):
         self.late = Late(self, plan) if plan.fused else None
         self.after: Block | None = None  # combined: where control goes instead of returning
         self.returned: AnyValue | None = None
+        self.held: dict[AnyValue, AnyValue] = {}  # allocations whose release is their mirror's: where they are held
 
     def write(self, callee: Callee) -> None:
         self.callee = callee
@@ -366,12 +368,6 @@ class RecordingSweep(Sweep):
             start = self.value(phi.incoming_from(block))
             self._into_column(slot, start, lambda x: i64(0) if x is slot.loop else self.index[x])
 
-    def normal_only(self, i: Instruction) -> bool:
-        """What is kept of a result is stored behind the call, which then is no terminator."""
-        kept = ("primal", i) in self.plan.kept or ("shadow", i) in self.plan.kept
-        invoked = isinstance(i, Call) and i.opcode == "invoke" and not self.facts.is_caught(i)
-        return super().normal_only(i) or (invoked and kept)
-
     def keep_value(self, i: Instruction) -> None:
         if i in self.values:
             self.keep(("primal", i), self.values[i])
@@ -409,6 +405,7 @@ class RecordingSweep(Sweep):
                 return
             case _:
                 super().instruction(i)
+                self.hold(i)
         if isinstance(i, Store):
             self.store_shadow_pointers(i)
         if not isinstance(i, Phi):
@@ -462,14 +459,29 @@ class RecordingSweep(Sweep):
         if at_once(self.facts, i):
             self.copy(i)
             return
-        if i in self.plan.paired.values():
-            return
         assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.deallocator is not None
         free = declare(self.module, deallocator_of(known.deallocator.family), VOID, [PTR])
         block = self.value(i.arguments[known.deallocator.pointer])
-        self.b.call(tape.defer(self.module), [self.arena, block, free])
+        if i not in self.plan.paired.values():
+            self.b.call(tape.defer(self.module), [self.arena, block, free])
+        elif i.operands[known.deallocator.pointer] in self.held:
+            held = self.held[i.operands[known.deallocator.pointer]]
+            self.b.call(tape.arm(self.module), [self.arena, held, block, free])
+
+    def hold(self, i: Instruction) -> None:
+        """What the mirror of an allocation releases is released by a throw, too."""
+        if not self.facts.unwinds or not isinstance(i, Call):
+            return
+        if i in self.plan.paired:
+            self.held[i] = self.b.call(tape.hold(self.module), [self.arena, self.value(i), _null()], f"{i.name}.held")
+        if isinstance(self.plan.effects.get(i), Allocate) and not reserves(i) and not self.facts.escapes(i):
+            known = self.facts.effects(i)
+            assert known is not None and known.allocator is not None
+            free = declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR])
+            for _ in self.each_lane():
+                self.b.call(tape.hold(self.module), [self.arena, self.shadow(i), free])
 
     def bookkeeping(self, i: Call) -> bool:
         """Calls about the stack, and about the tape of a derivative that is differentiated again.
@@ -486,6 +498,11 @@ class RecordingSweep(Sweep):
                 self.values[i] = self.arena
             case "defer":
                 self.b.call(tape.defer(self.module), [self.arena, *(self.value(v) for v in i.arguments[1:])])
+            case "hold" | "arm":
+                self.values[i] = i64(0)
+                block, free = i.arguments[-2:]
+                if not isinstance(free, ConstNull):  # (what is held is released when it is dropped, or at the end)
+                    self.b.call(tape.defer(self.module), [self.arena, self.value(block), self.value(free)])
         return True
 
     def store_shadow_pointers(self, i: Store) -> None:

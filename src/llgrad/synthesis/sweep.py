@@ -53,7 +53,6 @@ from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow
 from llgrad.synthesis.lanes import Lanes
-from llgrad.synthesis.needs import Nothing, effect
 from llgrad.synthesis.numbers import WIDEST
 from llgrad.synthesis.replaytext import ALLOCATOR, SHADOW
 from llgrad.synthesis.request import Act, Request
@@ -83,7 +82,7 @@ class Sweep(Lanes):
         self.nowhere: dict[Type, AnyValue] = {}
         self.blocks: dict[Block, Block] = {}
         self.dropped: set[tuple[Block, Block]] = set()  # edges of the source that the copy does not have
-        self.continued: dict[Block, Block] = {}  # where the copy of a block that ends with an `invoke` goes on
+        self.continued: dict[Block, Block] = {}  # where the copy of a block goes on that ends with an `invoke`
         self.stack = Builder(self.new_block("stack"), self.names)  # static allocas; left open until the end
         self.b: Builder = Builder(Block(""), self.names)
 
@@ -125,23 +124,14 @@ class Sweep(Lanes):
         return self.flow.order
 
     def terminator(self, block: Block) -> None:
-        """Copy the end of a block. A call with a derivative does not unwind into its handlers here.
-
-        The normal edge is differentiated; what is thrown leaves the derivative, and reaches its caller.
-        """
+        """Copy the end of a block. What is thrown cleans up as it does in the primal, and leaves the derivative."""
         i = block.terminator
         self.instruction(i)
         if block in self.continued:
             self.b.branch(self.blocks[i.targets[0]])
-        elif self.normal_only(i):
+        elif i.opcode == "invoke":  # of what is not called here
             self.b.branch(self.blocks[i.targets[0]])
             self.dropped.add((block, i.targets[1]))
-
-    def normal_only(self, i: Instruction) -> bool:
-        """Is this an `invoke` that is copied as a call? (Where the handler returns to the function, it stays one.)"""
-        if not isinstance(i, Call) or i.opcode != "invoke" or self.facts.is_caught(i):
-            return False
-        return not isinstance(effect(self.facts, i), Nothing) or self.facts.shadowed(i) or self.facts.active(i)
 
     def more_phis(self, block: Block) -> None:
         """Hook: the copy of `block` has its phis; more may be added."""
@@ -215,12 +205,11 @@ class Sweep(Lanes):
         if isinstance(new, Call):
             self.fail_if_nowhere(i)
             new.tail = ""
-            new.opcode = "call" if self.normal_only(i) else new.opcode
         if not isinstance(i, Phi):
             for v in i.operands:
                 new.operands.append(self.value(v))
                 self.value(v).users.append(new)
-        new.targets = self.new_targets(i) if not self.normal_only(i) else []
+        new.targets = self.new_targets(i)
         for t in new.targets:
             t.users.append(new)
         if i.type != VOID:
@@ -240,15 +229,15 @@ class Sweep(Lanes):
             self.b.call(fail, [const_int(I32, tape.FAIL_TARGET), self.value(i.callee)])
 
     def new_targets(self, i: Instruction) -> list[Block]:
-        """The targets of a copy. What follows a call whose handler returns goes into a block of its own."""
+        """The targets of a copy. What follows an `invoke` goes into a block of its own."""
         targets = [self.blocks[t] for t in i.targets]
-        if self.facts.is_caught(i):
+        if i.opcode == "invoke":
             self.continued[i.block] = targets[0] = self.new_block(f"{i.block.name}.called")
         return targets
 
     def call_derivative(self, i: Call, derivative: Function, arguments: list[AnyValue], name: str) -> AnyValue:
-        """Call a derivative in place of `i`, under the same handler if that returns to the function."""
-        if not self.facts.is_caught(i):
+        """Call a derivative in place of `i`, under the same handler."""
+        if i.opcode != "invoke":
             return self.b.call(derivative, arguments, name)
         made = Call(derivative.function_type, derivative, arguments, "", "invoke", self.new_targets(i))
         self.b.insert(made, name)

@@ -5,7 +5,12 @@ block and everything above it. Blocks stay where they are for as long as they ar
 segments, and keeps them for the next call. Both stay opaque calls until `runtime` is linked in, after synthesis
 (decision 1 of the design); `release` is a free to LLVM too (decision 2).
 
-The arena is a struct `{ ptr top, ptr limit, ptr segment, i64 used, i64 peak, ptr deferred }`; a segment begins with
+What a throw through a derivative must release is *held* (`facts.unwinds`): `hold(arena, block, free)` pushes the block
+of an allocation, and what the primal has released but the reverse sweep reads again is *armed* (`arm`; a null `free`
+is not called). `drop(arena, block)`, the mirror, pops and releases down to that block; `free` all that is left.
+
+The arena is a struct `{ ptr top, ptr limit, ptr segment, i64 used, i64 peak, ptr deferred, ptr (a wrapper's), ptr
+held }`; a segment begins with
 `{ ptr previous, ptr next, i64 bytes, ptr top when left }` (64 bytes). All of it zero is an empty arena. `used` counts
 the bytes in the segments below the current one. `deferred` is a list of freed-by-the-primal blocks, released by
 `finish`.
@@ -31,8 +36,14 @@ RESERVE, RELEASE, DEFER, FINISH, FAIL = (
 )  # fmt: skip
 COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give"
 USED = "llgrad.tape.used"  # `i64 used(arena)`: how many bytes are reserved
+HOLD, ARM, DROP = "llgrad.tape.hold", "llgrad.tape.arm", "llgrad.tape.drop"
 SHADOW, INTEGERS = 1 << 16, 1 << 20
 FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS = 1, 2, 3, 10  # codes of llgrad_fail
+
+_PUSHES = (
+    Attribute("nounwind"), Attribute("willreturn"),
+    Attribute("memory", "argmem: readwrite, inaccessiblemem: readwrite"),
+)  # fmt: skip
 
 
 def reserve(module: Module) -> Function:
@@ -72,6 +83,27 @@ def finish(module: Module) -> Function:
     return f
 
 
+def hold(module: Module) -> Function:
+    """`i64 hold(arena, block, free)`: a throw releases `block` by `free`, or does not where that is null."""
+    f = declare(module, HOLD, I64, [PTR, PTR, PTR])
+    f.attributes = _PUSHES
+    return f
+
+
+def arm(module: Module) -> Function:
+    """`arm(arena, held, block, free)`: the primal has freed what was held; it waits for its mirror, or a throw."""
+    f = declare(module, ARM, VOID, [PTR, I64, PTR, PTR])
+    f.attributes = _PUSHES
+    return f
+
+
+def drop(module: Module) -> Function:
+    """`drop(arena, block)`: release all that is held, down to `block` and with it."""
+    f = declare(module, DROP, VOID, [PTR, PTR])
+    f.attributes = (Attribute("nounwind"),)
+    return f
+
+
 def column(b: Builder, module: Module, block: AnyValue, offset: AnyValue, number: int, name: str = "") -> AnyValue:
     """The address `offset` bytes into a block, as column `number`."""
     f = declare(module, COLUMN, PTR, [PTR, I64, I64])
@@ -92,6 +124,7 @@ _COMMON = """
 declare noalias ptr @malloc(i64)
 declare i32 @madvise(ptr, i64, i32)
 declare noalias ptr @calloc(i64, i64)
+declare ptr @realloc(ptr, i64)
 declare void @free(ptr)
 
 @llgrad.tape.kept = linkonce_odr hidden global ptr null
@@ -146,6 +179,7 @@ ok:
 
 define linkonce_odr hidden void @llgrad.tape.finish(ptr %arena) noinline nounwind {
 entry:
+  call void @llgrad.tape.drop(ptr %arena, ptr inttoptr (i64 -1 to ptr))
   %list = getelementptr i8, ptr %arena, i64 40
   %first = load ptr, ptr %list, align 8
   store ptr null, ptr %list, align 8
@@ -164,6 +198,106 @@ body:
   call void @free(ptr %cell)
   br label %loop
 done:
+  ret void
+}
+
+; what is held is a list { i64 count, i64 room, { ptr block, ptr free } ... } in one allocation
+define linkonce_odr hidden i64 @llgrad.tape.hold(ptr %arena, ptr %block, ptr %free) noinline nounwind {
+entry:
+  %listp = getelementptr i8, ptr %arena, i64 56
+  %list = load ptr, ptr %listp, align 8
+  %none = icmp eq ptr %list, null
+  br i1 %none, label %grow, label %look
+look:
+  %count = load i64, ptr %list, align 8
+  %roomp = getelementptr i8, ptr %list, i64 8
+  %room = load i64, ptr %roomp, align 8
+  %fits = icmp ult i64 %count, %room
+  br i1 %fits, label %put, label %grow
+grow:
+  %old = phi i64 [ 0, %entry ], [ %count, %look ]
+  %twice = shl i64 %old, 1
+  %want = add i64 %twice, 63
+  %cells = shl i64 %want, 4
+  %bytes = add i64 %cells, 16
+  %new = call ptr @realloc(ptr %list, i64 %bytes)
+  %failed = icmp eq ptr %new, null
+  br i1 %failed, label %fail, label %made
+made:
+  %newroom = getelementptr i8, ptr %new, i64 8
+  store i64 %want, ptr %newroom, align 8
+  store ptr %new, ptr %listp, align 8
+  br label %put
+put:
+  %at = phi ptr [ %list, %look ], [ %new, %made ]
+  %n = phi i64 [ %count, %look ], [ %old, %made ]
+  %next = add i64 %n, 1
+  store i64 %next, ptr %at, align 8
+  %before = shl i64 %n, 4
+  %cells0 = getelementptr i8, ptr %at, i64 16
+  %cell = getelementptr i8, ptr %cells0, i64 %before
+  store ptr %block, ptr %cell, align 8
+  %how = getelementptr i8, ptr %cell, i64 8
+  store ptr %free, ptr %how, align 8
+  ret i64 %n
+fail:
+  call void @llgrad_fail(i32 1, ptr null)
+  unreachable
+}
+
+define linkonce_odr hidden void @llgrad.tape.arm(ptr %arena, i64 %n, ptr %block, ptr %free) noinline nounwind {
+  %listp = getelementptr i8, ptr %arena, i64 56
+  %list = load ptr, ptr %listp, align 8
+  %before = shl i64 %n, 4
+  %cells = getelementptr i8, ptr %list, i64 24
+  %how = getelementptr i8, ptr %cells, i64 %before
+  store ptr %free, ptr %how, align 8
+  ret void
+}
+
+define linkonce_odr hidden void @llgrad.tape.drop(ptr %arena, ptr %block) noinline nounwind {
+  %listp = getelementptr i8, ptr %arena, i64 56
+  %list = load ptr, ptr %listp, align 8
+  %none = icmp eq ptr %list, null
+  br i1 %none, label %done, label %pop
+pop:
+  %count = load i64, ptr %list, align 8
+  %empty = icmp eq i64 %count, 0
+  br i1 %empty, label %done, label %take
+take:
+  %n = sub i64 %count, 1
+  store i64 %n, ptr %list, align 8
+  %before = shl i64 %n, 4
+  %cells = getelementptr i8, ptr %list, i64 16
+  %cell = getelementptr i8, ptr %cells, i64 %before
+  %held = load ptr, ptr %cell, align 8
+  %how = getelementptr i8, ptr %cell, i64 8
+  %free = load ptr, ptr %how, align 8
+  %kept = icmp eq ptr %free, null
+  br i1 %kept, label %next, label %release
+release:
+  call void %free(ptr %held)
+  br label %next
+next:
+  %last = icmp eq ptr %held, %block
+  br i1 %last, label %done, label %pop
+done:
+  ret void
+}
+
+define linkonce_odr hidden void @llgrad.tape.clear(ptr %arena) noinline nounwind {
+  ; all that is held and deferred, as a throw or a failure left it
+  call void @llgrad.tape.finish(ptr %arena)
+  %listp = getelementptr i8, ptr %arena, i64 56
+  %list = load ptr, ptr %listp, align 8
+  call void @free(ptr %list)
+  store ptr null, ptr %listp, align 8
+  ret void
+}
+
+define linkonce_odr hidden void @llgrad.tape.abandon(ptr %arena) noinline nounwind {
+  call void @llgrad.tape.free(ptr %arena)
+  call void @free(ptr %arena)
   ret void
 }
 
@@ -377,6 +511,7 @@ set:
 
 define linkonce_odr void @llgrad.tape.free(ptr %arena) noinline nounwind {
 entry:
+  call void @llgrad.tape.clear(ptr %arena)
   ; give every segment back, those kept for later too
   %segp = getelementptr i8, ptr %arena, i64 16
   %seg0 = load ptr, ptr %segp, align 8
@@ -485,6 +620,7 @@ fail:
 
 define linkonce_odr void @llgrad.tape.free(ptr %arena) noinline nounwind {
 entry:
+  call void @llgrad.tape.clear(ptr %arena)
   br label %next
 next:
   %top = load ptr, ptr %arena, align 8

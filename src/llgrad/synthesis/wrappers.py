@@ -44,16 +44,14 @@ _ONES = {
     "half": "0xH3C00", "bfloat": "0xR3F80", "x86_fp80": "0xK3FFF8000000000000000",
     "fp128": f"0xL{'0' * 16}3FFF{'0' * 12}",
 }  # fmt: skip
-_PERSONALITY = "__gxx_personality_v0"
-_THROWN = """thrown:
+_CXX = "__gxx_personality_v0"
+THROWN = """thrown:
   %what = landingpad { ptr, i32 } cleanup
-  call void @llgrad.tape.finish(ptr %arena)
-  call void @llgrad.tape.free(ptr %arena)
-  call void @free(ptr %arena)
+  call void @llgrad.tape.abandon(ptr %arena)
   resume { ptr, i32 } %what
 """
 _DECLARATIONS = """
-declare void @llgrad.tape.free(ptr)
+declare void @llgrad.tape.abandon(ptr)
 declare ptr @llgrad.tape.take()
 declare void @llgrad.tape.give(ptr)
 declare void @llgrad.tape.finish(ptr)
@@ -100,8 +98,13 @@ def size_wrapper(site: CallSite, wrapper: str) -> str:
 
 def wrapper_text(site: CallSite, wrapper: str, target: Target, module: Module, again: bool = False) -> str:
     """IR of the function that stands between the caller and the derivative, which is differentiated `again`."""
-    throws = module.globals.get(_PERSONALITY) is not None
-    return _Wrapper(site, wrapper, target, module.layout, not site.call.users, throws, again).text()
+    return _Wrapper(site, wrapper, target, module.layout, not site.call.users, personality(module), again).text()
+
+
+def personality(module: Module) -> str:
+    """By what functions of a program clean up when something is thrown; "" where nothing is."""
+    found = (f.personality for f in module.functions if f.personality is not None)
+    return getattr(next(found, None), "name", _CXX if {"__cxa_throw", _CXX} & module.globals.keys() else "")
 
 
 class _Wrapper(Struct):
@@ -110,7 +113,7 @@ class _Wrapper(Struct):
     target: Target
     layout: DataLayout
     unused: bool  # nobody looks at the call's result, which may be declared as anything
-    throws: bool = False
+    personality: str = ""
     again: bool = False
     lines: list[str] = field(default_factory=list)
     thrown: str = ""
@@ -142,11 +145,12 @@ class _Wrapper(Struct):
         """Call the derivative. An exception that leaves it takes the arena along that was taken for it."""
         mode = self.site.request.mode if self.site.request else None
         taken = mode is Mode.AUGMENTED or (mode is Mode.COMBINED and self.target.tape)
-        if not taken or not self.throws:
+        if not taken or not self.personality:
             self.lines.append(f"{result}call {target}")
             return
         self.lines.append(f"{result}invoke {target} to label %returned unwind label %thrown\nreturned:")
-        self.thrown = _THROWN
+        kept = "  call void @free(ptr %kept)\n" if mode is Mode.AUGMENTED and self.site.sret is not None else ""
+        self.thrown = THROWN.replace("  resume", f"{kept}  resume")
 
     def _kept(self) -> None:
         """What the tape's spare word has: the frame, or for a hidden result the memory that the two sweeps share."""
@@ -174,9 +178,9 @@ class _Wrapper(Struct):
         site, target = self.site, self.target
         given = [*(["ptr %to"] if site.hidden_result else []), *(f"{v.type} %v{n}" for n, v in enumerate(site.values))]
         body = "\n".join(f"  {line}" for line in self.lines)
-        personality = f" personality ptr @{_PERSONALITY}" if self.thrown else ""
+        personality = f" personality ptr @{self.personality}" if self.thrown else ""
         return f"""declare {got} @{target.symbol}({', '.join(target.parameters)}){_DECLARATIONS}
-{f"declare i32 @{_PERSONALITY}(...)" if self.thrown else ""}
+{f"declare i32 @{self.personality}(...)" if self.thrown else ""}
 define {site.call.function_type.result} @{self.name}({', '.join(given)}){personality} {{
 {body}
 {self.thrown}}}
