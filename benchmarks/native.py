@@ -142,9 +142,9 @@ def _headers(source: Path) -> list[Path]:
 
 TOOLS: dict[str, Callable[[Path, Path], tuple[str | Path, ...]]] = {
     "enzyme": lambda before, after: (sys.executable, ROOT / "benchmarks" / "enzyme_reference", before, after),
-    "llgrad": lambda before, after: (sys.executable, "-m", "llgrad", "opt", before, "-o", after),
+    "llgrad": lambda before, after: (sys.executable, "-m", "llgrad", "opt", "-O0", before, "-o", after),
     "llgrad, before optimisation": lambda before, after: (
-        sys.executable, "-m", "llgrad", "opt", "--level", "0", before, "-o", after,
+        sys.executable, "-m", "llgrad", "opt", "-O0", "--level", "0", before, "-o", after,
     ),
 }  # fmt: skip
 
@@ -168,7 +168,8 @@ def derived(
 ) -> Differentiated:
     """A source file, differentiated by a tool of `TOOLS`, then optimised and vectorised by clang.
 
-    clang writes unoptimised but optimisable assembly, the tool runs LLVM's O2 and differentiates, clang does the rest.
+    clang writes unoptimised but optimisable assembly, the tool runs LLVM's O2 and differentiates, clang does the rest
+    (so llgrad does not optimise what it wrote: `-O0`).
     `others` are files that it includes. The first call of Enzyme ever downloads it (see `enzyme_reference`).
     """
     code = sorted((ROOT / "src").rglob("*.py")) if tool != "enzyme" else []

@@ -108,6 +108,30 @@ def test_opt(source: Source) -> None:
         assert subprocess.run([exe], capture_output=True, text=True, check=True).stdout == "6\n"
 
 
+def test_opt_leaves_the_final_optimisation_to_clang(source: Source) -> None:
+    path = source("""
+        #include <stdio.h>
+        void __enzyme_autodiff(void *, ...);
+        __attribute__((noinline)) static void f(int n, const double *x, double *y) {
+            for (int i = 0; i < n; i++) y[i] = x[i] * x[0];
+        }
+        int main(void) {
+            double x[3] = {2, 3, 4}, dx[3] = {0}, y[3], dy[3] = {1, 1, 1};
+            __enzyme_autodiff((void *)f, 3, x, dx, y, dy);
+            printf("%g %g %g\\n", dx[0], dx[1], dx[2]);
+        }
+    """)
+    ir, out, exe = path.with_suffix(".ll"), path.with_name("out.ll"), path.with_name("prog")
+    raw = ["-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"]
+    subprocess.run([*find_compiler().c, *raw, path, "-o", ir], check=True)
+    assert run("opt", "-O0", ir, "-o", out).exit_code == 0
+    text = out.read_text()
+    assert "define internal void @llgrad.call." not in text  # the one place that asks has taken it in
+    assert " = alloca " in text
+    subprocess.run([*find_compiler().c, "-O3", out, "-o", exe], check=True, capture_output=True)
+    assert subprocess.run([exe], capture_output=True, text=True, check=True).stdout == "11 2 2\n"
+
+
 @pytest.mark.skipif(not has_vector_maths("_ZGVbN2v_tanh"), reason="no libmvec with tanh here")
 def test_opt_vector_library(source: Source) -> None:
     path = source("""

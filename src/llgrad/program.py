@@ -302,9 +302,8 @@ def _linked_program(
     whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])
     if vector_math:
         whole.replace_text(with_vector_maths(whole.text(), cpu))
-    if level:
-        calls = [f.name for f in whole.functions() if f.name.startswith("llgrad.call.")]
-        inline_first(whole, [*calls, *(d.symbol for d in derived)])
+    calls = [f.name for f in whole.functions() if f.name.startswith("llgrad.call.")]
+    inline_first(whole, [*calls, *(d.symbol for d in derived)])  # at O0, too: clang -O3 may be next
     whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
     whole.run(["dce", "global_dce"])
     if (text := quoted_again(whole.text())) != whole.text():
