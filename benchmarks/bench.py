@@ -214,7 +214,7 @@ def page(
 ) -> str:
     """All that was measured, as one page; `drawn` are the plots' addresses."""
     head = ["# What `make bench` measured", f"Written by `make bench`. {told} Medians; 1.00 is the primal's time.",
-            "## The paper's programs, and five more"]  # fmt: skip
+            "## The paper's programs, and six more"]  # fmt: skip
     closing = ["## ADBench from Python and in C", *map(markdown, problems)]
     pictures = [f"![{Path(name).stem}]({name})" for name in drawn]
     summary = "\n".join(f"- {line}" for line in means)

@@ -1,4 +1,4 @@
-"""The programs of the Enzyme paper's evaluation, and five more, at three sizes each: all tools in one process.
+"""The programs of the Enzyme paper's evaluation, and six more, at three sizes each: all tools in one process.
 
 Each program of `benchmarks/programs` is built by clang alone (the primal), and differentiated by llgrad after LLVM's
 optimisation and before it (`--level 0`, the paper's reference), and by Enzyme; all with the same flags, with and
@@ -34,6 +34,7 @@ SIZES: dict[str, tuple[int, int, int]] = {
     "rk4": (1_000, 10_000, 100_000), "adaptive": (1, 100, 10_000), "brusselator": (16, 32, 128),
     "normalize": (1_000, 10_000, 100_000), "network": (16, 64, 256), "conjugate": (16, 32, 64),
     "option": (200, 2_000, 20_000), "bodies": (16, 64, 256), "convolution": (24, 64, 192),
+    "gated": (8, 64, 512),
 }  # fmt: skip
 PAPER = tuple(SIZES)[:11]
 PRIMAL, OURS, BEFORE, ENZYME = "primal", "llgrad", "llgrad, before optimisation", "enzyme"

@@ -34,6 +34,7 @@ from llgrad.synthesis.facts import Facts, LoopFacts
 from llgrad.synthesis.plan import Planner
 from llgrad.synthesis.postponed import Postponed
 from llgrad.synthesis.reverse import ReverseSweep
+from llgrad.synthesis.steady import Steady
 
 Patch = pytest.MonkeyPatch
 
@@ -190,6 +191,11 @@ def no_handing(patch: Patch) -> None:
     patch.setattr(plan, "handed_on", lambda *_: {})
 
 
+def none_steady(patch: Patch) -> None:
+    """Columns have elements of their own for the iterations of all loops around."""
+    patch.setattr(Steady, "around", lambda self, v: frozenset())
+
+
 def no_carrying(patch: Patch) -> None:
     """Loads that are carried to the next iteration are kept like anything else."""
     patch.setattr(plan, "carried", lambda *_: None)
@@ -287,9 +293,9 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         no_purity, keep_everything, other_costs, no_rereading, members_together, no_unrolling, all_strong_zeros,
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
         all_fusion, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting, no_reading_back,
-        no_replaying, no_replays_kept, no_handing, no_carrying, no_choosing, all_ahead, no_peeling, no_gathering,
-        late_release, no_paired_frees,
-        chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised, no_huge_pages,
+        no_replaying, no_replays_kept, no_handing, none_steady, no_carrying, no_choosing, all_ahead, no_peeling,
+        no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version,
+        no_promise, unoptimised, no_huge_pages,
     )  # fmt: skip
 }
 

@@ -32,8 +32,8 @@ memmove_overlap multi_exit_loop
 nested_while newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap
 ode_adaptive overwritten_input peeled_clamped peeled_rings pendulum pointer_to_pointer quicksort recursion_tree_sum
 replayed replayed_once restrict_inlined row_pointers_argument soft_alignment
-stored_and_read_back stored_once struct_copy struct_with_pointers switch_in_loop triangular_nest triple_nest
-two_dimensional_array variable_length_array zero_trips_inner
+steady_not steady_values stored_and_read_back stored_once struct_copy struct_with_pointers switch_in_loop
+triangular_nest triple_nest two_dimensional_array variable_length_array zero_trips_inner
 """
 LEVEL = 2
 BEFORE_LINKING = {"no_purity"}  # switches that change the program itself
@@ -81,7 +81,7 @@ EFFECT = {
     "no_alias_scopes": "matrix_multiply", "no_reading_back": "stored_once", "no_replaying": "replayed",
     "all_ahead": "pendulum",
     "no_handing": "handed_on", "no_replays_kept": "replayed_once",
-    "no_carrying": "carried_loads", "no_choosing": "chosen_values",
+    "no_carrying": "carried_loads", "none_steady": "steady_values", "no_choosing": "chosen_values",
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "no_fusion": "fused_map", "all_fusion": "dot_product", "no_postponing": "fused_postponed",

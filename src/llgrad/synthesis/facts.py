@@ -321,6 +321,11 @@ class Facts:
         f = call.called_function
         return library.lookup(f.name) if f is not None else None
 
+    def is_pure(self, call: Call) -> bool:
+        """Has the called function a rule, and works on values alone?"""
+        entry = self.entry(call)
+        return entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
+
     def shadow_is_primal(self, call: Call, v: AnyValue) -> bool:
         """Is `v` constant memory that is passed to the user's rule, which is given the pointer as its own shadow?"""
         ruled = isinstance(v.type, PointerType) and any(has_rule(f) for f in self.callees(call)[0])

@@ -61,21 +61,25 @@ from llgrad.synthesis.released import at_once
 from llgrad.synthesis.replayed import Recurrence, lasting, recurrence
 from llgrad.synthesis.scatter import Collected, scattered
 from llgrad.synthesis.speculated import Cut, cuts, strong_zeros
+from llgrad.synthesis.steady import Steady
 from llgrad.synthesis.stored import stored
 
 MOST_TESTS = 4  # before a loop is entered
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 _ADDRESS, _CHEAP, _LOAD, _DIVIDE, _CALL, _KEEP = 1, 2, 6, 11, 80, 12  # rough costs: an addition is 2
 _MASKED = 6  # more, where some iterations only make the value; bytes under masks cost as much again as kept
+_KEEP_STEADY = 8  # where many iterations share an element
 _RESERVE = 80  # of a tape block of its own each time a loop is entered
 
 
 class Slot(Struct, frozen=True):
-    """Where a kept value lives: in the frame (`loop` is None), or a column with an element per iteration of `loop`."""
+    """Where a kept value lives: in the frame (`loop` is None), or a column with an element per iteration of `loop`, but
+    one for all iterations of a loop in `steady`."""
 
     key: Key
     type: Type
     loop: Loop | None
+    steady: frozenset[Loop] = frozenset()
 
 
 class Guard(Struct, frozen=True):
@@ -101,6 +105,11 @@ class Nest(Struct):
             assert found[0].parent is not None
             found.insert(0, found[0].parent)
         return found
+
+    def counted(self, slot: Slot) -> list[Loop]:
+        """The loops each iteration of which has elements of its own in a column, outermost first."""
+        assert slot.loop is not None
+        return [loop for loop in self.path(slot.loop) if self.chunked or loop not in slot.steady]
 
 
 class Plan(Struct):
@@ -206,11 +215,9 @@ class Plan(Struct):
         out += [f"  handed on, and kept once: %{v.name}, the next %{phi.name}" for v, phi in self.handed.items()]
         for nest in self.nests.values():
             out.append(f"  tape block at loop %{nest.root.header.name}{' in chunks' if nest.chunked else ''}")
-            out += [
-                f"    column {show(s.key)}: {s.type}, per iteration of %{s.loop.header.name}"
-                for s in nest.slots
-                if s.loop
-            ]
+            for s in nest.slots:
+                per = " in ".join(f"%{x.header.name}" for x in reversed(nest.counted(s)))
+                out.append(f"    column {show(s.key)}: {s.type}, per iteration of {per}")
         out += [f"  kept in the frame: {show(s.key)}: {s.type}" for s in self.frame]
         out += [f"  recomputed: {text}" for text in sorted(show(k) for k in self.recomputed)]
         return "\n".join(out)
@@ -251,6 +258,7 @@ class Planner:
         self.fused: dict[Loop, Fusion] = {}
         self.late: frozenset[Instruction] = frozenset()
         self.recurrences: frozenset[Loop] = frozenset()
+        self.steady = Steady(facts, self.flow)
         self.replays: dict[Phi, Recurrence] = {}
         self.places = {i: n for n, i in enumerate(function.instructions())}
         self.blocks = [b for b in self.flow.order if self.flow.reaches_return(b)]
@@ -390,7 +398,7 @@ class Planner:
         while True:
             self._collect(plan, wanted, nodes)
             kept, recomputed = minimum_cut(nodes, sorted(wanted, key=self.order))
-            plan.kept = {k: Slot(k, self.type_of(k), self.kept_in(k)) for k in sorted(kept, key=self.order)}
+            plan.kept = {k: self._slot(k) for k in sorted(kept, key=self.order)}
             self._lay_out(plan)
             more = set(self._wanted_by_nests(plan)) - wanted
             twice = {v: p for v, p in handed_on(self.flow, loops, plan.kept, nodes).items() if v not in handed}
@@ -424,7 +432,7 @@ class Planner:
         """Where the tape blocks are, and what the sizes of their columns are computed from."""
         for nest in plan.nests.values():
             yield ("block", nest.root)
-            for loop in {x for slot in nest.slots if slot.loop is not None for x in nest.path(slot.loop)}:
+            for loop in {x for slot in nest.slots for x in nest.counted(slot)}:
                 count = self.facts.loop(self.function, loop).count
                 operands = () if count is None or nest.chunked else count.operands
                 if loop in self.guards and not nest.chunked:
@@ -439,7 +447,8 @@ class Planner:
                 continue
             found = self.recipe(plan, key)
             weight = self.iterations(loop_of(self.flow, key))
-            keep = _KEEP * weight * max(1, self.facts.layout.alloc_size(self.type_of(key)) // 8)
+            each = _KEEP_STEADY if self._steady_around(key) else _KEEP
+            keep = each * weight * max(1, self.facts.layout.alloc_size(self.type_of(key)) // 8)
             keep += self._reserving(loop_of(self.flow, key)) + self._under_condition(key) * weight
             if loop_of(self.flow, key) in self.fused:
                 keep = weight  # at hand, from the same iteration
@@ -563,7 +572,7 @@ class Planner:
                 | InsertValue()
             ):
                 return (_CHEAP, [key_of(v) for v in i.operands]) if kind == "primal" else None
-            case Call() if kind == "primal" and (is_integer_instruction(i) or self._pure(i)):
+            case Call() if kind == "primal" and (is_integer_instruction(i) or self.facts.is_pure(i)):
                 cost = _cost(i) if self.flow.loop_of(i.block) not in self.recurrences else min(_cost(i), COST)
                 return cost, [key_of(v) for v in i.arguments]
         return None
@@ -573,10 +582,6 @@ class Planner:
         if kind == "shadow" and not self.facts.shadowed(v):
             return key_of(v) if self.facts.runtime_activity else None
         return key_of(v, kind)
-
-    def _pure(self, call: Call) -> bool:
-        entry = self.facts.entry(call)
-        return entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
 
     def _choice_recipe(self, block: Block) -> tuple[int, list[Key | None]] | None:
         sides = choice_sides(self.flow, block)
@@ -606,6 +611,13 @@ class Planner:
         """The loop each iteration of which has an element of its own; a fused one has one for all."""
         loop = loop_of(self.flow, key)
         return None if loop in self.fused else loop
+
+    def _slot(self, key: Key) -> Slot:
+        return Slot(key, self.type_of(key), self.kept_in(key), self._steady_around(key))
+
+    def _steady_around(self, key: Key) -> frozenset[Loop]:
+        kind, of = key
+        return self.steady.around(of) if kind == "primal" else frozenset()
 
     def iterations(self, loop: Loop | None) -> int:
         """A guess of how often the body of `loop` runs, for the cut's weights."""

@@ -82,13 +82,13 @@ class Layout:
                 at += -(-self.size(slot) * (CHUNK + (slot.key in self.longer)) // 64) * 64
             return offsets, i64(at)
         offsets, total = {}, None
-        products: dict[tuple[Loop, bool], AnyValue] = {}
+        products: dict[tuple[tuple[Loop, ...], bool], AnyValue] = {}
         for slot in nest.slots:
-            assert slot.loop is not None
-            kind = slot.loop, slot.key in self.longer
+            counted = nest.counted(slot)
+            kind = tuple(counted), slot.key in self.longer
             if kind not in products:
-                n = self._elements(b, slot, nest.root, trips)
-                for inner in nest.path(slot.loop)[1:]:
+                n = self._elements(b, slot, counted[0], trips)
+                for inner in counted[1:]:
                     n = b.binary("mul", n, self._elements(b, slot, inner, trips))
                 products[kind] = n
             size = b.binary("mul", products[kind], i64(self.size(slot)))
@@ -134,12 +134,12 @@ class Layout:
     ) -> AnyValue:
         """Address of the slot's element for the current iteration, or of the one behind it."""
         nest = self.nests[slot.key]
-        assert slot.loop is not None
         if nest.chunked:
             n: AnyValue = b.binary("and", index(nest.root), i64(CHUNK - 1))
         else:
-            n = index(nest.root)
-            for inner in nest.path(slot.loop)[1:]:
+            outermost, *more = nest.counted(slot)
+            n = index(outermost)
+            for inner in more:
                 n = b.binary("add", b.binary("mul", n, self._elements(b, slot, inner, trips)), index(inner))
         n = b.binary("add", n, i64(1)) if next else n
         return b.gep(self.type(slot), column, [n], flags=("inbounds",))
