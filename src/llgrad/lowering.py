@@ -172,19 +172,20 @@ def _signature(own: str) -> str:
 
 
 def pointed_rules(text: str) -> str:
-    """Let pointers to functions that have rules point to functions with bodies, which call them."""
+    """Let pointers to functions that have rules, allocate or free point to functions with bodies, which call them."""
     made = []
     for m in _DECLARED.finditer(text):
         bare = _WITH_OPERAND.sub("", m[0])
-        head = re.fullmatch(rf"declare [^@]*?\b({_SCALAR}) +{re.escape(m[1])}\(([^()]*)\)[^()]*\n", bare)
-        if head is None or library.lookup(_plain(m[1])) is None or not _is_taken(m[1], text):
+        head = re.fullmatch(rf"declare [^@]*?\b({_SCALAR}|ptr|void) +{re.escape(m[1])}\(([^()]*)\)[^()]*\n", bare)
+        if head is None or not library.is_differentiated(_plain(m[1])) or not _is_taken(m[1], text):
             continue
         types = [p.split()[0] for p in head[2].split(", ") if p]
         own = f"@llgrad.called.{_plain(m[1])}"
         text = re.sub(rf"{re.escape(m[1])}(?![-\w.$(])", own, text)
         parameters = ", ".join(f"{t} %{n}" for n, t in enumerate(types))
         result = f"{head[1]} {m[1]}({parameters})"
-        made.append(f"define internal {head[1]} {own}({parameters}) {{\n  %r = call {result}\n  ret {head[1]} %r\n}}\n")
+        body = f"  call {result}\n  ret void" if head[1] == "void" else f"  %r = call {result}\n  ret {head[1]} %r"
+        made.append(f"define internal {head[1]} {own}({parameters}) {{\n{body}\n}}\n")
     return "\n".join([text, *made]) if made else text
 
 

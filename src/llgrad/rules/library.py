@@ -176,6 +176,13 @@ def _in_lanes(symbol: str) -> Entry | None:
 
 
 @cache
+def is_differentiated(symbol: str) -> bool:
+    """Has a function without a body a derivative, or does it make or free memory, which may have a shadow?"""
+    known = effects(symbol)
+    memory = known is not None and (known.allocator is not None or known.deallocator is not None)
+    return memory or lookup(symbol) is not None
+
+
 def effects(symbol: str) -> Effects | None:
     """What a function without a body is known to do besides computing; None if nothing is known.
 

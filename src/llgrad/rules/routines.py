@@ -1,7 +1,8 @@
 """Functions of the C library that move active data or call back, written out as LLVM IR: code like any other.
 
 Blocks that move become new blocks: `realloc` allocates, copies and frees (decision 5 of the design), so that the
-reverse sweep finds the old block as it was. How large that was, `malloc_usable_size` tells. `qsort` sorts a permutation
+reverse sweep finds the old block as it was. How large that was, `malloc_usable_size` tells. Copies of text may lie where
+other pointers have shadows, and so have one. `qsort` sorts a permutation
 by the comparator, stably as glibc does, and applies it: only the application has a derivative. `bsearch` probes as
 glibc does.
 """
@@ -59,6 +60,21 @@ _POSIX_MEMALIGN = """
   %failed = icmp eq ptr %new, null
   %code = select i1 %failed, i32 12, i32 0
   ret i32 %code
+"""
+_STRDUP = """
+entry:
+  %length = call i64 {length}
+  %size = add i64 %length, 1
+  %new = call ptr @malloc(i64 %size)
+  %made = icmp ne ptr %new, null
+  br i1 %made, label %copy, label %done
+copy:
+  call ptr @strncpy(ptr %new, ptr %text, i64 %length)
+  %end = getelementptr i8, ptr %new, i64 %length
+  store i8 0, ptr %end
+  br label %done
+done:
+  ret ptr %new
 """
 _QSORT = """
 entry:
@@ -225,6 +241,8 @@ ROUTINES: dict[str, Routine] = {
     "realloc": Routine("ptr (ptr %old, i64 %size)", _REALLOC),
     "reallocarray": Routine("ptr (ptr %old, i64 %count, i64 %size)", _REALLOCARRAY, ("realloc",)),
     "posix_memalign": Routine("i32 (ptr %place, i64 %alignment, i64 %size)", _POSIX_MEMALIGN),
+    "strdup": Routine("ptr (ptr %text)", _STRDUP.replace("{length}", "@strlen(ptr %text)")),
+    "strndup": Routine("ptr (ptr %text, i64 %most)", _STRDUP.replace("{length}", "@strnlen(ptr %text, i64 %most)")),
     "bsearch": Routine("ptr (ptr %key, ptr %base, i64 %count, i64 %size, ptr %compare)", _BSEARCH),
     "__memcpy_chk": _checked("memcpy.p0.p0.i64", "ptr %from", "ptr %from"),
     "__memmove_chk": _checked("memmove.p0.p0.i64", "ptr %from", "ptr %from"),
@@ -244,6 +262,9 @@ DECLARATIONS = (
     "declare void @__chk_fail() noreturn",
     "declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)",
     "declare i64 @llvm.umin.i64(i64, i64)",
+    "declare i64 @strlen(ptr)",
+    "declare i64 @strnlen(ptr, i64)",
+    "declare ptr @strncpy(ptr, ptr, i64)",
 )
 
 

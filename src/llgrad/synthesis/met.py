@@ -28,7 +28,7 @@ def with_met(text: str) -> str:
     if not _INDIRECT.search(text):
         return text
     defined = {name for _, name, _ in DEFINITION.findall(text)}
-    ruled = {m[1] for m in _DECLARED.finditer(text) if library.lookup(plain(m[1])) is not None}
+    ruled = {m[1] for m in _DECLARED.finditer(text) if library.is_differentiated(plain(m[1]))}
     found: dict[str, None] = {}
     for line in text.split("\n"):
         if "@" in line and _may_store(line, defined):
