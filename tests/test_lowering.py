@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import llgrad
 from llgrad.backend import LLVMModule
 from llgrad.backend.text import strip_debug
 from llgrad.frontends import compile_sources
@@ -192,3 +194,47 @@ define double @f(double %x) {
 }
 """)
     assert "load double, ptr @state" in text and "ptr @state, align" in text and "call" not in text
+
+
+_STRUCTS = """
+declare {{ {0}, {1} }} @llvm.frexp.{2}.{3}({0})
+declare {{ {0}, {0} }} @llvm.modf.{2}({0})
+declare {{ {0}, {0} }} @llvm.sincos.{2}({0})
+declare double @llvm.ldexp.f64.i32(double, i32)
+declare <2 x double> @llvm.ldexp.v2f64.v2i32(<2 x double>, <2 x i32>)
+define {0} @all({0} %x) {{
+  %a = call {{ {0}, {1} }} @llvm.frexp.{2}.{3}({0} %x)
+  %m = extractvalue {{ {0}, {1} }} %a, 0
+  %e = extractvalue {{ {0}, {1} }} %a, 1
+  %y = call {0} @llvm.ldexp.{2}.{3}({0} %m, {1} %e)
+  %b = call {{ {0}, {0} }} @llvm.modf.{2}({0} %x)
+  %f = extractvalue {{ {0}, {0} }} %b, 0
+  %n = extractvalue {{ {0}, {0} }} %b, 1
+  %c = call {{ {0}, {0} }} @llvm.sincos.{2}({0} %x)
+  %s = extractvalue {{ {0}, {0} }} %c, 0
+  %t = extractvalue {{ {0}, {0} }} %c, 1
+  %p = fmul {0} %m, %y
+  %q = fmul {0} %f, %n
+  %r = fmul {0} %s, %t
+  %u = fadd {0} %p, %q
+  %v = fadd {0} %u, %r
+  ret {0} %v
+}}
+"""
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_intrinsics_that_return_structs(lanes: int, tmp_path: Path) -> None:
+    """mantissa × value, fraction × whole number, sin × cos."""
+    types = ("double", "i32", "f64", "i32") if lanes == 1 else ("<2 x double>", "<2 x i32>", "v2f64", "v2i32")
+    text = _STRUCTS.format(*types)
+    call = "  %r = call double @all(double %x)" if lanes == 1 else (
+        "  %w = insertelement <2 x double> <double 1.5, double 3.0>, double %x, i64 0\n"
+        "  %z = call <2 x double> @all(<2 x double> %w)\n  %r = extractelement <2 x double> %z, i64 0"
+    )
+    path = tmp_path / "structs.ll"
+    path.write_text(f"{text}\ndefine double @f(double %x) {{\n{call}\n  ret double %r\n}}\n")
+    df = llgrad.grad(llgrad.load(path).f)
+    for x in (2.3, -5.4, 0.3):
+        mantissa, _ = math.frexp(x)
+        assert df(x) == pytest.approx(2 * mantissa + math.trunc(x) + math.cos(2 * x), rel=1e-14)

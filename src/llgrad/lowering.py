@@ -192,7 +192,10 @@ def pointed_rules(text: str) -> str:
 # --- structs by value ------------------------------------------------------------------------------------------------
 
 
-def expanded(text: str, which: str = r"vector\.reduce\.f|masked\.") -> str:
+_EXPANDED = r"vector\.reduce\.f|experimental\.vector\.compress\.|masked\.|sincos\.|modf\.|frexp\."
+
+
+def expanded(text: str, which: str = _EXPANDED) -> str:
     """Intrinsics that have one get the body of `rules.expansions`."""
     bodies: dict[str, str] = {}
     for line in re.findall(rf"^declare [^\n]*@llvm\.(?:{which})[^\n]*$", text, re.MULTILINE):

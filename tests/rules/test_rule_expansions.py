@@ -27,6 +27,12 @@ CASES = {
     "llvm.masked.store.v4i32.p0": ([N, "ptr", M], "void"),
     "llvm.masked.expandload.v4f64": (["ptr", M, V], V),
     "llvm.masked.compressstore.v4f64": ([V, "ptr", M], "void"),
+    "llvm.experimental.vector.compress.v4f64": ([V, M, V], V),
+    "llvm.sincos.f64": (["double"], "{ double, double }"),
+    "llvm.sincos.v4f64": ([V], f"{{ {V}, {V} }}"),
+    "llvm.modf.f64": (["double"], "{ double, double }"),
+    "llvm.modf.v4f64": ([V], f"{{ {V}, {V} }}"),
+    "llvm.frexp.f64.i32": (["double"], "{ double, i32 }"),
 }
 _ARGUMENTS = {
     "double": "double %s", V: f"{V} %v", M: f"{M} %m", N: f"{N} %i", "ptr": "ptr %memory",
@@ -61,7 +67,7 @@ def test_expansion_is_the_intrinsic(symbol: str) -> None:
         vector, memory = rng.normal(size=4), rng.normal(size=8)
         seen = []
         for name in ("plain", "expanded"):
-            out, own = np.zeros(4), memory.copy()
+            out, own = np.zeros(8), memory.copy()
             f = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_uint8)(engine.address(name))
             f(out.ctypes.data, vector.ctypes.data, own.ctypes.data, mask)
             seen.append(np.concatenate([out, own]))

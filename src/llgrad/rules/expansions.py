@@ -42,13 +42,13 @@ def expansion(symbol: str, parameters: list[str], result: str, sizes: Sequence[i
 
 
 def _declared(lines: list[str]) -> list[str]:
-    """Declarations of the intrinsics that a body calls."""
-    calls = {m[2]: f"declare {m[1]} @{m[2]}({', '.join([m[1]] * (m[3].count(',') + 1))})"
+    """Declarations of the functions that a body calls."""
+    calls = {m[2]: f"declare {m[1]} @{m[2]}({', '.join(a[: -len(_value(a)) - 1] for a in _split(m[3]))})"
              for m in map(_CALL.search, lines) if m}  # fmt: skip
     return list(calls.values())
 
 
-_CALL = re.compile(r"call (<[^>]*>|\w+) @(llvm\.\w+\.\w+)\(([^)]*)\)")
+_CALL = re.compile(r"call (<[^>]*>|\w+) @([\w.]+)\(([^)]*)\)")
 
 
 def _lanes(vector: str) -> tuple[int, str]:
@@ -139,6 +139,79 @@ def _loads(count: int, element: str, data: str, otherwise: str) -> Iterator[str]
     yield f"ret {data} {last}"
 
 
+def _compressed(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    """(vector, mask, what the lanes behind the chosen ones are)"""
+    count, element = _lanes(result)
+    if element not in _BYTES:
+        return
+    yield f"%kept = alloca [{count} x {element}]"
+    for n in range(count):
+        yield f"%k{n} = getelementptr {element}, ptr %kept, i64 {n}"
+        yield f"%x{n} = extractelement {result} %a2, i64 {n}"
+        yield f"store {element} %x{n}, ptr %k{n}, align 1"
+    yield f"%cell = alloca {element}"
+    place = "0"
+    for n in range(count):
+        yield f"%m{n} = extractelement <{count} x i1> %a1, i64 {n}"
+        yield f"%p{n} = getelementptr {element}, ptr %kept, i64 {place}"
+        yield f"%o{n} = zext i1 %m{n} to i64"
+        yield f"%n{n} = add i64 {place}, %o{n}"
+        place = f"%n{n}"
+        yield f"%q{n} = select i1 %m{n}, ptr %p{n}, ptr %cell"
+        yield f"%e{n} = extractelement {result} %a0, i64 {n}"
+        yield f"store {element} %e{n}, ptr %q{n}, align 1"
+    last = "poison"
+    for n in range(count):
+        yield f"%l{n} = load {element}, ptr %k{n}, align 1"
+        yield f"%r{n} = insertelement {result} {last}, {element} %l{n}, i64 {n}"
+        last = f"%r{n}"
+    yield f"ret {result} {last}"
+
+
+def _paired(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    """`llvm.sincos`, `llvm.modf` of numbers or vectors: what they return, one by one."""
+    of, suffix = parameters[0], symbol.split(".", 2)[2]
+    if symbol.startswith("llvm.sincos."):
+        yield f"%first = call {of} @llvm.sin.{suffix}({of} %a0)"
+        yield f"%second = call {of} @llvm.cos.{suffix}({of} %a0)"
+    else:
+        count = _lanes(of)[0]
+        bits = f"<{count} x i1>" if count else "i1"
+        yield f"%second = call {of} @llvm.trunc.{suffix}({of} %a0)"
+        yield f"%rest = fsub {of} %a0, %second"
+        yield f"%whole = fcmp oeq {of} %a0, %second"  # of an infinite number nothing is left
+        yield f"%left = select {bits} %whole, {of} zeroinitializer, {of} %rest"
+        yield f"%first = call {of} @llvm.copysign.{suffix}({of} %left, {of} %a0)"
+    yield f"%r0 = insertvalue {result} poison, {of} %first, 0"
+    yield f"%r1 = insertvalue {result} %r0, {of} %second, 1"
+    yield f"ret {result} %r1"
+
+
+def _mantissa(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    """`llvm.frexp` by the library's, number by number: the struct of a float and an integer is taken apart."""
+    count, element = _lanes(parameters[0])
+    element, exponents = element or parameters[0], result.split(", ", 1)[1].rstrip("} ")
+    integer = _lanes(exponents)[1] or exponents
+    name = {"float": "frexpf", "double": "frexp", "x86_fp80": "frexpl", "fp128": "frexpf128"}.get(element)
+    if name is None or integer != "i32":
+        return
+    yield "%cell = alloca i32"
+    fractions, powers = "%a0", "poison"
+    for n in range(count or 1):
+        x = f"%x{n}" if count else "%a0"
+        if count:
+            yield f"{x} = extractelement {parameters[0]} %a0, i64 {n}"
+        yield f"%f{n} = call {element} @{name}({element} {x}, ptr %cell)"
+        yield f"%e{n} = load i32, ptr %cell, align 4"
+        if count:
+            yield f"%v{n} = insertelement {parameters[0]} {fractions}, {element} %f{n}, i64 {n}"
+            yield f"%w{n} = insertelement {exponents} {powers}, i32 %e{n}, i64 {n}"
+        fractions, powers = (f"%v{n}", f"%w{n}") if count else (f"%f{n}", f"%e{n}")
+    yield f"%r0 = insertvalue {result} poison, {parameters[0]} {fractions}, 0"
+    yield f"%r1 = insertvalue {result} %r0, {exponents} {powers}, 1"
+    yield f"ret {result} %r1"
+
+
 def _of_x86(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     return x86.lines(symbol, parameters, result)
 
@@ -209,6 +282,7 @@ _MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]
     "llvm.vector.reduce.f": _reduce,
     **{f"llvm.masked.{o}.": _masked for o in ("load", "store", "expandload", "compressstore")},
     **{f"llvm.masked.{o}.": _gathered for o in ("gather", "scatter")},
+    "llvm.experimental.vector.compress.": _compressed, "llvm.sincos.": _paired, "llvm.modf.": _paired, "llvm.frexp.": _mantissa,
     "llvm.x86.": _of_x86, "llvm.matrix.multiply.": _multiply, "llvm.matrix.transpose.": _transpose,
     "llvm.matrix.column.major.load.": _column_load, "llvm.matrix.column.major.store.": _column_store,
 }
