@@ -67,6 +67,56 @@ def test_routines(name: str, lib: llgrad.Library) -> None:
                 np.testing.assert_allclose(gradient @ u, slope, rtol=1e-9)
 
 
+ORTHOGONAL = ["geqrf", "orgqr", "ormqr", "gels"]
+
+
+@pytest.fixture(scope="module")
+def orthogonal() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("orthogonal.c"), libraries=LIBRARIES, flags=flags)
+
+
+def difference(f: Callable[..., float], v: np.ndarray, u: np.ndarray, given: tuple[int, ...]) -> float:
+    near = [f(v + h * u, *given) for h in (-2e-4, -1e-4, 1e-4, 2e-4)]
+    return (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / 12e-4
+
+
+@needs_lapack
+@pytest.mark.parametrize("name", ORTHOGONAL)
+def test_orthogonal(name: str, orthogonal: llgrad.Library) -> None:
+    """Tall, square and wide matrices, of one block and several."""
+    which, f = ORTHOGONAL.index(name), orthogonal.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    rng = np.random.default_rng(which)
+    for m, n in [(6, 4), (5, 5), (41, 36), *([(4, 7)] if name != "orgqr" else [])]:
+        v, u = rng.normal(size=m * n + 2 * max(m, n)), rng.normal(size=m * n + 2 * max(m, n))
+        for style in range(STYLES):
+            for turned in (0, 1) if name in ("ormqr", "gels") else (0,):
+                for right in (0, 1) if name == "ormqr" else (0,):
+                    given = (m, n, which, style, turned, right)
+                    (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+                    np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
+                    np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-6, atol=1e-6)
+                    np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8)
+
+
+@needs_lapack
+def test_least_squares_of_a_triangle(orthogonal: llgrad.Library) -> None:
+    """The library reflects nothing there; the solution depends on what is zero below the diagonal all the same."""
+    f, n = orthogonal.triangular, 4
+    rng = np.random.default_rng(3)
+    v = rng.normal(size=n * n + n)
+    v[: n * n] = (np.triu(rng.normal(size=(n, n))) + 3 * np.eye(n)).ravel(order="F")
+    gradient = llgrad.grad(f, wrt="v")(v, n)
+    hvp = llgrad.hvp(f, wrt="v")
+    for k in range(n * n + n):
+        u = np.eye(n * n + n)[k]
+        np.testing.assert_allclose(gradient[k], difference(f, v, u, (n,)), rtol=1e-7, atol=1e-9)
+    u = rng.normal(size=n * n + n)
+    second = (llgrad.grad(f, wrt="v")(v + 1e-5 * u, n) - llgrad.grad(f, wrt="v")(v - 1e-5 * u, n)) / 2e-5
+    np.testing.assert_allclose(hvp(v, n, u), second, rtol=1e-6, atol=1e-7)
+
+
 BLAS = [
     "gbmv", "sbmv", "spmv", "spr", "spr2", "tbmv", "tbsv", "tpmv", "tpsv", "dotu", "dotc", "axpy", "scal", "dscal",
     "copy", "swap", "nrm2", "asum", "gemv", "geru", "gerc", "gemm",

@@ -16,7 +16,7 @@ from llgrad.backend import LLVMModule
 from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
-_FACTORS = "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs"
+_FACTORS = "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|geqrf|orgqr|ormqr|gels"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
     "(?:dz|sc)(?:nrm2|asum)"

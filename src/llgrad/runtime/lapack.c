@@ -34,6 +34,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #define RETURNS dz
 #define MIXED zd
 #include "lapack.h"
+#include "orthogonal.h"
 #include "band.h"
 #include "complex.h"
 #undef T
@@ -47,5 +48,6 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #define RETURNS sc
 #define MIXED cs
 #include "lapack.h"
+#include "orthogonal.h"
 #include "band.h"
 #include "complex.h"

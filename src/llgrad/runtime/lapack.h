@@ -327,4 +327,3 @@ int LAPACKE(potri)(int order, char uplo, int n, T *a, int lda) {
     return info < 0 ? info - 1 : info;
 }
 #undef BY_COLUMNS
-#undef SCRATCH
