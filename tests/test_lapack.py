@@ -117,6 +117,51 @@ def test_least_squares_of_a_triangle(orthogonal: llgrad.Library) -> None:
     np.testing.assert_allclose(hvp(v, n, u), second, rtol=1e-6, atol=1e-7)
 
 
+@pytest.fixture(scope="module")
+def spectrum() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("spectrum.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize("conquer", [0, 1])
+def test_spectrum(conquer: int, spectrum: llgrad.Library) -> None:
+    f = spectrum.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    rng = np.random.default_rng(conquer)
+    for n in (1, 5, 12):
+        v, u = rng.normal(size=n * n) + 2 * np.diag(np.arange(n)).ravel(), rng.normal(size=n * n)
+        for style in range(STYLES):
+            for vectors, up in np.ndindex(2, 2):
+                given = (n, conquer, style, vectors, up)
+                (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+                np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
+                np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-6, atol=1e-6)
+                np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8)
+
+
+@needs_lapack
+def test_second_derivatives_of_a_spectrum(spectrum: llgrad.Library) -> None:
+    f, n = spectrum.program, 4
+    rng = np.random.default_rng(5)
+    v, u = rng.normal(size=n * n) + 2 * np.diag(np.arange(n)).ravel(), rng.normal(size=n * n)
+    for vectors in (0, 1):
+        given, df = (n, 0, 0, vectors, 1), llgrad.grad(f, wrt="v")
+        second = (df(v + 1e-5 * u, *given) - df(v - 1e-5 * u, *given)) / 2e-5
+        np.testing.assert_allclose(llgrad.hvp(f, wrt="v")(v, *given, u), second, rtol=1e-6, atol=1e-6)
+
+
+@needs_lapack
+def test_equal_eigenvalues(spectrum: llgrad.Library) -> None:
+    """Symmetric functions of them have derivatives; where vectors are asked for, nothing has."""
+    a = np.diag([2.0, 2, 2, 3])
+    df = llgrad.grad(spectrum.exponentials, wrt="v")
+    gradient = df(a.ravel(), 4, 0).reshape(4, 4)
+    np.testing.assert_allclose(np.triu(gradient + gradient.T) / 2, np.diag(np.exp([2, 2, 2, 3])), atol=1e-12)
+    for vectors in (1, 2):
+        assert np.isnan(df(a.ravel(), 4, vectors)).any()
+
+
 BLAS = [
     "gbmv", "sbmv", "spmv", "spr", "spr2", "tbmv", "tbsv", "tpmv", "tpsv", "dotu", "dotc", "axpy", "scal", "dscal",
     "copy", "swap", "nrm2", "asum", "gemv", "geru", "gerc", "gemm",

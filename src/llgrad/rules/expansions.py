@@ -282,7 +282,8 @@ _MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]
     "llvm.vector.reduce.f": _reduce,
     **{f"llvm.masked.{o}.": _masked for o in ("load", "store", "expandload", "compressstore")},
     **{f"llvm.masked.{o}.": _gathered for o in ("gather", "scatter")},
-    "llvm.experimental.vector.compress.": _compressed, "llvm.sincos.": _paired, "llvm.modf.": _paired, "llvm.frexp.": _mantissa,
+    "llvm.experimental.vector.compress.": _compressed, "llvm.sincos.": _paired, "llvm.modf.": _paired,
+    "llvm.frexp.": _mantissa,
     "llvm.x86.": _of_x86, "llvm.matrix.multiply.": _multiply, "llvm.matrix.transpose.": _transpose,
     "llvm.matrix.column.major.load.": _column_load, "llvm.matrix.column.major.store.": _column_store,
 }

@@ -35,6 +35,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #define MIXED zd
 #include "lapack.h"
 #include "orthogonal.h"
+#include "spectrum.h"
 #include "band.h"
 #include "complex.h"
 #undef T
@@ -49,5 +50,6 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #define MIXED cs
 #include "lapack.h"
 #include "orthogonal.h"
+#include "spectrum.h"
 #include "band.h"
 #include "complex.h"

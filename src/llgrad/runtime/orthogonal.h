@@ -233,4 +233,3 @@ int LAPACKE(gels)(int order, char trans, int m, int n, int nrhs, T *a, int lda, 
     return info < 0 ? info - 1 : info;
 }
 #undef TURNED
-#undef SCRATCH

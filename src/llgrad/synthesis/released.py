@@ -7,7 +7,7 @@ ask for (`needs`), and of all conditions. What the memory of a released block is
 
 from __future__ import annotations
 
-from llgrad.analysis.activitygraph import has_rule
+from llgrad.analysis.activitygraph import declares_inactive, has_rule
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.solver import reach
 from llgrad.ir.values import Call, Function, Instruction, Load, Store
@@ -47,6 +47,8 @@ def _read_back(facts: Facts) -> frozenset[MemoryObject]:
 
 
 def _has_derivative(facts: Facts, f: Function) -> bool:
+    if declares_inactive(f.attributes) or has_rule(f):
+        return False
     return any(facts.active(i) or facts.shadowed(i) for i in f.instructions()) or any(map(facts.shadowed, f.arguments))
 
 
