@@ -472,7 +472,7 @@ class Adjoints(ForwardValues):
             self._clear_shadows(i)
         elif reserves(i):
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
-        elif not self.facts.escapes(i):
+        elif i in self.plan.paired or not self.facts.escapes(i):
             for _ in self.each_lane():
                 if not self.facts.unwinds:
                     self._free(i, self.lookup(("shadow", i)))
@@ -481,7 +481,8 @@ class Adjoints(ForwardValues):
 
     def _clear_shadows(self, i: Instruction) -> None:
         """Instead of releasing them: the reverse sweep may be run again."""
-        if not self.facts.shadowed(i) or (not isinstance(i, Alloca) and self.facts.escapes(i)):
+        left = not isinstance(i, Alloca) and i not in self.plan.paired and self.facts.escapes(i)
+        if left or not self.facts.shadowed(i):
             return
         unit = self.facts.layout.alloc_size(i.allocated_type) if isinstance(i, Alloca) else 1
         size: AnyValue = i64(unit)

@@ -548,6 +548,12 @@ class Facts:
         """Does the caller see what is allocated here after the root has returned?"""
         return any(self.memory.escapes(o) for o in self.memory.points_to(allocation))
 
+    def all_escape(self, pointer: AnyValue) -> bool:
+        """Is it memory whose shadow has no mirror that releases it, but which was allocated under the root?"""
+        objects = self.memory.points_to(pointer)
+        heap = bool(objects) and all(o.kind == "heap" and self.memory.escapes(o) for o in objects)
+        return heap and not self.runtime_activity
+
 
 def _is_text(t: Type) -> bool:
     return isinstance(t, ArrayType) and t.element == I8

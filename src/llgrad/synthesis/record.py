@@ -456,14 +456,18 @@ class RecordingSweep(Sweep):
 
     def free(self, i: Instruction) -> None:
         """Postpone: to the mirror of the allocation where the two are paired, else to the end. (Or not: `released`.)"""
-        if at_once(self.facts, i):
-            self.copy(i)
-            return
         assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.deallocator is not None
         free = declare(self.module, deallocator_of(known.deallocator.family), VOID, [PTR])
-        block = self.value(i.arguments[known.deallocator.pointer])
+        freed = i.arguments[known.deallocator.pointer]
+        if self.facts.shadowed(freed) and i not in self.plan.paired.values() and self.facts.all_escape(freed):
+            for _ in self.each_lane():
+                self.b.call(tape.defer(self.module), [self.arena, self.shadow(freed), free])
+        if at_once(self.facts, i):
+            self.copy(i)
+            return
+        block = self.value(freed)
         if i not in self.plan.paired.values():
             self.b.call(tape.defer(self.module), [self.arena, block, free])
         elif i.operands[known.deallocator.pointer] in self.held:
@@ -476,7 +480,8 @@ class RecordingSweep(Sweep):
             return
         if i in self.plan.paired:
             self.held[i] = self.b.call(tape.hold(self.module), [self.arena, self.value(i), _null()], f"{i.name}.held")
-        if isinstance(self.plan.effects.get(i), Allocate) and not reserves(i) and not self.facts.escapes(i):
+        own = i in self.plan.paired or not self.facts.escapes(i)
+        if isinstance(self.plan.effects.get(i), Allocate) and not reserves(i) and own:
             known = self.facts.effects(i)
             assert known is not None and known.allocator is not None
             free = declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR])
