@@ -60,7 +60,7 @@ _LARGEST_ACCESSOR = 25
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
-    text = variadic.prototyped(plain_calls(small_copies(expanded(known(spelt(opened(module.text())))))))
+    text = variadic.prototyped(plain_calls(small_copies(expanded(known(spelt(opened(switched(module.text()))))))))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     variable = variadic.applies(text)
@@ -187,6 +187,41 @@ def pointed_rules(text: str) -> str:
         body = f"  call {result}\n  ret void" if head[1] == "void" else f"  %r = call {result}\n  ret {head[1]} %r"
         made.append(f"define internal {head[1]} {own}({parameters}) {{\n{body}\n}}\n")
     return "\n".join([text, *made]) if made else text
+
+
+# --- computed gotos --------------------------------------------------------------------------------------------------
+
+_LABEL = re.compile(r"blockaddress\((@[-\w.$]+|@\"[^\"]*\"), (%[-\w.$]+|%\"[^\"]*\")\)")
+_GOTO = re.compile(r"^  indirectbr ptr (%[-\w.$]+|%\"[^\"]*\"), \[([^\]]*)\]", re.MULTILINE)
+
+
+def switched(text: str) -> str:
+    """Computed gotos as switches: the address of a label is its number in its function."""
+    if " indirectbr " not in text:
+        return text
+    numbers: dict[tuple[str, str], int] = {}
+    for m in _LABEL.finditer(text):
+        numbers.setdefault((m[1], m[2]), 1 + sum(f == m[1] for f, _ in numbers))
+    unique, left = count(), set[str]()
+
+    def goto(f: str, m: re.Match[str]) -> str:
+        targets = [t.strip().removeprefix("label ") for t in m[2].split(",")]
+        if any((f, t) not in numbers for t in targets):
+            left.add(f)
+            return m[0]
+        name = f"%llgrad.goto.{next(unique)}"
+        met = [targets[:n].count(t) for n, t in enumerate(targets)]  # named again: phis have an entry for each
+        values = [-n if again else numbers[f, t] for n, (t, again) in enumerate(zip(targets, met, strict=True))]
+        cases = "\n".join(f"    i64 {v}, label {t}" for v, t in list(zip(values, targets, strict=True))[1:])
+        first = f"  {name} = ptrtoint ptr {m[1]} to i64\n  switch i64 {name}, label {targets[0]}"
+        return f"{first} [\n{cases}\n  ]"
+
+    def function(d: re.Match[str]) -> str:
+        made = _GOTO.sub(lambda m: goto(d[1], m), d[0])
+        return d[0] if d[1] in left else made
+
+    made = _DEFINITION.sub(function, text)
+    return _LABEL.sub(lambda m: m[0] if m[1] in left else f"inttoptr (i64 {numbers[m[1], m[2]]} to ptr)", made)
 
 
 # --- structs by value ------------------------------------------------------------------------------------------------

@@ -196,7 +196,7 @@ class Sweep(Lanes):
         if isinstance(i, IndirectBranch):
             raise UnsupportedError(
                 "a computed goto is not differentiated", span=self.facts.span(i),
-                cause="its targets are addresses in the primal function", fix="use a switch",
+                cause="its targets are addresses of labels that are not known", fix="use a switch",
             )  # fmt: skip
         new = clone(i)
         new.metadata = {k: v for k, v in i.metadata.items() if k in _KEPT_METADATA}
