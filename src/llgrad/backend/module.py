@@ -70,6 +70,7 @@ class LLVMModule:
         target.initialise()
         if "\0" in text:
             raise ParseError("LLVM assembly holds a null character", fix="remove it, or pass bitcode as bytes")
+        text = edits.without_lost_labels(text)
         ref = _parsed(lambda context: llvm.parse_assembly(text, context))
         return cls._checked(ref, text)
 
