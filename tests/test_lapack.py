@@ -162,6 +162,32 @@ def test_equal_eigenvalues(spectrum: llgrad.Library) -> None:
         assert np.isnan(df(a.ravel(), 4, vectors)).any()
 
 
+FACTORS = ["potrf", "potrs", "posv", "getrf", "getrs", "gesv"]
+
+
+@pytest.fixture(scope="module")
+def factors() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("complex_factors.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize("name", FACTORS)
+def test_complex_factors(name: str, factors: llgrad.Library) -> None:
+    which, f, n = FACTORS.index(name), factors.program, 4
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    rng = np.random.default_rng(which)
+    v, u = rng.normal(size=2 * n * n + 4 * n), rng.normal(size=2 * n * n + 4 * n)
+    for style in range(STYLES):
+        for up in (0, 1) if name[0] == "p" else (0,):
+            for trans in (0, 1, 2) if name == "getrs" else (0,):
+                given = (n, which, style, up, trans)
+                (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+                np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-10)
+                np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-6, atol=1e-7)
+                np.testing.assert_allclose(gradient @ u, slope, rtol=1e-9)
+
+
 BLAS = [
     "gbmv", "sbmv", "spmv", "spr", "spr2", "tbmv", "tbsv", "tpmv", "tpsv", "dotu", "dotc", "axpy", "scal", "dscal",
     "copy", "swap", "nrm2", "asum", "gemv", "geru", "gerc", "gemm",

@@ -17,12 +17,13 @@ from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
 _FACTORS = "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|geqrf|orgqr|ormqr|gels|syevd?"
+_COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
     "(?:dz|sc)(?:nrm2|asum)"
 )
 _SYMBOL = (
-    rf"LAPACKE_[ds](?:{_FACTORS})|[ds](?:{_FACTORS})_|cblas_(?:{_LOOPS}|[cz]dot[uc]_sub)|(?:{_LOOPS}|[cz]dot[uc])_"
+    rf"LAPACKE_[cz](?:{_COMPLEX})|[cz](?:{_COMPLEX})_|LAPACKE_[ds](?:{_FACTORS})|[ds](?:{_FACTORS})_|cblas_(?:{_LOOPS}|[cz]dot[uc]_sub)|(?:{_LOOPS}|[cz]dot[uc])_"
 )
 _DECLARED = re.compile(rf"^declare [^@\n]*@({_SYMBOL})\([^\n]*$", re.MULTILINE)
 

@@ -144,7 +144,6 @@ void ZC(gemm)(int order, int ta, int tb, int m, int n, int k, const P *alpha, co
 }
 #undef FOUND
 #undef TOLD
-#undef P
 #undef OF
 #undef TURNED
 #undef UPPER

@@ -38,6 +38,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "spectrum.h"
 #include "band.h"
 #include "complex.h"
+#include "complex_factors.h"
 #undef T
 #undef LETTER
 #undef COMPLEX
@@ -53,3 +54,4 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "spectrum.h"
 #include "band.h"
 #include "complex.h"
+#include "complex_factors.h"
