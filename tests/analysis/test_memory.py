@@ -251,6 +251,31 @@ def test_implementations_of_tables_of_functions_get_their_own_objects() -> None:
     assert places[0] == places[2] != places[1] == places[3] and all(len(p) == 1 for p in places)
 
 
+def test_pointers_in_an_array_within_a_struct_are_not_those_beside_it() -> None:
+    """By TBAA: which of the array's is meant is not known."""
+    module = c("""
+        #include <stdlib.h>
+        struct leaf { double x; };
+        struct node { struct leaf *before; struct node *child[4]; struct leaf *after; };
+        struct node *f(struct leaf *leaf, int n) {
+            struct node *a = malloc(sizeof *a);
+            a->before = a->after = leaf;
+            a->child[n & 3] = malloc(sizeof *a);
+            return a->child[n >> 1 & 3];
+        }
+        struct leaf *g(struct leaf *leaf, int n) {
+            struct node *a = malloc(sizeof *a);
+            a->after = leaf;
+            a->child[n & 3] = malloc(sizeof *a);
+            return ((struct leaf **)a)[n];
+        }
+    """)
+    memory, f = of(module, "f")
+    assert {o.kind for o in memory.returned(f)} == {"heap"}
+    memory, g = of(module, "g")
+    assert "argument" in {o.kind for o in memory.returned(g)}
+
+
 def test_tables_of_libraries_are_not_known() -> None:
     memory, f = of(c(NEVER_SET), "g")
     (call,) = [i for i in f.instructions() if isinstance(i, Call)]

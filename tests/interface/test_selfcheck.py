@@ -30,6 +30,7 @@ SECONDS = 20
 REFUSED: dict[str, tuple[str, str, str]] = {
     "cpp_tagged_struct.cpp": ("kind", "opt2", "one load of a word that is used as double, pointer and number"),
     "eigen_array.cpp": ("unsupported kind", "driver0 driver2 opt0 opt2", "vector code that changes the bits of floats"),
+    "quad_tree.c": ("unsupported", "opt0", "without TBAA an array in a struct may reach its other members"),
 }  # fmt: skip
 
 # What through `llgrad opt` is understood with debug info only: text beside numbers, padding of pairs that are copied.

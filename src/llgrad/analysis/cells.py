@@ -4,17 +4,20 @@ A *spot* is a byte offset, a pair (stride, remainder) for all offsets that leave
 array of structs, a pointer to one member of some element is so told apart from one to another member. A cell stands
 for a word of an object, for all words of one remainder, or (None) for any; what is stored in one is found in all that
 may be the same word. Cells are made as they are needed, so readers and copies are remembered and told of new ones.
+An array of pointers in a struct, walked by a variable, has cells of a remainder, which are all words of the struct:
+there TBAA tells what is stored in the array and what beside it. Within one cell it is not asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from math import gcd
 
 from llgrad.analysis.bitflow import bytes_apart
 from llgrad.analysis.objects import WORD, constant_index
 from llgrad.analysis.solver import Propagation
+from llgrad.analysis.tbaa import Tag
 from llgrad.ir.types import ArrayType, DataLayout, StructType, Type, VectorType
 from llgrad.ir.values import AnyValue
 
@@ -22,6 +25,7 @@ Remainder = tuple[int, int]
 Spot = int | Remainder | None
 Range = tuple[int | None, int | None]
 """Bytes from the first on and before the second, where these are known."""
+Readers = dict[tuple[Spot, Tag | None], dict[int, None]]
 Extent = tuple[Spot, int]
 """Where, and how many bytes."""
 LARGEST_STRIDE = 256
@@ -165,31 +169,39 @@ def _is_outside(word: int, low: int | None, high: int | None) -> bool:
 
 
 class Cells:
-    """The cells of all objects, as nodes of a system of inclusion constraints."""
+    """The cells of all objects, as nodes of a system of inclusion constraints.
 
-    def __init__(self, flow: Propagation) -> None:
-        self._flow = flow
+    `may_alias`: may accesses with two TBAA tags touch the same byte? (None: no tag.)
+    """
+
+    def __init__(self, flow: Propagation, may_alias: Callable[[Tag | None, Tag | None], bool]) -> None:
+        self._flow, self._may_alias = flow, may_alias
         self._cells: dict[int, dict[Spot, int]] = {}
         self._wide: dict[int, dict[Spot, int]] = {}  # those that are not one word
+        self._tags: dict[int, set[Tag | None]] = {}  # of a cell's node: those of the stores
         self._whole: dict[int, int] = {}
-        self._readers: dict[int, dict[Spot, dict[int, None]]] = {}
+        self._readers: dict[int, Readers] = {}
         self._copies: dict[int, dict[tuple[int, Spot, Range], None]] = {}
 
-    def cell(self, obj: int, key: Spot) -> int:
-        """The node of one cell."""
+    def cell(self, obj: int, key: Spot, tag: Tag | None = None) -> int:
+        """The node of one cell, for a store with that tag."""
         own = self._cells.setdefault(obj, {})
         if key not in own:
             node = own[key] = self._flow.node()
+            self._tags[node] = set()
             if not isinstance(key, int):
                 self._wide.setdefault(obj, {})[key] = node
             self._flow.edge(node, self.all(obj))
-            for wanted, targets in list(self._readers.get(obj, {}).items()):
-                if _same_word(wanted, key):
-                    for target in list(targets):
-                        self._flow.edge(node, target)
             for target, by, within in list(self._copies.get(obj, ())):
                 self._copy_cell(node, key, target, by, within)
-        return own[key]
+        node, tags = own[key], self._tags[own[key]]
+        if tag not in tags and None not in tags:
+            tags.add(tag)
+            for (wanted, read_as), targets in list(self._readers.get(obj, {}).items()):
+                if wanted == key or _same_word(wanted, key) and self._may_alias(tag, read_as):
+                    for target in list(targets):
+                        self._flow.edge(node, target)
+        return node
 
     def all(self, obj: int) -> int:
         """The node of everything in an object."""
@@ -200,24 +212,26 @@ class Cells:
     def has(self, obj: int) -> bool:
         return obj in self._whole
 
-    def read(self, obj: int, key: Spot, target: int) -> None:
-        """`target` gets what the cell, and those that may be the same word, hold."""
-        if key is None:
+    def read(self, obj: int, key: Spot, target: int, tag: Tag | None = None) -> None:
+        """`target` gets what the cell, and those that may be the same word, hold, as a load with that tag finds it."""
+        if key is None and tag is None:
             self._flow.edge(self.all(obj), target)
             return
-        readers = self._readers.setdefault(obj, {}).setdefault(key, {})
+        readers = self._readers.setdefault(obj, {}).setdefault((key, tag), {})
         if target not in readers:
             readers[target] = None
-            for node in self._same_words(obj, key):
+            for node in self._same_words(obj, key, tag):
                 self._flow.edge(node, target)
 
-    def _same_words(self, obj: int, key: Spot) -> list[int]:
+    def _same_words(self, obj: int, key: Spot, tag: Tag | None) -> list[int]:
         """The cells that may be the same word as this one."""
         own = self._cells.get(obj, {})
-        if not isinstance(key, int):
-            return [node for other, node in own.items() if _same_word(key, other)]
-        wide = [node for other, node in self._wide.get(obj, {}).items() if _same_word(key, other)]
-        return [own[key], *wide] if key in own else wide
+        others = self._wide.get(obj, {}) if isinstance(key, int) else own
+        found = [n for k, n in others.items() if k != key and _same_word(key, k) and self._holds(n, tag)]
+        return [own[key], *found] if key in own else found
+
+    def _holds(self, node: int, tag: Tag | None) -> bool:
+        return any(self._may_alias(t, tag) for t in self._tags[node])
 
     def copy(self, source: int, target: int, by: Spot, within: Range = (None, None)) -> None:
         """What is in the object `source`, in bytes `within`, is also in `target`, `by` bytes further on."""

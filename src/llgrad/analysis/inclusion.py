@@ -31,6 +31,7 @@ from llgrad.analysis.objects import (
     size_of,
 )
 from llgrad.analysis.solver import Propagation, Shift
+from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, StructType, Type, VectorType
 from llgrad.ir.values import (
@@ -64,7 +65,8 @@ class Inclusion:
     def __init__(self, module: Module) -> None:
         self.module, self.layout = module, module.layout
         self._flow = Propagation(_shift, self._admit)
-        self._cells = Cells(self._flow)
+        self.types = TypeTree(module)
+        self._cells = Cells(self._flow, self.types.may_alias)
         self._exposed: set[int] = set()  # data that code outside was handed, or found there
         self.objects: list[MemoryObject] = []
         self._index: dict[MemoryObject, int] = {}
@@ -208,10 +210,12 @@ class Inclusion:
 
     # --- memory
 
-    def _load(self, pointer: int, target: int, at: Shift, size: int, settled: bool = False) -> None:
+    def _load(
+        self, pointer: int, target: int, at: Shift, size: int, settled: bool = False, tag: Tag | None = None
+    ) -> None:
         """`target` gets what the memory that `pointer` points to may hold, `at` bytes further on (None: anywhere).
 
-        `settled`: but not what globals held from before.
+        `settled`: but not what globals held from before. `tag`: of TBAA.
         """
 
         def read(facts: set[int]) -> None:
@@ -225,11 +229,11 @@ class Inclusion:
                     self._flow.edge(self._unknown, target)
                     continue
                 for key in words(moved(_spot(fact), at), size):
-                    self._cells.read(obj, key, target)
+                    self._cells.read(obj, key, target, tag)
 
         self._flow.watch(pointer, read)
 
-    def _store(self, source: int, pointer: int, at: Shift, size: int) -> None:
+    def _store(self, source: int, pointer: int, at: Shift, size: int, tag: Tag | None = None) -> None:
         """The memory that `pointer` points to may hold what is at `source`."""
         if source == self._empty:
             return
@@ -242,7 +246,7 @@ class Inclusion:
                 if obj in self._shared:
                     self._flow.edge(source, self._shared[obj])
                 for key in words(moved(_spot(fact), at), size):
-                    self._flow.edge(source, self._cells.cell(obj, key))
+                    self._flow.edge(source, self._cells.cell(obj, key, tag))
 
         self._flow.watch(pointer, write)
 

@@ -23,6 +23,7 @@ from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
 from llgrad.analysis.known import is_column, met_functions, virtual_functions
 from llgrad.analysis.moves import read_bytes
 from llgrad.analysis.objects import constant_targets
+from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
@@ -46,7 +47,8 @@ class Builder:
     def __init__(
         self, module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None
     ) -> None:
-        self.module, self.layout, self.graph = module, module.layout, Graph()
+        self.types = TypeTree(module)
+        self.module, self.layout, self.graph = module, module.layout, Graph(self.types.may_alias)
         self.debug, self.tbaa = DebugTypes(module), TagTypes(module)
         self.pointees = {**_POINTEES, **(pointees or {})}
         self.cells: dict[iv.AnyValue, Cell] = {}
@@ -206,7 +208,8 @@ class Builder:
                 self.graph.evidence(bits, 0, bl.POINTER_BIT)
                 return self.graph.pointee(bits, 0), 0
             case iv.Load(pointer) | iv.Other(opcode="atomicrmw", operands=[pointer, *_]):
-                return self.graph.region() if only_freed(v) else self.graph.pointee(*self.cell(pointer)), 0
+                freed, tag = only_freed(v), self.types.tag(v)
+                return self.graph.region() if freed else self.graph.pointee(*self.cell(pointer), tag), 0
             case iv.ExtractValue(aggregate, indices) if (bits := self.content(aggregate)) is not None:
                 return self.graph.pointee(bits, self.field(aggregate.type, indices)), 0
             case iv.ExtractElement(vector, iv.ConstInt() as n) if (bits := self.content(vector)) is not None:
@@ -344,7 +347,7 @@ class Builder:
         elif (parent := self.content(source)) is not None and size > 0:
             self.graph.edge(parent, at, child, size=size, to=to)
 
-    def put(self, v: iv.AnyValue, cell: Cell, only: int = -1) -> None:
+    def put(self, v: iv.AnyValue, cell: Cell, only: int = -1, tag: Tag | None = None) -> None:
         """A value is written to memory (or into a larger value); by an access that is declared to be of `only`.
 
         What part of a float it may be was a question where it was read.
@@ -361,7 +364,7 @@ class Builder:
             self.take_address(v)
         if isinstance(v.type, PointerType):
             if not isinstance(v, iv.ConstNull):
-                self.graph.edge(*self.cell(v), self.graph.pointee(region, offset), store=True)
+                self.graph.edge(*self.cell(v), self.graph.pointee(region, offset, tag), store=True)
         elif (bits := self.content(v)) is not None and not all_float(v.type):
             self._mark(bits, v, only)
             self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True, only=only & ~CUT_BIT)
@@ -526,7 +529,7 @@ class Builder:
         region, at = cell
         if isinstance(base, bl.Record):
             self.graph.declare(region, Token(base, at - offset, at - offset, at - offset + base.size), DECLARED)
-        self.scalar_type(cell, access, size)
+        self.scalar_type(cell, access, size, self.types.tag(i))
 
     def array_of(self, access: bl.ByteType, pointers: Sequence[iv.AnyValue]) -> None:
         """What the pointers point to are floats of the type `access`, if that is a float."""
@@ -534,13 +537,13 @@ class Builder:
             for pointer in pointers:
                 self.graph.declare_pointer(*self.cell(pointer), access, DECLARED)
 
-    def scalar_type(self, cell: Cell, access: bl.ByteType, size: int) -> None:
+    def scalar_type(self, cell: Cell, access: bl.ByteType, size: int, tag: Tag | None = None) -> None:
         region, at = cell
         if isinstance(access, bl.Pointer):
             for o in range(at, at + size, access.size):
                 self.graph.evidence(region, o, bl.POINTER_BIT)
                 if (pointee := access.to()) is not None:
-                    self.graph.declare_pointer(self.graph.pointee(region, o), 0, pointee, DECLARED)
+                    self.graph.declare_pointer(self.graph.pointee(region, o, tag), 0, pointee, DECLARED)
         elif isinstance(access, bl.Basic) and size % access.size == 0 and size <= 8 * _MANY:
             for o in range(at, at + size, access.size):
                 if access.format:

@@ -17,7 +17,7 @@ whole; here each pointer keeps its own view.)
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import gcd
 
 from msgspec import Struct, field
@@ -36,6 +36,7 @@ from llgrad.analysis.kindtokens import (
     token_scalars,
 )
 from llgrad.analysis.solver import strong_components
+from llgrad.analysis.tbaa import Tag
 
 _MOST_SLOTS, _MOST_COPIES, _MOST_TOKENS = 8192, 256, 64
 CONFLICT_BIT = 1 << 12
@@ -47,6 +48,7 @@ class Slot(Struct):
     all: int = 0
     pointee: Region | None = None
     linked: bool = False  # a pointer was loaded or stored here, through this region or what was made of its pointer
+    tags: frozenset[Tag | None] = frozenset()  # of TBAA, of the accesses of that pointer; None: any
 
 
 class Region(Struct, eq=False):
@@ -94,7 +96,9 @@ class Edge(Struct, eq=False):
 class Graph:
     """Regions, edges and their solution."""
 
-    def __init__(self) -> None:
+    def __init__(self, may_alias: Callable[[Tag | None, Tag | None], bool] = lambda a, b: True) -> None:
+        """`may_alias`: may accesses with two TBAA tags touch the same byte?"""
+        self._may_alias = may_alias
         self.regions: list[Region] = []
         self._shapes = bl.Shapes()
         self.edges: list[Edge] = []
@@ -143,8 +147,8 @@ class Graph:
         r = self.find(r)
         self._join(r, r.key(offset, 0), mask, mask)
 
-    def pointee(self, r: Region, offset: int) -> Region:
-        """What the pointer stored at `offset` points to."""
+    def pointee(self, r: Region, offset: int, tag: Tag | None = None) -> Region:
+        """What the pointer stored at `offset` points to, for an access with that tag."""
         r = self.find(r)
         key = r.key(offset, 0)
         slot = r.slots.get(key)
@@ -152,8 +156,9 @@ class Graph:
             slot = r.slots[key] = Slot()
         if slot.pointee is None:
             slot.pointee = self.region()
-        if not slot.linked:
+        if not slot.linked or tag not in slot.tags:
             slot.linked = True
+            slot.tags |= {tag}
             self._changed(r, key)
         return self.find(slot.pointee)
 
@@ -202,15 +207,18 @@ class Graph:
             slot.all |= every | up
             self._changed(r, key)
 
-    def _link(self, r: Region, key: tuple[int, int], pointee: Region, linked: bool) -> None:
+    def _link(
+        self, r: Region, key: tuple[int, int], pointee: Region, linked: bool, tags: frozenset[Tag | None]
+    ) -> None:
         slot = r.slots.get(key)
         if slot is None:
             if len(r.slots) >= _MOST_SLOTS:
                 r.overflow = True
                 return
             slot = r.slots[key] = Slot()
-        if slot.pointee is None or (linked and not slot.linked):
+        if slot.pointee is None or (linked and not slot.linked) or not tags <= slot.tags:
             slot.linked |= linked
+            slot.tags |= tags
             self._changed(r, key)
         if slot.pointee is None:
             slot.pointee = pointee
@@ -262,7 +270,7 @@ class Graph:
     def _absorb(self, r: Region, key: tuple[int, int], s: Slot) -> None:
         self._join(r, key, s.up, s.all)
         if s.pointee is not None:
-            self._link(r, key, s.pointee, s.linked)
+            self._link(r, key, s.pointee, s.linked, s.tags)
 
     def _merge(self) -> None:
         """Regions found to be one (what one stored pointer points to) become one."""
@@ -399,7 +407,7 @@ class Graph:
                 self._join(child, child.key(*position), up, every)
             led = s.pointee is not None and e.only & bl.POINTER_BIT
             if s.pointee is not None and led and (e.store or self._asks(child, child.key(*position))):
-                self._link(child, child.key(*position), s.pointee, e.store)
+                self._link(child, child.key(*position), s.pointee, e.store, s.tags)
         if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, period, e.low + e.at):
             self.doubt(child, child.key(e.low, 0), CUT_BIT)
 
@@ -414,7 +422,7 @@ class Graph:
             copied = _clipped(s.all, position[0] - e.at, e.high) & e.only if e.store else known
             self._join(parent, key, known, copied)
         if s.pointee is not None and e.only & bl.POINTER_BIT and s.linked and (not e.store or self._backflow):
-            self._link(parent, key, s.pointee, True)
+            self._link(parent, key, s.pointee, True, s.tags)
 
     def _sync(self, e: Edge, parent: Region, child: Region) -> int:
         """Periods across an edge without a window; returns the step, 0 where child and parent match exactly."""
@@ -440,16 +448,21 @@ class Graph:
             if s.up:
                 self._join(parent, key, s.up, s.up)
             if s.pointee is not None and s.linked:
-                self._link(parent, key, s.pointee, True)
+                self._link(parent, key, s.pointee, True, s.tags)
                 for other in self._matching(parent, offset + e.at, step):
-                    if parent.slots[other].pointee is not None:
-                        self._link(parent, other, s.pointee, parent.slots[other].linked)
+                    beside = parent.slots[other]
+                    if beside.pointee is not None and self._meet(s.tags, beside.tags):
+                        self._link(parent, other, s.pointee, beside.linked, beside.tags)
         for token, _ in self._news_up(e, child):
             if step % token.type.size == 0:
                 self._add_token(parent, Token(token.type, token.at + e.at), WEAK, up=True)
         for token, level in self._news(e, parent):
             if (found := element_of(token, e.at, step, parent.period)) is not None:
                 self._add_token(child, found, max(level, DECLARED), up=False)
+
+    def _meet(self, a: frozenset[Tag | None], b: frozenset[Tag | None]) -> bool:
+        """May the pointers in an array and one that lies beside it, by the types of accesses, be the same?"""
+        return not a or not b or any(self._may_alias(x, y) for x in a for y in b)
 
     def _news(self, e: Edge, parent: Region) -> list[tuple[Token, int]]:
         """Tokens that the child does not know yet, with their levels."""

@@ -27,7 +27,7 @@ def visit(b: Builder, i: iv.Instruction) -> None:
         case iv.Load():
             _load(b, i)
         case iv.Store(value, pointer):
-            b.put(value, b.cell(pointer), b.declared(i, b.layout.size(value.type)))
+            b.put(value, b.cell(pointer), b.declared(i, b.layout.size(value.type)), b.types.tag(i))
             b.tagged(i, b.cell(pointer), b.layout.size(value.type))
         case iv.Phi() | iv.Select():
             for value in i.operands[1:] if isinstance(i, iv.Select) else i.operands:

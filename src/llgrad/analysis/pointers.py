@@ -40,7 +40,6 @@ from llgrad.analysis.objects import (
     leaves,
     resolve_alias,
 )
-from llgrad.analysis.tbaa import TypeTree
 from llgrad.analysis.written import settled
 from llgrad.ir.module import Module
 from llgrad.ir.types import DataLayout, FloatType, IntType
@@ -87,7 +86,7 @@ class PointerGraph(Inclusion):
         active_arguments: Collection[int] = (),
     ) -> None:
         super().__init__(module)
-        self.root, self.types = root, TypeTree(module)
+        self.root = root
         self._returns: dict[Function, Nodes] = {}
         self._exposed_code: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
@@ -292,22 +291,24 @@ class PointerGraph(Inclusion):
                 pass  # the exception is in flight, as it was
 
     def _load_value(self, i: Instruction, pointer: AnyValue) -> None:
-        if self.types.is_integer(self.types.tag(i)):
+        tag = self.types.tag(i)
+        if self.types.is_integer(tag):
             return
         copied = isinstance(i.type, IntType) and i.type.bits >= 8 and is_byte_copy(i)
         for leaf, node in zip(leaves(i.type, self.layout), self._nodes(i), strict=True):
             if carries_pointer(leaf.type) or copied:
                 size = self.layout.size(leaf.type)
-                self._load(self._nodes(pointer)[0], node, leaf.offset, size, i in self._settled)
+                self._load(self._nodes(pointer)[0], node, leaf.offset, size, i in self._settled, tag)
 
     def _store_value(self, i: Instruction, value: AnyValue, pointer: AnyValue) -> None:
-        if self.types.is_integer(self.types.tag(i)) or isinstance(value.type, FloatType):
+        tag = self.types.tag(i)
+        if self.types.is_integer(tag) or isinstance(value.type, FloatType):
             return
         parts, nodes = leaves(value.type, self.layout), self._nodes(value)
         if len(parts) != len(nodes):
             nodes = nodes[:1] * len(parts)
         for leaf, node in zip(parts, nodes, strict=True):
-            self._store(node, self._nodes(pointer)[0], leaf.offset, self.layout.size(leaf.type))
+            self._store(node, self._nodes(pointer)[0], leaf.offset, self.layout.size(leaf.type), tag)
 
     # --- calls
 

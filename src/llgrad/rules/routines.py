@@ -1,10 +1,9 @@
 """Functions of the C library that move active data or call back, written out as LLVM IR: code like any other.
 
 Blocks that move become new blocks: `realloc` allocates, copies and frees (decision 5 of the design), so that the
-reverse sweep finds the old block as it was. How large that was, `malloc_usable_size` tells. Copies of text may lie where
-other pointers have shadows, and so have one. `qsort` sorts a permutation
-by the comparator, stably as glibc does, and applies it: only the application has a derivative. `bsearch` probes as
-glibc does.
+reverse sweep finds the old block as it was. How large that was, `malloc_usable_size` tells. Copies of text may lie
+where other pointers have shadows, and so have one. `qsort` sorts a permutation by the comparator, stably as glibc does,
+and applies it: only the application has a derivative. `bsearch` probes as glibc does.
 """
 
 from __future__ import annotations
