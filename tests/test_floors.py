@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("assembly",),
     ("blas", "denormals", "lapack", "variadic"),
     ("synthesis", "alignment", "interleaved", "lowering", "unrolling", "peeling", "reducing", "signs", "trampolines"),
-    ("checkpointing", "specialising"),
+    ("checkpointing", "closures", "specialising"),
     ("asking", "pipeline"),
     ("versions",),
     ("program",),

@@ -45,6 +45,7 @@ from llgrad.assembly import (
 )
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.blas import bridged
+from llgrad.closures import with_closures
 from llgrad.collector import collecting_rarely
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.interleaved import with_lanes_apart
@@ -96,7 +97,9 @@ def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
     parts = [LLVMModule.read(data, trusted=trusted) for data in modules]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
-    text = without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(whole.text())))))
+    text = with_closures(
+        without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(whole.text())))))
+    )
     if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])

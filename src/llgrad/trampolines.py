@@ -66,19 +66,19 @@ class _Program:
         return "\n".join(lines)
 
     def _called(self, line: str, m: re.Match[str], closures: Mapping[str, Closure]) -> str:
-        arguments, end = _arguments(line, m.end())
+        values, end = arguments(line, m.end())
         if m[1] in closures:
             procedure, frame = closures[m[1]]
-            line = f"{line[: m.start(1)]}{procedure}({', '.join([*arguments, f'ptr nest {frame}'])}{line[end:]}"
+            line = f"{line[: m.start(1)]}{procedure}({', '.join([*values, f'ptr nest {frame}'])}{line[end:]}"
             again = _CALL.search(line)
             return self._called(line, again, closures) if again else line
-        passed = {n: closures[v] for n, a in enumerate(arguments) if (v := a.rpartition(" ")[2]) in closures}
+        passed = {n: closures[v] for n, a in enumerate(values) if (v := a.rpartition(" ")[2]) in closures}
         callee = plain(m[1])
         if not passed or callee not in self.bodies:
             return line
         copy = self._copy(callee, tuple((n, procedure) for n, (procedure, _) in passed.items()))
         idle = {n for n in passed if not self._escapes(callee, n, set())}
-        given = ["ptr null" if n in idle else a for n, a in enumerate(arguments)]
+        given = ["ptr null" if n in idle else a for n, a in enumerate(values)]
         frames = [f"ptr {frame}" for _, frame in passed.values()]
         return f"{line[: m.start(1)]}{copy}({', '.join([*given, *frames])}{line[end:]}"
 
@@ -90,7 +90,7 @@ class _Program:
         name = spelt(f"{callee}.with.{'.'.join(plain(p) for _, p in procedures)}.{len(self._copies)}")
         self._copies[key] = name
         head, m, rest = self._taken_apart(callee)
-        parameters, end = _arguments(head, m.start(3))
+        parameters, end = arguments(head, m.start(3))
         closures = {parameters[n].rpartition(" ")[2]: (procedure, f"{_FRAME}{n}") for n, procedure in procedures}
         own = ", ".join([*parameters, *(f"ptr {_FRAME}{n}" for n, _ in procedures)])
         tail = re.sub(r" (?:comdat(?:\([^)]*\))?|!dbg !\d+)", "", head[end:])  # one function, one place in the source
@@ -104,14 +104,14 @@ class _Program:
             return False
         seen.add((callee, n))
         head, m, rest = self._taken_apart(callee)
-        value = _arguments(head, m.start(3))[0][n].rpartition(" ")[2]
+        value = arguments(head, m.start(3))[0][n].rpartition(" ")[2]
         for line in rest.split("\n"):
             if not _has(line, value):
                 continue
             call = _CALL.search(line)
             if call is None:
                 return True
-            passed = [k for k, a in enumerate(_arguments(line, call.end())[0]) if a.rpartition(" ")[2] == value]
+            passed = [k for k, a in enumerate(arguments(line, call.end())[0]) if a.rpartition(" ")[2] == value]
             other = plain(call[1])
             if passed and (other not in self.bodies or any(self._escapes(other, k, seen) for k in passed)):
                 return True
@@ -145,7 +145,7 @@ def _has(line: str, value: str) -> bool:
     return re.search(rf"{re.escape(value)}(?![-\w.$])", line) is not None
 
 
-def _arguments(line: str, start: int) -> tuple[list[str], int]:
+def arguments(line: str, start: int) -> tuple[list[str], int]:
     """The arguments of a list that begins at `start`, and where its closing parenthesis is."""
     found, depth, begin, quoted = [], 0, start, False
     for at in range(start, len(line)):

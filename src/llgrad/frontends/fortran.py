@@ -29,7 +29,8 @@ _FLAGS = ("-g", "-O2", "-emit-llvm", "-S", "-ffp-contract=off")
 _RAW = ("-mllvm", UNOPTIMISED)
 _UNVECTORISED = ("-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
 _DEFINED = re.compile(rb"^define (?:dso_local )?(?=[^\n]*@(?:_FortranA|llgrad_))", re.MULTILINE)
-_CALLED = re.compile(rb"@(_FortranA\w+|llgrad_Input\w+)\(")
+_NAMED = re.compile(rb"\b(?:_FortranA|llgrad_Input|llgrad_Drawn)\w*")
+_CALLED = re.compile(rb"@(_FortranA\w+|llgrad_(?:Input\w+|Drawn))\(")
 _MODULE = re.compile(r"^[ \t]*(?:submodule\s*\(\s*([\w:]+)\s*\)|module(?!\s+procedure\b))\s*(\w+)", re.I | re.M)
 _USE = re.compile(r"^[ \t]*use\b\s*(?:,\s*(?:non_)?intrinsic\s*)?(?:::)?\s*(\w+)", re.I | re.M)
 _INCLUDE = re.compile(r"""^\s*\#?include\s*["']([^"']+)["']""", re.I | re.M)
@@ -53,17 +54,18 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
             texts[source] = assembly.read_text()
         calls = [fortrancalls.rewritten(text) for text in texts.values()]
         texts = dict(zip(texts, fortranarrays.said_again(calls), strict=True))
-        if types := fortrantypes.written_out(list(texts.values())):
+        types, numbers = fortrantypes.written_out(list(texts.values()))
+        if types:
             bodies.insert(0, Path(folder, "types.c"))
             bodies[0].write_text(types)
         made = []
         for source, text in texts.items():
-            data = (fortrantypes.renamed(text) if types else text).encode()
+            data = (fortrantypes.renamed(text, numbers) if types else text).encode()
             libraries = (str(runtime(tool.path)),) if b"_FortranA" in data else ()
             made.append(Compiled(data, (source.path, *_included(source)), libraries))
         for path in bodies:
             called = {name for compiled in made for name in re.findall(_CALLED, compiled.module)}
-            if path not in _BODIES or called & set(re.findall(rb"\b(?:_FortranA|llgrad_Input)\w+", path.read_bytes())):
+            if path not in _BODIES or called & set(_NAMED.findall(path.read_bytes())):
                 made.append(_bodies(path, sources[0], raw))
     return made
 

@@ -1,7 +1,7 @@
 """What flang does with the bits of floats, or leaves to its runtime, written as calls that have derivatives.
 
-`nearest` is written out by flang as a sum of integers: here it is C's `nextafter`. What reads numbers is called by
-names of `runtime/flang_read.c`, which has the runtime read into memory of its own.
+`nearest` is written out by flang as a sum of integers: here it is C's `nextafter`. What reads or draws
+numbers is called by names of `runtime`'s, which has flang's runtime put them into memory of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SUFFIX = {"double": ("", "f64"), "float": ("f", "f32")}
 
 def rewritten(text: str) -> str:
     """The module with these calls."""
-    text = _READ.sub(r"@llgrad_\1(", text)
+    text = _READ.sub(r"@llgrad_\1(", text).replace("@_FortranARandomNumber(", "@llgrad_Drawn(")
     if not _NEAREST.search(text):
         return text
     parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)

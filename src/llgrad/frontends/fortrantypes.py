@@ -46,6 +46,8 @@ _SPECIAL = re.compile(
 )
 _EXTENDS = re.compile(r", i8 1, i8 \d, i8 \d, i8 \d, i8 \d, \[3 x i8\]")
 _FINAL = (9, 7)  # for a scalar, for each element
+_ARRAY_FINALS = range(10, 14)  # for arrays of rank 1, 2, …
+_ASSIGNMENT = (1, 2)
 _BUILTIN = "_QM__fortran_builtins"
 _READING = (3, 4, 5, 6)  # procedures for input and output
 _CALLED = re.compile(
@@ -56,8 +58,14 @@ _CALLED = re.compile(
 _VALUE = re.compile(r"^ +(%\S+) = (?:alloca|getelementptr(?: inbounds| nuw)*) (.*)$", re.MULTILINE)
 _MEMBER = re.compile(r"(%\S+), ptr \S+, i\d+ [^,]+((?:, i\d+ \d+)+)")
 _FIRST = re.compile(r"ptr[^,)%@]*([%@][^\s,)]+)?(?:, ptr[^,)%@]*([%@][^\s,)]+))?")  # arguments of a call
+_METADATA = re.compile(r"^(!\d+) = (?:distinct )?(!(?:DICompositeType|DIDerivedType|\{)[^\n]*)$", re.MULTILINE)
+_LOCAL = re.compile(r"^(!\d+) = !DILocalVariable\([^\n]*\btype: (!\d+)", re.MULTILINE)
+_DECLARE = re.compile(r"#dbg_declare\(ptr (%\S+), (!\d+), !DIExpression\(\),")
+_ARRAY = re.compile(r"DW_TAG_array_type,[^\n]*\bbaseType: (!\d+),[^\n]*\belements: (!\d+)")
+_STRUCT = re.compile(r'DW_TAG_structure_type, name: "(\w+)"')
+_POINTER_TYPE = re.compile(r"DW_TAG_pointer_type,[^\n]*\bbaseType: (!\d+),")
 _DESCRIPTOR = r"\{ ptr, i64, i32, i8, i8, i8, i8(?:, \[(\d+) x \[3 x i64\]\])?(, ptr, \[1 x i64\])? \}"
-_FLAT = 16  # what is said of descriptors without an addendum, beside their rank
+_FLAT, _DECLARED = 16, 256  # what is said of descriptors beside their rank: no addendum; of what type
 
 
 class _Component(Struct, frozen=True):
@@ -100,20 +108,39 @@ class _Derived(Struct, frozen=True):
     scalar_final: str
     elemental_final: str
     extends: str
+    array_finals: tuple[tuple[int, str], ...] = ()
+    assignment: str = ""  # a procedure for objects of the type, and which of its arguments are descriptors
+    described: int = 0
 
 
-def renamed(text: str) -> str:
+def renamed(text: str, numbers: Mapping[str, int]) -> str:
     """The module with the runtime's calls for derived types as calls of what is written here, which are told what the
-    types of variables and components say of the descriptors."""
+    types of variables and components, and debug info, say of the descriptors; types are said by `numbers`."""
     structs = dict(re.findall(r"^(%\S+) = type (\{.*\})$", text, re.MULTILINE))
     variables = dict(re.findall(r"^(@\S+) = [^\n{]*\b(?:global|constant) (\{[^\n]*)$", text, re.MULTILINE))
+    metadata = dict(_METADATA.findall(text))
+    debug = {name: _declared(kind, metadata, numbers) for name, kind in _LOCAL.findall(text)}
     parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    return "".join(_told(part, structs, variables) for part in parts)
+    return "".join(_told(part, structs, variables, debug) for part in parts)
 
 
-def _told(part: str, structs: Mapping[str, str], variables: Mapping[str, str]) -> str:
+def _declared(kind: str, metadata: Mapping[str, str], numbers: Mapping[str, int]) -> tuple[int, int]:
+    """What debug info says of the descriptor of a variable: its rank if it describes objects (else -1), their type."""
+    array = _ARRAY.search(metadata.get(kind, ""))
+    base = array or _POINTER_TYPE.search(metadata.get(kind, ""))
+    struct = _STRUCT.search(metadata.get(base[1], "")) if base else None
+    if struct is None or "rank:" in metadata[kind]:
+        return -1, 0
+    named = [n for symbol, n in numbers.items() if symbol.endswith(f"EXdtX{struct[1]}")]
+    return metadata.get(array[2], "").count("!") - 1 if array else 0, named[0] + 1 if len(named) == 1 else 0
+
+
+def _told(
+    part: str, structs: Mapping[str, str], variables: Mapping[str, str], debug: Mapping[str, tuple[int, int]]
+) -> str:
     """One function with its calls renamed."""
     values = dict(_VALUE.findall(part)) if _CALLED.search(part) else {}
+    declared = {value: debug.get(name, (-1, 0)) for value, name in _DECLARE.findall(part)} if values else {}
 
     def said(value: str | None) -> int:
         if not value:
@@ -129,7 +156,10 @@ def _told(part: str, structs: Mapping[str, str], variables: Mapping[str, str]) -
         if not known:  # copied as many bytes as it has
             sizes = {int(n) - 24 for n in re.findall(rf"memcpy[^\n]*ptr {v}, [^\n]*i32 (\d+), i1", part)}
             known = {n // 24 + (0 if n % 24 else _FLAT) for n in sizes}
-        return known.pop() if len(known) == 1 else -1
+        rank, its = declared.get(value, (-1, 0))
+        if len(known) == 1:
+            rank = known.pop()
+        return rank if rank < 0 or rank >= _FLAT else rank + _DECLARED * its
 
     def call(m: re.Match[str]) -> str:
         line = part[m.end() : part.find("\n", m.end())]
@@ -154,12 +184,14 @@ def _field(struct: str, index: int) -> str:
     return fields[index].strip() if index < len(fields) else ""
 
 
-def written_out(texts: Sequence[str]) -> str:
-    """A unit in C for the types of a program; nothing where it has none that can be written out, or that is used."""
+def written_out(texts: Sequence[str]) -> tuple[str, dict[str, int]]:
+    """A unit in C for the types of a program, and their numbers; nothing where it has none that can be written out, or
+    that is used."""
     found = {name: t for text in texts for name, t in _types(text)}
     types = _supported(found)
     own = any(_BUILTIN not in name for name in types)
-    return "\n".join(_unit(types, len(types) == len(found))) if own and any(map(_CALLED.search, texts)) else ""
+    used = own and any(map(_CALLED.search, texts))
+    return "\n".join(_unit(types, len(types) == len(found))) if used else "", {name: n for n, name in enumerate(types)}
 
 
 def _types(text: str) -> Iterator[tuple[str, _Derived | None]]:
@@ -171,13 +203,19 @@ def _types(text: str) -> Iterator[tuple[str, _Derived | None]]:
             continue
         components = _components(lines[table[1]], lines) if table else []
         finals = {int(w): (p, d) for w, d, p in _SPECIAL.findall(lines.get(special[1], "") if special else "")}
-        procedures = {w: d for w, (_, d) in finals.items() if w not in _READING}
-        if components is None or any(w not in _FINAL or d != "0" for w, d in procedures.items()):
+        procedures = {w: int(d) for w, (_, d) in finals.items() if w not in (*_READING, *_ASSIGNMENT)}
+        if components is None or any(
+            d != (w in _ARRAY_FINALS) or w not in (*_FINAL, *_ARRAY_FINALS) for w, d in procedures.items()
+        ):
             yield m[1], None
             continue
         parent = components[0].type if components and _EXTENDS.search(m[2]) else ""
         scalar, elemental = (finals.get(w, ("", ""))[0] for w in _FINAL)
-        yield m[1], _Derived(int(size[1]), tuple(components), scalar, elemental, parent)
+        arrays = tuple((w - _ARRAY_FINALS[0] + 1, finals[w][0]) for w in procedures if w in _ARRAY_FINALS)
+        assignment, described = next((finals[w] for w in _ASSIGNMENT if w in finals), ("", "0"))
+        yield m[1], _Derived(
+            int(size[1]), tuple(components), scalar, elemental, parent, arrays, assignment, int(described)
+        )  # fmt: skip
 
 
 def _components(table: str, lines: Mapping[str, str]) -> list[_Component] | None:
@@ -214,6 +252,11 @@ def _supported(types: dict[str, _Derived | None]) -> dict[str, _Derived]:
             return False
         if c.genre == _ALLOCATABLE and c.rank > _RANKS:
             return False
+        family = [t for name, t in known.items() if c.category == _DERIVED and _extends(name, c.type, known)]
+        if c.genre == _ALLOCATABLE and any(t.assignment for t in family):
+            return False
+        if c.genre == _DATA and c.rank and any(t.array_finals for t in family):
+            return False
         if c.category == _DERIVED:
             return c.type in known
         return (c.category, c.kind) in _CODES if c.genre == _ALLOCATABLE else c.category == _CHARACTER or c.size > 0
@@ -228,27 +271,29 @@ def _supported(types: dict[str, _Derived | None]) -> dict[str, _Derived]:
 
 # What there is for each type: what it is called, its parameters, what is passed on
 _DONE = (
-    ("init", "char *o", "o"), ("final", "char *o, int rank", "o, rank"), ("free", "char *o", "o"),
-    ("assign", "char *to, const char *from", "to, from"),
+    ("init", "char *o", "o"), ("final", "char *o, int rank", "o, rank"), ("whole", "Array a", "a"),
+    ("free", "char *o", "o"), ("assign", "char *to, const char *from", "to, from"),
 )  # fmt: skip
 
 
 def _unit(types: Mapping[str, _Derived], whole: bool) -> Iterator[str]:
     number = {name: n for n, name in enumerate(types)}
     made = {n: _Functions(n, types, number).made() for n in number.values()}
-    yield f'#include "flang.h"\n#include <string.h>\n#define ALL {int(whole)}'
+    yield f'#include "flang.h"\n#include <string.h>\n#define ALL {int(whole)}\n#define ONE(n) (Type){{t##n, (n) + 1}}'
     for name, n in number.items():
         yield f'extern const char t{n}[] __asm__("{name}");'
         yield from made[n].declared
         yield from (f"static void {what}_{n}({given});" for what, given, _ in _DONE if made[n].bodies[what])
-    yield _chain("int64_t", "size_of", {n: f"return {types[name].size};" for name, n in number.items()}, "return 0;")
+    among = {n: [number[a] for a in types if _extends(name, a, types)] for name, n in number.items()}
+    sizes = {n: f"return {types[name].size};" for name, n in number.items()}
+    yield _chain("int64_t", "size_of", sizes, "return 0;", among)
     itself = {n: "return 1;" for name, n in number.items() if _reaches(name, types)}
-    yield _chain("int", "holds_itself", itself, "return 0;")
+    yield _chain("int", "holds_itself", itself, "return 0;", among)
     parents = {n: f"return t{number[t.extends]};" for name, n in number.items() if (t := types[name]).extends in number}
-    yield _chain("const void *", "parent_of", parents, "return 0;")
+    yield _chain("const void *", "parent_of", parents, "return 0;", among)
     for what, given, passed in _DONE:
         calls = {n: f"{{ {what}_{n}({passed}); return; }}" for n in number.values() if made[n].bodies[what]}
-        yield _chain("void", f"{what}_of", calls, "", f", {given}")
+        yield _chain("void", f"{what}_of", calls, "", among, f", {given}")
     yield f'#include "{BODIES.name}"'
     for n in number.values():
         for what, given, _ in _DONE:
@@ -256,10 +301,17 @@ def _unit(types: Mapping[str, _Derived], whole: bool) -> Iterator[str]:
                 yield "\n".join([f"static void {what}_{n}({given})", "{", *(f"    {line}" for line in body), "}"])
 
 
-def _chain(result: str, name: str, cases: Mapping[int, str], otherwise: str, given: str = "") -> str:
-    """A function that does what belongs to the type `t`."""
-    tests = "".join(f"    if (t == t{n}) {case}\n" for n, case in cases.items())
-    return f"INSIDE {result} {name}(const void *t{given})\n{{\n{tests}    {otherwise}\n}}"
+def _chain(
+    result: str, name: str, cases: Mapping[int, str], otherwise: str, among: Mapping[int, Sequence[int]],
+    given: str = "",
+) -> str:  # fmt: skip
+    """A function that does what belongs to the type `t`, which is, or extends, the one that is declared."""
+
+    def test(n: int) -> str:
+        return " || ".join(["!t.among", *(f"t.among == {a + 1}" for a in among[n])])
+
+    tests = "".join(f"    if (({test(n)}) && t.is == t{n}) {case}\n" for n, case in cases.items())
+    return f"INSIDE {result} {name}(Type t{given})\n{{\n{tests}    {otherwise}\n}}"
 
 
 def _reaches(name: str, types: Mapping[str, _Derived]) -> bool:
@@ -295,11 +347,18 @@ class _Functions:
 
     def made(self) -> _Functions:
         t = self.type
-        for name, test in ((t.scalar_final, "!rank"), (t.elemental_final, f"{int(not t.scalar_final)} || rank")):
+        ranks = [0] if t.scalar_final else []
+        for rank, name in t.array_finals:
+            ranks.append(rank)
+            call, room = self._procedure(name, "char *"), 40 + 24 * rank
+            self.bodies["whole"].append(
+                f"if (a.rank == {rank}) {{ int64_t d[{room // 8}]; describe_objects((char *)d, a, t{self.n}); "
+                f"{call}((char *)d); }}"
+            )
+        others = " && ".join(f"rank != {rank}" for rank in ranks) or "1"
+        for name, test in ((t.scalar_final, "!rank"), (t.elemental_final, others)):
             if name:
-                call = f"final_{self.n}_{len(self.declared)}"
-                self.declared.append(f'extern void {call}(char *) __asm__("{name}");')
-                self.bodies["final"].append(f"if ({test}) {call}(o);")
+                self.bodies["final"].append(f"if ({test}) {self._procedure(name, 'char *')}(o);")
         parent = t.components[0] if t.extends else None
         for c in (*t.components[bool(parent) :], *t.components[: bool(parent)]):  # the parent is finalised last
             self._ended(c)
@@ -309,20 +368,26 @@ class _Functions:
         self._between(t.size)
         return self
 
+    def _procedure(self, name: str, given: str) -> str:
+        """What a procedure of the program's is called in C."""
+        call = f"procedure_{self.n}_{len(self.declared)}"
+        self.declared.append(f'extern void {call}({given}) __asm__("{name}");')
+        return call
+
     def _each(self, c: _Component, what: str, places: str, more: str = "") -> str:
         """What is done to each object of a component that is no array apart."""
         loop = f"for (int64_t i = 0; i < {c.count}; i++) " if c.count != 1 else ""
         at = f"{c.offset} + i * {self.types[c.type].size}" if loop else str(c.offset)
         places = ", ".join(f"{p} + {at}" for p in places.split())
-        return f"{loop}{what}_of(t{self.number[c.type]}, {places}{more});"
+        return f"{loop}{what}_of(ONE({self.number[c.type]}), {places}{more});"
 
     def _any(self, c: _Component, at: str, call: str) -> str:
         """What is done to an allocatable component of objects, by the type that they have."""
         family = [name for name in self.types if _extends(name, c.type, self.types)]
         if len(family) == 1:
-            return call.format(f"t{self.number[c.type]}")
+            return call.format(f"ONE({self.number[c.type]})")
         its = f"TYPE_AT({at} + {c.offset}, {c.rank})"
-        return " else ".join(f"if ({its} == t{self.number[f]}) {call.format(f't{self.number[f]}')}" for f in family)
+        return " else ".join(f"if ({its} == t{self.number[f]}) {call.format(f'ONE({self.number[f]})')}" for f in family)
 
     def _begun(self, k: int, c: _Component) -> None:
         begins = self.bodies["init"]
@@ -370,7 +435,7 @@ class _Functions:
             code, size = _CODES[c.category, c.kind]
             assign.append(f"assign_numbers({at}, {c.rank}, {code}, {size});")
         elif c.category == _DERIVED:
-            assign.append(self._each(c, "assign", "to from"))
+            assign.append(self._own(c) if self.types[c.type].assignment else self._each(c, "assign", "to from"))
             self._copied += self.types[c.type].size * c.count
         elif value := _VALUES.get((c.category, c.kind)):
             parts = c.count * (2 if c.category == _COMPLEX else 1)
@@ -384,6 +449,18 @@ class _Functions:
             if size:
                 assign.append(f"memmove({at}, {size});")
             self._copied += size
+
+    def _own(self, c: _Component) -> str:
+        """Components of a type with an assignment of its own are assigned by that."""
+        t, n = self.types[c.type], self.number[c.type]
+        call, given, made = self._procedure(t.assignment, "char *, char *"), [], []
+        for bit, o in enumerate(("to", "(char *)from")):
+            at = f"{o} + {c.offset} + i * {t.size}"
+            if t.described >> bit & 1:
+                made.append(f"describe_objects((char *)d[{bit}], object({at}, {t.size}), t{n});")
+            given.append(f"(char *)d[{bit}]" if t.described >> bit & 1 else at)
+        done = f"int64_t d[2][5]; {' '.join(made)} {call}({', '.join(given)});"
+        return f"for (int64_t i = 0; i < {c.count}; i++) {{ {done} }}"
 
     def _replaced(self, c: _Component) -> str:
         """An allocatable component of objects is freed where it holds none afterwards, or those of another type."""
@@ -410,7 +487,7 @@ class _Functions:
         """Has an object of the type, or of one that extends it, or what these hold, a final procedure?"""
         family = {n for n in self.types if _extends(n, name, self.types)} - seen
         return any(
-            (t := self.types[n]).scalar_final or t.elemental_final
+            (t := self.types[n]).scalar_final or t.elemental_final or t.array_finals
             or any(self._finals(c.type, seen | family) for c in t.components if c.holds)
             for n in family
         )  # fmt: skip

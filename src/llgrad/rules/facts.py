@@ -228,6 +228,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(r"_FortranAioBegin\w*"), _OPENS),
     (re.compile(r"_FortranAio(?:Output|End|Enable|Set|Get|Inquire)\w+"), _STREAM),
     (re.compile(r"_FortranAioInput(?:Integer|Logical|Ascii|Character|Real\d+|Complex\d+)"), _STREAM),
+    (re.compile(r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime)"), _STREAM),
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
     (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
     (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),

@@ -29,6 +29,12 @@ typedef struct {
     int type, rank;
 } Array;
 
+/* The type of an object, and the number of the one that is declared (0: not known), which it is or extends. */
+typedef struct {
+    const void *is;
+    int among;
+} Type;
+
 enum { ALLOCATABLE = 2, HAS_ADDENDUM = 1, RANKS = 4 };
 enum { TYPE_FLOAT = 27, TYPE_DOUBLE = 28, TYPE_FLOAT_COMPLEX = 34, TYPE_DOUBLE_COMPLEX = 35, TYPE_TEXT = 40, TYPE_DERIVED = 42 };
 
@@ -129,13 +135,23 @@ INSIDE Array allocated(Array like)
         for (int64_t p = 0; p < parts; p++) a[p] = b[p];                       \
     })
 
+/* The two parts of complex numbers, one by one: a loop over them would become a `memcpy`, and where strides are not known
+ * kinds say less of that than of a float that is moved. */
+#define COPY_PAIRS(type)                                                       \
+    ROWS(to, {                                                                 \
+        type *a = (type *)AT(to, i, j, k, l);                                  \
+        const type *b = (const type *)AT(from, i, j, k, l);                    \
+        type first = b[0], second = b[1];                                      \
+        a[0] = first, a[1] = second;                                           \
+    })
+
 /* Copy elements; the extents are those of `to`, a scalar `from` has strides 0. */
 INSIDE void copy(Array to, Array from)
 {
     if (to.type == TYPE_DOUBLE) { COPY(double) }
     else if (to.type == TYPE_FLOAT) { COPY(float) }
-    else if (to.type == TYPE_DOUBLE_COMPLEX) { COPY_PARTS(double, 2) }
-    else if (to.type == TYPE_FLOAT_COMPLEX) { COPY_PARTS(float, 2) }
+    else if (to.type == TYPE_DOUBLE_COMPLEX) { COPY_PAIRS(double) }
+    else if (to.type == TYPE_FLOAT_COMPLEX) { COPY_PAIRS(float) }
     else if (to.type == TYPE_DERIVED) { ROWS(to, { __builtin_memcpy(AT(to, i, j, k, l), AT(from, i, j, k, l), to.bytes); }) }
     else { COPY_PARTS(int8_t, to.bytes) }
 }

@@ -86,7 +86,23 @@ COMPLEX(_FortranACppProductComplex8, DoubleComplex, 1, r *= v)
                     }                                                          \
                 *(type *)AT(made, i, j, k, 0) = end;                           \
             }
-#define EACH_ROW(name, real4, real8, step)                                     \
+/* Integers of any length, read and written as the longest. */
+INSIDE int64_t integer(int64_t bytes, const char *at)
+{
+    if (bytes == 8) return *(const int64_t *)at;
+    if (bytes == 4) return *(const int32_t *)at;
+    return bytes == 2 ? *(const int16_t *)at : *(const int8_t *)at;
+}
+
+INSIDE void put(int kind, char *at, int64_t value)
+{
+    if (kind == 8) *(int64_t *)at = value;
+    else if (kind == 4) *(int32_t *)at = value;
+    else if (kind == 2) *(int16_t *)at = value;
+    else *(int8_t *)at = value;
+}
+
+#define NUMBERS(name, real4, real8, whole, step, complex)                      \
     API void name(Descriptor *result, const Descriptor *x, int dim, const char *file, int line, const Descriptor *mask) \
     {                                                                          \
         Array a = last(array_of(x), dim), made = without(a, a.bytes);          \
@@ -94,14 +110,33 @@ COMPLEX(_FortranACppProductComplex8, DoubleComplex, 1, r *= v)
         if (mask && !mask->rank) m = array_of(mask);                           \
         if (a.type == TYPE_DOUBLE) { ALONG(double, real8, step, r) }           \
         else if (a.type == TYPE_FLOAT) { ALONG(float, real4, step, r) }        \
-        else if (a.bytes == 8) { ALONG(int64_t, (int64_t)(real8), step, r) }   \
-        else { ALONG(int32_t, (int32_t)(real4), step, r) }                     \
+        complex                                                                \
+        else if (simple(x)) {                                                  \
+            for (int64_t k = 0; k < a.n2; k++)                                 \
+                for (int64_t j = 0; j < a.n1; j++)                             \
+                    for (int64_t i = 0; i < a.n0; i++) {                       \
+                        int64_t r = whole;                                     \
+                        for (int64_t l = 0; l < a.n3; l++)                     \
+                            if (CHOSEN(mask, m, i, j, k, l)) {                 \
+                                int64_t v = integer(a.bytes, AT(a, i, j, k, l)); \
+                                step;                                          \
+                            }                                                  \
+                        put(a.bytes, AT(made, i, j, k, 0), r);                 \
+                    }                                                          \
+        } else {                                                               \
+            llgrad_fail(4, 0);                                                 \
+        }                                                                      \
         give(result, x, made);                                                 \
     }
-EACH_ROW(_FortranASumDim, 0, 0, r += v)
-EACH_ROW(_FortranAProductDim, 1, 1, r *= v)
-EACH_ROW(_FortranAMaxvalDim, -FLT_MAX, -DBL_MAX, if (v > r) r = v)
-EACH_ROW(_FortranAMinvalDim, FLT_MAX, DBL_MAX, if (v < r) r = v)
+#define COMPLEX_TOO(start, step)                                               \
+    else if (a.type == TYPE_DOUBLE_COMPLEX) { ALONG(DoubleComplex, start, step, r) } \
+    else if (a.type == TYPE_FLOAT_COMPLEX) { ALONG(FloatComplex, start, step, r) }
+#define LEAST (a.bytes == 8 ? INT64_MIN : -((int64_t)1 << (8 * a.bytes - 1)))
+#define MOST (a.bytes == 8 ? INT64_MAX : ((int64_t)1 << (8 * a.bytes - 1)) - 1)
+NUMBERS(_FortranASumDim, 0, 0, 0, r += v, COMPLEX_TOO(0, r += v))
+NUMBERS(_FortranAProductDim, 1, 1, 1, r *= v, COMPLEX_TOO(1, r *= v))
+NUMBERS(_FortranAMaxvalDim, -FLT_MAX, -DBL_MAX, LEAST, if (v > r) r = v, )
+NUMBERS(_FortranAMinvalDim, FLT_MAX, DBL_MAX, MOST, if (v < r) r = v, )
 
 API void _FortranANorm2Dim(Descriptor *result, const Descriptor *x, int dim, const char *file, int line)
 {
@@ -134,51 +169,98 @@ API int64_t _FortranACount(const Descriptor *x, const char *file, int line, int 
     return n;
 }
 
-#define REDUCE(type, name)                                                     \
-    API type name(const Descriptor *x, type (*f)(const type *, const type *), const char *file, \
-                                          int line, int dim, const Descriptor *mask, const type *identity, _Bool ordered) \
+/* `reduce`: with a function of references to numbers, or of numbers. */
+#define BY_REFERENCE(r, v) f(&r, &v)
+#define BY_VALUE(r, v) f(r, v)
+#define FOLDED(type, value, called)                                            \
+    if (CHOSEN(mask, m, i, j, k, l)) {                                         \
+        type v = *(const type *)AT(a, i, j, k, l);                             \
+        value = some ? called(value, v) : v;                                   \
+        some = 1;                                                              \
+    }
+#define REDUCE(name, type, given, called)                                      \
+    API type name(const Descriptor *x, type (*f)(given, given), const char *file, int line, int dim, \
+                  const Descriptor *mask, const type *identity, _Bool ordered) \
     {                                                                          \
         Array a = array_of(x), m = masked(mask, a);                            \
         type r = identity ? *identity : 0;                                     \
         _Bool some = 0;                                                        \
-        ROWS(a, {                                                              \
-            if (CHOSEN(mask, m, i, j, k, l)) {                                 \
-                type v = *(const type *)AT(a, i, j, k, l);                     \
-                r = some ? f(&r, &v) : v;                                      \
-                some = 1;                                                      \
-            }                                                                  \
-        })                                                                     \
+        ROWS(a, { FOLDED(type, r, called) })                                   \
         return r;                                                              \
     }
-REDUCE(float, _FortranAReduceReal4Ref)
-REDUCE(double, _FortranAReduceReal8Ref)
+#define REDUCE_ROWS(name, type, given, called)                                 \
+    API void name(Descriptor *result, const Descriptor *x, type (*f)(given, given), const char *file, int line, int dim, \
+                  const Descriptor *mask, const type *identity, _Bool ordered) \
+    {                                                                          \
+        Array a = last(array_of(x), dim), made = without(a, a.bytes);          \
+        Array m = mask ? last(array_of(mask), dim) : a;                        \
+        if (mask && !mask->rank) m = array_of(mask);                           \
+        for (int64_t k = 0; k < a.n2; k++)                                     \
+            for (int64_t j = 0; j < a.n1; j++)                                 \
+                for (int64_t i = 0; i < a.n0; i++) {                           \
+                    type r = identity ? *identity : 0;                         \
+                    _Bool some = 0;                                            \
+                    for (int64_t l = 0; l < a.n3; l++) FOLDED(type, r, called) \
+                    *(type *)AT(made, i, j, k, 0) = r;                         \
+                }                                                              \
+        give(result, x, made);                                                 \
+    }
+REDUCE(_FortranAReduceReal4Ref, float, const float *, BY_REFERENCE)
+REDUCE(_FortranAReduceReal8Ref, double, const double *, BY_REFERENCE)
+REDUCE(_FortranAReduceReal4Value, float, float, BY_VALUE)
+REDUCE(_FortranAReduceReal8Value, double, double, BY_VALUE)
+REDUCE_ROWS(_FortranAReduceReal4DimRef, float, const float *, BY_REFERENCE)
+REDUCE_ROWS(_FortranAReduceReal8DimRef, double, const double *, BY_REFERENCE)
+REDUCE_ROWS(_FortranAReduceReal4DimValue, float, float, BY_VALUE)
+REDUCE_ROWS(_FortranAReduceReal8DimValue, double, double, BY_VALUE)
 
 /* --- where an element is: what is found is numbers ------------------------------------------------------------------ */
 
-INSIDE void put(int kind, char *at, int64_t value)
-{
-    if (kind == 8) *(int64_t *)at = value;
-    else if (kind == 4) *(int32_t *)at = value;
-    else if (kind == 2) *(int16_t *)at = value;
-    else *(int8_t *)at = value;
-}
-
-INSIDE double number(Array a, const char *at)
-{
-    if (a.type == TYPE_DOUBLE) return *(const double *)at;
-    if (a.type == TYPE_FLOAT) return *(const float *)at;
-    if (a.bytes == 8) return *(const int64_t *)at;
-    if (a.bytes == 4) return *(const int32_t *)at;
-    return a.bytes == 2 ? *(const int16_t *)at : *at;
-}
-
 enum { LOGICAL = 14 }; /* the first code of logicals */
-INSIDE int meets(int what, Array a, const char *at, double best, const Descriptor *target)
+
+/* Texts are compared as if the shorter one ended in blanks. */
+INSIDE int order_of_texts(int64_t n, const char *a, int64_t more, const char *b)
 {
-    if (what == '>') return number(a, at) > best;
-    if (what == '<') return number(a, at) < best;
+    for (int64_t i = 0; i < n || i < more; i++) {
+        unsigned char x = i < n ? a[i] : ' ', y = i < more ? b[i] : ' ';
+        if (x != y) return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+INSIDE double real_number(Array a, const char *at)
+{
+    if (a.type == TYPE_DOUBLE || a.type == TYPE_DOUBLE_COMPLEX) return *(const double *)at;
+    if (a.type == TYPE_FLOAT || a.type == TYPE_FLOAT_COMPLEX) return *(const float *)at;
+    return integer(a.bytes, at);
+}
+
+/* Is an element before another (-1), behind it (1), or the same? */
+INSIDE int order(Array a, const char *at, Array b, const char *other)
+{
+    if (a.type == TYPE_TEXT) return order_of_texts(a.bytes, at, b.bytes, other);
+    int whole = a.type < TYPE_FLOAT, wholes = b.type < TYPE_FLOAT;
+    if (whole && wholes) {
+        int64_t x = integer(a.bytes, at), y = integer(b.bytes, other);
+        return x < y ? -1 : x > y;
+    }
+    double x = real_number(a, at), y = real_number(b, other);
+    return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
+}
+
+INSIDE double imaginary(Array a, const char *at)
+{
+    if (a.type == TYPE_DOUBLE_COMPLEX) return ((const double *)at)[1];
+    return a.type == TYPE_FLOAT_COMPLEX ? ((const float *)at)[1] : 0;
+}
+
+INSIDE int meets(int what, Array a, const char *at, const char *best, const Descriptor *target)
+{
+    if (what == '>') return order(a, at, a, best) == 1;
+    if (what == '<') return order(a, at, a, best) == -1;
     if (a.type >= LOGICAL && a.type < LOGICAL + 5) return holds(a.bytes, at) == holds(target->bytes, target->base);
-    return number(a, at) == number(array_of(target), target->base);
+    Array b = array_of(target);
+    return !order(a, at, b, b.base) && imaginary(a, at) == imaginary(b, b.base);
 }
 
 INSIDE void place(Descriptor *result, const Descriptor *x, int what, const Descriptor *target, int kind,
@@ -186,16 +268,16 @@ INSIDE void place(Descriptor *result, const Descriptor *x, int what, const Descr
 {
     Array a = array_of(x), m = masked(mask, a), made = vector(a, a.rank);
     int64_t at0 = 0, at1 = 0, at2 = 0, at3 = 0;
-    double best = 0;
+    const char *best = a.base;
     made.bytes = kind, made.type = kind == 8 ? 10 : kind == 4 ? 9 : kind == 2 ? 8 : 7;
     made = allocated(made);
     ROWS(a, {
         const char *p = AT(a, i, j, k, l);
         if (CHOSEN(mask, m, i, j, k, l)) {
-            int first = !at0, equal = what != '=' && back && !first && number(a, p) == best;
+            int first = !at0, equal = what != '=' && back && !first && !order(a, p, a, best);
             if (what == '=' ? (first || back) && meets(what, a, p, best, target)
                             : first || equal || meets(what, a, p, best, target))
-                at0 = i + 1, at1 = j + 1, at2 = k + 1, at3 = l + 1, best = what == '=' ? 0 : number(a, p);
+                at0 = i + 1, at1 = j + 1, at2 = k + 1, at3 = l + 1, best = p;
         }
     })
     put(kind, made.base, at0);
@@ -215,14 +297,14 @@ INSIDE void places(Descriptor *result, const Descriptor *x, int what, const Desc
         for (int64_t j = 0; j < a.n1; j++)
             for (int64_t i = 0; i < a.n0; i++) {
                 int64_t at = 0;
-                double best = 0;
+                const char *best = a.base;
                 for (int64_t l = 0; l < a.n3; l++) {
                     const char *p = AT(a, i, j, k, l);
                     if (!CHOSEN(mask, m, i, j, k, l)) continue;
-                    int equal = what != '=' && back && at && number(a, p) == best;
+                    int equal = what != '=' && back && at && !order(a, p, a, best);
                     if (what == '=' ? (!at || back) && meets(what, a, p, best, target)
                                     : !at || equal || meets(what, a, p, best, target))
-                        at = l + 1, best = what == '=' ? 0 : number(a, p);
+                        at = l + 1, best = p;
                 }
                 put(kind, AT(made, i, j, k, 0), at);
             }
@@ -374,7 +456,7 @@ INSIDE void shifted(Descriptor *result, const Descriptor *x, Array by, int64_t s
         for (int64_t k = 0; k < a.n2; k++)
             for (int64_t j = 0; j < a.n1; j++)
                 for (int64_t i = 0; i < a.n0; i++) {
-                    int64_t n = by.base ? (int64_t)number(by, AT(by, i, j, k, 0)) : shift, at = l + n;
+                    int64_t n = by.base ? integer(by.bytes, AT(by, i, j, k, 0)) : shift, at = l + n;
                     if (around) at = (at % a.n3 + a.n3) % a.n3;
                     one.base = at >= 0 && at < a.n3 ? AT(a, i, j, k, at) : edge ? AT(border, i, j, k, 0) : zero;
                     place.base = AT(to, i, j, k, l);
@@ -524,6 +606,64 @@ API _Bool _FortranAPointerIsAssociatedWith(const Descriptor *d, const Descriptor
     return (a.n0 < 2 || a.s0 == b.s0) && (a.n1 < 2 || a.s1 == b.s1) && (a.n2 < 2 || a.s2 == b.s2) &&
            (a.n3 < 2 || a.s3 == b.s3);
 }
+
+/* --- bits ------------------------------------------------------------------------------------------------------------- */
+
+/* The result has the shape that `mold` and the length of `x` say, or `size` elements; its descriptor knows the type. */
+INSIDE void transferred(Descriptor *result, const Descriptor *x, const Descriptor *mold, int64_t size)
+{
+    Array from = in_one_stretch(array_of(x)), made = known(result, 0, mold->type, mold->bytes);
+    int64_t bytes = from.bytes * elements(from), each = mold->bytes;
+    made.bytes = each;
+    if (mold->rank || size >= 0) made = vector(made, size >= 0 ? size : each ? (bytes + each - 1) / each : 0);
+    made = allocated(made);
+    int64_t room = made.bytes * elements(made);
+    if (room == 8 && bytes == 8) __builtin_memcpy(made.base, from.base, 8);
+    else if (room == 4 && bytes == 4) __builtin_memcpy(made.base, from.base, 4);
+    else __builtin_memcpy(made.base, from.base, bytes < room ? bytes : room);
+    free(from.base);
+    result->bytes = each, result->rank = made.rank;
+    set_known(result, made, 1);
+}
+
+API void _FortranATransfer(Descriptor *result, const Descriptor *x, const Descriptor *mold, const char *file, int line)
+{
+    transferred(result, x, mold, -1);
+}
+
+API void _FortranATransferSize(Descriptor *result, const Descriptor *x, const Descriptor *mold, const char *file, int line,
+                               int64_t size)
+{
+    transferred(result, x, mold, size);
+}
+
+/* --- numbers that are drawn: into memory of their own first ------------------------------------------------------------- */
+
+extern void _FortranARandomNumber(const Descriptor *d, const char *file, int line);
+
+API void llgrad_Drawn(const Descriptor *d, const char *file, int line)
+{
+    Array a = array_of(d), made = allocated(a);
+    Descriptor own;
+    own.base = made.base, own.bytes = d->bytes, own.version = d->version, own.rank = d->rank, own.type = d->type;
+    own.attribute = 0, own.extra = 0;
+    set(&own, made, (Dimension){1, 0, 0});
+    _FortranARandomNumber(&own, file, line);
+    copy(a, made);
+    free(made.base);
+}
+
+/* exp(x * x) * erfc(x), where the factors are too large and too small, too. */
+#define ERFC_SCALED(name, type)                                                \
+    API type name(type given)                                                  \
+    {                                                                          \
+        double x = given, square = x * x, rest = fma(x, x, -square), sum = 0;  \
+        if (x < 10) return exp(square) * (1 + rest) * erfc(x);                 \
+        for (int n = 15; n > 0; n--) sum = (1 + sum) * -(2 * n - 1) / (2 * square); \
+        return (1 + sum) / (x * 1.7724538509055160273);                        \
+    }
+ERFC_SCALED(_FortranAErfcScaled4, float)
+ERFC_SCALED(_FortranAErfcScaled8, double)
 
 /* --- arguments that must lie in one stretch ------------------------------------------------------------------------------- */
 

@@ -25,37 +25,39 @@ RUNTIME(_Bool, ClassIs, const Descriptor *d, const void *t);
 enum { VERSION = 20240719 };
 
 /* What the program's text says of a descriptor (an argument before those of the runtime's): its rank where it has an
- * addendum, 16 more where it has none, -1 where nothing is said. */
-enum { FLAT = 16 };
+ * addendum, 16 more where it has none, 256 times the number of the type that is declared; -1 where nothing is said. */
+enum { FLAT = 16, DECLARED = 256 };
 #define TYPE_AT(d, rank) (*(const void **)((char *)(d) + 24 + 24 * (rank)))
 
 INSIDE int rank_of(const Descriptor *d, int said) { return said < 0 ? d->rank : said % FLAT; }
+INSIDE int is_flat(int said) { return said >= 0 && said & FLAT; }
+INSIDE int has_type(int said) { return said >= 0 && !(said & FLAT); }
 
 /* What is said is written where it stands already, for LLVM to know. */
 INSIDE void tell(Descriptor *d, int said)
 {
     if (said >= 0) d->rank = said % FLAT;
-    if (said >= FLAT) d->extra &= ~HAS_ADDENDUM;
+    if (is_flat(said)) d->extra &= ~HAS_ADDENDUM;
 }
 
 /* The type of what a descriptor describes; none where that is no object. */
-INSIDE const void *type_of(const Descriptor *d, int said)
+INSIDE Type type_of(const Descriptor *d, int said)
 {
-    if (said >= FLAT || (said < 0 && !(d->extra & HAS_ADDENDUM))) return 0;
-    return TYPE_AT(d, rank_of(d, said));
+    if (is_flat(said) || (said < 0 && !(d->extra & HAS_ADDENDUM))) return (Type){0, 0};
+    return (Type){TYPE_AT(d, rank_of(d, said)), said < 0 ? 0 : said / DECLARED};
 }
 
 /* Is that for the runtime? Where all types of a program are known, it is not. */
-INSIDE int strange(const Descriptor *d, int said, const void *t)
+INSIDE int strange(const Descriptor *d, int said, Type t)
 {
-    if (!t) return 0;
+    if (!t.is) return 0;
     if (rank_of(d, said) <= RANKS && (ALL || size_of(t))) return 0;
     if (ALL && said < 0) llgrad_fail(4, 0);
     return 1;
 }
 
-INSIDE Array objects(const Descriptor *d, int rank, const void *t) { return known(d, rank, TYPE_DERIVED, size_of(t)); }
-INSIDE Array described(const Descriptor *d, int said, const void *t) { return objects(d, rank_of(d, said), t); }
+INSIDE Array objects(const Descriptor *d, int rank, Type t) { return known(d, rank, TYPE_DERIVED, size_of(t)); }
+INSIDE Array described(const Descriptor *d, int said, Type t) { return objects(d, rank_of(d, said), t); }
 
 INSIDE void establish(char *at, int64_t bytes, int rank, int type, const void *t)
 {
@@ -64,6 +66,15 @@ INSIDE void establish(char *at, int64_t bytes, int rank, int type, const void *t
     d->extra = t ? HAS_ADDENDUM : 0;
     if (t) TYPE_AT(d, rank) = t, *(int64_t *)(at + 32 + 24 * rank) = 0;
 }
+
+/* The descriptor of objects that a procedure of their type's is called with. */
+INSIDE void describe_objects(char *at, Array a, const void *t)
+{
+    establish(at, a.bytes, a.rank, TYPE_DERIVED, t);
+    ((Descriptor *)at)->attribute = 0;
+    set_known((Descriptor *)at, a, 1);
+}
+INSIDE Array object(char *at, int64_t bytes) { return (Array){at, bytes, 1, 1, 1, 1, 0, 0, 0, 0, TYPE_DERIVED, 0}; }
 
 /* --- allocatable components ------------------------------------------------------------------------------------------- */
 
@@ -114,14 +125,15 @@ INSIDE void assign_texts(char *at, const char *source, int rank)
     to->bytes = b.bytes;
 }
 
-INSIDE void final_component(char *at, int rank, const void *t)
+INSIDE void final_component(char *at, int rank, Type t)
 {
     Array a = objects((Descriptor *)at, rank, t);
     if (!a.base) return;
+    whole_of(t, packed(a));
     for (int64_t n = 0; n < elements(a); n++) final_of(t, a.base + n * a.bytes, rank);
 }
 
-INSIDE void free_component(char *at, int rank, const void *t)
+INSIDE void free_component(char *at, int rank, Type t)
 {
     Array a = objects((Descriptor *)at, rank, t);
     if (!a.base) return;
@@ -144,7 +156,7 @@ INSIDE int retyped(char *at, const char *source, int rank)
     return 1;
 }
 
-INSIDE void assign_component(char *at, const char *source, int rank, const void *t)
+INSIDE void assign_component(char *at, const char *source, int rank, Type t)
 {
     Descriptor *to = (Descriptor *)at;
     const Descriptor *from = (const Descriptor *)source;
@@ -160,41 +172,45 @@ INSIDE void assign_component(char *at, const char *source, int rank, const void 
 
 /* --- objects, and arrays of them -------------------------------------------------------------------------------------- */
 
-INSIDE void init_all(const void *t, Array a) { ROWS(a, { init_of(t, AT(a, i, j, k, l)); }) }
-INSIDE void final_all(const void *t, Array a) { ROWS(a, { final_of(t, AT(a, i, j, k, l), a.rank); }) }
-INSIDE void free_all(const void *t, Array a) { ROWS(a, { free_of(t, AT(a, i, j, k, l)); }) }
-INSIDE void assign_all(const void *t, Array a, Array b)
+INSIDE void init_all(Type t, Array a) { ROWS(a, { init_of(t, AT(a, i, j, k, l)); }) }
+INSIDE void final_all(Type t, Array a)
+{
+    whole_of(t, a);
+    ROWS(a, { final_of(t, AT(a, i, j, k, l), a.rank); })
+}
+INSIDE void free_all(Type t, Array a) { ROWS(a, { free_of(t, AT(a, i, j, k, l)); }) }
+INSIDE void assign_all(Type t, Array a, Array b)
 {
     ROWS(a, { assign_of(t, AT(a, i, j, k, l), AT(b, i, j, k, l)); })
 }
 
 API void llgrad_Initialize(int said, int none, const Descriptor *d, const char *file, int line)
 {
-    const void *t = type_of(d, said);
+    Type t = type_of(d, said);
     if (strange(d, said, t)) _FortranAInitialize(d, file, line);
-    else if (t) init_all(t, described(d, said, t));
+    else if (t.is) init_all(t, described(d, said, t));
 }
 
 API void llgrad_Finalize(int said, int none, const Descriptor *d, const char *file, int line)
 {
-    const void *t = type_of(d, said);
+    Type t = type_of(d, said);
     if (strange(d, said, t)) _FortranAFinalize(d, file, line);
-    else if (t) final_all(t, described(d, said, t));
+    else if (t.is) final_all(t, described(d, said, t));
 }
 
 API void llgrad_DestroyWithoutFinalization(int said, int none, const Descriptor *d)
 {
-    const void *t = type_of(d, said);
+    Type t = type_of(d, said);
     if (strange(d, said, t)) _FortranADestroyWithoutFinalization(d);
-    else if (t && d->base) free_all(t, described(d, said, t));
+    else if (t.is && d->base) free_all(t, described(d, said, t));
 }
 
 API void llgrad_Destroy(int said, int none, const Descriptor *d)
 {
-    const void *t = type_of(d, said);
+    Type t = type_of(d, said);
     if (strange(d, said, t)) {
         _FortranADestroy(d);
-    } else if (t && d->base) {
+    } else if (t.is && d->base) {
         final_all(t, described(d, said, t));
         free_all(t, described(d, said, t));
     }
@@ -202,12 +218,12 @@ API void llgrad_Destroy(int said, int none, const Descriptor *d)
 
 /* What is assigned may be part of what is assigned to: then, and for an allocatable of another shape or type, it is
  * copied before that is let go. Each copy knows its strides. */
-INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int others, const void *t, const void *its)
+INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int others, Type t, Type its)
 {
     int rank = others ? others : its_rank;
     Array a = objects(to, rank, its), b = objects(from, others, t);
     if (to->attribute == ALLOCATABLE) a = packed(a);
-    _Bool new = to->attribute == ALLOCATABLE && (!a.base || (others && !same_shape(a, b)) || its != t);
+    _Bool new = to->attribute == ALLOCATABLE && (!a.base || (others && !same_shape(a, b)) || its.is != t.is);
     if (!new && !rank) {
         if (a.base == b.base) return;
         if (!holds_itself(t)) {
@@ -238,31 +254,31 @@ INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int oth
     }
     set_known(to, made, others ? from->dim[0].lower : 1);
     to->bytes = made.bytes;
-    if (t != its) TYPE_AT(to, rank) = t;
+    if (t.is != its.is) TYPE_AT(to, rank) = t.is;
 }
 
 /* What is assigned to a variable that is not polymorphic is of its type, or of one that extends it; of what is assigned
  * LLVM knows more than of what a component's descriptor says. */
-INSIDE const void *declared(const Descriptor *to, int its, const Descriptor *from, int others)
+INSIDE Type declared(const Descriptor *to, int its, const Descriptor *from, int others)
 {
-    const void *t = type_of(from, others);
-    return t && parent_of(t) ? type_of(to, its) : t;
+    Type t = type_of(from, others);
+    return t.is && parent_of(t) ? type_of(to, its) : t;
 }
 
 API void llgrad_Assign(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
-    const void *t = declared(to, its, from, others);
+    Type t = declared(to, its, from, others);
     tell(to, its);
-    if (!t || strange(from, others, t)) _FortranAAssign(to, from, file, line);
+    if (!t.is || strange(from, others, t)) _FortranAAssign(to, from, file, line);
     else assign(to, rank_of(to, its), from, rank_of(from, others), t, t);
 }
 
 API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
-    const void *t = declared(to, its, from, others);
+    Type t = declared(to, its, from, others);
     tell(to, its);
-    if (!t || strange(from, others, t)) {
-        if (t) _FortranAAssignTemporary(to, from, file, line);
+    if (!t.is || strange(from, others, t)) {
+        if (t.is) _FortranAAssignTemporary(to, from, file, line);
         else _FortranAAssign(to, from, file, line);
         return;
     }
@@ -272,22 +288,24 @@ API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descr
 
 API void llgrad_AssignPolymorphic(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
-    const void *t = type_of(from, others), *old = type_of(to, its);
-    if (ALL && !t) llgrad_fail(4, 0); /* a number in a `class(*)` */
-    if (!t || strange(from, others, t) || strange(to, its, old)) _FortranAAssignPolymorphic(to, from, file, line);
+    Type t = type_of(from, others), old = type_of(to, its);
+    if (ALL && !t.is) llgrad_fail(4, 0); /* a number in a `class(*)` */
+    if (!t.is || strange(from, others, t) || strange(to, its, old)) _FortranAAssignPolymorphic(to, from, file, line);
     else assign(to, rank_of(to, its), from, rank_of(from, others), t, old);
 }
 
 API void llgrad_AllocatableInitDerivedForAllocate(int its, int none, Descriptor *d, const void *t, int rank, int corank)
 {
-    if (!size_of(t) || corank) _FortranAAllocatableInitDerivedForAllocate(d, t, rank, corank);
-    else if (!d->base) establish((char *)d, size_of(t), rank, TYPE_DERIVED, t);
+    int64_t bytes = size_of((Type){t, 0});
+    if (!bytes || corank) _FortranAAllocatableInitDerivedForAllocate(d, t, rank, corank);
+    else if (!d->base) establish((char *)d, bytes, rank, TYPE_DERIVED, t);
 }
 
 API void llgrad_PointerNullifyDerived(int its, int none, Descriptor *d, const void *t, int rank, int corank)
 {
-    if (size_of(t) && !corank) {
-        establish((char *)d, size_of(t), rank, TYPE_DERIVED, t);
+    int64_t bytes = size_of((Type){t, 0});
+    if (bytes && !corank) {
+        establish((char *)d, bytes, rank, TYPE_DERIVED, t);
         d->attribute = 1;
     } else {
         _FortranAPointerNullifyDerived(d, t, rank, corank);
@@ -296,20 +314,20 @@ API void llgrad_PointerNullifyDerived(int its, int none, Descriptor *d, const vo
 
 API void llgrad_AllocatableApplyMold(int its, int others, Descriptor *d, const Descriptor *mold, int rank)
 {
-    const void *t = type_of(mold, others);
+    Type t = type_of(mold, others);
     _FortranAAllocatableApplyMold(d, mold, rank);
-    if (t && its < FLAT) TYPE_AT(d, rank_of(d, its)) = t;
+    if (t.is && !is_flat(its)) TYPE_AT(d, rank_of(d, its)) = t.is;
 }
 
 /* --- memory for objects -------------------------------------------------------------------------------------------------- */
 
-INSIDE void allocate(Descriptor *d, int said, const void *t, const char *file, int line)
+INSIDE void allocate(Descriptor *d, int said, Type t, const char *file, int line)
 {
-    Array a = known(d, rank_of(d, said), d->type, t && size_of(t) ? size_of(t) : d->bytes);
+    Array a = known(d, rank_of(d, said), d->type, t.is && size_of(t) ? size_of(t) : d->bytes);
     a = allocated(a);
     set_strides(d, a);
     if (strange(d, said, t)) _FortranAInitialize(d, file, line);
-    else if (t) init_all(t, vector(a, elements(a)));
+    else if (t.is) init_all(t, vector(a, elements(a)));
 }
 
 API int llgrad_AllocatableAllocate(int said, int none, Descriptor *d, const int64_t *stream, _Bool status,
@@ -330,14 +348,45 @@ API int llgrad_PointerAllocate(int said, int none, Descriptor *d, _Bool status, 
     return 0;
 }
 
+/* A number, or numbers, in a `class(*)`: of the type and bytes that the source's descriptor says. */
+INSIDE void allocate_numbers(Descriptor *d, int its, const Descriptor *source, int others)
+{
+    if (source->type == TYPE_DERIVED) llgrad_fail(4, 0);
+    d->type = source->type, d->bytes = source->bytes;
+    Array a = allocated(known(d, rank_of(d, its), source->type, source->bytes));
+    set_strides(d, a);
+    copy(a, known(source, rank_of(source, others), source->type, source->bytes));
+}
+
+/* What is given to an allocatable or a pointer is of the type that is declared for that, or extends it. */
+INSIDE Type within(Type t, int said)
+{
+    if (!t.among && has_type(said)) t.among = said / DECLARED;
+    return t;
+}
+
+/* May it be a number? Not where the declared type is known. */
+INSIDE int takes_numbers(const Descriptor *d, int said, Type t)
+{
+    if (t.is || !has_type(said)) return 0;
+    if (type_of(d, said).is) llgrad_fail(4, 0);
+    return 1;
+}
+
 API int llgrad_AllocatableAllocateSource(int its, int others, Descriptor *d, const Descriptor *source, _Bool status,
                                          const Descriptor *message, const char *file, int line)
 {
-    const void *t = type_of(source, others);
+    Type t = within(type_of(source, others), its);
     tell(d, its);
-    if (!t || strange(source, others, t))
+    if (takes_numbers(d, its, t)) {
+        if (d->base && !status) llgrad_fail(4, 0);
+        if (d->base) return 1;
+        allocate_numbers(d, its, source, others);
+        return 0;
+    }
+    if (!t.is || strange(source, others, t))
         return _FortranAAllocatableAllocateSource(d, source, status, message, file, line);
-    if (!d->base) TYPE_AT(d, rank_of(d, its)) = t, d->bytes = size_of(t);
+    if (!d->base) TYPE_AT(d, rank_of(d, its)) = t.is, d->bytes = size_of(t);
     int failed = llgrad_AllocatableAllocate(its, 0, d, 0, status, message, file, line);
     if (!failed) assign_all(t, described(d, its, t), described(source, others, t));
     return failed;
@@ -346,16 +395,20 @@ API int llgrad_AllocatableAllocateSource(int its, int others, Descriptor *d, con
 API int llgrad_PointerAllocateSource(int its, int others, Descriptor *d, const Descriptor *source, _Bool status,
                                      const Descriptor *message, const char *file, int line)
 {
-    const void *t = type_of(source, others);
+    Type t = within(type_of(source, others), its);
     tell(d, its);
-    if (!t || strange(source, others, t)) return _FortranAPointerAllocateSource(d, source, status, message, file, line);
-    TYPE_AT(d, rank_of(d, its)) = t, d->bytes = size_of(t);
+    if (takes_numbers(d, its, t)) {
+        allocate_numbers(d, its, source, others);
+        return 0;
+    }
+    if (!t.is || strange(source, others, t)) return _FortranAPointerAllocateSource(d, source, status, message, file, line);
+    TYPE_AT(d, rank_of(d, its)) = t.is, d->bytes = size_of(t);
     allocate(d, its, t, file, line);
     assign_all(t, described(d, its, t), described(source, others, t));
     return 0;
 }
 
-INSIDE int let_go(Descriptor *d, int said, const void *t, _Bool status)
+INSIDE int let_go(Descriptor *d, int said, Type t, _Bool status)
 {
     if (!d->base) {
         if (!status) llgrad_fail(4, 0);
@@ -363,7 +416,7 @@ INSIDE int let_go(Descriptor *d, int said, const void *t, _Bool status)
     }
     if (strange(d, said, t)) {
         _FortranADestroy(d);
-    } else if (t) {
+    } else if (t.is) {
         Array a = described(d, said, t), row = vector(a, elements(a));
         final_all(t, a);
         free_all(t, row);
@@ -387,7 +440,7 @@ DEALLOCATE(PointerDeallocate)
                           const char *file, int line)                          \
     {                                                                          \
         int failed = let_go(d, said, type_of(d, said), status);                \
-        if (declared && said < FLAT) TYPE_AT(d, rank_of(d, said)) = declared, d->bytes = size_of(declared); \
+        if (declared && !is_flat(said)) TYPE_AT(d, rank_of(d, said)) = declared, d->bytes = size_of((Type){declared, 0}); \
         return failed;                                                         \
     }
 DEALLOCATE_POLYMORPHIC(AllocatableDeallocatePolymorphic)
@@ -396,28 +449,28 @@ DEALLOCATE_POLYMORPHIC(PointerDeallocatePolymorphic)
 API int llgrad_MoveAlloc(int its, int others, Descriptor *to, Descriptor *from, const void *declared, _Bool status,
                          const Descriptor *message, const char *file, int line)
 {
-    const void *t = type_of(from, others), *old = type_of(to, its);
+    Type t = type_of(from, others), old = type_of(to, its);
     if (to->base) let_go(to, its, old, 1);
     int failed = _FortranAMoveAlloc(to, from, declared, status, message, file, line);
-    if (t && its < FLAT) TYPE_AT(to, rank_of(to, its)) = t;
-    if (declared && t) TYPE_AT(from, rank_of(from, others)) = declared;
+    if (t.is && !is_flat(its)) TYPE_AT(to, rank_of(to, its)) = t.is;
+    if (declared && t.is) TYPE_AT(from, rank_of(from, others)) = declared;
     return failed;
 }
 
 API _Bool llgrad_ClassIs(int said, int none, const Descriptor *d, const void *t)
 {
-    const void *own = type_of(d, said);
-    if (own && strange(d, said, own)) return _FortranAClassIs(d, t);
-    for (int n = 0; n < 8 && own; n++, own = parent_of(own))
-        if (own == t) return 1;
+    Type own = type_of(d, said);
+    if (own.is && strange(d, said, own)) return _FortranAClassIs(d, t);
+    for (int n = 0; n < 8 && own.is; n++, own = (Type){parent_of(own), 0})
+        if (own.is == t) return 1;
     return 0;
 }
 
 /* `[p, q(2:3)]`: what the array constructor holds may move, which moves what it owns. */
 API void llgrad_PushArrayConstructorValue(int none, int said, Constructor *c, const Descriptor *from)
 {
-    const void *t = type_of(from, said);
-    if (!t || strange(from, said, t)) {
+    Type t = type_of(from, said);
+    if (!t.is || strange(from, said, t)) {
         _FortranAPushArrayConstructorValue(c, from);
         return;
     }
