@@ -36,8 +36,10 @@ _USED_UP = (48, 176)  # offsets past all general and all vector registers
 _TYPE = re.compile(r"<2 x float>|<4 x float>|<2 x double>|(?:double|float|x86_fp80|ptr|i(?:[1-9]|[1-5][0-9]|6[0-4]))\b")
 _BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\)")
 _EXPRESSION = re.compile(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")
+_BEFORE_TYPES = r"(?:[^@\n(]|(?<=\w)\([^()\n]*\))*?(?<= )"  # attributes such as `nofpclass(nan inf)`, the result
 _UNPROTOTYPED = re.compile(
-    r"^( *(?:%[-\w.$]+ = )?(?:\w+ )?(?:call|invoke) [^\n@(]*?)\(([^\n@]*?\.\.\.)\) (%[-\w.$]+\()([^\n]*)", re.MULTILINE
+    rf"^( *(?:%[-\w.$]+ = )?(?:\w+ )?(?:call|invoke) {_BEFORE_TYPES})\(([^\n@]*?\.\.\.)\) (%[-\w.$]+\()([^\n]*)",
+    re.MULTILINE,
 )
 _VARIABLE = re.compile(rf"^(?:define|declare) [^@\n]*{NAME}\(([^\n]*?\.\.\.)\)", re.MULTILINE)
 _TOKEN = re.compile(r'"[^"\n]*"|[(\[{<]|[)\]}>]|,')
@@ -175,7 +177,7 @@ def _plain(argument: str) -> bool:
 
 
 def _call(line: str, names: Collection[str]) -> _Call | None:
-    m = re.match(rf"( *(?:%\S+ = )?[^@\n]*?\b(?:call|invoke) [^@\n(]*?)\(([^@\n]*?)\.\.\.\) ({NAME})\(", line)
+    m = re.match(rf"( *(?:%\S+ = )?[^@\n]*?\b(?:call|invoke) {_BEFORE_TYPES})\(([^@\n]*?)\.\.\.\) ({NAME})\(", line)
     if m is None or m[3] not in names or "musttail" in m[1]:
         return None
     arguments, rest = _split(line[m.end() :])

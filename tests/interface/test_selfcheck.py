@@ -105,6 +105,14 @@ def test_program(name: str, ways: Sequence[tuple[str, int]], tmp_path: Path, cap
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("name", ["tail_calls.c", "unprototyped_calls.c", "variable_arguments.c"])
+def test_fast_math(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Calls with flags and attributes of their results: `call fast nofpclass(nan inf) double (i32, ...) @total(`."""
+    status = drive(["-Ofast", "-w", str(PROGRAMS / name), "-o", str(tmp_path / "program"), "-lm"], cxx=False)
+    assert status == 0, capfd.readouterr().err
+    assert not outcome(tmp_path / "program")
+
+
 def outcome(program: Path) -> str:
     """Run a program: an empty string, or what was wrong with it."""
     done = subprocess.run([program], capture_output=True, text=True, timeout=SECONDS, check=False)
