@@ -51,3 +51,8 @@ def test_second_derivatives(name: str) -> None:
     found = hvp(X, 4, np.zeros(3), 3, v, seed=seed)
     ahead, behind = (reverse(X + by * v, 4, np.zeros(3), 3) for by in (h, -h))
     np.testing.assert_allclose(found, seed @ (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-7)
+
+
+def test_exchanged_buffers_are_apart_in_each_iteration() -> None:
+    plan = llgrad.vjp(function("exchanged_buffers"), wrt="x", of="y").plan
+    assert plan.count("adjoints collected") == 2, plan  # of the first two loops, and no others

@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from llgrad import peeling, pipeline, program, versions
+from llgrad.analysis.exchanged import Exchanged
 from llgrad.analysis.memory import Access, Memory
 from llgrad.frontends import clang
 from llgrad.synthesis import (
@@ -196,6 +197,11 @@ def none_steady(patch: Patch) -> None:
     patch.setattr(Steady, "around", lambda self, v: frozenset())
 
 
+def none_exchanged(patch: Patch) -> None:
+    """Buffers that a loop exchanges may be the same in an iteration, too."""
+    patch.setattr(Exchanged, "apart", lambda self, within, a, b: False)
+
+
 def no_carrying(patch: Patch) -> None:
     """Loads that are carried to the next iteration are kept like anything else."""
     patch.setattr(plan, "carried", lambda *_: None)
@@ -293,9 +299,9 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         no_purity, keep_everything, other_costs, no_rereading, members_together, no_unrolling, all_strong_zeros,
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
         all_fusion, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting, no_reading_back,
-        no_replaying, no_replays_kept, no_handing, none_steady, no_carrying, no_choosing, all_ahead, no_peeling,
-        no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version,
-        no_promise, unoptimised, no_huge_pages,
+        no_replaying, no_replays_kept, no_handing, none_steady, none_exchanged, no_carrying, no_choosing,
+        all_ahead, no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
+        one_version, no_promise, unoptimised, no_huge_pages,
     )  # fmt: skip
 }
 

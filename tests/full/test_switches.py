@@ -21,7 +21,8 @@ from llgrad.synthesis.request import Mode
 SAMPLE = """
 aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch carried_loads
 chosen_values cholesky collected_ends
-collected_not collected_rows collected_stencil convolution cubic_spline data_dependent_while do_while explicit_stack
+collected_not collected_rows collected_stencil convolution cubic_spline data_dependent_while do_while
+exchanged_buffers explicit_stack
 fft_iterative fft_recursive free_in_branch fused_checked fused_constant fused_guarded fused_late_branch fused_not_filled
 fused_postponed fused_private fused_sum_returned fused_workspace
 handed_on fused_two_sums gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil
@@ -81,7 +82,8 @@ EFFECT = {
     "no_alias_scopes": "matrix_multiply", "no_reading_back": "stored_once", "no_replaying": "replayed",
     "all_ahead": "pendulum",
     "no_handing": "handed_on", "no_replays_kept": "replayed_once",
-    "no_carrying": "carried_loads", "none_steady": "steady_values", "no_choosing": "chosen_values",
+    "no_carrying": "carried_loads", "none_steady": "steady_values",
+    "none_exchanged": "exchanged_buffers", "no_choosing": "chosen_values",
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "no_fusion": "fused_map", "all_fusion": "dot_product", "no_postponing": "fused_postponed",

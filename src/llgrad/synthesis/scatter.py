@@ -20,6 +20,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from llgrad.analysis.exchanged import Exchanged
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access
 from llgrad.analysis.solver import reach
@@ -61,7 +62,8 @@ def scattered(
     recursive = function in reach(_callers(facts, function), lambda f: _callers(facts, f))
     if facts.runtime_activity or recursive:  # (columns of every call under way would lie on the stack)
         return {}
-    found = {loop: _collected(facts, flow, effects, loop) for loop in loops}
+    exchanged = Exchanged(facts.memory, flow)
+    found = {loop: _collected(facts, flow, effects, exchanged, loop) for loop in loops}
     return {loop: _grouped(facts, flow, loop, loads) for loop, loads in found.items() if loads}
 
 
@@ -69,7 +71,9 @@ def _callers(facts: Facts, function: Function) -> list[Function]:
     return [c.block.function for c in facts.memory.callers(function) if c.block.function is not None]
 
 
-def _collected(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect], loop: Loop) -> tuple[Load, ...]:
+def _collected(
+    facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect], exchanged: Exchanged, loop: Loop
+) -> tuple[Load, ...]:
     inside = [i for b in loop.order for i in b.instructions]
     shapes = [effects.get(i, Nothing()) for i in inside]
     simple = all(
@@ -85,9 +89,11 @@ def _collected(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect], 
     strides, memory = Strides(flow, loop, facts.layout), facts.memory
     reads = {i: memory.reads(i)[0] for i in loads}
     writes = [w for i in active if isinstance(i, Store) for w in memory.writes(i)]
-    if any(memory.may_alias(w, r) and not _through_restrict(w, r) for w in writes for r in reads.values()):
+    if any(
+        memory.may_alias(w, r) and not _through_restrict(w, r) and not exchanged.apart(loop, w, r)
+        for w in writes for r in reads.values()
+    ):  # fmt: skip
         return ()
-
     found = tuple(a for a in loads if pays(facts, strides, reads[a], list(reads.values())))
     return found if len(found) <= MOST else ()
 

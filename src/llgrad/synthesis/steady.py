@@ -6,6 +6,7 @@ has stored, and the reverse sweep finds it there in each.
 
 from __future__ import annotations
 
+from llgrad.analysis.exchanged import Exchanged
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.ir.values import (
     AnyValue,
@@ -39,6 +40,7 @@ class Steady:
 
     def __init__(self, facts: Facts, flow: Flow) -> None:
         self.facts, self.flow = facts, flow
+        self.exchanged = Exchanged(facts.memory, flow)
         self._found: dict[Instruction, frozenset[Loop]] = {}
         self._written: dict[tuple[Load, Loop], bool] = {}
 
@@ -85,7 +87,9 @@ class Steady:
         """May something in a loop write what `load` reads?"""
         if (load, around) not in self._written:
             memory = self.facts.memory
-            changes = (a for b in around.order for i in b.instructions for a in (*memory.writes(i), *memory.frees(i)))
-            read = memory.reads(load)
-            self._written[load, around] = any(memory.may_alias(a, r) for a in changes for r in read)
+            changes = [a for b in around.order for i in b.instructions for a in (*memory.writes(i), *memory.frees(i))]
+            self._written[load, around] = any(
+                memory.may_alias(a, r) and not self.exchanged.apart(around, a, r)
+                for r in memory.reads(load) for a in changes
+            )  # fmt: skip
         return self._written[load, around]
