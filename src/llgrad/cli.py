@@ -251,7 +251,8 @@ def opt(
     for source in sources:
         if not source.is_file():
             raise SourceError(f"there is no file {source}", fix="check the path")
-    whole = LLVMModule.linked([read_ir(source.read_bytes()) for source in sources])
+    parts = [read_ir(source.read_bytes()) for source in sources]
+    whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
     made = optimise_program(
         whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
         denormals=denormals, strict=strict,

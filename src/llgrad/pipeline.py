@@ -366,6 +366,7 @@ class Derived(Struct, frozen=True):
     """A derivative as LLVM assembly, not optimised yet: its symbol, and the IR types of what it takes and gives back.
 
     `borrowed` are the program's mutable globals that the text refers to; `made` what was written beside the program's.
+    `module`: what the text was printed from, where LLVM has read it already; whoever changes it has it for himself.
     """
 
     text: str
@@ -377,6 +378,7 @@ class Derived(Struct, frozen=True):
     borrowed: tuple[str, ...]
     made: tuple[str, ...]
     tape: bool  # whether it uses the arena that it is given
+    module: LLVMModule | None = None
 
     @property
     def returned(self) -> str:

@@ -139,7 +139,8 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
     whole.link(LLVMModule.from_text(joined(wrappers)))
     made = {d.text: d.made for d in derived}
     for n, (text, symbols) in enumerate(_by_text(derived).items()):
-        part = _part(set_apart(text, symbols, made[text], f"{mark}.{n}"), symbols)
+        part = _read(set_apart(text, symbols, made[text], f"{mark}.{n}"))
+        part.internalize(symbols)
         whole.link(part)
     return LLVMModule.from_text(pure_libm(whole.text()))
 
@@ -147,11 +148,11 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
 _ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?(?:alias|ifunc) )', re.MULTILINE)
 
 
-def _part(text: str, symbols: Sequence[str]) -> LLVMModule:
-    """A module of derivatives, which has these symbols for others: aliases and ifuncs are the program's own there."""
-    part = verified(_ALIAS.sub(r"\1internal \2", text) if " alias " in text or " ifunc " in text else text)
-    part.internalize(symbols)
-    return part
+def _read(text: str, known: LLVMModule | None = None) -> LLVMModule:
+    """A module of derivatives; aliases and ifuncs are the program's own there. `known`: as LLVM has read the text."""
+    if " alias " in text or " ifunc " in text:
+        return verified(_ALIAS.sub(r"\1internal \2", text))
+    return known or verified(text)
 
 
 def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
@@ -284,8 +285,10 @@ def _linked_program(
     whole = verified(text)
     if wrappers:
         parts = [LLVMModule.from_text(joined(wrappers))]
+        known = {d.text: d.module for d in derived}
         for text, symbols in _by_text(derived).items():
-            part = _part(text, symbols)
+            part = _read(text, known[text])
+            part.internalize(symbols)
             if flushed:
                 refuse_jumps(part.text())
             parts.append(part)

@@ -235,8 +235,9 @@ def _joined(general: Derived, apart: Derived, found: Versions, request: Request)
     whole.mark(["alwaysinline"], [apart.symbol])
     made = dict.fromkeys([symbol, *general.made, *apart.made])
     borrowed = tuple(dict.fromkeys([*general.borrowed, *apart.borrowed]))
+    tape = general.tape or apart.tape
     return replace(
-        general, text=whole.text(), symbol=symbol, made=tuple(made), borrowed=borrowed, tape=general.tape or apart.tape
+        general, text=whole.text(), symbol=symbol, made=tuple(made), borrowed=borrowed, tape=tape, module=whole
     )
 
 

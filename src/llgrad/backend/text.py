@@ -57,7 +57,7 @@ _CALLS: _Hazards = {
     "unusual calling conventions": (tuple(_CONVENTIONS.split()), rf"(?<![\w.%@])(?:{'|'.join(_CONVENTIONS.split())})"),
     "numbered calling conventions": ((" cc 1", " cc 2", " cc 7", " cc 8", " cc 9", " cc1"), ""),
 }
-_HEADS = re.compile(r"(?:call|callbr|invoke|define|declare)\s([^@%]*)")
+_HEADS = [re.compile(rf"{word}\s([^@%]*)") for word in ("call", "callbr", "invoke", "define", "declare")]
 _INTRINSIC = re.compile(r"@llvm\.[\w.]+")
 
 
@@ -134,7 +134,8 @@ def hazards(text: str) -> list[str]:
     """What this module holds that LLVM's passes or code generator may abort on, in words; empty if nothing."""
     bare = _COMMENT.sub("", _STRING.sub("<str>", _METADATA.sub("", "\n" + text)))
     intrinsics = "\n".join(set(_INTRINSIC.findall(bare)))
-    calls = "".join(f" {head}\n" for head in set(_HEADS.findall(bare)))
+    heads = {head for word in _HEADS for head in word.findall(bare)}  # one pattern has no prefix to look for
+    calls = "".join(f" {head}\n" for head in heads)
     return list(dict.fromkeys(
         what
         for place, found in zip((bare, intrinsics, calls), _WHERE, strict=True)
