@@ -19,6 +19,7 @@ from llgrad.analysis.memory import Access, Memory
 from llgrad.frontends import clang
 from llgrad.synthesis import (
     adjoints,
+    allocated,
     collecting,
     filled,
     fusion,
@@ -243,8 +244,14 @@ def late_release(patch: Patch) -> None:
     patch.setattr(released, "_read_back", lambda facts: frozenset(facts.memory.objects))
 
 
+def on_the_heap(patch: Patch) -> None:
+    """What the program allocates, and its shadows, is allocated by the heap."""
+    patch.setattr(allocated, "_found", lambda facts: allocated.OnTape())
+
+
 def no_paired_frees(patch: Patch) -> None:
     """All that the primal releases is released at the end."""
+    on_the_heap(patch)
     patch.setattr(Planner, "_paired_frees", lambda self, effects: {})
 
 
@@ -300,7 +307,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
         all_fusion, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting, no_reading_back,
         no_replaying, no_replays_kept, no_handing, none_steady, none_exchanged, no_carrying, no_choosing,
-        all_ahead, no_peeling, no_gathering, late_release, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints,
+        all_ahead, no_peeling, no_gathering, late_release, on_the_heap, no_paired_frees, chunked_tape,
+        malloc_arena, strict_adjoints,
         one_version, no_promise, unoptimised, no_huge_pages,
     )  # fmt: skip
 }

@@ -6,6 +6,7 @@ import pytest
 from deriving import derivation, prepared
 
 from llgrad.ir.values import Call, Instruction
+from llgrad.synthesis.allocated import allocated
 from llgrad.synthesis.released import at_once
 from llgrad.synthesis.request import Mode
 
@@ -41,7 +42,8 @@ def test_released(name: str) -> None:
     made = derivation(prepared(SOURCE % (before, term), level=2), Mode.COMBINED, "dcdo")
     frees = [i for i in made.module.function("g").instructions() if _frees(i)]
     assert frees and all(at_once(made.facts, i) == released for i in frees)
-    assert bool(made.plan("g", True).paired) != released
+    blocks = allocated(made.facts)
+    assert blocks.shadows and bool(blocks.whole) != released and blocks.releases == (set() if released else set(frees))
 
 
 def _frees(i: Instruction) -> bool:

@@ -45,6 +45,7 @@ from llgrad.ir.values import (
 from llgrad.rules.expression import Const, Expr, evaluate
 from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import numbers, support, tape
+from llgrad.synthesis.allocated import allocated
 from llgrad.synthesis.emit import EmitAlgebra, strong_zero
 from llgrad.synthesis.forward import Lazy
 from llgrad.synthesis.lookup import ForwardValues
@@ -470,8 +471,11 @@ class Adjoints(ForwardValues):
     def unallocate(self, i: Instruction) -> None:
         if self.request.repeatable:
             self._clear_shadows(i)
-        elif reserves(i):
+        elif reserves(i) or i in allocated(self.facts).whole:
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
+        elif i in allocated(self.facts).shadows:
+            block = [self.lookup(("shadow", i)) for _ in self.each_lane()][0]
+            self.b.call(tape.release(self.module), [self.arena, block])
         elif i in self.plan.paired or not self.facts.escapes(i):
             for _ in self.each_lane():
                 if not self.facts.unwinds:

@@ -50,13 +50,14 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.facts import TAPE
 from llgrad.synthesis.ahead import COST, Ahead, ahead, recurrences
+from llgrad.synthesis.allocated import allocated
 from llgrad.synthesis.carried import Carried, carried
 from llgrad.synthesis.chosen import INSTRUCTIONS, choice_sides, chosen_by, is_integer_instruction
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.fusion import Fusion, fused
 from llgrad.synthesis.handed import handed_on
-from llgrad.synthesis.needs import NOTHING, Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
+from llgrad.synthesis.needs import NOTHING, Allocate, Effect, Free, Key, Nothing, effect, key_of, needs, on_tape
 from llgrad.synthesis.released import at_once
 from llgrad.synthesis.replayed import Recurrence, lasting, recurrence
 from llgrad.synthesis.scatter import Collected, scattered
@@ -370,6 +371,8 @@ class Planner:
             known = self.facts.effects(i) if isinstance(i, Call) else None
             if known is None or known.deallocator is None or known.deallocator.family == TAPE or at_once(self.facts, i):
                 continue
+            if i in allocated(self.facts).releases:
+                continue
             made = i.operands[known.deallocator.pointer]
             if (
                 not isinstance(made, Call)
@@ -419,7 +422,10 @@ class Planner:
 
     def _wanted(self, plan: Plan) -> Iterator[Key]:
         for i, e in plan.effects.items():
-            yield from (k for k in needs(self.facts, i, e) if not self.at_hand(k))
+            if isinstance(e, Allocate) and i in allocated(self.facts).whole:
+                yield ("primal", i)  # the block, which holds the shadow too
+            else:
+                yield from (k for k in needs(self.facts, i, e) if not self.at_hand(k))
         yield from (("count", loop) for loop in plan.loops)
         yield from (("choice", block) for block in plan.choices)
         for made in plan.paired:

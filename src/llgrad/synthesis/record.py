@@ -27,6 +27,7 @@ from llgrad.ir.values import (
 )
 from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import scopes, support, tape
+from llgrad.synthesis.allocated import allocated
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.late import Late
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials, reserves
@@ -389,8 +390,8 @@ class RecordingSweep(Sweep):
                 self.call_body(i, callees)
             case Free():
                 self.free(i)
-            case Allocate() if isinstance(i, Alloca):
-                self.reserve(i, self.alloca_bytes(i), self.arena)
+            case Allocate():
+                self.allocate(i)
             case Memory(name) if name in ("memcpy", "memmove"):
                 super().instruction(i)
                 self.copy_shadow_pointers(i)
@@ -420,6 +421,8 @@ class RecordingSweep(Sweep):
                 self.copy(i)
             return True
         if i in self.idle or self._waits(i) or (isinstance(i, Call) and self.bookkeeping(i)):
+            return True
+        if i in allocated(self.facts).releases:
             return True
         if self.flow.reaches_return(i.block):
             return False
@@ -454,6 +457,28 @@ class RecordingSweep(Sweep):
                 for lane in self.each_lane():
                     self.shadows[i] = self.b.extract(made, 2 + lane, name=f"{i.name}.shadow")
 
+    def allocate(self, i: Instruction) -> None:
+        """On the tape: memory with its shadow, or the shadow alone of what the forward sweep itself releases."""
+        if isinstance(i, Alloca):
+            self.reserve(i, self.alloca_bytes(i), self.arena)
+            return
+        if i not in allocated(self.facts).shadows:
+            super().instruction(i)
+            self.hold(i)
+            return
+        assert isinstance(i, Call)
+        known = self.facts.effects(i)
+        assert known is not None and known.allocator is not None
+        size = self.allocated_bytes(i, known.allocator)
+        if i not in allocated(self.facts).whole:
+            self.copy(i)
+            self.reserve_shadows(i, size, self.arena)
+            self.hold(i)
+            return
+        self.reserve(i, size, self.arena)
+        if known.allocator.zeroed:
+            self.clear(self.values[i], size)
+
     def free(self, i: Instruction) -> None:
         """Postpone: to the mirror of the allocation where the two are paired, else to the end. (Or not: `released`.)"""
         assert isinstance(i, Call)
@@ -481,7 +506,7 @@ class RecordingSweep(Sweep):
         if i in self.plan.paired:
             self.held[i] = self.b.call(tape.hold(self.module), [self.arena, self.value(i), _null()], f"{i.name}.held")
         own = i in self.plan.paired or not self.facts.escapes(i)
-        if isinstance(self.plan.effects.get(i), Allocate) and not reserves(i) and own:
+        if isinstance(self.plan.effects.get(i), Allocate) and not reserves(i) and own and i not in allocated(self.facts).shadows:
             known = self.facts.effects(i)
             assert known is not None and known.allocator is not None
             free = declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR])

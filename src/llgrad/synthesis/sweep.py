@@ -47,7 +47,7 @@ from llgrad.ir.values import (
     Undef,
     replace_uses,
 )
-from llgrad.rules.facts import Effects, deallocator_of
+from llgrad.rules.facts import Allocator, Effects, deallocator_of
 from llgrad.rules.routines import BLOCK_SIZE
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
@@ -352,16 +352,38 @@ class Sweep(Lanes):
         if not self.facts.shadowed(i):
             self.values[i] = self.b.call(reserve, [arena, size], i.name)
             return
-        size = self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
+        size = self._whole_lines(size)
         whole = self.b.binary("mul", size, i64(1 + self.width))
         self.values[i] = self.b.call(reserve, [arena, whole], i.name)
+        self._shadows_in(i, self.values[i], size, size)
+
+    def reserve_shadows(self, i: Instruction, size: AnyValue, arena: AnyValue) -> None:
+        """One block of the tape for the shadows of `i` alone."""
+        size = self._whole_lines(size)
+        whole = self.b.binary("mul", size, i64(self.width))
+        block = self.b.call(tape.reserve(self.module), [arena, whole], f"{i.name}.shadow")
+        self._shadows_in(i, block, i64(0), size)
+
+    def _whole_lines(self, size: AnyValue) -> AnyValue:
+        return self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))
+
+    def _shadows_in(self, i: Instruction, block: AnyValue, at: AnyValue, size: AnyValue) -> None:
         for lane in self.each_lane():
-            offset = self.b.binary("mul", size, i64(1 + lane))
-            number = tape.SHADOW + lane
-            shadow = tape.column(self.b, self.module, self.values[i], offset, number, f"{i.name}.shadow")
+            offset = self.b.binary("add", at, self.b.binary("mul", size, i64(lane)))
+            shadow = tape.column(self.b, self.module, block, offset, tape.SHADOW + lane, f"{i.name}.shadow")
             self.shadows[i] = shadow
             if self.facts.reverse:  # (tangents are written before they are read, as what they belong to is)
                 self.clear(shadow, size)
+
+    def allocated_bytes(self, i: Call, a: Allocator) -> AnyValue:
+        """How much an allocator is asked for; what is more than there is stays so, however many shadows it gets."""
+        parts = [self.to64(v) if v.type != I64 else v for v in (self.value(i.arguments[n]) for n in a.size)]
+        size = parts[0]
+        for part in parts[1:]:
+            size = self.b.binary("mul", size, part)
+        if isinstance(size, ConstInt):
+            return size
+        return self.b.select(self.b.icmp("ult", size, i64(_MOST_BYTES)), size, i64(_MOST_BYTES))
 
     def alloca_bytes(self, i: Alloca) -> AnyValue:
         size = self.facts.layout.alloc_size(i.allocated_type)
@@ -454,6 +476,9 @@ class Sweep(Lanes):
         known = self.stack.icmp("ne", given, ConstNull(PTR))
         self.stack.call(copy, [made, self.stack.select(known, given, made), i64(size), const_int(I1, 0)])
         return made
+
+
+_MOST_BYTES = 1 << 48  # more than any memory has
 
 
 def static_alloca(i: Instruction) -> bool:
