@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from llgrad.analysis.activitygraph import has_rule
+from llgrad.analysis.known import tape_call
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.solver import reach
 from llgrad.ir.values import Call, Function
@@ -88,7 +89,7 @@ def _run_as_they_are(facts: Facts, calls: list[Call]) -> set[Function]:
 
 
 def _differentiated(facts: Facts, i: Call) -> bool:
-    """Does a derivative stand for the call, made of the bodies that it may run? Not on the way to an abort or a throw."""
+    """Does a derivative stand for the call, made of the bodies that it may run? On the way out none does."""
     if not facts.activity.active_call(i) or any(map(has_rule, _bodies(facts, i))):
         return False
     return i.block.function is not None and facts.flow(i.block.function).reaches_return(i.block)
@@ -119,6 +120,8 @@ def _elsewhere(facts: Facts, calls: list[Call], copied: set[Function]) -> Iterat
         if known is not None and known.deallocator is not None and not at_once(facts, i):
             if i.block.function in copied:
                 yield facts.memory.points_to(i.operands[known.deallocator.pointer])
+        elif tape_call(i):  # a derivative that is differentiated puts it on a list of what is to be released
+            yield from map(facts.memory.points_to, i.arguments[1:])
         elif known is not None or not _differentiated(facts, i):
             yield from (a.objects for a in facts.memory.frees(i))
 
