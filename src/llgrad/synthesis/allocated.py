@@ -90,7 +90,8 @@ def _run_as_they_are(facts: Facts, calls: list[Call]) -> set[Function]:
 
 def _differentiated(facts: Facts, i: Call) -> bool:
     """Does a derivative stand for the call, made of the bodies that it may run? On the way out none does."""
-    if not facts.activity.active_call(i) or any(map(has_rule, _bodies(facts, i))):
+    called, unknown = facts.memory.functions_called(i)
+    if unknown or any(f.is_declaration or has_rule(f) for f in called) or not facts.activity.active_call(i):
         return False
     return i.block.function is not None and facts.flow(i.block.function).reaches_return(i.block)
 

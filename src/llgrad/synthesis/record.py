@@ -506,7 +506,8 @@ class RecordingSweep(Sweep):
         if i in self.plan.paired:
             self.held[i] = self.b.call(tape.hold(self.module), [self.arena, self.value(i), _null()], f"{i.name}.held")
         own = i in self.plan.paired or not self.facts.escapes(i)
-        if isinstance(self.plan.effects.get(i), Allocate) and not reserves(i) and own and i not in allocated(self.facts).shadows:
+        on_tape = reserves(i) or i in allocated(self.facts).shadows
+        if isinstance(self.plan.effects.get(i), Allocate) and own and not on_tape:
             known = self.facts.effects(i)
             assert known is not None and known.allocator is not None
             free = declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR])
