@@ -47,6 +47,13 @@ INSIDE Type type_of(const Descriptor *d, int said)
     return (Type){TYPE_AT(d, rank_of(d, said)), said < 0 ? 0 : said / DECLARED};
 }
 
+/* What is given to an allocatable or a pointer is of the type that is declared for that, or extends it. */
+INSIDE Type within(Type t, int said)
+{
+    if (!t.among && has_type(said)) t.among = said / DECLARED;
+    return t;
+}
+
 /* Is that for the runtime? Where all types of a program are known, it is not. */
 INSIDE int strange(const Descriptor *d, int said, Type t)
 {
@@ -261,7 +268,7 @@ INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int oth
  * LLVM knows more than of what a component's descriptor says. */
 INSIDE Type declared(const Descriptor *to, int its, const Descriptor *from, int others)
 {
-    Type t = type_of(from, others);
+    Type t = within(type_of(from, others), its);
     return t.is && parent_of(t) ? type_of(to, its) : t;
 }
 
@@ -288,7 +295,7 @@ API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descr
 
 API void llgrad_AssignPolymorphic(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
-    Type t = type_of(from, others), old = type_of(to, its);
+    Type t = within(type_of(from, others), its), old = type_of(to, its);
     if (ALL && !t.is) llgrad_fail(4, 0); /* a number in a `class(*)` */
     if (!t.is || strange(from, others, t) || strange(to, its, old)) _FortranAAssignPolymorphic(to, from, file, line);
     else assign(to, rank_of(to, its), from, rank_of(from, others), t, old);
@@ -356,13 +363,6 @@ INSIDE void allocate_numbers(Descriptor *d, int its, const Descriptor *source, i
     Array a = allocated(known(d, rank_of(d, its), source->type, source->bytes));
     set_strides(d, a);
     copy(a, known(source, rank_of(source, others), source->type, source->bytes));
-}
-
-/* What is given to an allocatable or a pointer is of the type that is declared for that, or extends it. */
-INSIDE Type within(Type t, int said)
-{
-    if (!t.among && has_type(said)) t.among = said / DECLARED;
-    return t;
 }
 
 /* May it be a number? Not where the declared type is known. */
