@@ -27,7 +27,7 @@ from llgrad.frontends.njit import PLAIN, Array, Compiled, compile_function, gene
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Facts, Loaded
 from llgrad.nested import Leaf, Tree, built, expression, gathered, leaves, opened, shape, spread, stores
-from llgrad.passing import parts, shaped
+from llgrad.passing import ARRAY, parts, shaped
 from llgrad.signature import CType, Parameter, Scalar, Signature, View, Void
 
 _RESERVED = ("seed", "seeds", "tangents")
@@ -50,6 +50,8 @@ class PerTypes:
         self._signature = inspect.signature(function.py_func)
         self._names = list(self._signature.parameters)
         self._made: dict[Any, Any] = {}
+        self._plainly: dict[Any, Any] = {}  # derivatives for numbers and arrays, by what decides the types of these
+        self._positional = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in self._signature.parameters.values())
         self._lock = threading.RLock()
         self.__name__ = function.__name__
 
@@ -58,9 +60,15 @@ class PerTypes:
         options = {k: named.pop(k) for k in _RESERVED if k in named}
         last = args[-1:] if self.kind == "hvp" else ()
         values = self._bound(args[: len(args) - len(last)], named)
-        types = self._types(values)
+        key = _key(values)
+        made, types = self._plainly.get(key), ()
+        if made is None:
+            types = self._types(values)
         try:
-            made = self._plain(types) if _all_plain(types) else None
+            if made is None and _all_plain(types):
+                made = self._plain(types)
+                if made is not None and key is not None:
+                    self._plainly[key] = made
             if made is not None:
                 return made(*values, *last, **options)
             return self._nested(types, values)(last, options)
@@ -140,12 +148,33 @@ class PerTypes:
         return self.function(*given[:-1], *given[-1]) if many else self.function(*given)
 
     def _bound(self, args: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        if not named and self._positional and len(args) == len(self._names):
+            return list(args)
         try:
             bound = self._signature.bind(*args, **named)
         except TypeError as error:
             raise ArgumentError(f"{self.__name__}: {error}") from error
         bound.apply_defaults()
         return list(bound.arguments.values())
+
+
+def _key(values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What decides Numba's types of numbers and arrays, sooner than Numba tells them; None where there is more."""
+    key: list[Any] = []
+    for v in values:
+        kind = type(v)
+        if kind is np.ndarray:
+            if v.dtype.names:
+                return None
+            key += (v.dtype, v.ndim, v.flags.num)
+        elif kind in _NUMBERS or (kind is int and -1 << 63 <= v < 1 << 63):
+            key.append(kind)
+        else:
+            return None
+    return tuple(key)
+
+
+_NUMBERS = frozenset({float, bool, np.float64, np.float32, np.int64, np.int32})
 
 
 def _typeof(value: Any) -> Any:
@@ -472,7 +501,7 @@ def _scalar(name: str) -> Scalar:
 
 def _array(t: Array) -> View:
     dimensions = range(t.rank)
-    carried: tuple[str, ...] = ("items", "itemsize", "data")
+    carried: tuple[str, ...] = ARRAY
     carried += (*(f"shape.{d}" for d in dimensions), *(f"bytes.{d}" for d in dimensions))
     return View(_scalar(t.dtype), not t.mutable, False, f"array({t.dtype}, {t.rank}d)", carried, t.rank, "A")
 

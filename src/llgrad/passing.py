@@ -17,6 +17,7 @@ from llgrad.signature import CType, Parameter, Pointer, Signature, View
 from llgrad.synthesis.request import Act
 
 _PLAIN = ("data",)
+ARRAY = ("items", "itemsize", "data")  # Numba's arrays: extents and strides in bytes follow
 ADDRESSES = ("data", "descriptor")  # the parts that have a shadow
 
 
@@ -43,6 +44,12 @@ def spread_shadows(
     """One value for each IR argument of a derivative, then its shadows; `lanes` hold one for each parameter."""
     passed: list[Any] = []
     for k, (p, value, act) in enumerate(zip(signature.parameters, values, acts, strict=True)):
+        if isinstance(p.type, View) and p.type.parts[:3] == ARRAY and isinstance(value, np.ndarray):
+            passed += (value.size, value.itemsize, value)
+            if act is Act.DUP:
+                passed += [shadows[k] for shadows in lanes]
+            passed += (*value.shape, *value.strides)
+            continue
         beside = [pieces(p, shadows[k]) for shadows in lanes] if act is Act.DUP else []
         for n, (part, v) in enumerate(zip(parts(p.type), pieces(p, value), strict=True)):
             passed += [v, *(shadow[n] for shadow in beside)] if part in ADDRESSES else [v]

@@ -365,6 +365,25 @@ def test_names_and_wrt() -> None:
         df(X)
 
 
+@numba.njit
+def halved(x, k):
+    return x.sum() * (k / 2 if k > 0 else k // 2) + 0 * x[0] ** 2
+
+
+def test_types_of_arguments_are_told_apart() -> None:
+    """From call to call, also where Numba is not asked again."""
+    df, fixed = llgrad.grad(halved, wrt="x"), X.copy()
+    fixed.flags.writeable = False
+    for _ in range(2):
+        for k in (3, 3.0, np.float32(3), np.int32(3), 2**63 + 2, True):
+            np.testing.assert_allclose(df(X, k), float(k) / 2)
+        for x in (X.astype(np.float32), fixed, X[::-1]):
+            found = df(x, -3)
+            assert found.dtype == x.dtype and (found == -2).all()
+    with pytest.raises(ArgumentError, match="k"):
+        df(X)
+
+
 def test_layouts() -> None:
     df = llgrad.grad(loss, wrt="x")
     with warnings.catch_warnings():
