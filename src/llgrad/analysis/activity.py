@@ -43,6 +43,7 @@ from llgrad.ir.values import (
     AnyValue,
     Argument,
     Binary,
+    Block,
     Call,
     Cast,
     Function,
@@ -350,7 +351,7 @@ class Activity:
 
     def active_call(self, call: Call) -> bool:
         """Has the derivative anything to do for this call?"""
-        if declares_inactive(call.attributes):
+        if declares_inactive(call.attributes) or self.ends(call.block):
             return False
         return any(
             self._external(call, f) if f is None or (is_opaque(f) and not has_rule(f)) else f in self._active_functions
@@ -373,6 +374,10 @@ class Activity:
         found = Overwriting(self.memory, self._kinds, self.functions, stores).over if stores else ()
         yield from {f: None for i in found if (f := i.block.function) is not None}
 
+    def ends(self, block: Block) -> bool:
+        """Does no derivative come out of this block? (See `activitygraph.DeadEnds`.)"""
+        return self._graph.ends.holds(block)
+
     @property
     def functions(self) -> tuple[Function, ...]:
         """The functions whose bodies are differentiated: not those that have a rule, or are inactive by declaration."""
@@ -391,6 +396,8 @@ class Activity:
         return [f for f in found if not declares_inactive(f.attributes)]
 
     def _does_something(self, i: Instruction) -> bool:
+        if self.ends(i.block):
+            return False
         if self.active(i) or self.tests_number(i):
             return True
         match i:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour
 from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject
 from llgrad.analysis.moves import integer_moves
@@ -26,6 +27,7 @@ from llgrad.ir.values import (
     Argument,
     Attribute,
     Binary,
+    Block,
     Call,
     Cast,
     Compare,
@@ -96,11 +98,13 @@ class FlowGraph:
         self.backwards: dict[Node, list[Node]] = {}
         self.arithmetic: list[Instruction] = []
         self._floats: dict[Value, bool] = {}
-        self.functions = followed(memory)
+        self.ends = DeadEnds(memory)
+        self.functions = followed(memory, self.ends)
         self.ruled: dict[Function, None] = {}
         for function in self.functions:
-            for i in function.instructions():
-                self._instruction(function, i)
+            for block in function.blocks:
+                for i in [] if self.ends.holds(block) else block.instructions:
+                    self._instruction(function, i)
         self._outside()
 
     def may_hold_float(self, value: AnyValue) -> bool:
@@ -358,20 +362,59 @@ def is_opaque(function: Function) -> bool:
     return function.is_declaration or function.name.startswith(LIKE)
 
 
-def followed(memory: Memory) -> tuple[Function, ...]:
-    """The functions whose bodies are differentiated: reached without passing through one that has a rule."""
+class DeadEnds:
+    """Blocks from which no way leads to a return: they end the program, or are left by what nobody in it catches.
+
+    No derivative comes out of there, so that nothing in them is active: the text of an error, say, into which an active
+    number is put. Not those that write memory in which the caller may look, if it catches what is thrown.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._flows: dict[Function, Flow] = {}
+        self._found: dict[Block, bool] = {}
+        self._caught = any(self._is_caught(i) for f in memory.functions for i in f.instructions())
+
+    def _reaches_return(self, block: Block) -> bool:
+        f = block.function
+        if f is None:
+            return True
+        if f not in self._flows:
+            self._flows[f] = flow(f)
+        return self._flows[f].reaches_return(block)
+
+    def _is_caught(self, i: Instruction) -> bool:
+        return i.opcode == "invoke" and self._reaches_return(i.targets[1])
+
+    def holds(self, block: Block) -> bool:
+        """Is this such a block?"""
+        if block not in self._found:
+            ends = not self._caught and not self._reaches_return(block)
+            self._found[block] = ends and not any(map(self._is_seen, reach([block], lambda b: b.successors())))
+        return self._found[block]
+
+    def _is_seen(self, block: Block) -> bool:
+        return any(_is_callers(o) for i in block.instructions for a in self._memory.writes(i) for o in a.objects)
+
+
+def _is_callers(o: MemoryObject) -> bool:
+    """May the caller of the root look at the shadow of this memory?"""
+    return o.has_own_shadow or isinstance(o.site, Argument)
+
+
+def followed(memory: Memory, ends: DeadEnds | None = None) -> tuple[Function, ...]:
+    """The functions whose bodies are differentiated: reached through neither one that has a rule nor dead ends."""
+    ends = ends or DeadEnds(memory)
 
     def callees(f: Function) -> list[Function]:
         if not follows(f):
             return []
-        calls = [i for i in f.instructions() if isinstance(i, Call) and not declares_inactive(i.attributes)]
-        return [g for c in calls for g in memory.functions_called(c).functions]
+        calls = [i for b in f.blocks if not ends.holds(b) for i in b.instructions if isinstance(i, Call)]
+        return [g for c in calls if not declares_inactive(c.attributes) for g in memory.functions_called(c).functions]
 
     def follows(f: Function) -> bool:
         return not (declares_inactive(f.attributes) or has_rule(f) or is_opaque(f))
 
-    if all(follows(f) for f in memory.functions):
-        return memory.functions
     called_back = [f for f in memory.functions if memory.called_back(f)]
     heard = reach([memory.root, *called_back], callees)
     return tuple(f for f in memory.functions if f in heard and follows(f))

@@ -78,6 +78,9 @@ class ForwardSweep(Sweep):
         return super().shadow(v)
 
     def instruction(self, i: Instruction) -> None:
+        if self.facts.activity.ends(i.block) and not (isinstance(i, Call) and tape_call(i)):
+            self.copy(i)
+            return
         for _ in self.each_lane() if self.facts.activity.tests_number(i) else ():
             self.note_number(i)
         self._instruction(i)
