@@ -41,8 +41,24 @@ down:
     }
     return value;
 }
+/* A label in front of which the loop begins. */
+static double into_loops(const double *x, int n)
+{
+    static const void *const labels[] = {&&a, &&b, &&c};
+    double value = x[0];
+    int at = 0;
+a:
+    value = value * value * x[1];
+    goto *labels[at++ % n];
+b:
+    value = value + x[2];
+    goto *labels[at++ % n];
+c:
+    return value * x[at % n];
+}
 int main(void)
 {
+    CHECK_GRADIENT(into_loops, 3);
     CHECK_GRADIENT(run, 3);
     CHECK_GRADIENT(chosen, 7);
     return failures();
