@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -508,23 +508,27 @@ def inlined_wrappers(text: str, keep: Collection[str]) -> str:
     into in one call is not taken for what they point into in another.
     """
     wrappers = dict(_candidates(text, keep))
+    calls = {name: _calls(body) for name, body in wrappers.items()}
     allocating = {f"@{m[1]}" for m in re.finditer(r"@([-\w.$]+)\(", text) if _allocates(m[1])}
     chosen: dict[str, str] = {}
     while more := {
-        name: body for name, body in wrappers.items() if name not in chosen and _calls(body) & (allocating | {*chosen})
+        name: body for name, body in wrappers.items() if name not in chosen and calls[name] & (allocating | {*chosen})
     }:
         chosen |= more
+    small = {name: body for name, body in wrappers.items() if body.count("\n") <= _LARGEST_ACCESSOR}
     while more := {
-        name: body for name, body in wrappers.items()
-        if name not in chosen and all(f.startswith("@llvm.") or f in chosen for f in _calls(body))
-        and body.count("\n") <= _LARGEST_ACCESSOR
+        name: body for name, body in small.items()
+        if name not in chosen and all(f.startswith("@llvm.") or f in chosen for f in calls[name])
     }:  # fmt: skip
         chosen |= more
-    for name, body in chosen.items():
-        if not _reaches(name, name, chosen):
-            head, rest = body.split("\n", 1)
-            text = text.replace(body, f"{re.sub(_GROUP, ' alwaysinline ', head, count=1)}\n{rest}")
-    return text
+    inner = {name: calls[name] & chosen.keys() for name in chosen}
+    inlined = {name for name in chosen if not _reaches(name, name, inner)}
+
+    def edit(m: re.Match[str]) -> str:
+        head, rest = m[0].split("\n", 1)
+        return f"{re.sub(_GROUP, ' alwaysinline ', head, count=1)}\n{rest}" if m[1] in inlined else m[0]
+
+    return _DEFINITION.sub(edit, text) if inlined else text
 
 
 _AGGREGATE = re.compile(r'^define [^@\n]*@[^\n]*?[(,] ?(?:[{\[]|%[-\w.$":]+ (?:noundef )?%)', re.MULTILINE)
@@ -554,9 +558,8 @@ def _candidates(text: str, keep: Collection[str]) -> Iterator[tuple[str, str]]:
         head = m[0].partition("\n")[0]
         if (group := _GROUP.search(head)) is None or group[0].strip() in said:
             continue
-        pointer = re.search(rf"\bptr {re.escape(m[1])}\(", head)
         small = m[0].count("\n") <= _LARGEST_WRAPPER
-        if pointer and small and _LOCAL.match(head) and _plain(m[1]) not in keep:
+        if f" ptr {m[1]}(" in head and small and _LOCAL.match(head) and _plain(m[1]) not in keep:
             yield m[1], m[0]
 
 
@@ -569,12 +572,12 @@ def _calls(body: str) -> set[str]:
     return {m[1] for m in _CALL.finditer(body)}
 
 
-def _reaches(start: str, goal: str, bodies: dict[str, str]) -> bool:
+def _reaches(start: str, goal: str, calls: Mapping[str, set[str]]) -> bool:
     """Does a function, through others of these, call `goal`?"""
     seen: set[str] = set()
     work = [start]
     while work:
-        for called in _calls(bodies[work.pop()]) & bodies.keys() - seen:
+        for called in calls[work.pop()] - seen:
             if called == goal:
                 return True
             seen.add(called)

@@ -528,3 +528,42 @@ def test_an_array_inside_a_struct_ends_before_the_next_struct(flags: str) -> Non
     assert copies(f)
     for copy in copies(f):
         assert kinds.require(copy).at == {0: INTEGER, 4: ANY, 8: F64, 16: INTEGER, 18: ANY, 24: F64, 32: F64}
+
+
+def test_a_variable_that_points_to_several_members_makes_no_array_of_the_struct() -> None:
+    text = HEAD + """
+define double @f(double %x, i1 %c) {
+entry:
+  %s = alloca { ptr, i64, ptr, i64, [3 x ptr], double }, align 8
+  %slot = alloca ptr, align 8
+  %size = getelementptr i8, ptr %s, i64 8
+  store i64 3, ptr %size, align 8
+  %b = getelementptr i8, ptr %s, i64 16
+  %y = getelementptr i8, ptr %s, i64 56
+  store double %x, ptr %y, align 8
+  br i1 %c, label %one, label %other
+
+one:
+  store ptr %s, ptr %slot, align 8
+  br label %end
+
+other:
+  store ptr %b, ptr %slot, align 8
+  br label %end
+
+end:
+  %p = load ptr, ptr %slot, align 8
+  %data = load ptr, ptr %p, align 8
+  %q = getelementptr i8, ptr %p, i64 8
+  %n = load i64, ptr %q, align 8
+  %big = icmp sgt i64 %n, 2
+  %m = load i64, ptr %size, align 8
+  %small = icmp slt i64 %m, 2
+  %v = load double, ptr %y, align 8
+  %r = select i1 %big, double %v, double 0.0
+  ret double %r
+}
+"""
+    kinds, f = from_ir(text, "f")
+    values = {i.name: kinds.value(i) for i in f.instructions() if i.name in ("n", "m", "data", "v")}
+    assert values == {"n": INTEGER, "m": INTEGER, "data": POINTER, "v": F64}

@@ -71,7 +71,7 @@ WAYS: dict[str, Callable[[Path, int, Path], str]] = {"driver": through_driver, "
 
 ALL = tuple((way, level) for way in WAYS for level in (0, 2))
 DAILY = (("driver", 2), ("opt", 0))
-HEAVY = ("eigen_array.cpp", "eigen_dynamic.cpp")
+HEAVY = tuple(name for name in NAMES if name.startswith("eigen") and name != "eigen_fixed.cpp")
 
 
 def cases() -> Iterator[object]:

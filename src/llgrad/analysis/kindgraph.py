@@ -9,9 +9,11 @@ one of integers sees both, and neither caller sees the other's.
 
 `Edge(parent, at, child)`: byte o of the child is byte at+o of the parent; with `step` S the child starts at
 at + k·S for unknown k; with a window only bytes [low, high) of the child are meant; `store` edges copy contents, so
-that what the parent knows becomes the child's own. Masks only grow, so that solving is a fixpoint of a worklist.
-Offsets around a cycle of edges become periods. (Compare Lattner's data structure analysis, whose nodes are folded
-whole; here each pointer keeps its own view.)
+that what the parent knows becomes the child's own (unless it is a `view`, below). Masks only grow, so that solving is
+a fixpoint of a worklist. Offsets around a cycle of edges become periods: one walks an array. Where only the way back
+from a stored pointer closes the cycle, and what is known does not repeat so (one variable pointed to several members
+of a struct), nobody does: such a pointer is then a view, like one that is passed to a function. (Compare Lattner's
+data structure analysis, whose nodes are folded whole; here each pointer keeps its own view.)
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ CUT_BIT = 1 << 18  # with it: not about what a scalar is, but where it begins or
 class Slot(Struct):
     up: int = 0
     all: int = 0
+    seen: int = 0  # what instructions say
     pointee: Region | None = None
     linked: bool = False  # a pointer was loaded or stored here, through this region or what was made of its pointer
     tags: frozenset[Tag | None] = frozenset()  # of TBAA, of the accesses of that pointer; None: any
@@ -84,10 +87,16 @@ class Edge(Struct, eq=False):
     store: bool = False
     unit: int = 0  # of the indexed type, where the index is a multiple of something too
     only: int = -1  # the evidence that is carried: by an access of a declared type, of that type's
+    view: bool = False  # what the parent knows is not the child's own, though it is a copy
     down: int = 0  # how many of the parent's news the child knows; of the child's the parent; of changes, likewise
     up: int = 0
     slots_down: int = 0
     slots_up: int = 0
+
+    @property
+    def owns(self) -> bool:
+        """Is what the parent knows the child's own?"""
+        return self.store and not self.view
 
     def forget(self) -> None:
         self.down = self.up = self.slots_down = self.slots_up = 0
@@ -145,7 +154,10 @@ class Graph:
     def evidence(self, r: Region, offset: int, mask: int) -> None:
         """The scalar at `offset` was seen to be of one of the kinds in `mask`."""
         r = self.find(r)
-        self._join(r, r.key(offset, 0), mask, mask)
+        key = r.key(offset, 0)
+        self._join(r, key, mask, mask)
+        if key in r.slots:
+            r.slots[key].seen |= mask
 
     def pointee(self, r: Region, offset: int, tag: Tag | None = None) -> Region:
         """What the pointer stored at `offset` points to, for an access with that tag."""
@@ -269,6 +281,8 @@ class Graph:
 
     def _absorb(self, r: Region, key: tuple[int, int], s: Slot) -> None:
         self._join(r, key, s.up, s.all)
+        if key in r.slots:
+            r.slots[key].seen |= s.seen
         if s.pointee is not None:
             self._link(r, key, s.pointee, s.linked, s.tags)
 
@@ -300,6 +314,9 @@ class Graph:
     def solve(self) -> None:
         """The least solution; then what follows where nothing is known: agreement, and what copies became."""
         self._fixpoint()
+        if self._find_views():
+            self._begin_again()
+            self._fixpoint()
         guesses: list[tuple[Edge, int, int]] = []
         for _ in range(2):
             guesses += self._agreements()
@@ -347,6 +364,12 @@ class Graph:
 
     def _cycles(self) -> None:
         """Offsets around cycles of the ways that evidence goes, up (even nodes) and down (odd), become periods."""
+        for regions, _, period in self._shifting():
+            for r in regions:
+                self.set_period(r, period)
+
+    def _shifting(self) -> Iterator[tuple[list[Region], set[int], int]]:
+        """Regions (and nodes) that evidence goes around in with a shift, and the gcd of the shifts."""
         flows = list(self._flows())
         component = strong_components(2 * len(self.regions), [(source, target) for source, target, _ in flows])
         inside: dict[int, list[tuple[int, int, int]]] = {}
@@ -355,8 +378,33 @@ class Graph:
                 inside.setdefault(component[source], []).append((source, target, at))
         for edges in inside.values():
             if period := _discrepancy(edges):
-                for n in dict.fromkeys(n // 2 for source, target, _ in edges for n in (source, target)):
-                    self.set_period(self.regions[n], period)
+                nodes = dict.fromkeys(n for source, target, _ in edges for n in (source, target))
+                yield [self.regions[n] for n in dict.fromkeys(n // 2 for n in nodes)], set(nodes), period
+
+    def _find_views(self) -> bool:
+        """Turn copies into views where a period would contradict what is known; are there any?"""
+        self._backflow, found = True, False
+        while fresh := [
+            e
+            for regions, nodes, period in self._shifting()
+            if not all(_repeats(r, period) for r in regions)
+            for e in dict.fromkeys(e for r in regions for e in r.edges)
+            if e.owns and not e.step and e.low is None
+            and 2 * self.find(e.parent).id + 1 in nodes and 2 * self.find(e.child).id in nodes
+        ]:  # fmt: skip
+            found = True
+            for e in fresh:
+                e.view = True
+        self._backflow = False
+        return found
+
+    def _begin_again(self) -> None:
+        """Only what was seen is known."""
+        for r in self.regions:
+            if r.merged_into is None:
+                for s in r.slots.values():
+                    s.up = s.all = s.seen
+                self._tell_again(r)
 
     def _flows(self) -> Iterator[tuple[int, int, int]]:
         """(from, to, shift) of evidence along edges without a window."""
@@ -365,7 +413,7 @@ class Graph:
                 continue
             parent, child = 2 * self.find(e.parent).id, 2 * self.find(e.child).id
             if not e.step:
-                yield parent + 1, child if e.store else child + 1, -e.at
+                yield parent + 1, child if e.owns else child + 1, -e.at
             if not e.store or self._backflow:
                 yield child, parent, e.at
             yield child, child + 1, 0
@@ -402,12 +450,12 @@ class Graph:
     def _carry_down(self, e: Edge, child: Region, key: tuple[int, int], s: Slot, period: int) -> None:
         for position in positions(key, period, -e.at, e.low, e.high):
             every = _clipped(s.all, position[0], e.high) & e.only
-            up = every & ~(CONFLICT_BIT | CUT_BIT) if e.store else 0
+            up = every & ~(CONFLICT_BIT | CUT_BIT) if e.owns else 0
             if every:
                 self._join(child, child.key(*position), up, every)
             led = s.pointee is not None and e.only & bl.POINTER_BIT
-            if s.pointee is not None and led and (e.store or self._asks(child, child.key(*position))):
-                self._link(child, child.key(*position), s.pointee, e.store, s.tags)
+            if s.pointee is not None and led and (e.owns or self._asks(child, child.key(*position))):
+                self._link(child, child.key(*position), s.pointee, e.owns, s.tags)
         if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, period, e.low + e.at):
             self.doubt(child, child.key(e.low, 0), CUT_BIT)
 
@@ -418,15 +466,15 @@ class Graph:
     def _carry_up(self, e: Edge, parent: Region, position: tuple[int, int], s: Slot, known: int) -> None:
         key = parent.key(*position)
         blocked = e.store and (not self._backflow or (parent.id, key) in self._settled)
-        if not blocked and (known or s.all):
-            copied = _clipped(s.all, position[0] - e.at, e.high) & e.only if e.store else known
+        if not blocked and (known or (s.all and not e.view)):
+            copied = _clipped(s.all, position[0] - e.at, e.high) & e.only if e.owns else known
             self._join(parent, key, known, copied)
         if s.pointee is not None and e.only & bl.POINTER_BIT and s.linked and (not e.store or self._backflow):
             self._link(parent, key, s.pointee, True, s.tags)
 
     def _sync(self, e: Edge, parent: Region, child: Region) -> int:
         """Periods across an edge without a window; returns the step, 0 where child and parent match exactly."""
-        if e.store and not e.step:
+        if e.owns and not e.step:
             period = gcd(parent.period, child.period)
             self.set_period(parent, period)
             self.set_period(child, period)
@@ -486,7 +534,7 @@ class Graph:
         plain = not e.at and e.low is None
         for token, level in self._news(e, parent):
             if (moved := token if plain else moved_to(token, -e.at, e.low, e.high, parent.period)) is not None:
-                self._add_token(child, moved, max(level, DECLARED), up=e.store)
+                self._add_token(child, moved, max(level, DECLARED), up=e.owns)
         for token, level in self._news_up(e, child):
             low = None if e.low is None else e.low + e.at
             high = None if e.high is None else e.high + e.at
@@ -646,6 +694,18 @@ def _is_cut(key: tuple[int, int], s: Slot, period: int, low: int) -> bool:
     """Does a window that starts at `low` cut into a float?"""
     apart = (low - key[0]) % period if period else low - key[0]
     return not key[1] and 0 < apart < bl.mask_reach(s.all & bl.FLOAT_MASK)
+
+
+def _repeats(r: Region, period: int) -> bool:
+    """Is what is known of a region the same at every multiple of `period`, or may it be?"""
+    if r.period and period % r.period == 0:
+        return True
+    known: dict[int, int] = {}
+    for (offset, step), s in r.slots.items():
+        mask = s.all & ~bl.LIKELY_INT
+        if mask and not step and known.setdefault(offset % period, mask) != mask:
+            return False
+    return True
 
 
 def _discrepancy(edges: list[tuple[int, int, int]]) -> int:

@@ -4,8 +4,8 @@ Contract: every module has passed LLVM's verifier and carries the host's triple 
 does not is refused with a typed error when it is read. `target-cpu`, `target-features` and `tune-cpu` of
 functions are dropped then: they block inlining and narrow vectors; the CPU asked for decides instead. Each
 module has an LLVM context of its own, so that reading the same text twice gives the same text back (a shared
-context renames its types) and memory is freed. A module that holds a hazard (`text.hazards`) is optimised in
-a child process. Methods change the module in place and return None, unless they return something else.
+context renames its types) and memory is freed. A module that holds a hazard (`text.hazards`) of LLVM's passes is
+optimised in a child process. Methods change the module in place and return None, unless they return something else.
 """
 
 from __future__ import annotations
@@ -61,6 +61,11 @@ class LLVMModule:
         self._ref = ref
         self._printed: str | None = None
         self.hazards = frozenset(hazards)
+
+    @property
+    def is_hazardous(self) -> bool:
+        """May passes end this process?"""
+        return not self.hazards <= {edits.INLINE_ASSEMBLY}
 
     # Reading
 
@@ -273,7 +278,7 @@ class LLVMModule:
             options["inlining_threshold"] = inlining_threshold
         if loads_apart:
             options["loads_apart"] = True
-        if self.hazards:
+        if self.is_hazardous:
             self._take(run_job("optimise", self.bitcode(), **options)[0])
         else:
             self.optimise_here(**options)
@@ -302,7 +307,7 @@ class LLVMModule:
         """Run single passes by llvmlite's names (`pass_names()`), on the module or on one of its functions."""
         for name in passes:
             _adder(llvm.ModulePassManager if function is None else llvm.FunctionPassManager, name)
-        if function is None and self.hazards and not _HARMLESS.issuperset(passes):
+        if function is None and self.is_hazardous and not _HARMLESS.issuperset(passes):
             self._take(run_job("passes", self.bitcode(), passes=list(passes))[0])
         elif function is None:
             self.run_here(passes)

@@ -28,12 +28,13 @@ _CONVENTIONS = (
     "x86_thiscall x86_vectorcall x86_regcall x86_intr x86_64_ avr_ arm_ aarch64_ amdgpu_ ptx_ spir_ riscv_ "
     "graalcc cfguard_checkcc m68k_ msp430 webkit_jscc win64cc"
 )
+INLINE_ASSEMBLY = "inline assembly"  # read when code is generated: passes over IR do not look into it
 MODULE_ASSEMBLY = "assembly of a module"
 _ARCHITECTURES = "x86 aarch64 arm amdgcn r600 nvvm ppc riscv hexagon mips s390 spv wasm bpf ve xcore loongarch"
 _Hazards = dict[str, tuple[tuple[str, ...], str]]
 _ANYWHERE: _Hazards = {
     "scalable vectors": (("vscale x",), ""),
-    "inline assembly": ((" asm ",), ""),
+    INLINE_ASSEMBLY: ((" asm ",), ""),
     MODULE_ASSEMBLY: (("module asm",), ""),
     "a floating-point format of another machine": (("ppc_fp128",), ""),
     "target types": (("x86_amx", "target("), ""),
