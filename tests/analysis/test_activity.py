@@ -496,3 +496,31 @@ def assert_sound(activity: Activity, i: Instruction) -> None:
         assert activity.shadowed(i.operands[0])
     if activity.shadowed(i) and i.opcode in ("getelementptr", "phi", "load"):
         assert activity.shadowed(i.operands[0]) or i.opcode == "phi"
+
+
+# --- code that leads to no return
+
+ENDS = """
+    #include <stdlib.h>
+    void report(double *);                        /* of a library: no rule for it */
+    __attribute__((noinline)) static void shown(double v) { report(&v); }
+    double f(double x) {
+        if (x < 0) { shown(x * x); abort(); }
+        return x * x;
+    }
+    double g(double x) {
+        if (x < 0) shown(x * x);
+        return x * x;
+    }
+    void h(double x, double *y) {
+        *y = x;
+        if (x < 0) { *y = x * x; shown(x); abort(); }
+    }
+"""
+
+
+def test_what_is_called_on_the_way_to_an_end_is_not_differentiated() -> None:
+    module = c(ENDS)
+    for root, acts, followed in (("f", "out out", False), ("g", "out out", True), ("h", "out dup const", True)):
+        activity, _ = of(module, root, acts)
+        assert (module.function("shown") in activity.functions) == followed, root
