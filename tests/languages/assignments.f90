@@ -80,10 +80,3 @@ contains
   f = f + sum(q%t%data)*q%k
 end function
 end module
-
-function whole(x) result(r)
-  use assignments
-  real(8), intent(in) :: x(6)
-  real(8) :: r
-  r = assigned(x)
-end function

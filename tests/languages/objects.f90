@@ -86,10 +86,3 @@ contains
   end subroutine
 end function
 end module
-
-function copied_six(x) result(r)
-  use families
-  real(8), intent(in) :: x(6)
-  real(8) :: r
-  r = copied(x)
-end function

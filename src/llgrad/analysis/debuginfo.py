@@ -7,7 +7,7 @@ pointers. What it does not know becomes `Unknown`, never a guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.values import ConstInt, Function, GlobalVariable, MDNode, MDRef, MDString
 
 DESCRIPTOR = "CFI_cdesc_t"
+_FORTRAN = (".f", ".for", ".f90", ".f95", ".f03", ".f08", ".f18")
 _TRANSPARENT = {
     "DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_atomic_type",
     "DW_TAG_template_alias", "DW_TAG_immutable_type", "DW_TAG_packed_type",
@@ -154,9 +155,15 @@ class DebugTypes:
         pointee = self._node(target)
         if pointee is not None and pointee.kind == "DISubroutineType":
             return Pointer(name, size or 8, lambda: Unknown("function", 0))
+        if pointee is not None and pointee.fields.get("tag") in _RECORDS and self._is_fortran(pointee):
+            return Record("", 40, _header(partial(self.type, target)))  # an object's descriptor: what `class` is, too
         const = "DW_TAG_const_type" in self._qualifiers(pointee)
         single = reference or _SINGLE.match(name) is not None
         return Pointer(name, size or 8, partial(self.type, target), const, False, single)
+
+    def _is_fortran(self, node: MDNode) -> bool:
+        file = self._node(node.fields.get("file"))
+        return file is not None and text(file.fields.get("filename")).lower().endswith(_FORTRAN)
 
     def _qualifiers(self, node: MDNode | None) -> set[str]:
         """The transparent tags on the way down from `node`."""
@@ -239,15 +246,20 @@ def _descriptor(element: ByteType, rank: int) -> ByteType:
     """A Fortran array's descriptor, `CFI_cdesc_t` of ISO_Fortran_binding.h: address, facts, and for each dimension
     lower bound, extent and stride in bytes."""
     data = Sequence("", element.size, element, (-1,) * rank)
-    word, byte = Basic("index", 8, "int"), Basic("int8", 1, "int")
-    members = [Member("base_addr", 0, Pointer("", 8, lambda: data)), Member("elem_len", 8, word)]
-    members += [Member("version", 16, Basic("int32", 4, "int"))]
-    members += [Member(n, 20 + i, byte) for i, n in enumerate(("rank", "type", "attribute", "extra"))]
-    members += [
+    word = Basic("index", 8, "int")
+    bounds = [
         Member(f"{n}{d}", 24 + 24 * d + 8 * i, word)
         for d in range(rank) for i, n in enumerate(("lower", "extent", "stride"))
     ]  # fmt: skip
-    return Record(DESCRIPTOR, 24 + 24 * rank, tuple(members))
+    return Record(DESCRIPTOR, 24 + 24 * rank, (*_header(lambda: data), *bounds))
+
+
+def _header(target: Callable[[], ByteType | None]) -> tuple[Member, ...]:
+    """What every descriptor begins with: where it points to, and facts."""
+    word, byte = Basic("index", 8, "int"), Basic("int8", 1, "int")
+    facts = (Member(n, 20 + i, byte) for i, n in enumerate(("rank", "type", "attribute", "extra")))
+    base = Member("base_addr", 0, Pointer("", 8, target))
+    return (base, Member("elem_len", 8, word), Member("version", 16, Basic("int32", 4, "int")), *facts)
 
 
 def _product(counts: tuple[int, ...]) -> int:
