@@ -29,7 +29,6 @@ SECONDS = 20
 # What is refused today: the codes of the errors, the ways in which it is, and why. What works must not stand here.
 REFUSED: dict[str, tuple[str, str, str]] = {
     "cpp_tagged_struct.cpp": ("kind", "opt2", "one load of a word that is used as double, pointer and number"),
-    "eigen_array.cpp": ("unsupported kind", "driver0 driver2 opt0 opt2", "vector code that changes the bits of floats"),
     "quad_tree.c": ("unsupported", "opt0", "without TBAA an array in a struct may reach its other members"),
 }  # fmt: skip
 
