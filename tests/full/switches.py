@@ -151,6 +151,11 @@ def all_fusion(patch: Patch) -> None:
     patch.setattr(Planner, "_worth_fusing", lambda self, plan: [x for x in plan.loops if x.parent is None])
 
 
+def sums_seen(patch: Patch) -> None:
+    """Every sum is computed, whether anybody looks at it or not."""
+    patch.setattr(Planner, "_is_looked_at", lambda self, loop: True)
+
+
 def no_postponing(patch: Patch) -> None:
     """Loops whose values adjoints after them need are not fused."""
     search = fusion.postponed
@@ -305,11 +310,10 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
     for f in (
         no_purity, keep_everything, other_costs, no_rereading, members_together, no_unrolling, all_strong_zeros,
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
-        all_fusion, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting, no_reading_back,
-        no_replaying, no_replays_kept, no_handing, none_steady, none_exchanged, no_carrying, no_choosing,
-        all_ahead, no_peeling, no_gathering, late_release, on_the_heap, no_paired_frees, chunked_tape,
-        malloc_arena, strict_adjoints,
-        one_version, no_promise, unoptimised, no_huge_pages,
+        all_fusion, sums_seen, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting,
+        no_reading_back, no_replaying, no_replays_kept, no_handing, none_steady, none_exchanged,
+        no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, on_the_heap, no_paired_frees,
+        chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised, no_huge_pages,
     )  # fmt: skip
 }
 

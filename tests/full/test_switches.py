@@ -24,7 +24,7 @@ chosen_values cholesky collected_ends
 collected_not collected_rows collected_stencil convolution cubic_spline data_dependent_while do_while
 exchanged_buffers explicit_stack
 fft_iterative fft_recursive free_in_branch fused_checked fused_constant fused_guarded fused_late_branch fused_not_filled
-fused_postponed fused_private fused_sum_returned fused_workspace
+fused_postponed fused_private fused_sum_returned fused_unseen_sum fused_workspace
 handed_on fused_two_sums gaussian_mixture global_scratch_call gram_schmidt heat_two_buffers in_place_stencil
 inner_accumulator_reset insertion_sort kalman_filter large_trip_counts linked_list linked_list_in_place
 local_array_in_loop local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting
@@ -87,7 +87,8 @@ EFFECT = {
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "on_the_heap": "allocated_in_steps",
-    "no_fusion": "fused_map", "all_fusion": "dot_product", "no_postponing": "fused_postponed",
+    "no_fusion": "fused_map", "sums_seen": "fused_unseen_sum",
+    "all_fusion": "dot_product", "no_postponing": "fused_postponed",
     "unguarded": "fused_guarded", "no_workspaces": "fused_workspace", "members_together": "members_apart",
     "no_collecting": "collected_rows",
     "no_gathering": "collected_rows", "no_peeling": "peeled_clamped", "late_release": "released_at_once",

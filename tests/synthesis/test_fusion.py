@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from deriving import derivation, prepared
+from deriving import derivation, prepared, request
+from msgspec.structs import replace
 
 import llgrad
 from llgrad.analysis.flow import Loop
 from llgrad.errors import ForeignError
+from llgrad.ir.parse import parse
 from llgrad.synthesis import fusion, plan
+from llgrad.synthesis.derive import Derivation
 from llgrad.synthesis.fusion import Fusion
 from llgrad.synthesis.plan import Planner
 from llgrad.synthesis.request import Mode
@@ -22,7 +25,8 @@ PROGRAMS = Path(__file__).parents[1] / "corpus"
 FUSED = {"fused_map": 1, "fused_pairs": 2, "fused_sum_returned": 1, "fused_in_place": 1, "fused_pointers_walk": 1,
          "fused_late_branch": 2, "fused_overwritten_later": 1,
          "fused_private": 1, "fused_unrolled": 1, "fused_postponed": 2,
-         "fused_checked": 2, "fused_constant": 1, "fused_guarded": 2, "fused_workspace": 2}  # fmt: skip
+         "fused_checked": 2, "fused_constant": 1, "fused_guarded": 2, "fused_workspace": 2,
+         "fused_unseen_sum": 2}  # fmt: skip
 LETTERS = {
     "fused_map": "dcdc", "fused_pairs": "dccddc", "fused_sum_returned": "dcdo", "fused_in_place": "dcc",
     "fused_pointers_walk": "dcdo", "fused_late_branch": "dccddo",
@@ -35,6 +39,7 @@ LETTERS = {
     "fused_breaks": "dcdo", "fused_cleared_at_once": "dcdo", "fused_left_behind": "dcdo", "fused_histogram": "dccdc",
     "fused_guarded": "ddcccco", "fused_not_guarded": "ddcccco",
     "fused_workspace": "ddddddccc", "fused_not_workspace": "dddddccco",
+    "fused_unseen_sum": "dco",
 }  # fmt: skip
 
 
@@ -49,6 +54,14 @@ def test_fused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_are_looked_at() -> None:
     assert sorted(p.stem for p in PROGRAMS.glob("fused_*.c")) == sorted(LETTERS)
+
+
+@pytest.mark.parametrize(("returned", "count"), [(False, 1), (True, 0)])
+def test_sums_that_are_returned_are_computed_as_before(returned: bool, count: int) -> None:
+    source = (PROGRAMS / "fused_unseen_sum.c").read_text().replace(" fused_unseen_sum(", " f(")
+    asked = replace(request(Mode.COMBINED, "dco"), primal_result=returned)
+    made = Derivation(parse(prepared(source, level=2)), asked).plan("f", False)
+    assert (len(made.fused), len(made.scattered)) == (count, 1)
 
 
 def test_what_is_thrown_in_a_fused_loop_is_thrown_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

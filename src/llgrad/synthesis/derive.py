@@ -51,7 +51,7 @@ class Derivation:
         registrations.apply(module, self.registered)
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
-            root.runtime_activity, analysed, root.vector_math,
+            root.runtime_activity, analysed, root.vector_math, any(r.primal_result for r in self.roots),
         )  # fmt: skip
         refuse_undecidable(self.facts)
         if root.runtime_activity:

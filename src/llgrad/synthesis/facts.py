@@ -94,7 +94,8 @@ class Analysed(Struct, frozen=True):
 class Facts:
     """Facts for one root request; the functions it reaches share them.
 
-    `analysed`, where it is known already: of the same root, constant arguments and `disjoint`.
+    `analysed`, where it is known already: of the same root, constant arguments and `disjoint`. `returns_primal`: the
+    caller gets what the root returns.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class Facts:
         runtime_activity: bool = False,
         analysed: Analysed | None = None,
         vector_math: bool = False,
+        returns_primal: bool = True,
     ) -> None:
         self.module, self.root, self.layout = module, root, module.layout
         self.analysed = analysed or Analysed.of(module, root, arguments, disjoint)
@@ -118,7 +120,7 @@ class Facts:
             self.memory, acts, activity_analysis.Act(result.value), way, self.kinds
         )
         self.reverse, self.runtime_activity = mode is not Mode.FORWARD, runtime_activity
-        self.vector_math = vector_math
+        self.vector_math, self.returns_primal = vector_math, returns_primal
         self.apart = mode in (Mode.AUGMENTED, Mode.REVERSE)  # the caller has the tape; the reverse may run again
         self.read_back: frozenset[MemoryObject] | None = None  # see `released`
         self.allocated: Any = None  # see `allocated`

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.known import is_column, tape_call
 from llgrad.errors import UnsupportedError
-from llgrad.ir.types import I8, I64, PTR, PointerType, Type
+from llgrad.ir.types import I8, I64, PTR, VOID, PointerType, Type
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -331,11 +331,30 @@ class Planner:
     def _worth_fusing(self, plan: Plan) -> list[Loop]:
         """Outermost loops that keep something.
 
-        A sum in an innermost loop keeps that from being vectorised, which the reverse sweep alone would be.
+        A sum in an innermost loop keeps that from being vectorised, which the reverse sweep alone would be; a sum that
+        nobody looks at is not computed. Where adjoints can be collected, that gains more.
         """
         kept = {slot.loop for slot in plan.kept.values()}
-        outermost = (x for x in plan.loops if x.parent is None and any(x.encloses(y) for y in kept if y is not None))
-        return [x for x in outermost if x.children or not any(map(self.facts.active, x.header.phis()))]
+        outermost = [x for x in plan.loops if x.parent is None and any(x.encloses(y) for y in kept if y is not None)]
+        sums = [x for x in outermost if not x.children and any(map(self.facts.active, x.header.phis()))]
+        collected = scattered(self.facts, self.function, self.flow, plan.effects, sums)
+        barred = {x for x in sums if x in collected or self._is_looked_at(x)}
+        return [x for x in outermost if x not in barred]
+
+    def _is_looked_at(self, loop: Loop) -> bool:
+        """Does the caller get, or does anything but arithmetic use, what a loop of the root has computed?"""
+        returned = self.function is not self.facts.root or self.facts.returns_primal
+        seen: set[Instruction] = set()
+        work = [i for b in loop.order for i in b.instructions]
+        while work:
+            for u in (u for u in work.pop().users if u not in loop and u not in seen):
+                seen.add(u)
+                if isinstance(u, Return) and not returned or self.facts.unwanted.may_drop(u):
+                    continue
+                if u.type == VOID or isinstance(u, Call) and not self.facts.is_pure(u):
+                    return True
+                work.append(u)
+        return False
 
     # --- where the reverse sweep goes
 
