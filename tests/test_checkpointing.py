@@ -33,7 +33,7 @@ CASES: dict[str, tuple[Sequence[str], Callable[[], tuple[Any, ...]], int]] = {
     "adaptive": (("y0", "k"), lambda: (40.0, 1.0, 2.0), 20_000),
     "early": (("a", "u"), lambda: (N, 0.5, grid(1, 2, N, np.float32)), 12_000),
     "waves": (("c", "u0"), lambda: (N, 200, np.full(N, 0.2), 0.1 * np.sin(grid(0, N, N))), 20_000),
-    "later": (("k", "u"), lambda: (N, 200, grid(0.1, 1, N), grid(1, 2, N)), 20_000),
+    "later": (("k", "u"), lambda: (N, 200, grid(0.1, 1, N), grid(1, 2, N)), 15_000),
     "brusselator": (
         ("A", "B", "u0"),
         lambda: (5, 150, 3.4, 1.0, grid(1, 2, 50), np.zeros(25), np.zeros(25), np.zeros(25), np.zeros(25)), 30_000,
