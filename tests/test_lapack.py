@@ -153,13 +153,14 @@ def test_second_derivatives_of_a_spectrum(spectrum: llgrad.Library) -> None:
 
 @needs_lapack
 def test_equal_eigenvalues(spectrum: llgrad.Library) -> None:
-    """Symmetric functions of them have derivatives; where vectors are asked for, nothing has."""
+    """Symmetric functions of them have first derivatives; where vectors are asked for, nothing has."""
     a = np.diag([2.0, 2, 2, 3])
     df = llgrad.grad(spectrum.exponentials, wrt="v")
     gradient = df(a.ravel(), 4, 0).reshape(4, 4)
     np.testing.assert_allclose(np.triu(gradient + gradient.T) / 2, np.diag(np.exp([2, 2, 2, 3])), atol=1e-12)
     for vectors in (1, 2):
         assert np.isnan(df(a.ravel(), 4, vectors)).any()
+    assert np.isnan(llgrad.hvp(spectrum.exponentials, wrt="v")(a.ravel(), 4, 0, np.ones(16))).any()
 
 
 FACTORS = ["potrf", "potrs", "posv", "getrf", "getrs", "gesv"]

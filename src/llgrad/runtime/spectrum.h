@@ -2,7 +2,7 @@
  *
  * The library's vectors X count as constant; two steps of a refinement that converges quadratically (Ogita and Aishima 2018) change
  * nothing about their value, and give what results the derivatives of the exact vectors: by A, up to the third order. Where
- * eigenvalues are equal, vectors have no derivative, and that is not a number here; symmetric functions of the values have one.
+ * eigenvalues are equal, symmetric functions of the values have first derivatives; others, and those of vectors, are not a number.
  */
 
 void BLAS(syev)(const char *, const char *, const int *, T *, const int *, T *, T *, const int *, int *);
@@ -26,6 +26,11 @@ static T OWN(nowhere)(T x) {
     return sizeof(T) == 4 ? (T)__builtin_sqrtf((float)square) : (T)__builtin_sqrt((double)square);
 }
 
+/* 0, with a first derivative that is 0, too, and a second that is not a number. */
+static T OWN(once)(T x) {
+    return sizeof(T) == 4 ? (T)__builtin_powf((float)(0 * x), 1.5f) : (T)__builtin_pow((double)(0 * x), 1.5);
+}
+
 /* One step: better values w of the vectors x, and, if `vectors`, better vectors; `near` are values that tell which are equal. */
 static void OWN(refine)(int vectors, int last, int n, const T *s, T *x, T *w, const T *near) {
     T one = 1, none = 0, largest = 0, *g = SCRATCH(n, n), *q = SCRATCH(n, n), *sx = SCRATCH(n, n);
@@ -43,7 +48,7 @@ static void OWN(refine)(int vectors, int last, int n, const T *s, T *x, T *w, co
             if (i == j) *e = (1 - *r) / 2;
             else if ((gap < 0 ? -gap : gap) > 16 * n * (sizeof(T) == 4 ? 1.2e-7 : 2.3e-16) * largest)
                 *e = (*e - w[j] * *r) / (w[j] - w[i]);
-            else *e = (last ? OWN(nowhere)(*e) : 0) - *r / 2;
+            else *e = (last ? OWN(nowhere)(*e) : OWN(once)(*e)) - *r / 2;
         }
     if (vectors) {
         for (long i = 0; i < (long)n * n; i++) sx[i] = x[i];
