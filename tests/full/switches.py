@@ -23,7 +23,7 @@ from llgrad.synthesis import (
     collecting,
     filled,
     fusion,
-    plan,
+    planning,
     rehearsing,
     released,
     scatter,
@@ -33,7 +33,8 @@ from llgrad.synthesis import (
 )
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
-from llgrad.synthesis.plan import Planner
+from llgrad.synthesis.plan import show
+from llgrad.synthesis.planning import Planner
 from llgrad.synthesis.postponed import Postponed
 from llgrad.synthesis.reverse import ReverseSweep
 from llgrad.synthesis.steady import Steady
@@ -53,7 +54,7 @@ def keep_everything(patch: Patch) -> None:
     def everything(nodes: Mapping[Any, Any], wanted: Sequence[Any]) -> tuple[set[Hashable], set[Hashable]]:
         return set(wanted), set()
 
-    patch.setattr(plan, "minimum_cut", everything)
+    patch.setattr(planning, "minimum_cut", everything)
 
 
 def other_costs(patch: Patch) -> None:
@@ -61,13 +62,13 @@ def other_costs(patch: Patch) -> None:
 
     def arbitrary(nodes: Mapping[Any, Choice], wanted: Sequence[Any]) -> tuple[set[Any], set[Any]]:
         def one(key: Any, choice: Choice) -> Choice:
-            number = zlib.crc32(plan.show(key).encode())
+            number = zlib.crc32(show(key).encode())
             recompute = None if choice.recompute is None else 1 + number % 89
             return replace(choice, keep=1 + number % 97, recompute=recompute)
 
         return minimum_cut({key: one(key, choice) for key, choice in nodes.items()}, wanted)
 
-    patch.setattr(plan, "minimum_cut", arbitrary)
+    patch.setattr(planning, "minimum_cut", arbitrary)
 
 
 def no_rereading(patch: Patch) -> None:
@@ -102,7 +103,7 @@ def no_unrolling(patch: Patch) -> None:
 
 def all_strong_zeros(patch: Patch) -> None:
     """Every zero adjoint stays zero, whatever the partial is."""
-    patch.setattr(plan, "strong_zeros", lambda facts, flow, effects: frozenset(effects))
+    patch.setattr(planning, "strong_zeros", lambda facts, flow, effects: frozenset(effects))
 
 
 def no_hoisting(patch: Patch) -> None:
@@ -180,22 +181,22 @@ def all_collecting(patch: Patch) -> None:
 
 def no_reading_back(patch: Patch) -> None:
     """What the program has stored itself is kept or computed again like anything else."""
-    patch.setattr(plan, "stored", lambda *_: None)
+    patch.setattr(planning, "stored", lambda *_: None)
 
 
 def no_replaying(patch: Patch) -> None:
     """Recurrences are kept like anything else."""
-    patch.setattr(plan, "recurrence", lambda *_: None)
+    patch.setattr(planning, "recurrence", lambda *_: None)
 
 
 def no_replays_kept(patch: Patch) -> None:
     """Recurrences are run each time their loop is entered, though nothing has changed."""
-    patch.setattr(plan, "lasting", lambda effects, loop, *_: loop)
+    patch.setattr(planning, "lasting", lambda effects, loop, *_: loop)
 
 
 def no_handing(patch: Patch) -> None:
     """What iterations hand on is kept by both."""
-    patch.setattr(plan, "handed_on", lambda *_: {})
+    patch.setattr(planning, "handed_on", lambda *_: {})
 
 
 def none_steady(patch: Patch) -> None:
@@ -210,23 +211,23 @@ def none_exchanged(patch: Patch) -> None:
 
 def no_carrying(patch: Patch) -> None:
     """Loads that are carried to the next iteration are kept like anything else."""
-    patch.setattr(plan, "carried", lambda *_: None)
+    patch.setattr(planning, "carried", lambda *_: None)
 
 
 def no_choosing(patch: Patch) -> None:
     """Values that a branch has chosen are kept."""
-    patch.setattr(plan, "chosen_by", lambda *_: None)
+    patch.setattr(planning, "chosen_by", lambda *_: None)
 
 
 def all_ahead(patch: Patch) -> None:
     """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
-    find = plan.recurrences
+    find = planning.recurrences
 
     def asked(facts: Facts, *rest: Any) -> Any:
         facts.vector_math = True
         return find(facts, *rest)
 
-    patch.setattr(plan, "recurrences", asked)
+    patch.setattr(planning, "recurrences", asked)
     patch.setattr(rehearsing, "STRIP", 4)
 
 

@@ -14,10 +14,10 @@ import llgrad
 from llgrad.analysis.flow import Loop
 from llgrad.errors import ForeignError
 from llgrad.ir.parse import parse
-from llgrad.synthesis import fusion, plan
+from llgrad.synthesis import fusion, planning
 from llgrad.synthesis.derive import Derivation
 from llgrad.synthesis.fusion import Fusion
-from llgrad.synthesis.plan import Planner
+from llgrad.synthesis.planning import Planner
 from llgrad.synthesis.request import Mode
 
 PROGRAMS = Path(__file__).parents[1] / "corpus"
@@ -72,7 +72,7 @@ def test_what_is_thrown_in_a_fused_loop_is_thrown_before_it(monkeypatch: pytest.
         made.extend(found.values())
         return found
 
-    monkeypatch.setattr(plan, "fused", seen)
+    monkeypatch.setattr(planning, "fused", seen)
     monkeypatch.setenv("LLGRAD_CACHE", "off")
     function = llgrad.load(PROGRAMS / "cpp_fused_vector.cpp").cpp_fused_vector
     gradient = llgrad.grad(function, wrt="x")

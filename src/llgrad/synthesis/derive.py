@@ -21,7 +21,8 @@ from llgrad.synthesis.facts import Analysed, Facts
 from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
 from llgrad.synthesis.needs import on_tape
-from llgrad.synthesis.plan import Plan, make_plan
+from llgrad.synthesis.plan import Plan
+from llgrad.synthesis.planning import make_plan
 from llgrad.synthesis.record import RecordingSweep
 from llgrad.synthesis.refusing import refuse_undecidable
 from llgrad.synthesis.request import Act, Mode, Request
