@@ -29,7 +29,6 @@ def refused(error: str, modes: tuple[Mode, ...] = BOTH, levels: tuple[int, ...] 
 
 REFUSED: dict[str, Refused] = {
     # what the design refuses
-    "computed_goto": refused("UnsupportedError"),
     "inline_assembly": refused("NoRuleError"),
     "long_jump": refused("UnsupportedError"),
     # memory that holds a float at one time and something else at another

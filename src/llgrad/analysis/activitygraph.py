@@ -366,13 +366,15 @@ class DeadEnds:
     """Blocks from which no way leads to a return: they end the program, or are left by what nobody in it catches.
 
     No derivative comes out of there, so that nothing in them is active: the text of an error, say, into which an active
-    number is put. Not those that write memory in which the caller may look, if it catches what is thrown.
+    number is put. Not those that write memory in which the caller may look, if it catches what is thrown; nor where a
+    function cleans up on the way out, and what leads there: shadows are released, too.
     """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._flows: dict[Function, Flow] = {}
         self._found: dict[Block, bool] = {}
+        self._ways_out: dict[Function, set[Block]] = {}
         self._caught = any(self._is_caught(i) for f in memory.functions for i in f.instructions())
 
     def _reaches_return(self, block: Block) -> bool:
@@ -390,10 +392,17 @@ class DeadEnds:
         """Is this such a block?"""
         if block not in self._found:
             ends = not self._caught and not self._reaches_return(block)
-            self._found[block] = ends and not any(map(self._is_seen, reach([block], lambda b: b.successors())))
+            self._found[block] = ends and not any(map(self._matters, reach([block], lambda b: b.successors())))
         return self._found[block]
 
-    def _is_seen(self, block: Block) -> bool:
+    def _matters(self, block: Block) -> bool:
+        """Is it where a function cleans up, or does it write what the caller may look at?"""
+        f = block.function
+        if f is not None and f not in self._ways_out:
+            pads = [i.targets[1] for i in f.instructions() if i.opcode == "invoke"]
+            self._ways_out[f] = set(reach(pads, lambda b: b.successors()))
+        if f is not None and block in self._ways_out[f]:
+            return True
         return any(_is_callers(o) for i in block.instructions for a in self._memory.writes(i) for o in a.objects)
 
 
