@@ -350,7 +350,7 @@ def test_nested_procedures(tmp_path: Path) -> None:
     path.write_text(NESTED)
     lib = llgrad.load(path)
     for f in (lib.passed, lib.stored):
-        truth = differences(lambda v: f(*v), [X, 3])[0]  # noqa: B023
+        truth = differences(lambda v, f=f: f(*v), [X, 3])[0]
         np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X, 3), truth, rtol=1e-8)
 
 
