@@ -115,6 +115,9 @@ NOINLINE double halves(double *x, int n, double u) {
     return t[0] - 0.4 * t[1];
 }
 struct C { double (*f)(double, void *); void *c; };
+struct O { double (*f)(double, double *); int k; double (*g)(double, double *); };
+static const struct O OPERATIONS[2] = {{square, 1, wave}, {plain, 2, square}};
+NOINLINE double operated(const struct O *o, double u, double *p) { return o->f(u, p) + 0.1 * o->k * o->g(0.5 * u, p); }
 struct W { double v; struct W *before, *after; };
 NOINLINE struct W *beside(struct W *o, double v) {
     struct W *r = NEW(struct W, 1);
@@ -152,6 +155,8 @@ HEADER_CXX = """#pragma clang diagnostic ignored "-Wc++11-narrowing"
 #include <optional>
 #include <queue>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -208,6 +213,18 @@ struct Pooled {
     void operator delete(void *p) { free(p); }
 };
 NOINLINE double through(double *p, double u, int k) { Guard g(p, u); return risky(u * *p, k); }
+struct Worth { double v; };
+NOINLINE double dear(double *p, double u, int k) {
+    std::vector<double> t(3, u);
+    Guard g(p, t[1]);
+    if (k > 2) throw Worth{u * t[2]};
+    return t[0] * *p;
+}
+NOINLINE double checked(double u, int k) {
+    std::vector<double> t(2 + k, u);
+    if (k > 2) throw std::runtime_error("at " + std::to_string(u));
+    return t[1] * u;
+}
 NOINLINE double listed(std::initializer_list<double> l) { double r = 0; for (double v : l) r = WRAP(r + v); return r; }
 """
 
@@ -298,6 +315,24 @@ FEATURES = (
             "<T>b[<at>] = WRAP(<T>a[<at>] + <leaf>); double *<t>s = <T>a; <T>a = <T>b; <T>b = <t>s; }"
             " <target> = WRAP(<T>a[<at>]); free(<T>a); free(<T>b); }",
             arrays=("<T>a", "<T>b"), times=4, loop=True, frees=True, ints=("<t>",)),
+    Feature("grid", "{ int <t>n = 3 + <at>; double *<T>a = NEW(double, 9), *<T>b = NEW(double, 9);"
+            " for (int i = 0; i < 9; i++) <T>a[i] = <leaf> * 0.1 * i, <T>b[i] = <leaf>;"
+            " for (int <t> = 0; <t> < <n>; <t>++) { for (int i = 1; i + 1 < <t>n; i++)"
+            " <T>b[i] = WRAP(<T>a[i - 1] + <T>a[i + 1] * <T>a[i] + 0.1 * sin(<T>b[i]));",
+            "double *<t>s = <T>a; <T>a = <T>b; <T>b = <t>s; } <target> = WRAP(<T>a[<at>] * <T>b[<at>]);"
+            " free(<T>a); free(<T>b); }", arrays=("<T>a", "<T>b"), times=4, loop=True, frees=True, ints=("<t>",),
+            most=6),
+    Feature("steps", "{ double *<T> = NEW(double, 5); " + _FILL + " <T>[i] = <leaf> * 0.2 * i;"
+            " for (int <t> = 0; <t> < <n>; <t>++) { double *<T>o = NEW(double, 5); for (int i = 0; i < 5; i++)"
+            " <T>o[i] = WRAP(<T>[i] + <T>[(i + 1) % 5] * <leaf>);",
+            "free(<T>); <T> = <T>o; } <target> = WRAP(<T>[<at>]); free(<T>); }",
+            arrays=("<T>", "<T>o"), times=4, loop=True, frees=True, ints=("<t>",), most=6),
+    Feature("gated", "{ double <T>[5], <T>w[15]; int <t>n = 2 + <at> % 4; " + _FILL + " <T>[i] = <leaf>;"
+            " for (int i = 0; i < 15; i++) <T>w[i] = 0.05 * i - <leaf>; for (int <t> = 0; <t> < <n>; <t>++) {"
+            " double <t>z[5]; for (int i = 0; i < <t>n; i++) { <t>z[i] = 0.1; for (int j = 0; j < <t>n; j++)"
+            " <t>z[i] += <T>w[i + 2 * j] * tanh(<T>[j]); }",
+            "for (int i = 0; i < <t>n; i++) <T>[i] = WRAP(<t>z[i] * <T>[i]); } <target> = WRAP(<T>[<at>]); }",
+            arrays=("<T>", "<T>w"), doubles=("<t>z[<at> % <t>n]",), times=4, loop=True, ints=("<t>",), most=6),
     Feature("list", "{ struct N *<t> = 0; for (int i = 0; i < <n>; i++) <t> = cons(<value>, <t>);"
             " for (struct N *<t>o = <t>; <t>o; <t>o = <t>o->next) {", "} drop(<t>); }",
             doubles=("<t>o->v", "<t>->v"), times=4, loop=True, frees=True),
@@ -375,6 +410,10 @@ FEATURES = (
     # --- control
     Feature("device", "{ int <t> = 3; switch (<at> % 3) { case 0: do { <target> = <value>; case 1: {", "}"
             " case 2: <target> = <value>; } while (--<t> > 0 && <cond>); } }", times=3, ints=("<t>",)),
+    Feature("computed goto", "{ void *<t>[3] = {&&<t>a, &&<t>b, &&<t>c}; int <t>k = 0; goto *<t>[<at> % 3];"
+            " <t>a: <target> = <value>; if (++<t>k < 4) goto *<t>[<at> % 3]; goto <t>e; <t>b: {",
+            "} if (++<t>k < 4) goto *<t>[<at> % 3]; <t>c: <target> = <value>; if (++<t>k < 3) goto <t>a; <t>e: ; }",
+            times=4, ints=("<t>k",), once=True, most=6),
     Feature("small counters", "for (unsigned char <t> = 250; <t> > 5; <t>++) for (short <t>j = -1; <t>j < 1; <t>j++)"
             " { long <t>k = <t> - <t>j;", ints=("<t>j", "(int)(<t>k % 9)"), times=12, loop=True),
     Feature("irreducible", "{ int <t> = 0; if (<cond>) goto <t>b; <t>a: ; {",
@@ -392,6 +431,13 @@ FEATURES = (
     # --- calls
     Feature("libm", "{", calls=("ldexp(<leaf>, <at> - 2)", "cbrt(2.0 + SQ(<leaf>))", "log1p(SQ(<leaf>))", "erf(<leaf>)",
             "expm1(0.3 * tanh(<leaf>))", "fma(<leaf>, <leaf>, 0.3)", "copysign(<leaf>, 1.0 + SQ(<leaf>))")),
+    Feature("more libm", "{ double <t>u = <leaf>, <t> = sin(<t>u), <t>c = cos(<t>u); int <t>k;"
+            " <t>c += frexp(2.0 + SQ(<t>), &<t>k);",
+            doubles=("<t>", "<t>c"), ints=("<t>k",), calls=("atan2(<leaf>, 2.0 + SQ(<leaf>))", "log2(1.5 + SQ(<leaf>))",
+            "pow(1.2 + SQ(<leaf>), <leaf>)", "hypot(1.0 + SQ(<leaf>), <leaf>)", "lgamma(2.0 + SQ(<leaf>))",
+            "acosh(1.5 + SQ(<leaf>))", "exp2(sin(<leaf>))", "WRAP(sinh(<leaf>))", "erfc(<leaf>)", "asinh(<leaf>)")),
+    Feature("operations", "{ const struct O *<t> = &OPERATIONS[<at> & 1];",
+            calls=("WRAP(<t>->f(<leaf>, &<elem>))", "WRAP(operated(<t>, <leaf>, &<elem>))"), ints=("<t>->k",)),
     Feature("table", "{ double (*<t>[2])(double, double *) = {square, plain}; if (<cond>) <t>[<at> & 1] = wave;",
             calls=("WRAP(<t>[<at> & 1](<leaf>, &<elem>))",)),
     Feature("chosen", "{ double (*<t>)(double, double *) = <cond> ? square : wave;",
@@ -428,6 +474,10 @@ FEATURES = (
             " <target> = <value> * (0.1 * <t>.k); } catch (...) { <target> = <value>; }", throws=True, cxx=True),
     Feature("thrown again", "try { try {", "} catch (...) { <target> = <value>; throw; } } catch (int) {"
             " <target> = <value>; }", throws=True, cxx=True),
+    Feature("thrown worth", "try {", "} catch (const Worth &<t>) { <target> = WRAP(<t>.v + <value>); }",
+            calls=("dear(&<elem>, <leaf>, <at>)",), cxx=True, most=6),
+    Feature("thrown text", "try {", "} catch (const std::exception &<t>) { <target> = <value>; }",
+            calls=("checked(<leaf>, <at>)",), cxx=True, most=6),
     Feature("sorted structs", "{ std::vector<Vec> <t>; for (int i = 0; i < 4; i++) <t>.push_back({<leaf> + i, <leaf>});"
             " std::sort(<t>.begin(), <t>.end(), [](const Vec &a, const Vec &b) { return a.a > b.a; });",
             doubles=("<t>[<at> % 4].a", "<t>[<at> & 3].b"), cxx=True, most=3),
