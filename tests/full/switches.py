@@ -255,6 +255,11 @@ def on_the_heap(patch: Patch) -> None:
     patch.setattr(allocated, "_found", lambda facts: allocated.OnTape())
 
 
+def no_own_blocks(patch: Patch) -> None:
+    """What the program allocates on the tape is an address in the arena, which LLVM takes for any other."""
+    patch.setattr(tape, "own", lambda call: call)
+
+
 def no_paired_frees(patch: Patch) -> None:
     """All that the primal releases is released at the end."""
     on_the_heap(patch)
@@ -313,8 +318,9 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
         all_fusion, sums_seen, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting,
         no_reading_back, no_replaying, no_replays_kept, no_handing, none_steady, none_exchanged,
-        no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, on_the_heap, no_paired_frees,
-        chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised, no_huge_pages,
+        no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, on_the_heap, no_own_blocks,
+        no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised,
+        no_huge_pages,
     )  # fmt: skip
 }
 

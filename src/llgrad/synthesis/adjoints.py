@@ -471,11 +471,14 @@ class Adjoints(ForwardValues):
     def unallocate(self, i: Instruction) -> None:
         if self.request.repeatable:
             self._clear_shadows(i)
-        elif reserves(i) or i in allocated(self.facts).whole:
+        elif reserves(i):
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
         elif i in allocated(self.facts).shadows:
-            block = [self.lookup(("shadow", i)) for _ in self.each_lane()][0]
-            self.b.call(tape.release(self.module), [self.arena, block])
+            if i in allocated(self.facts).whole:
+                block = self.lookup(("primal", i))
+            else:
+                block = [self.lookup(("shadow", i)) for _ in self.each_lane()][0]
+            tape.own(self.b.call(tape.release(self.module), [self.arena, block]))
         elif i in self.plan.paired or not self.facts.escapes(i):
             for _ in self.each_lane():
                 if not self.facts.unwinds:

@@ -472,10 +472,10 @@ class RecordingSweep(Sweep):
         size = self.allocated_bytes(i, known.allocator)
         if i not in allocated(self.facts).whole:
             self.copy(i)
-            self.reserve_shadows(i, size, self.arena)
+            tape.own(self.reserve_shadows(i, size, self.arena))
             self.hold(i)
             return
-        self.reserve(i, size, self.arena)
+        tape.own(self.reserve(i, size, self.arena))
         if known.allocator.zeroed:
             self.clear(self.values[i], size)
 

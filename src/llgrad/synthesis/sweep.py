@@ -346,23 +346,25 @@ class Sweep(Lanes):
         more = self.b.binary("add", size, const_int(size.type, WIDEST - 1))
         return self.b.binary("and", more, const_int(size.type, -WIDEST))
 
-    def reserve(self, i: Instruction, size: AnyValue, arena: AnyValue) -> None:
+    def reserve(self, i: Instruction, size: AnyValue, arena: AnyValue) -> Call:
         """One block of the tape for `i` and its shadows, so that one release drops all (decision 2 of the design)."""
         reserve = tape.reserve(self.module)
         if not self.facts.shadowed(i):
-            self.values[i] = self.b.call(reserve, [arena, size], i.name)
-            return
+            self.values[i] = block = self.b.call(reserve, [arena, size], i.name)
+            return block
         size = self._whole_lines(size)
         whole = self.b.binary("mul", size, i64(1 + self.width))
-        self.values[i] = self.b.call(reserve, [arena, whole], i.name)
-        self._shadows_in(i, self.values[i], size, size)
+        self.values[i] = block = self.b.call(reserve, [arena, whole], i.name)
+        self._shadows_in(i, block, size, size)
+        return block
 
-    def reserve_shadows(self, i: Instruction, size: AnyValue, arena: AnyValue) -> None:
+    def reserve_shadows(self, i: Instruction, size: AnyValue, arena: AnyValue) -> Call:
         """One block of the tape for the shadows of `i` alone."""
         size = self._whole_lines(size)
         whole = self.b.binary("mul", size, i64(self.width))
         block = self.b.call(tape.reserve(self.module), [arena, whole], f"{i.name}.shadow")
         self._shadows_in(i, block, i64(0), size)
+        return block
 
     def _whole_lines(self, size: AnyValue) -> AnyValue:
         return self.b.binary("and", self.b.binary("add", size, i64(63)), i64(-64))

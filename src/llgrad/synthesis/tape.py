@@ -25,7 +25,7 @@ from __future__ import annotations
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I64, PTR, VOID
-from llgrad.ir.values import AnyValue, Attribute, Function
+from llgrad.ir.values import AnyValue, Attribute, Call, Function
 
 ARENA_BYTES = 64
 HEADER_BYTES = 64
@@ -67,6 +67,19 @@ def release(module: Module) -> Function:
         Attribute("alloc-family", "llgrad.tape", string=True),
     )  # fmt: skip
     return f
+
+
+def own(call: Call) -> Call:
+    """A `reserve` of memory that is its own to LLVM, as what `malloc` gives is; or the `release` of such a block.
+
+    Both stay calls after the arena is linked in: inlined, a block is an address that is loaded, which may be any. LLVM
+    must believe that the release accesses the block, or else it moves accesses past it: the release hands its address
+    on, to memory or to assembly.
+    """
+    call.attributes = (Attribute("noinline"),)
+    if call.type == PTR:
+        call.result_attributes = (Attribute("noalias"), Attribute("nonnull"), Attribute("align", 64))
+    return call
 
 
 def defer(module: Module) -> Function:
@@ -551,7 +564,7 @@ declare noalias ptr @aligned_alloc(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
-# Never noalias: `release` reaches the block through the arena, and LLVM would move loads of the block past it.
+# Not noalias by itself: `release` reaches blocks above the given one through the arena, and LLVM would move loads past.
 # The arena's first word is the newest block; a block has its predecessor and size 16 bytes before its own memory
 _MALLOC = """
 declare noalias ptr @aligned_alloc(i64, i64)
@@ -593,6 +606,7 @@ fail:
 
 define linkonce_odr hidden void @llgrad.tape.release(ptr %arena, ptr %block) noinline nounwind {
 entry:
+  call void asm sideeffect "", "r,~{memory}"(ptr %block)  ; (see `own`)
   br label %pop
 pop:
   %top = load ptr, ptr %arena, align 8
