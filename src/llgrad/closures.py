@@ -6,8 +6,9 @@ plus one: addresses of functions are even. A call through a pointer, anywhere in
 a record it calls the procedure, and gives it the frame. All of that is loads, stores and calls, so it has derivatives
 as any other code has; the shadow of a record holds the shadow of the frame.
 
-A pointer that is given to code outside the program, which knows nothing of records, is left as it is, and fails when
-it is called; so are all where a call through a pointer cannot be told in these terms.
+Code outside the program knows nothing of records. Where it may come by such a pointer, be it through memory, all are
+left as they are, and fail when they are called; so are all where a call through a pointer cannot be told in these
+terms.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import re
 
 from llgrad.assembly import NAME, plain
+from llgrad.rules import blas, library, routines
 from llgrad.trampolines import arguments
 
 _VALUE = r"%[-\w.$]+"
@@ -23,14 +25,17 @@ _INIT = re.compile(
     rf"ptr [^%\n]*({_VALUE})\)([^\n]*)$", re.MULTILINE,
 )  # fmt: skip
 _ADJUST = re.compile(rf"= (?:tail )?call ptr @llvm\.adjust\.trampoline\(ptr [^%\n]*({_VALUE})\)")
-_TAKEN = re.compile(rf"^ *({_VALUE}) = (?:tail )?call ptr @llvm\.adjust\.trampoline\(", re.MULTILINE)
 _ROOM = re.compile(rf"^( *{_VALUE} = alloca \[32 x i8\](?:, i\d+ 1)?, align) \d+", re.MULTILINE)
 _CALL = re.compile(
     rf"^( *(?:{_VALUE} = )?)(?:(?:tail |notail )?(call)|(invoke)) "
     rf"([^@(\n]*?(?:\([^@()\n]*\)[^@(\n]*?)*)({_VALUE})\(([^\n]*)$", re.MULTILINE,
 )  # fmt: skip
 _LEFT = re.compile(rf"^(?![^\n]*\basm\b)[^@\n]*\b(?:call|invoke) [^@\n]*?{_VALUE}\(", re.MULTILINE)
-_DIRECT = re.compile(rf"\bcall [^@%\n]*?({NAME})\(([^\n]*)$", re.MULTILINE)
+_DECLARED = re.compile(rf"^declare [^@\n]*({NAME})\(", re.MULTILINE)
+_VARIABLE = re.compile(rf"^({NAME}) = [^\n]*?\b(?:global|constant) ([^\n]*)", re.MULTILINE)
+_MADE = re.compile(rf"^ *({_VALUE}) = alloca ([^\n]*)", re.MULTILINE)
+_STEP = re.compile(rf"^ *({_VALUE}) = getelementptr [^\n]*?\bptr ((?:@|%)[-\w.$]+)", re.MULTILINE)
+_POINTING = re.compile(r"\bptr\b|\bi64\b|%")  # c_funptr is an i64
 _DEFINED = re.compile(rf"^define [^@\n]*({NAME})\(", re.MULTILINE)
 _TYPE = re.compile(r"(?:^|(?<= ))(?:void|i\d+|ptr|half|float|double|fp128|x86_fp80|[{<\[].*[}>\]])$")
 _CONVENTION = re.compile(r"\b(?:\w+cc|cc \d+|asm)\b|\.\.\.")
@@ -50,14 +55,34 @@ def with_closures(text: str) -> str:
 
 
 def _given_away(text: str) -> bool:
-    """Is such a pointer an argument of a function that the program does not define?"""
+    """May code outside the program find such a pointer: as an argument, in memory behind one, in what it calls?
+
+    Memory whose type has no pointers holds none; of all other memory it is not known here.
+    """
     defined = {plain(name) for name in _DEFINED.findall(text)}
+    foreign = {name for name in _DECLARED.findall(text) if plain(name) not in defined and not _is_known(plain(name))}
+    if not foreign:
+        return False
+    numbers = {m[1] for m in _VARIABLE.finditer(text) if not _POINTING.search(m[2])}
     for part in re.split(r"^(?=define )", text, flags=re.MULTILINE):
-        taken = _TAKEN.findall(part)
-        for name, rest in _DIRECT.findall(part) if taken else ():
-            if plain(name) not in defined and any(re.search(rf"{re.escape(v)}(?![-\w.$])", rest) for v in taken):
-                return True
+        own = numbers.union(m[1] for m in _MADE.finditer(part) if not _POINTING.search(m[2]))
+        for m in _STEP.finditer(part):
+            if m[2] in own:
+                own.add(m[1])
+        for line in part.split("\n"):
+            named = foreign.intersection(re.findall(NAME, line)) if not line.startswith("declare ") else ()
+            for name in named:
+                call = re.search(rf"\b(?:call|invoke) [^@%\n]*?{re.escape(name)}\(", line)
+                given = arguments(line, call.end())[0] if call else ["ptr"]
+                if any(a.startswith("ptr") and a.split()[-1] not in own for a in given):
+                    return True
     return False
+
+
+def _is_known(name: str) -> bool:
+    """Functions that neither keep pointers nor call what they find in memory."""
+    listed = library.effects(name) or library.lookup(name) or blas.is_routine(name) or name in routines.ROUTINES
+    return bool(listed) or name.startswith(("llvm.", "_Fortran", "llgrad"))
 
 
 def _recorded(m: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, NoRuleError, UnsupportedError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError, UnsupportedError
+from llgrad.frontends.clang import find_compiler
 
 HERE = Path(__file__).parent
 X = np.array([0.7, 0.45, 1.3, 0.25, 0.9])
@@ -541,3 +543,55 @@ def test_nested_procedures_that_are_called_from_cpp() -> None:
     assert f(SIX) == pytest.approx(0.8965152826459724, rel=1e-14)  # with trampolines, by flang and clang alone
     truth = differences(lambda v: f(*v), [SIX])[0]
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(SIX), truth, rtol=1e-7, atol=1e-8)
+
+
+LENT = """
+module lending
+  use iso_c_binding
+  implicit none
+  abstract interface
+    real(8) function fn(t)
+      real(8), intent(in) :: t
+    end function
+  end interface
+  type :: holder
+    procedure(fn), pointer, nopass :: f => null()
+  end type
+  interface
+    real(c_double) function run_held(held, t) bind(c)
+      import
+      type(*) :: held
+      real(c_double), intent(in) :: t
+    end function
+  end interface
+contains
+  function lent(x) result(r)
+    real(8), intent(in) :: x(2)
+    real(8) :: r
+    type(holder) :: held
+    integer :: hits
+    hits = 0
+    held%f => inner
+    if (run_held(held, 1d0) > 0) hits = hits + 1
+    r = x(1)**2*x(2) + hits
+  contains
+    real(8) function inner(t)
+      real(8), intent(in) :: t
+      hits = hits + 1
+      inner = t*2
+    end function
+  end function
+end module
+"""
+
+
+def test_nested_procedures_that_a_library_finds_in_memory(tmp_path: Path) -> None:
+    """Code that was compiled elsewhere cannot call one: an error, where a record would have been run as code."""
+    require("a.f90", "a.c")
+    (tmp_path / "lent.f90").write_text(LENT)
+    (tmp_path / "run.c").write_text("double run_held(double (**f)(double *), double *t) { return (*f)(t); }\n")
+    library = str(tmp_path / "librun.so")
+    subprocess.run([*find_compiler().c, "-shared", "-fPIC", "-o", library, tmp_path / "run.c"], check=True)
+    lib = llgrad.load(tmp_path / "lent.f90", libraries=[library])
+    with pytest.raises(ForeignError, match="nested procedure"):
+        lib.lent(SIX[:2])
