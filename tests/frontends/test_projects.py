@@ -55,6 +55,23 @@ def test_flags_of_a_command() -> None:
     assert list(flags_of(words.split(" "), Path("/p"), Path("/p/src/a.c"))) == ["-I", "inc", "-std=c17"]
 
 
+def test_a_database_of_cmake_for_gcc(tmp_path: Path) -> None:
+    """Warnings that gcc alone knows are no errors, precompiled headers are read as headers, assembly is left out."""
+    (tmp_path / "build").mkdir()
+    (tmp_path / "pch.h").write_text("#define SCALE 2.0\n")
+    (tmp_path / "a.cpp").write_text("static int unused;\ndouble f(double x) { return SCALE * x * x; }\n")
+    (tmp_path / "start.s").write_text("")
+    pch = "-Winvalid-pch -Xclang -include-pch -Xclang pch.h.pch -Xclang -include -Xclang ../pch.h"
+    gcc = f"c++ -std=gnu++17 -Wall -Werror -Wno-maybe-uninitialized {pch} -o a.o -c ../a.cpp"
+    commands = [
+        {"directory": "build", "file": "../a.cpp", "command": gcc},
+        {"directory": "build", "file": "../start.s", "command": "as -o start.o ../start.s"},
+    ]
+    path = tmp_path / "compile_commands.json"
+    path.write_text(json.dumps(commands))
+    assert llgrad.grad(llgrad.load(path).f)(3.0) == 12.0
+
+
 def test_what_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "compile_commands.json").write_text('{"a": 1}')
     with pytest.raises(SourceError, match="compilation database"):

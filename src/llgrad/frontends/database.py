@@ -12,9 +12,15 @@ from llgrad.errors import SourceError
 from llgrad.frontends.tools import Source
 
 NAME = "compile_commands.json"
-_DROPPED = ("-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "-flto", "-emit-llvm", "-save-temps")
+_DROPPED = (
+    "-c", "-S", "-E", "-M", "-MM", "-MD", "-MMD", "-MP", "-MG", "-flto", "-emit-llvm", "-save-temps",
+    "-Werror", "-pedantic-errors", "-Winvalid-pch",
+)  # fmt: skip
 _DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-MQ", "-MJ", "--serialize-diagnostics")
-_DROPPED_PREFIXES = ("-O", "-g", "-flto=", "-fsanitize", "-fprofile", "-fcoverage", "--coverage", "-o", "-MF", "-MT")
+_DROPPED_PREFIXES = (
+    "-O", "-g", "-flto=", "-fsanitize", "-fprofile", "-fcoverage", "--coverage", "-o", "-MF", "-MT", "-Werror=",
+)  # fmt: skip
+_PRECOMPILED = ("-include-pch", "-emit-pch")  # of another compilation, whose header `-include` names, too
 
 
 def read(path: Path) -> dict[Path, Source]:
@@ -37,10 +43,19 @@ def read(path: Path) -> dict[Path, Source]:
 
 
 def flags_of(words: Sequence[str], directory: Path, file: Path) -> Iterator[str]:
-    """The flags of a command that matter to what the code means: no output, no levels, no instrumentation."""
+    """The flags of a command that matter to what the code means: no output, no levels, no instrumentation.
+
+    What is a warning to one compiler is not known to another, so none is an error here.
+    """
     rest = dropwhile(lambda word: not word.startswith("-"), words)
     for word in rest:
-        if word in _DROPPED_WITH_VALUE:
+        if word == "-Xclang":
+            word = next(rest, "")
+            if word not in _PRECOMPILED:
+                yield from ("-Xclang", word)
+            elif next(rest, "") == "-Xclang":
+                next(rest, None)
+        elif word in _DROPPED_WITH_VALUE:
             next(rest, None)
         elif word == "--":
             return

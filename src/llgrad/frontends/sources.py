@@ -71,7 +71,8 @@ def _sources(paths: Sequence[Path], flags: Flags) -> tuple[list[Source], list[Pa
         _require_file(path)
     known = {file: source for path in databases for file, source in database.read(path).items()}
     files = [path for path in paths if path.name != database.NAME]
-    sources = [replace(known.get(path.resolve(), Source(path)), path=path) for path in files] or list(known.values())
+    sources = [replace(known.get(path.resolve(), Source(path)), path=path) for path in files]
+    sources = sources or [source for source in known.values() if _is_known(source.path)] or list(known.values())
     for source in sources:
         _require_file(source.path)
     chosen = _by_language(flags, {language_of(source.path).name for source in sources})
@@ -120,6 +121,11 @@ def language_of(path: Path) -> Language:
             fix="rename the file, or compile it to LLVM bitcode (.bc) with its own compiler",
         )
     return found
+
+
+def _is_known(path: Path) -> bool:
+    """Is a file of a project of a language that is known here? Assembly and the like have no derivative."""
+    return path.suffix == ".C" or not {path.name.lower(), path.suffix.lower()}.isdisjoint(BY_SUFFIX)
 
 
 def _require_file(path: Path) -> None:
