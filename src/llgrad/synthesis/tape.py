@@ -22,6 +22,8 @@ block that holds memory and its shadow. Numbers from `INTEGERS` on (times the si
 
 from __future__ import annotations
 
+import functools
+
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I64, PTR, VOID
@@ -29,8 +31,8 @@ from llgrad.ir.values import AnyValue, Attribute, Call, Function
 
 ARENA_BYTES = 64
 HEADER_BYTES = 64
-FIRST_SEGMENT_BYTES = 1 << 20
-HUGE_PAGES_FROM = 4 << 20  # bytes of a segment for which the system is asked for them
+FIRST_SEGMENT_BYTES = 1 << 10  # (short tapes are many: what nobody reserves should cost no page)
+HUGE_PAGES_FROM = 8 << 20  # bytes of a segment for which the system is asked for them: as much is in use by then
 RESERVE, RELEASE, DEFER, FINISH, FAIL = (
     "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.finish", "llgrad_fail",
 )  # fmt: skip
@@ -129,7 +131,10 @@ def column(b: Builder, module: Module, block: AnyValue, offset: AnyValue, number
 
 def runtime(each_block_its_own: bool = False) -> str:
     """LLVM assembly of the arena. `each_block_its_own` makes every block a malloc, for sanitizers (decision 11)."""
-    return (_MALLOC if each_block_its_own else _ARENA.replace("HUGE_PAGES_FROM", str(HUGE_PAGES_FROM))) + _COMMON
+    if each_block_its_own:
+        return _MALLOC + _COMMON
+    numbers = {"FIRST_SEGMENT_BYTES": FIRST_SEGMENT_BYTES, "HUGE_PAGES_FROM": HUGE_PAGES_FROM}
+    return functools.reduce(lambda text, name: text.replace(name, str(numbers[name])), numbers, _ARENA) + _COMMON
 
 
 # One arena is kept for the next derivative, whichever thread asks for it; others are freed (no TLS: decision 1).
@@ -392,13 +397,15 @@ drop:
   br i1 %dend, label %fresh, label %drop
 fresh:
   %prev = phi ptr [ null, %start ], [ %seg, %account ], [ %seg, %drop ]
-  ; twice what is in use, at least the first segment's size
+  ; twice what is in use, at least the first segment's size, and room for small blocks that follow
   %total = load i64, ptr %usedp, align 8
-  %least = add i64 %size, 65536  ; what follows a large block should not need a segment of its own
+  %part = lshr i64 %size, 4
+  %some = call i64 @llvm.umin.i64(i64 %part, i64 65536)
+  %with = add i64 %size, %some
+  %least = add i64 %with, 512
   %c1 = icmp ugt i64 %least, %total
   %want1 = select i1 %c1, i64 %least, i64 %total
-  %c2 = icmp ugt i64 %want1, 1048576
-  %want2 = select i1 %c2, i64 %want1, i64 1048576
+  %want2 = call i64 @llvm.umax.i64(i64 %want1, i64 FIRST_SEGMENT_BYTES)
   %want3 = add i64 %want2, 63
   %want = and i64 %want3, -64
   %new = call ptr @aligned_alloc(i64 64, i64 %want)
@@ -562,9 +569,11 @@ define linkonce_odr hidden i64 @llgrad.tape.used(ptr %arena) noinline nounwind {
 
 declare noalias ptr @aligned_alloc(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 """
 
-# Not noalias by itself: `release` reaches blocks above the given one through the arena, and LLVM would move loads past.
+# Not noalias by itself: `release` reaches blocks above its own through the arena, and LLVM would move loads past it.
 # The arena's first word is the newest block; a block has its predecessor and size 16 bytes before its own memory
 _MALLOC = """
 declare noalias ptr @aligned_alloc(i64, i64)
