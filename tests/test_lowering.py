@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import llgrad
 from llgrad.backend import LLVMModule
 from llgrad.backend.text import strip_debug
+from llgrad.errors import KindError
 from llgrad.frontends import compile_sources
 from llgrad.lowering import lower
 from llgrad.rules import routines
@@ -238,3 +240,64 @@ def test_intrinsics_that_return_structs(lanes: int, tmp_path: Path) -> None:
     for x in (2.3, -5.4, 0.3):
         mantissa, _ = math.frexp(x)
         assert df(x) == pytest.approx(2 * mantissa + math.trunc(x) + math.cos(2 * x), rel=1e-14)
+
+
+WORDS = """
+define double @f(ptr noundef %x, i64 noundef %tag, i1 noundef %other) {{
+entry:
+  %word = {made}
+  %v = load double, ptr %x, align 8
+  switch i64 %tag, label %float [
+    i64 0, label %pointer
+    i64 1, label %number
+  ]
+pointer:
+  %second = getelementptr i8, ptr %x, i64 8
+  store ptr %second, ptr %word, align 8
+  br label %read
+number:
+  store i64 2, ptr %word, align 8
+  br label %read
+float:
+  %square = fmul double %v, %v
+  store double %square, ptr %word, align 8
+  br label %read
+read:
+  %p = load ptr, ptr %word, align 8, !noundef !0
+  {moved}
+  switch i64 %tag, label %is.float [
+    i64 0, label %is.pointer
+    i64 1, label %is.number
+  ]
+is.pointer:
+  %behind = load double, ptr %p, align 8
+  br label %end
+is.number:
+  %at = getelementptr double, ptr %x, i64 %i
+  %found = load double, ptr %at, align 8
+  br label %end
+is.float:
+  %float.of = bitcast i64 %i to double
+  br label %end
+end:
+  %r = phi double [ %behind, %is.pointer ], [ %found, %is.number ], [ %float.of, %is.float ]
+  %s = fmul double %r, %v
+  ret double %s
+}}
+declare noalias ptr @malloc(i64)
+!0 = !{{}}
+"""
+
+
+@pytest.mark.parametrize("made", ["call ptr @malloc(i64 8)", "alloca [8 x i8], align 8"])
+def test_words_that_are_floats_pointers_and_numbers_by_turns(made: str, tmp_path: Path) -> None:
+    """As compilers copy unions, what is loaded as a pointer may be a float; where that is not seen, it is refused."""
+    path = tmp_path / "words.ll"
+    path.write_text(WORDS.format(made=made, moved="%i = ptrtoint ptr %p to i64"))
+    x, f = np.array([0.7, -0.4, 1.3]), llgrad.load(path, optimize=0).f
+    for tag, truth in enumerate(([x[1], x[0], 0], [x[2], 0, x[0]], [3 * x[0] ** 2, 0, 0])):
+        np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, tag, 0), truth, rtol=1e-14, atol=0)
+    moved = "%q = select i1 %other, ptr %x, ptr %p\n  %i = ptrtoint ptr %q to i64"
+    path.write_text(WORDS.format(made=made, moved=moved))
+    with pytest.raises(KindError):
+        llgrad.grad(llgrad.load(path, optimize=0).f, wrt="x")(x, 2, 0)

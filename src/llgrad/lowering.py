@@ -458,7 +458,29 @@ def loaded_apart(text: str) -> str:
 
     Where a float is only looked at, its bits are let alone: such numbers are counted with.
     """
-    return _DEFINITION.sub(lambda m: _loaded_apart(m[0]), text) if _BITS.search(text) else text
+    apart = _DEFINITION.sub(lambda m: _loaded_apart(m[0]), text) if _BITS.search(text) else text
+    return _DEFINITION.sub(lambda m: _words_apart(m[0]), apart) if _WORD.search(apart) else apart
+
+
+_WORD = re.compile(r"^  (%[-\w.$]+) = ptrtoint ptr (%[-\w.$]+) to (i64)[^\n]*\n", re.MULTILINE)
+_OF_POINTERS = re.compile(r", !(?:tbaa|nonnull|align|dereferenceable(?:_or_null)?|range) !\d+")
+
+
+def _words_apart(body: str) -> str:
+    """What is loaded once, and is a pointer, a float and a number by turns (of a union), loaded as each of them."""
+    for m in _WORD.finditer(body):
+        name, source, integer = m.groups()
+        load = re.search(rf"^  {re.escape(source)} = load ptr, ([^\n]*)\n", body, re.MULTILINE)
+        made = rf"^(  (%[-\w.$]+) = bitcast {integer} {re.escape(name)} to (double)[^\n]*\n)"
+        floats = re.findall(made, body, re.MULTILINE)
+        if load is None or not floats:
+            continue
+        place, loads = _OF_POINTERS.sub("", load[1]), load[0]
+        for line, value, t in [(m[0], name, integer), *floats]:
+            body = body.replace(line, "")
+            loads += f"  {value} = load {t}, {place}\n"
+        body = body.replace(load[0], loads)
+    return body
 
 
 def _loaded_apart(body: str) -> str:

@@ -149,3 +149,34 @@ fn linked(allocator: std.mem.Allocator, x: []const f64) !f64 {
 export fn arenas(n: usize, x: [*]const f64) f64 {
     return linked(std.heap.page_allocator, x[0..n]) catch 0;
 }
+
+const Tree = union(enum) {
+    variable: usize,
+    constant: f64,
+    product: [2]*const Tree,
+
+    fn made(tree: Tree) !*const Tree {
+        const p = try std.heap.c_allocator.create(Tree);
+        p.* = tree;
+        return p;
+    }
+
+    fn value(tree: *const Tree, x: []const f64) f64 {
+        return switch (tree.*) {
+            .variable => |i| x[i],
+            .constant => |c| c,
+            .product => |p| p[0].value(x) * p[1].value(x),
+        };
+    }
+};
+
+fn product(x: []const f64) !f64 {
+    const first = try Tree.made(.{ .variable = 0 });
+    const second = try Tree.made(.{ .constant = x[1] * x[2] });
+    return (try Tree.made(.{ .product = .{ first, second } })).value(x);
+}
+
+/// A union of a number, a float and pointers, copied whole.
+export fn trees(n: usize, x: [*]const f64) f64 {
+    return product(x[0..n]) catch 0;
+}

@@ -27,7 +27,7 @@ def lib() -> llgrad.Library:
     ("name", "arguments"),
     [
         ("elementary", [0.4]), ("vectors", [6, X]), ("optionals", [6, X]), ("unions", [0.7, 1.4]), ("sorted", [6, X]),
-        ("operations", [6, X]), ("arenas", [6, X]),
+        ("operations", [6, X]), ("arenas", [6, X]), ("trees", [6, X]),
     ],
 )  # fmt: skip
 def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None:

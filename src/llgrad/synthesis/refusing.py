@@ -12,10 +12,13 @@ from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, UnsupportedError
 from llgrad.ir.types import FloatType, IntType, PointerType
 from llgrad.ir.values import (
+    Alloca,
     AnyValue,
     Binary,
     Call,
     Cast,
+    Constant,
+    GetElementPtr,
     GlobalVariable,
     Instruction,
     Load,
@@ -31,6 +34,7 @@ from llgrad.synthesis.thrown import ADDRESS
 from llgrad.synthesis.unwinding import with_returned_exceptions
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
+_ADDRESSES = (Alloca, GetElementPtr, Constant, Phi, Select)  # or made of values looked at by themselves
 _EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
 
 
@@ -145,6 +149,8 @@ class _Refusals:
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
             if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
                 self.facts.copied(i)
+        elif isinstance(i, Cast) and i.opcode == "ptrtoint":
+            self._refuse_float_in_pointer(i)
         elif i.opcode == "inttoptr" and (culprit := self._hidden_origin(i)) is not None:
             raise UnsupportedError(
                 "a pointer to memory that may be active is computed from integers",
@@ -155,12 +161,19 @@ class _Refusals:
 
     def _refuse_becoming_float(self, i: Instruction) -> None:
         """A load that its TBAA tag says is an integer's: KindError if its bits are handed on to become a float's."""
+        if _becomes_float(i):
+            raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
 
-        def handed_on(v: Instruction) -> list[Instruction]:
-            return [u for u in v.users if _hands_on(u)] if isinstance(v.type, IntType) else []
+    def _refuse_float_in_pointer(self, i: Cast) -> None:
+        """A float in a register of pointer type (a union's, which has both): it would have no derivative."""
 
-        start: list[Instruction] = [i]
-        if any(v.opcode == "bitcast" and isinstance(v.type, FloatType) for v in reach(start, handed_on)):
+        def origins(v: AnyValue) -> list[AnyValue]:
+            return v.operands if isinstance(v, Phi) else v.operands[1:] if isinstance(v, Select) else []
+
+        def may_be_float(v: AnyValue) -> bool:
+            return self._matters(v) if isinstance(v, Load) else not isinstance(v, _ADDRESSES)
+
+        if _becomes_float(i) and any(map(may_be_float, reach([i.value], origins))):
             raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
 
     def _matters(self, i: Instruction) -> bool:
@@ -241,6 +254,16 @@ class _Refusals:
             case _:
                 active, accesses = i.opcode == "load" and self.facts.active(i), self.memory.reads(i)
         return active and any(o in a.objects for a in accesses)
+
+
+def _becomes_float(i: Instruction) -> bool:
+    """Are all bits of an integer handed on to become a float's?"""
+
+    def handed_on(v: Instruction) -> list[Instruction]:
+        return [u for u in v.users if _hands_on(u)] if isinstance(v.type, IntType) else []
+
+    start: list[Instruction] = [i]
+    return any(v.opcode == "bitcast" and isinstance(v.type, FloatType) for v in reach(start, handed_on))
 
 
 def _hands_on(i: Instruction) -> bool:
