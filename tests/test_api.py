@@ -39,6 +39,12 @@ void scaled(int n, const double *x, double scale, double *tmp, double *out) {
 }
 void waves(const double *x, int n, double *y) { for (int i = 0; i < n; i++) y[i] = sin(x[i]) * x[0]; }
 void inplace(double *x, int n) { for (int i = 0; i < n; i++) x[i] = x[i] * x[i]; }
+double plain(double *x, double *w, double *work, double *unused, double k, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) work[i] = k * x[i] * x[i];
+    for (int i = 0; i < n; i++) s += w[i] * work[i];
+    return s;
+}
 float single(const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i]; return s; }
 long double extended(long double x) { return x * x; }
 double chaos(double x, long n) {
@@ -191,6 +197,14 @@ def test_arrays_that_are_only_read_may_overlap(lib: llgrad.Library) -> None:
     value, (dx, da) = df(x, x, 2)
     assert value == 35.0 and dx.tolist() == [8.0, 18.0] and da.tolist() == [4.0, 9.0]
     assert df(x, x.copy(), 2)[1][0].tolist() == [8.0, 18.0]
+
+
+def test_default_inputs_are_what_is_only_read_whatever_is_declared(lib: llgrad.Library) -> None:
+    x, w, k = np.array([2.0, 3.0]), np.array([5.0, 7.0]), 0.5
+    dx, dw, dk = llgrad.grad(lib.plain)(x, w, np.zeros(2), np.zeros(2), k, 2)
+    assert dx.tolist() == [10.0, 21.0] and dw.tolist() == [2.0, 4.5] and dk == 83.0
+    of_waves = llgrad.vjp(lib.waves, of="y")(x, 2, np.zeros(2), seed=np.ones(2))[1]
+    assert np.allclose(of_waves, [np.sin(2) + np.sin(3) + 2 * np.cos(2), 2 * np.cos(3)])
 
 
 def test_what_a_derivative_tells(lib: llgrad.Library) -> None:

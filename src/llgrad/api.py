@@ -497,9 +497,8 @@ def jvp(
 def _positions(function: ForeignFunction, wrt: Names, of: int | None) -> tuple[tuple[int, ...], bool]:
     if wrt is None:
         anything = function.signature.language == "Python"  # which has no const to go by
-        chosen = _floats if anything else _only_read_floats
         free = [p for p in function.signature.parameters if p.index != of and p.name not in function.constants]
-        found = tuple(p.index for p in free if chosen(p))
+        found = tuple(p.index for p in free if (_floats(p) if anything else _only_read_floats(function, p)))
         if not found:
             raise ArgumentError(
                 f"{function.signature.name} has no float that it only reads", fix="say by what to differentiate: wrt=…"
@@ -576,9 +575,13 @@ def _floats(p: Parameter) -> bool:
     return isinstance(t, Scalar) and t.kind == "float"
 
 
-def _only_read_floats(p: Parameter) -> bool:
+def _only_read_floats(function: ForeignFunction, p: Parameter) -> bool:
+    """By its declaration or, where that does not say so, by what LLVM finds."""
     if isinstance(p.type, Pointer):
-        return p.type.const and _holds_only_floats(p.type) and not isinstance(p.type.to, Opaque)
+        if not _holds_only_floats(p.type) or isinstance(p.type.to, Opaque):
+            return False
+        effects = function.library.effects
+        return p.type.const or effects(function.signature.symbol).access[p.ir_arguments[0]] == "read"
     return isinstance(p.type, Scalar) and p.type.kind == "float"
 
 
