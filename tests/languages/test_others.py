@@ -158,7 +158,7 @@ def test_nims_open_arrays(tmp_path: Path) -> None:
 
 
 NIM = """
-import std/sequtils
+import std/[math, sequtils]
 type
   Shape = ref object of RootObj
     scale: float
@@ -183,18 +183,27 @@ proc grown(x: openArray[float]): float {.exportc.} =
   for i, v in s: result += v * x[i mod 3]
 proc functional(x: openArray[float]): float {.exportc.} =
   x.toSeq.mapIt(it * it).filterIt(it > 0.5).foldl(a * b)
+proc edges(x: openArray[float]): float {.exportc.} =
+  var all = newSeq[seq[tuple[cost: float, node: int]]](5)
+  for i in 0 ..< 5: all[i].add (cost: exp(x[i mod x.len]), node: i)
+  for some in all:
+    for (c, n) in some: result += c * float(n)
 """
 
 
 def test_nims_sequences_and_methods(tmp_path: Path) -> None:
-    """What grows by elements; objects whose methods and destructors the program chooses; code at the top level."""
+    """What grows by elements; objects whose methods and destructors the program chooses; code at the top level.
+
+    nim's C reads sequences in sequences as two types, which clang may tell apart unless told not to.
+    """
     require("a.nim")
     path = tmp_path / "a.nim"
     path.write_text(NIM)
     lib = llgrad.load(path)
     x = np.array([0.9, 1.3, -0.8, 1.1, 0.4, 1.7])
     assert lib.methods(x, 6) == pytest.approx(2 * (3 * x[1] ** 2 * x[0] + x[3] * x[4] * x[5]))
-    for name in ("methods", "grown", "functional"):
+    assert llgrad.value_and_grad(lib.edges, wrt="x")(x, 6)[0] == pytest.approx(np.exp(x[:5]) @ np.arange(5))
+    for name in ("methods", "grown", "functional", "edges"):
         f = lib[name]
         truth = differences(lambda v, f=f: f(*v), [x, 6])[0]
         np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, 6), truth, rtol=1e-8, atol=1e-10, err_msg=name)

@@ -1,8 +1,9 @@
 """Nim: to C by nim, from there by clang.
 
 Procedures need `{.exportc.}`; types and names are those of the C that nim writes. Memory is counted (`--mm:arc`) and
-comes from malloc. Code at the top level of modules (`NimMain`) runs when the program is loaded. What nim's C says of
-types when it starts is constant here, so that LLVM sees which method is called.
+comes from malloc. The C reads memory as several types, as nim's own flags for C compilers allow. Code at the top level
+of modules (`NimMain`) runs when the program is loaded. What nim's C says of types when it starts is constant here, so
+that LLVM sees which method is called.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _file(source: Source, raw: bool) -> list[Compiled]:
         made = []
         for path, text in {**_finished(texts), beside: _beside(texts.values())}.items():
             path.write_text(text)
-            unit = Source(path, (f"-I{include[1].strip(chr(39))}", "-w"))
+            unit = Source(path, (f"-I{include[1].strip(chr(39))}", "-w", "-fno-strict-aliasing"))
             module = clang.compile_file(unit, raw=raw, cxx=False).module
             made.append(Compiled(module, (source.path, *(p for p in read if p != source.path))))
         return made
