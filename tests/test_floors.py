@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("synthesis", "alignment", "interleaved", "lowering", "unrolling", "peeling", "reducing", "signs", "trampolines"),
     ("checkpointing", "closures", "specialising"),
     ("asking", "pipeline"),
-    ("versions",),
+    ("excerpt", "versions"),
     ("program",),
     ("cache", "entry", "nested", "passing"),
     ("arguments",),

@@ -61,7 +61,7 @@ from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
 from llgrad.specialising import specialised
 from llgrad.synthesis import results, schedule, tape
-from llgrad.synthesis.met import called_types, met_types, with_met
+from llgrad.synthesis.met import called_types, may_call, met_types, with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
@@ -120,7 +120,7 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> s
         work = whole.clone()
         work.cut(kept)
         called = called_types(work.text()) if met else set()
-        more = {name for name, t in met.items() if t in called or (called and not t) or "" in called} - kept
+        more = {name for name, t in met.items() if may_call(called, t)} - kept
         if not more:
             return without_idle_metadata(direct_variables(work.text(), shown=False))
         kept |= more

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from itertools import count
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad.asking import inline_askers
@@ -24,18 +25,21 @@ from llgrad.assembly import (
     plain,
     quoted_again,
     renamed,
+    spelt,
     unquoted,
 )
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.blas import bridged
 from llgrad.collector import collecting_rarely
-from llgrad.denormals import flushes, guarded, refuse_jumps
+from llgrad.denormals import flushes, guarded, personality, refuse_jumps
 from llgrad.errors import UnsupportedError
+from llgrad.excerpt import Program, excerpt, remainder
+from llgrad.excerpt import read as read_excerpt
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.parse_types import decode_name
-from llgrad.ir.values import Alias, ConstAggregate, ConstExpr, Function, GlobalVariable
+from llgrad.ir.values import Alias, Call, ConstAggregate, ConstExpr, Function, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.lowering import spelt_out
 from llgrad.pipeline import (
@@ -49,16 +53,18 @@ from llgrad.pipeline import (
     pure_libm,
     set_apart,
     share_globals,
+    shared_names,
     stated,
     tape_runtime,
     verified,
 )
 from llgrad.synthesis import replay
 from llgrad.synthesis.calls import CallSite
+from llgrad.synthesis.markers import PREFIX
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.request import Act, Mode, Request
-from llgrad.synthesis.statements import settled
+from llgrad.synthesis.statements import says_something, settled
 from llgrad.synthesis.sweep import takes_shadow
 from llgrad.versions import dispatched
 
@@ -79,10 +85,17 @@ def optimise_program(
     from llgrad.synthesis import calls, wrappers
 
     text = not_inlined(named(markers_as_globals(direct_variables(unquoted(spelt_out(unblock(source.text())))))))
-    work = LLVMModule.from_text(text)
-    work.run(["global_opt"])  # while it can be seen which static variables never change
-    work = LLVMModule.from_text(pure_libm(share_globals(work.text(), threads=True)))
-    work.run(["always_inliner", "sroa"])
+    whole = source.clone() if text == source.text() else LLVMModule.from_text(text)
+    whole.run(["global_opt"])  # while it can be seen which static variables never change
+    text = whole.text()
+    shared = share_globals(text, threads=True)
+    taken = _taken(shared)
+    if taken is not None:
+        whole.rename(shared_names(text, threads=True))
+        work = taken.work
+    else:
+        work = LLVMModule.from_text(pure_libm(shared))
+        work.run(["always_inliner", "sroa"])
     unknown = inline_askers(work)
     text, again = replay.lower(work.text())
     if (text := with_met(stated(text))) != work.text():
@@ -114,10 +127,56 @@ def optimise_program(
         if len(ready) == len(sites):
             texts += [unknown] if unknown else []
             derived = list(made.values())
-            return _linked_program(write(module), derived, texts, exported, level, cpu, vector_math, called)
+            if taken is None:
+                linked = _linked_program(write(module), derived, texts, exported, called)
+            else:
+                edited = [f.name for f in dict.fromkeys(s.call.block.function for s in sites) if f is not None]
+                text = remainder(module, taken.program, [spelt(name) for name in edited])
+                linked = whole
+                linked.replace(_linked_program(text, derived, texts, edited, called, personality(taken.program.text)))
+                linked.internalize([name for name in linked.definitions() if not name.startswith(_HIDDEN)])
+            return _finished(linked, level, cpu, vector_math)
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised
         sites = calls.read(module)
+
+
+class _Taken(Struct, frozen=True):
+    """An excerpt of a program, ready to be read."""
+
+    program: Program
+    work: LLVMModule
+
+
+def _taken(text: str) -> _Taken | None:
+    """What derivatives are made from; None where the whole program is as well, or what it asks for cannot be seen yet.
+
+    Excerpts are for derivatives of functions that are known where they are asked for, and that ask for none themselves.
+    """
+    from llgrad.synthesis import calls
+
+    if replay.CALL in text or says_something(text):
+        return None
+    program, more = read_excerpt(text), set[str]()
+    while (part := excerpt(program, more)) is not None:
+        work = LLVMModule.from_text(pure_libm(part))
+        work.run(["always_inliner", "sroa"])
+        module = parse(work.text())
+        asked = [
+            f for g in calls.naming(module, PREFIX) for i in g.instructions() if isinstance(i, Call)
+            if (f := calls.function_asked(i)) is not None
+        ]  # fmt: skip
+        unknown = {spelt(f.name) for f in asked if isinstance(f, Function) and f.is_declaration}
+        missing = {name for name in unknown if program.defines(name)}
+        if not missing:
+            there = {spelt(f.name) for f in module.functions if not f.is_declaration}
+            plain = there.issuperset(program.askers) and all(isinstance(f, Function) for f in asked)
+            sites = calls.read(module) if plain else []
+            return _Taken(program, work) if sites and len(innermost(module, sites)) == len(sites) else None
+        if missing <= more:
+            return None
+        more |= missing
+    return None
 
 
 def _is_logged(site: CallSite, again: Collection[str]) -> bool:
@@ -145,6 +204,7 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
     return LLVMModule.from_text(pure_libm(whole.text()))
 
 
+_HIDDEN = ("llgrad.", "llvm.")
 _ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?(?:alias|ifunc) )', re.MULTILINE)
 
 
@@ -267,6 +327,8 @@ def read_ir(data: bytes) -> LLVMModule:
 
 def markers_as_globals(text: str) -> str:
     """The text of a program with globals for markers that are metadata strings: LLVM's bitcode loses such arguments."""
+    if 'metadata !"' not in text:
+        return text
     found: dict[str, None] = {}
 
     def edit(m: re.Match[str]) -> str:
@@ -278,10 +340,13 @@ def markers_as_globals(text: str) -> str:
 
 
 def _linked_program(
-    text: str, derived: Sequence[Derived], wrappers: Sequence[str], exported: Sequence[str], level: int, cpu: str,
-    vector_math: bool, flushed: Sequence[str] = (),
+    text: str, derived: Sequence[Derived], wrappers: Sequence[str], shown: Sequence[str], flushed: Sequence[str] = (),
+    handler: str = "",
 ) -> LLVMModule:  # fmt: skip
-    """`flushed`: functions that run with denormals being zero."""
+    """The program with derivatives and what they need; functions but those in `shown` become internal.
+
+    `flushed`: functions that run with denormals being zero; `handler` is what cleans up there when something is thrown.
+    """
     whole = verified(text)
     if wrappers:
         parts = [LLVMModule.from_text(joined(wrappers))]
@@ -294,19 +359,23 @@ def _linked_program(
             parts.append(part)
         whole.link(*parts, tape_runtime(), LLVMModule.from_text(fail_text()))
         if flushed:
-            whole.replace_text(guarded(whole.text(), flushed))
+            whole.replace_text(guarded(whole.text(), flushed, handler))
     if (text := own_names_again(settled(bridged(whole.text())))) != whole.text():
         whole.replace_text(text)
     variables = mutable_globals(text)
     found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
     constants = [plain(m[1]) for m in found if not m[1][1:].isdigit()]
     defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
-    hidden = ("llgrad.", "llvm.")
-    whole.internalize([n for n in (*exported, *variables, *constants) if n in defined and not n.startswith(hidden)])
-    if vector_math:
-        whole.replace_text(with_vector_maths(whole.text(), cpu))
+    whole.internalize([n for n in (*shown, *variables, *constants) if n in defined and not n.startswith(_HIDDEN)])
     calls = [f.name for f in whole.functions() if f.name.startswith("llgrad.call.")]
     inline_first(whole, [*calls, *(d.symbol for d in derived)])  # at O0, too: clang -O3 may be next
+    return whole
+
+
+def _finished(whole: LLVMModule, level: int, cpu: str, vector_math: bool) -> LLVMModule:
+    """The linked program at the level that was asked for."""
+    if vector_math:
+        whole.replace_text(with_vector_maths(whole.text(), cpu))
     whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
     whole.run(["dce", "global_dce"])
     if (text := quoted_again(whole.text())) != whole.text():

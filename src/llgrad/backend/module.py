@@ -76,6 +76,8 @@ class LLVMModule:
         if "\0" in text:
             raise ParseError("LLVM assembly holds a null character", fix="remove it, or pass bitcode as bytes")
         text = edits.without_lost_labels(text)
+        if _names_cpu(text):  # those that stand in groups go before LLVM reads the text
+            text = edits.strip_attributes(text, edits.CPU_ATTRIBUTES)
         ref = _parsed(lambda context: llvm.parse_assembly(text, context))
         return cls._checked(ref, text)
 
@@ -119,7 +121,7 @@ class LLVMModule:
         except VerifyError as error:
             return cls._without_debug_info(str(ref), error)
         text = str(ref) if text is None else text
-        if any(f'"{name}"=' in text for name in edits.CPU_ATTRIBUTES):
+        if _names_cpu(text):
             return cls.from_text(edits.strip_attributes(str(ref), edits.CPU_ATTRIBUTES))
         module.hazards = frozenset(edits.hazards(text))
         if edits.MODULE_ASSEMBLY in module.hazards and not isolate.inside_child:
@@ -152,6 +154,11 @@ class LLVMModule:
     def functions(self) -> list[FunctionInfo]:
         """All functions, in the module's order."""
         return [FunctionInfo(f.name, f.is_declaration, f.linkage.name) for f in self._ref.functions]
+
+    def definitions(self) -> list[str]:
+        """The functions and variables that the module defines; those of LLVM left out."""
+        values = [*self._ref.functions, *self._ref.global_variables]
+        return [v.name for v in values if not v.is_declaration and not v.name.startswith("llvm.")]
 
     def symbols(self) -> tuple[frozenset[str], frozenset[str]]:
         """The names that the module defines for others, and those that it wants from them (weak ones left out)."""
@@ -198,6 +205,29 @@ class LLVMModule:
         whole.verify()
         self._ref, self._printed = whole._ref, None
         self.hazards = self.hazards.union(*(other.hazards for other in others))
+
+    def replace(self, part: LLVMModule) -> None:
+        """Put the functions that `part` shows in the place of those here; the rest of `part` is linked.
+
+        What `part` declares may be local here. All definitions here, old and new, have the linkage that they had;
+        declarations are those of `part`, which knows more.
+        """
+        theirs = [*part._ref.functions, *part._ref.global_variables]
+        made = {v.name for v in theirs if not v.is_declaration and v.linkage.name not in (*_LOCAL, "appending")}
+        wanted = {v.name for v in theirs if v.is_declaration}
+        linkages: dict[str, Any] = {}
+        for value in [*self._ref.functions, *self._ref.global_variables]:
+            local = value.linkage.name in _LOCAL
+            if not value.is_declaration and (value.name in made or (local and value.name in wanted)):
+                linkages[value.name] = value.linkage
+                value.linkage = "available_externally" if value.name in made else "external"
+        whole = part.clone()
+        whole._ref.link_in(llvm.parse_bitcode(self.bitcode(), whole._ref._context))
+        for value in [*whole._ref.functions, *whole._ref.global_variables]:
+            if value.name in linkages:
+                value.linkage = linkages[value.name]
+        whole.verify()
+        self._ref, self._printed, self.hazards = whole._ref, None, self.hazards | part.hazards
 
     def strip_attributes(self, names: Iterable[str]) -> None:
         """Remove function attributes by name (see `text.strip_attributes`)."""
@@ -386,6 +416,11 @@ def _parsed(parse: Any) -> llvm.ModuleRef:
     except RuntimeError as error:
         message = str(error).partition("\n")[2].strip() or str(error)
         raise ParseError("LLVM cannot read the module", cause=message) from error
+
+
+def _names_cpu(text: str) -> bool:
+    """Do functions say which processor they are for?"""
+    return any(f'"{name}"=' in text for name in edits.CPU_ATTRIBUTES)
 
 
 def _forget(context: llvm.ContextRef) -> None:

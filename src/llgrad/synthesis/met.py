@@ -8,6 +8,7 @@ a table that is never changed. A derivative finds such a function by its address
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from llgrad.analysis.known import MET, VIRTUAL
 from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
@@ -27,15 +28,25 @@ def with_met(text: str) -> str:
     """The program's text with a variable for each of these functions, where it calls functions through pointers."""
     if not _INDIRECT.search(text):
         return text
+    there = {plain(m[1]) for m in GLOBAL.finditer(text)}
+    made = [variable(name) for name in met(text) if f"{MET}{plain(name)}" not in there]
+    return "\n".join([text, *made, ""]) if made else text
+
+
+def met(text: str) -> list[str]:
+    """The functions whose address the text uses, as it spells their names."""
     defined = {name for _, name, _ in DEFINITION.findall(text)}
     ruled = {m[1] for m in _DECLARED.finditer(text) if library.is_differentiated(plain(m[1]))}
     found: dict[str, None] = {}
     for line in text.split("\n"):
         if "@" in line and _may_store(line, defined):
             found |= dict.fromkeys(m[1] for m in _USED.finditer(line) if m[1] in defined or m[1] in ruled)
-    there = {m[1] for m in GLOBAL.finditer(text)}
-    made = [f"{own} = global ptr {name}" for name in found if (own := f'@"{MET}{plain(name)}"') not in there]
-    return "\n".join([text, *made, ""]) if made else text
+    return list(found)
+
+
+def variable(name: str) -> str:
+    """The variable that tells a derivative where such a function is."""
+    return f'@"{MET}{plain(name)}" = global ptr {name}'
 
 
 def met_types(text: str) -> dict[str, str]:
@@ -43,6 +54,17 @@ def met_types(text: str) -> dict[str, str]:
     wanted = {m[2]: plain(m[1]) for m in _MET.finditer(text)}
     heads = {name: (head, rest) for head, name, rest in DEFINITION.findall(text) if name in wanted} if wanted else {}
     return {own: _spelt(*heads[name]) if name in heads else "" for name, own in wanted.items()}
+
+
+def defined_type(line: str) -> str:
+    """The type of the function that a line defines, spelt likewise; "" for other lines."""
+    m = DEFINITION.match(line)
+    return _spelt(m[1], m[3]) if m else ""
+
+
+def may_call(called: Collection[str], type: str) -> bool:
+    """Whether code that calls these types through pointers may call a function of that type."""
+    return type in called or "" in called or bool(called and not type)
 
 
 def called_types(text: str) -> set[str]:
