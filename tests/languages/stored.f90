@@ -1,4 +1,4 @@
-! Pointers to nested procedures that are stored: in objects and in variables, beside others.
+! Pointers that are stored: to nested procedures, in objects and in variables, and those of a module that are exchanged.
 module quadm
   implicit none
   abstract interface
@@ -56,4 +56,43 @@ contains
     real(8), intent(in) :: t
     inner = sin(x(1)*t) + shift*t
   end function
+end function
+module buffers
+  implicit none
+  real(8), allocatable, target, save :: first(:), second(:)
+  real(8), pointer, save :: old(:) => null(), new(:) => null()
+contains
+  subroutine start(x)
+    real(8), intent(in) :: x(:)
+    if (allocated(first)) deallocate (first, second)
+    allocate (first(size(x)), second(size(x)))
+    first = x
+    second = 0
+    old => first
+    new => second
+  end subroutine
+  subroutine step(k)
+    real(8), intent(in) :: k
+    real(8), pointer :: tmp(:)
+    integer :: i
+    new(1) = old(1)
+    new(size(new)) = old(size(old))
+    do i = 2, size(old) - 1
+      new(i) = old(i) + k*(old(i + 1) - 2*old(i) + old(i - 1))
+    end do
+    tmp => old
+    old => new
+    new => tmp
+  end subroutine
+end module
+real(8) function exchanged(x) result(r)
+  use buffers
+  implicit none
+  real(8), intent(in) :: x(6)
+  integer :: i
+  call start(x(1:5))
+  do i = 1, 5
+    call step(x(6))
+  end do
+  r = sum(old**2)
 end function

@@ -507,11 +507,14 @@ SIX = np.array([0.7, 0.45, 1.3, 0.25, 0.9, 0.6])
 
 @pytest.mark.parametrize(
     ("file", "name"),
-    [("objects.f90", "copied"), ("objects.f90", "let_go"), ("assignments.f90", "assigned"), ("stored.f90", "stored")],
-)
+    [
+        ("objects.f90", "copied"), ("objects.f90", "let_go"), ("assignments.f90", "assigned"), ("stored.f90", "stored"),
+        ("stored.f90", "exchanged"),
+    ],
+)  # fmt: skip
 def test_objects(file: str, name: str) -> None:
     """Clones of `class` dummies, final procedures for arrays, assignments of the type's own for components, pointers
-    to nested procedures that are stored."""
+    to nested procedures that are stored, pointers of a module that are exchanged."""
     require(file)
     f = llgrad.load(HERE / file)[name]
     truth = differences(lambda v: f(*v), [SIX])[0]

@@ -6,7 +6,7 @@ bytes and one for stores at unknown offsets. `analysis.pointers` says which cons
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from llgrad.analysis.cells import (
     LARGEST_STRIDE,
@@ -250,14 +250,17 @@ class Inclusion:
 
         self._flow.watch(pointer, write)
 
-    def _transfer(self, source: int, target: int, size: int | None) -> None:
-        """`memcpy`: word by word where the size is known and small, else all that the memory holds."""
+    def _transfer(self, source: int, target: int, size: int | None, settled: Collection[int] = ()) -> None:
+        """`memcpy`: word by word where the size is known and small, else all that the memory holds.
+
+        `settled`: the words that are not what globals held from before.
+        """
         if size is None or size > 64 * WORD:
             self._flow.watch(target, lambda to: self._flow.watch(source, lambda found: self._transfer_all(found, to)))
             return
         for at in range(0, size, WORD):
             between = self._flow.node()
-            self._load(source, between, at, WORD)
+            self._load(source, between, at, WORD, at in settled)
             self._store(between, target, at, WORD)
 
     def _transfer_all(self, sources: set[int], targets: set[int]) -> None:

@@ -298,7 +298,7 @@ class PointerGraph(Inclusion):
         for leaf, node in zip(leaves(i.type, self.layout), self._nodes(i), strict=True):
             if carries_pointer(leaf.type) or copied:
                 size = self.layout.size(leaf.type)
-                self._load(self._nodes(pointer)[0], node, leaf.offset, size, i in self._settled, tag)
+                self._load(self._nodes(pointer)[0], node, leaf.offset, size, (i, 0) in self._settled, tag)
 
     def _store_value(self, i: Instruction, value: AnyValue, pointer: AnyValue) -> None:
         tag = self.types.tag(i)
@@ -441,7 +441,8 @@ class PointerGraph(Inclusion):
             case "copy":
                 size = call.arguments[2]
                 length = size.value if isinstance(size, ConstInt) else None
-                self._transfer(arguments[1][0], arguments[0][0], length)
+                settled = [at for at in range(0, length or 0, WORD) if (call, at) in self._settled]
+                self._transfer(arguments[1][0], arguments[0][0], length, settled)
                 self._copy(arguments[0], self._nodes(call))
             case "fill" | "lifetime":
                 self._copy(arguments[0], self._nodes(call))

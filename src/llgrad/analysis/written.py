@@ -1,7 +1,8 @@
-"""Loads of pointers in global variables that find what the program itself has stored there since its root was entered.
+"""Reads of pointers in global variables that find what the program itself has stored there since its root was entered.
 
 A pointer in a mutable global may have been stored by code that runs before the root. Where every way from the root's
-entry to a load passes a store to the same word, it was not: `settled` gives those loads. A forward must-analysis over
+entry to a load passes a store to the same word, it was not: `settled` gives those loads, and the words of copies for
+which it holds (`old => new` copies a descriptor of Fortran's). A forward must-analysis over
 words of globals, through calls: a function begins with what all its callers have written, and a call adds what its
 callee writes on every way to its return. Nothing takes a word away again.
 """
@@ -31,17 +32,19 @@ from llgrad.ir.values import (
 
 Word = tuple[GlobalVariable, int]
 Words = frozenset[Word]
+Read = tuple[Instruction, int]
+"""A load or a copy, and the byte in what it reads at which the word begins."""
 _LOCAL = (Argument, Instruction)
-_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+_COPIES, _FILL = ("llvm.memcpy.", "llvm.memmove."), "llvm.memset."
 
 
-def settled(module: Module, root: Function, variables: Iterable[GlobalVariable]) -> frozenset[Instruction]:
-    """The loads of pointers in `variables` that find what was stored after `root` was entered."""
+def settled(module: Module, root: Function, variables: Iterable[GlobalVariable]) -> frozenset[Read]:
+    """The reads of pointers in `variables` that find what was stored after `root` was entered."""
     words = {
         v: frozenset((v, n) for n in range(-(-module.layout.alloc_size(v.value_type) // WORD))) for v in variables
     }
     words = {v: w for v, w in words.items() if len(w) <= 512}
-    return _Written(module, root, words).loads() if words and not root.is_declaration else frozenset()
+    return _Written(module, root, words).reads() if words and not root.is_declaration else frozenset()
 
 
 class _Written:
@@ -93,6 +96,9 @@ class _Written:
                 elif isinstance(i, Store):
                     written.update(self._variable(i.pointer))
                 elif _is_copy(i):
+                    written.update(self._variable(i.operands[0]))
+                    read.update(self._variable(i.operands[1]))
+                elif _is_copy(i, (_FILL,)):
                     written.update(self._variable(i.operands[0]))
         return {v: w for v, w in self.words.items() if v in read and v in written}
 
@@ -148,7 +154,7 @@ class _Written:
                 f = i.called_function
                 if f is not None and f in self.leaves and i.opcode == "call":
                     return self.leaves[f]
-                if _is_copy(i) and isinstance(i.arguments[2], ConstInt):
+                if _is_copy(i, (*_COPIES, _FILL)) and isinstance(i.arguments[2], ConstInt):
                     return self._range(i.arguments[0], i.arguments[2].value)
         return frozenset()
 
@@ -176,22 +182,25 @@ class _Written:
         variable, at = place[0], place[1]
         return frozenset((variable, n) for n in range(-(-at // WORD), (at + size) // WORD)) & self.words[variable]
 
-    def loads(self) -> frozenset[Instruction]:
-        found = set()
+    def reads(self) -> frozenset[Read]:
+        found = set[Read]()
         for function in self.functions if self.words else ():
             for i, state in self._states(function):
-                place = self._place(i.pointer) if isinstance(i, Load) and _is_word(i.type) else None
-                if place is None:
-                    continue
-                variable, at = place
-                wanted = self.words[variable] if at is None or at % WORD else {(variable, at // WORD)}
-                if wanted <= state:
-                    found.add(i)
+                if isinstance(i, Load) and _is_word(i.type) and (place := self._place(i.pointer)) is not None:
+                    variable, at = place
+                    wanted = self.words[variable] if at is None or at % WORD else {(variable, at // WORD)}
+                    if wanted <= state:
+                        found.add((i, 0))
+                elif _is_copy(i) and isinstance(i, Call) and isinstance(size := i.arguments[2], ConstInt):
+                    place = self._place(i.arguments[1])
+                    if place is not None and place[1] is not None and place[1] % WORD == 0:
+                        variable, first = place[0], place[1] // WORD
+                        found.update((i, WORD * n) for n in range(size.value // WORD) if (variable, first + n) in state)
         return frozenset(found)
 
 
-def _is_copy(i: Instruction) -> bool:
-    return isinstance(i, Call) and (f := i.called_function) is not None and f.name.startswith(_COPIES)
+def _is_copy(i: Instruction, names: tuple[str, ...] = _COPIES) -> bool:
+    return isinstance(i, Call) and (f := i.called_function) is not None and f.name.startswith(names)
 
 
 def _is_word(t: Type) -> bool:
