@@ -109,6 +109,26 @@ def spectrum(a):
 
 
 @numba.njit
+def modes(a):
+    """The values come in LAPACK's order, the vectors with its signs."""
+    w, v = np.linalg.eig(a)
+    return np.sum(w.real * np.arange(1, len(w) + 1)) + np.sum(v.real[:, 0] ** 3) + np.sum(v.real[1] * v.real[0])
+
+
+_geev = pytest.importorskip("numba.np.linalg")._LAPACK().numba_ez_rgeev(numba.float64)
+
+
+@numba.njit
+def pairs(a):
+    """Complex pairs, as LAPACK returns them (`np.linalg.eig` of real matrices has none before NumPy 2.5)."""
+    n = len(a)
+    c, re, im, none, v = a.T.copy(), np.empty(n), np.empty(n), np.empty(1), np.empty((n, n))
+    info = _geev(ord("d"), ord("N"), ord("V"), n, c.ctypes, n, re.ctypes, im.ctypes, none.ctypes, 1, v.ctypes, n)
+    values = np.sum(re * np.arange(n)) + np.sum(np.abs(im) ** 3)
+    return values + np.sum(v[1] * v[2] * np.arange(n)) + np.sum(v**3) + c.size + none.size + info
+
+
+@numba.njit
 def determinant(a):
     return np.log(np.linalg.eigvalsh(a)).sum()
 
@@ -459,6 +479,21 @@ def test_eigenvalues() -> None:
     np.testing.assert_allclose(llgrad.hvp(spectrum)(a, np.ones((3, 3))), change, atol=1e-7)
 
 
+@pytest.mark.parametrize(("function", "symmetric"), [(modes, True), (pairs, False)])
+def test_eigenvalues_of_any_matrix(function, symmetric: bool) -> None:
+    """Those of a symmetric matrix that is changed a little are real; of this one, two are a pair."""
+    a = np.random.default_rng(2).normal(size=(4, 4))
+    assert np.iscomplex(np.linalg.eigvals(a)).sum() == 2
+    a = a @ a.T + 0.1 * np.triu(a) if symmetric else a
+    truth = differences(lambda v: function(*v), [a])[0]
+    value, derivative = llgrad.value_and_grad(function)(a)
+    assert value == pytest.approx(function(a), rel=1e-13)
+    np.testing.assert_allclose(derivative, truth, rtol=1e-6, atol=1e-7)
+    way, step = np.ones((4, 4)) + np.eye(4), 1e-5
+    change = [llgrad.grad(function)(a + s * way) for s in (step, -step)]
+    np.testing.assert_allclose(llgrad.hvp(function)(a, way), (change[0] - change[1]) / (2 * step), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.full
 def test_equal_eigenvalues() -> None:
     np.testing.assert_allclose(llgrad.grad(determinant)(2 * np.eye(3)), np.eye(3) / 2, atol=1e-14)
@@ -634,7 +669,7 @@ def test_lists_of_tuples_of_arrays_and_of_flags(function) -> None:
 
 @numba.njit
 def general(a):
-    return np.linalg.eigvals(a)[0]
+    return np.linalg.eigvals(a + 0j)[0].real
 
 
 @numba.njit
@@ -667,7 +702,7 @@ def test_random_numbers_are_those_that_the_function_draws() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"Generator.*\n.*\n.*np\.random\.seed"):
         llgrad.grad(square)(np.random.default_rng(1))
-    with pytest.raises(NoRuleError, match="no derivative for the call of numba_ez_rgeev") as refused:
+    with pytest.raises(NoRuleError, match="no derivative for the call of numba_ez_cgeev") as refused:
         llgrad.grad(general)(np.eye(2) + X[:4].reshape(2, 2))
     assert refused.value.span and refused.value.span.line == general.py_func.__code__.co_firstlineno
     with pytest.raises(ArgumentError, match="returns 2 floats"):

@@ -16,13 +16,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from llgrad.errors import CompilerError, Span, UnsupportedError
+from llgrad.errors import CompilerError, LlgradError, Span, UnsupportedError
 from llgrad.frontends import clang
 from llgrad.frontends.njitapart import apart, private
 from llgrad.frontends.tools import Source
 
 _RUNTIME = Path(__file__).parent / "runtime"
-_DECOMPOSES = re.compile(r"numba_ez_(?:geqrf|xxgqr|xxxevd|gesdd|gelsd)")
+_DECOMPOSES = re.compile(r"numba_ez_(?:geqrf|xxgqr|xxxevd|gesdd|gelsd|rgeev)")
 _WRAPPER = re.compile(r'^define [^@\n]*@"?(?:_ZN7cpython|cfunc\.)', re.MULTILINE)
 
 
@@ -68,12 +68,12 @@ def compile_function(
 
 
 def generators() -> dict[str, int]:
-    """The addresses of what Numba's random numbers call, which its library does not export."""
+    """The addresses of what Numba's random numbers and eigenvalues call, which its library does not export."""
     from numba import _helperlib
 
     known: dict[str, int] = vars(_helperlib)["c_helpers"]
     names = [name for name in known if name.startswith("rnd_") or name.endswith("_random_state")]
-    return {f"numba_{name}": known[name] for name in names}
+    return {**{f"numba_{name}": known[name] for name in names}, "llgrad_numba_rgeev": known["ez_rgeev"]}
 
 
 def result_type(dispatcher: Any, arguments: Sequence[Any], source: Span) -> str:
@@ -82,15 +82,16 @@ def result_type(dispatcher: Any, arguments: Sequence[Any], source: Span) -> str:
 
 
 def _overload(dispatcher: Any, arguments: Sequence[Any], source: Span) -> Any:
-    from numba.core.errors import NumbaError
-
     with apart():
         compiled = private(dispatcher)
         try:
             compiled.compile(tuple(arguments))
-        except NumbaError as error:
+        except LlgradError:
+            raise
+        except Exception as error:  # not only Numba's own: what it does not support may be any
+            said = str(error) or type(error).__name__
             raise CompilerError(
-                f"Numba cannot compile {dispatcher.__name__}\n{error}", span=source, fix="correct the function"
+                f"Numba cannot compile {dispatcher.__name__}\n{said}", span=source, fix="correct the function"
             ) from error
         return compiled.overloads[tuple(arguments)]
 

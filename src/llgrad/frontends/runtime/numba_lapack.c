@@ -218,3 +218,197 @@ int32_t numba_ez_gelsd(int8_t kind, int64_t m, int64_t n, int64_t count, void *m
     free(a);
     return info;
 }
+
+/* --- eigenvalues of any matrix ---------------------------------------------------------------------------------------- */
+
+extern int32_t llgrad_numba_rgeev(int8_t kind, int8_t left, int8_t right, int64_t n, void *matrix, int64_t lda, void *real,
+                                  void *imaginary, void *lefts, int64_t ldvl, void *rights, int64_t ldvr);
+
+/* A complex matrix, its real and its imaginary part. */
+typedef struct {
+    double *re, *im;
+} Matrix;
+
+static Matrix zeros(int64_t n)
+{
+    return (Matrix){calloc(n * n, sizeof(double)), calloc(n * n, sizeof(double))};
+}
+
+static void dropped(Matrix m)
+{
+    free(m.re);
+    free(m.im);
+}
+
+/* What stands at `to` less the product of what stands at `x` and `y`. */
+static void subtracted(Matrix to, int64_t at, Matrix of, int64_t x, Matrix by, int64_t y)
+{
+    double re = of.re[x] * by.re[y] - of.im[x] * by.im[y], im = of.re[x] * by.im[y] + of.im[x] * by.re[y];
+    to.re[at] -= re;
+    to.im[at] -= im;
+}
+
+static void divided(Matrix m, int64_t at, double re, double im)
+{
+    double size = re * re + im * im, x = m.re[at], y = m.im[at];
+    m.re[at] = (x * re + y * im) / size;
+    m.im[at] = (y * re - x * im) / size;
+}
+
+static void swapped(double *a, int64_t i, int64_t k, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        double x = a[i + j * n];
+        a[i + j * n] = a[k + j * n];
+        a[k + j * n] = x;
+    }
+}
+
+/* B = V^-1 A V by elimination. Can it be done? */
+static int similar(const double *a, Matrix v, Matrix b, int64_t n)
+{
+    Matrix l = zeros(n);
+    int good = 1;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) {
+            double re = 0, im = 0;
+            for (int64_t k = 0; k < n; k++) {
+                re += a[i + k * n] * v.re[k + j * n];
+                im += a[i + k * n] * v.im[k + j * n];
+            }
+            b.re[i + j * n] = re;
+            b.im[i + j * n] = im;
+            l.re[i + j * n] = v.re[i + j * n];
+            l.im[i + j * n] = v.im[i + j * n];
+        }
+    for (int64_t k = 0; k < n && good; k++) {
+        int64_t p = k, d = k + k * n;
+        double most = -1;
+        for (int64_t i = k; i < n; i++) {
+            double size = l.re[i + k * n] * l.re[i + k * n] + l.im[i + k * n] * l.im[i + k * n];
+            if (size > most)
+                most = size, p = i;
+        }
+        good = most > 0;
+        if (!good)
+            break;
+        if (p != k) {
+            swapped(l.re, p, k, n);
+            swapped(l.im, p, k, n);
+            swapped(b.re, p, k, n);
+            swapped(b.im, p, k, n);
+        }
+        for (int64_t i = k + 1; i < n; i++) {
+            divided(l, i + k * n, l.re[d], l.im[d]);
+            for (int64_t j = k + 1; j < n; j++)
+                subtracted(l, i + j * n, l, i + k * n, l, k + j * n);
+            for (int64_t j = 0; j < n; j++)
+                subtracted(b, i + j * n, l, i + k * n, b, k + j * n);
+        }
+    }
+    for (int64_t j = 0; j < n && good; j++)
+        for (int64_t i = n - 1; i >= 0; i--) {
+            for (int64_t k = i + 1; k < n; k++)
+                subtracted(b, i + j * n, l, i + k * n, b, k + j * n);
+            divided(b, i + j * n, l.re[i + i * n], l.im[i + i * n]);
+        }
+    dropped(l);
+    return good;
+}
+
+/* V (I + X), where X makes V^-1 A V = B diagonal to the first order; of equal eigenvalues it mixes nothing. */
+static void bettered(Matrix v, Matrix b, double least, int64_t n)
+{
+    Matrix made = zeros(n);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) {
+            double re = b.re[i + i * n] - b.re[j + j * n], im = b.im[i + i * n] - b.im[j + j * n];
+            if (i != j && re * re + im * im > least) {
+                divided(b, i + j * n, re, im);
+                for (int64_t k = 0; k < n; k++)
+                    subtracted(made, k + j * n, v, k + i * n, b, i + j * n);
+            }
+        }
+    for (int64_t i = 0; i < n * n; i++) {
+        v.re[i] += made.re[i];
+        v.im[i] += made.im[i];
+    }
+    dropped(made);
+}
+
+/* Columns of length one, whose largest element is real if they are complex, and keeps the sign of `first`. */
+static void normed(Matrix v, const double *first, int complex, int64_t j, int64_t n)
+{
+    double sum = 0, most = -1, re = 1, im = 0;
+    int64_t p = j * n;
+    for (int64_t i = j * n; i < (j + 1) * n; i++) {
+        double size = v.re[i] * v.re[i] + v.im[i] * v.im[i];
+        sum += size;
+        if (complex && size > most)
+            most = size, p = i;
+    }
+    sum = __builtin_sqrt(sum);
+    if (complex) {
+        double size = __builtin_sqrt(v.re[p] * v.re[p] + v.im[p] * v.im[p]) * (first[p] < 0 ? -1 : 1);
+        re = v.re[p] / size;
+        im = v.im[p] / size;
+    }
+    for (int64_t i = j * n; i < (j + 1) * n; i++) {
+        double x = v.re[i], y = v.im[i];
+        v.re[i] = (x * re + y * im) / sum;
+        v.im[i] = (y * re - x * im) / sum;
+    }
+}
+
+/* LAPACK's own values and vectors count as constant: two steps of Newton's method lead from them to the same again, with
+ * their first and second derivatives. Of a complex pair the vectors are a column each for the real and imaginary part. */
+int32_t numba_ez_rgeev(int8_t kind, int8_t left, int8_t right, int64_t n, void *matrix, int64_t lda, void *real_parts,
+                       void *imaginary_parts, void *lefts, int64_t ldvl, void *rights, int64_t ldvr)
+{
+    if (!real(kind) || left == 'V' || left == 'v')
+        return -1;
+    int64_t bytes = kind == 'd' ? 8 : 4;
+    double *a = copied(kind, matrix, n, n, lda), *taken = copied(kind, matrix, n, n, lda), none;
+    double *wr = calloc(n, sizeof *wr), *wi = calloc(n, sizeof *wi), *first = calloc(n * n, sizeof *first), largest = 0;
+    int32_t info = llgrad_numba_rgeev('d', 'N', 'V', n, taken, n, wr, wi, &none, 1, first, n);
+    Matrix v = zeros(n), b = zeros(n);
+    for (int64_t j = 0; j < n && info == 0; j++) {
+        double size = wr[j] * wr[j] + wi[j] * wi[j];
+        largest = size > largest ? size : largest;
+        for (int64_t i = 0; i < n; i++) {
+            v.re[i + j * n] = first[i + (wi[j] < 0 ? j - 1 : j) * n];
+            v.im[i + j * n] = wi[j] == 0 ? 0 : wi[j] > 0 ? first[i + (j + 1) * n] : -first[i + j * n];
+        }
+    }
+    if (info == 0 && !similar(a, v, b, n))
+        info = 1;
+    if (info == 0) {
+        bettered(v, b, 1e-24 * largest, n);
+        if (!similar(a, v, b, n))
+            info = 1;
+    }
+    for (int64_t j = 0; j < n && info == 0; j++) {
+        stored(kind, b.re + j + j * n, 1, 1, (char *)real_parts + j * bytes, 1);
+        double zero = 0, *im = wi[j] == 0 ? &zero : b.im + j + j * n;
+        stored(kind, im, 1, 1, (char *)imaginary_parts + j * bytes, 1);
+    }
+    if (info == 0 && (right == 'V' || right == 'v')) {
+        bettered(v, b, 1e-24 * largest, n);
+        for (int64_t j = 0; j < n; j++) {
+            if (wi[j] < 0)
+                continue;
+            normed(v, first, wi[j] > 0, j, n);
+            stored(kind, v.re + j * n, n, 1, (char *)rights + j * ldvr * bytes, n);
+            if (wi[j] > 0)
+                stored(kind, v.im + j * n, n, 1, (char *)rights + (j + 1) * ldvr * bytes, n);
+        }
+    }
+    dropped(b);
+    dropped(v);
+    free(first);
+    free(wi);
+    free(wr);
+    free(taken);
+    free(a);
+    return info;
+}
