@@ -6,9 +6,12 @@ import functools
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import llgrad
 from llgrad.analysis.kinds import ANY, CONFLICT, INTEGER, POINTER, UNKNOWN, WORD, Kinds, Layout, analyse, float_kind
 from llgrad.errors import KindError
 from llgrad.ir.parse import parse
@@ -567,3 +570,57 @@ end:
     kinds, f = from_ir(text, "f")
     values = {i.name: kinds.value(i) for i in f.instructions() if i.name in ("n", "m", "data", "v")}
     assert values == {"n": INTEGER, "m": INTEGER, "data": POINTER, "v": F64}
+
+
+ROWS = """
+declare noalias ptr @malloc(i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define double @f(ptr %x, i64 %n) {
+entry:
+  %p = call ptr @malloc(i64 512)
+  %q = call ptr @malloc(i64 512)
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %loop ]
+  %i8 = shl nuw nsw i64 %i, 3
+  %a0 = getelementptr inbounds nuw double, ptr %p, i64 %i8
+  %x0 = getelementptr inbounds nuw double, ptr %x, i64 %i
+  %v = load double, ptr %x0
+  store double %v, ptr %a0
+  %i1 = or disjoint i64 %i8, 1
+  %a1 = getelementptr inbounds nuw double, ptr %p, i64 %i1
+  %w = fmul double %v, %v
+  store double %w, ptr %a1
+  %i.next = add nuw nsw i64 %i, 1
+  %d = icmp eq i64 %i.next, 4
+  br i1 %d, label %end, label %loop
+end:
+  %s = getelementptr nuw i8, ptr %p, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %q, ptr %s, i64 8, i1 false)
+  %s1 = getelementptr nuw i8, ptr %p, i64 72
+  %q1 = getelementptr nuw i8, ptr %q, i64 64
+  call void @llvm.memcpy.p0.p0.i64(ptr %q1, ptr %s1, i64 8, i1 false)
+  br label %sum
+sum:
+  %j = phi i64 [ 0, %end ], [ %j.next, %sum ]
+  %t = phi double [ 0.0, %end ], [ %t.next, %sum ]
+  %j8 = shl nuw nsw i64 %j, 3
+  %b = getelementptr inbounds nuw double, ptr %q, i64 %j8
+  %bv = load double, ptr %b
+  %t.next = fadd double %t, %bv
+  %j.next = add nuw nsw i64 %j, 1
+  %d2 = icmp eq i64 %j.next, 2
+  br i1 %d2, label %out, label %sum
+out:
+  ret double %t.next
+}
+"""
+
+
+def test_what_is_copied_and_only_looked_at_as_floats_is_floats(tmp_path: Path) -> None:
+    """Every eighth element is copied and read, in steps that prove nothing of any one byte (rows of arrays in JAX)."""
+    path = tmp_path / "rows.ll"
+    path.write_text(ROWS)
+    x = np.linspace(0.3, 1, 4)
+    gradient = llgrad.grad(llgrad.load(path, optimize=0).f, wrt="x")(x, 0)
+    np.testing.assert_allclose(gradient, [2 * x[0], 2 * x[1], 0, 0], rtol=1e-14)

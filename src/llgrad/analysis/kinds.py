@@ -461,20 +461,18 @@ class Kinds:
         self,
         instruction: iv.Instruction,
         local: tuple[bool, ...] = (),
-        unread: Callable[[Spot, int], bool] | None = None,
+        looks: Callable[[Spot, int], Kind] | None = None,
     ) -> Layout:
         """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT.
 
-        `unread` says of bytes (offset, size) whether nobody looks at them, or sets them: then they may hold anything.
+        `looks` says of bytes (offset, size) that are not known as what they are looked at: ANY if nobody looks at them.
         Of a copy, bytes that disagree about being doubles, pointers and integers, but about nothing else, are a WORD.
         """
         layout = self.access(instruction, local)
         if isinstance(instruction, iv.Call) and any(k is CONFLICT for _, k, _ in layout.leaves):
             layout = self._in_words(instruction, layout)
-        if unread is not None and not layout.is_known:
-            places = {o: strided(layout.stride or 0, o) for o, _, _ in layout.leaves}
-            fits = [(o, ANY if not k.is_known and unread(places[o], s) else k, s) for o, k, s in layout.leaves]
-            layout = Layout(layout.stride, tuple(fits))
+        if looks is not None and not layout.is_known:
+            layout = Layout(layout.stride, tuple(_looked_at(layout, looks)))
         bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
         if bad is None:
             return layout
@@ -589,6 +587,18 @@ def _grouped(
         else:
             leaves.append((o, kind, 1))
     return tuple(leaves)
+
+
+def _looked_at(layout: Layout, looks: Callable[[Spot, int], Kind]) -> Iterator[tuple[int, Kind, int]]:
+    """The leaves of a layout; what is not known of them as what it is looked at."""
+    for o, kind, size in layout.leaves:
+        seen = kind if kind.is_known else looks(strided(layout.stride or 0, o), size)
+        if kind is UNKNOWN and seen.format is not None:
+            step = seen.format.bits // 8
+            places = [strided(layout.stride or 0, n) for n in range(o, o + size, step)]
+            yield from ((o + n * step, looks(place, step), step) for n, place in enumerate(places))
+        else:
+            yield o, seen if seen is ANY else kind, size
 
 
 def _tiled(layout: Layout, stride: int) -> tuple[tuple[int, Kind, int], ...]:

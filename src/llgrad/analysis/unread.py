@@ -1,7 +1,8 @@
-"""Bytes that are copied and that nobody ever looks at: padding, empty members, what was never set.
+"""Bytes that are copied and that nobody ever looks at: padding, empty members, what was never set; or only as floats.
 
-Nothing says what they hold, and nothing needs to: whatever it is, no derivative depends on it. Asked of memory that the
-program allocates and that nothing outside knows of; whoever copies such bytes on is asked in turn.
+Nothing says what they hold, and nothing needs to: where nobody looks, no derivative depends on it, and what is only
+ever looked at as floats, each in its place, is floats. Asked of memory that the program allocates and that nothing
+outside knows of; whoever copies such bytes on is asked in turn.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator
 from llgrad.analysis.cells import Extent, Spot, difference, moved, overlap
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.reused import is_copy
-from llgrad.ir.values import Call, Instruction, Load
+from llgrad.ir.types import FloatType, scalar
+from llgrad.ir.values import Alloca, Call, Instruction, Load
 
 Place = tuple[MemoryObject, Extent]
 _MOST = 256
@@ -30,8 +32,20 @@ class Unread:
 
     def after(self, copy: Call, at: Spot, size: int) -> bool:
         """Does nobody look at `size` bytes, `at` bytes on, of what a copy writes?"""
+        return self._looks(copy, at, size) == set()
+
+    def floats(self, copy: Call, at: Spot, size: int) -> FloatType | None:
+        """The one format as which all who look at these bytes do so; each float begins a multiple of its size on."""
+        match list(self._looks(copy, at, size) or ()):
+            case [FloatType() as t] if size % self._memory.module.layout.size(t) == 0:
+                return t
+        return None
+
+    def _looks(self, copy: Call, at: Spot, size: int) -> set[FloatType] | None:
+        """The floats that are looked at; None if that is not all that may be done with these bytes."""
         places = [(o, (moved(spot, at), size)) for o, spot in self._memory.places(copy.arguments[0])]
         seen: set[Place] = set()
+        found: set[FloatType] = set()
         while places:
             place = places.pop()
             if place in seen:
@@ -39,13 +53,30 @@ class Unread:
             seen.add(place)
             o, extent = place
             if o.kind not in ("stack", "heap") or self._memory.escapes(o) or len(seen) > _MOST:
-                return False
+                return None
             for i, read in self._readers.get(o, ()):
                 if overlap(extent, read):
-                    if not isinstance(i, Call) or not is_copy(i):
-                        return False
-                    places += self._copied(i, extent, read)
-        return bool(seen)
+                    if (t := self._float(i, o, read[0], extent[0])) is not None:
+                        found.add(t)
+                    elif isinstance(i, Call) and is_copy(i):
+                        places += self._copied(i, extent, read)
+                    else:
+                        return None
+        return found if seen else None
+
+    def _float(self, i: Instruction, o: MemoryObject, read: Spot, start: Spot) -> FloatType | None:
+        """The float that `i` loads, if floats that begin where the bytes do are the only ones that it may meet."""
+        t = scalar(i.type)
+        if not isinstance(i, Load) or not isinstance(t, FloatType):
+            return None
+        size = t.bits // 8
+        if size != self._memory.module.layout.size(t):
+            return None
+        if read is None and _is_aligned(i, size) and (o.kind == "heap" or _is_aligned(o.site, size)):
+            read = 0  # or any other multiple
+        by = difference(read, start)
+        found = by is not None and all(n % size == 0 for n in (by if isinstance(by, tuple) else (by,)))
+        return t if found else None
 
     def _copied(self, i: Call, extent: Extent, read: Extent) -> list[Place]:
         """Where a copy takes them."""
@@ -75,6 +106,10 @@ class Unread:
         for n, attributes in enumerate(i.argument_attributes):
             if any(a.name == "byval" for a in attributes):
                 yield from self._memory.points_to(i.arguments[n])
+
+
+def _is_aligned(at: object, size: int) -> bool:
+    return isinstance(at, (Load, Alloca)) and (at.align or 0) % size == 0 and bool(at.align)
 
 
 __all__ = ["Unread"]

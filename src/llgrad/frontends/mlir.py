@@ -121,6 +121,8 @@ def _as_memref(t: str) -> str:
     return f"memref<{m[1]}{m[2]}, strided<[{strides}], offset: ?>>"
 
 
+READ = " readonly"
+"""After the type of a parameter that nothing is written to: tensors, and memrefs with the attribute `llvm.readonly`."""
 _FUNCTION = re.compile(r"^\s*func\.func (?:public )?@([\w.$-]+)\(", re.MULTILINE)
 
 
@@ -135,8 +137,10 @@ def declared(source: str) -> list[list[str]]:
     for m in _FUNCTION.finditer(source):
         words = [m[1]]
         for parameter in _parameters(source, m.end()):
-            name, _, t = parameter.partition(":")
-            words += [name.strip().lstrip("%"), _as_memref(t.partition("{")[0].strip())]
+            name, _, said = parameter.partition(":")
+            t, _, attributes = said.partition("{")
+            read = "llvm.readonly" in attributes or t.strip().startswith("tensor<")
+            words += [name.strip().lstrip("%"), _as_memref(t.strip()) + (READ if read else "")]
         found.append(words)
     return found
 
@@ -151,7 +155,7 @@ def stated(text: str, functions: Sequence[Sequence[str]]) -> str:
         head = re.search(rf"^define [^\n@]*@{re.escape(name)}\([^\n]*\{{\n", text, re.MULTILINE)
         lines, at = "", 0
         for word in words[1::2]:
-            m = _MEMREF.fullmatch(word)
+            m = _MEMREF.fullmatch(word.removesuffix(READ))
             if m is None:
                 at += 1
                 continue

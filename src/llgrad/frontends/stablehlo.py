@@ -52,6 +52,7 @@ def upstream(text: str, path: Path) -> str:
             module = ir.Module.parse(text)
             passmanager.PassManager.parse(_PASSES[0]).run(module.operation)
             written = stablehlocalls.called(module, ir, stablehlo)
+            _without_empty(module.operation, ir)
             passmanager.PassManager.parse(_PASSES[1]).run(module.operation)
         except ir.MLIRError as error:
             raise CompilerError(f"{path} does not compile\n{error}", fix="correct the source") from error
@@ -63,6 +64,36 @@ def upstream(text: str, path: Path) -> str:
                 fix="differentiate that part with JAX, or write it as a loop",
             )  # fmt: skip
         return _UNSIGNED.sub(r"i\1", _with_bodies(_with_entry(str(module), module, ir), written))
+
+
+def _without_empty(operation: Any, ir: Any) -> None:
+    """Arrays without elements (halves of recursive scans) are made of nothing, and concatenated with nothing."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for op in [op.operation for op in block.operations]:
+                _without_empty(op, ir)
+                if op.name == "stablehlo.concatenate":
+                    _drop_empty(op, ir)
+                elif op.name.startswith("stablehlo.") and not op.regions and [*map(_is_empty, op.results)] == [True]:
+                    with ir.InsertionPoint(op):
+                        made = ir.Operation.create("tensor.empty", results=[op.results[0].type])
+                    op.results[0].replace_all_uses_with(made.results[0])
+                    op.erase()
+
+
+def _is_empty(value: Any) -> bool:
+    return re.match(r"tensor<(?:\d+x)*0x", str(value.type)) is not None
+
+
+def _drop_empty(op: Any, ir: Any) -> None:
+    """Concatenates only what has elements, if not all do."""
+    some = [v for v in op.operands if not _is_empty(v)]
+    if some and len(some) < len(op.operands):
+        attributes = {"dimension": op.attributes["dimension"]}
+        with ir.InsertionPoint(op):
+            made = ir.Operation.create(op.name, results=[op.results[0].type], operands=some, attributes=attributes)
+        op.results[0].replace_all_uses_with(made.results[0])
+        op.erase()
 
 
 def _with_bodies(text: str, written: Mapping[str, str]) -> str:
@@ -200,7 +231,7 @@ def _with_entry(text: str, module: Any, ir: Any) -> str:
     names = _names(main, len(inputs))
     formal, body, actual = [], [], []
     for n, (called, t) in enumerate(zip(names, inputs, strict=True)):
-        formal.append(f"%{called}: {_outside(t, ir)}")
+        formal.append(f"%{called}: {_outside(t, ir)}" + (" {llvm.readonly}" if _rank(t, ir) else ""))
         actual.append(f"%v{n}")
         if _rank(t, ir):
             body.append(f"%v{n} = bufferization.to_tensor %{called} restrict : {_outside(t, ir)} to {t}")

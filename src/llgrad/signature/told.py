@@ -70,7 +70,8 @@ def _mlir(word: str) -> CType | None:
         return Scalar("float", int(word[1:]), word, _FLOATS[word])
     if word in ("i64", "i32", "i8", "index"):
         return Scalar("int", 64 if word == "index" else int(word[1:]), word)
-    m = _MEMREF.fullmatch(word)
+    t = word.removesuffix(" readonly")
+    m = _MEMREF.fullmatch(t)
     element = _mlir(m[2]) if m else None
     if m is None or element is None:
         return None
@@ -78,7 +79,7 @@ def _mlir(word: str) -> CType | None:
     dimensions = range(rank)
     shapes, strides = (f"shape.{d}" for d in dimensions), (f"stride.{d}" for d in dimensions)
     carried = ("null", "data", "zero", *shapes, *strides)  # the address that was allocated is not for callees to free
-    return View(element, False, False, word, carried, rank, "A" if "strided" in word else "C")
+    return View(element, t != word, False, t, carried, rank, "A" if "strided" in word else "C")
 
 
 # --- Julia ------------------------------------------------------------------------------------------------------------

@@ -456,9 +456,12 @@ class Facts:
     def _reaching(self) -> Reaching:
         return Reaching(self.memory)
 
-    def _means_nothing(self, copy: Call, at: Spot, size: int) -> bool:
-        """Are bytes that are copied zeros or not set at all, or does nobody look at the copy of them?"""
-        return self._unread.after(copy, at, size) or self._reaching.is_blank(copy, at, size)
+    def _looked_at(self, copy: Call, at: Spot, size: int) -> kinds_analysis.Kind:
+        """ANY for bytes of a copy that are zeros, not set or never looked at; or the floats as which they are."""
+        if self._unread.after(copy, at, size) or self._reaching.is_blank(copy, at, size):
+            return kinds_analysis.ANY
+        floats = self._unread.floats(copy, at, size)
+        return kinds_analysis.UNKNOWN if floats is None else kinds_analysis.float_kind(floats)
 
     @cached_property
     def _reused(self) -> Reused:
@@ -506,7 +509,7 @@ class Facts:
         if self.is_text(i):
             return Copied(1, ())
         layout = self.kinds.require(
-            i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._means_nothing, i)
+            i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._looked_at, i)
         )
         size = layout.stride or sum(n for _, _, n in layout.leaves)
         moved = (kinds_analysis.POINTER, kinds_analysis.WORD)
