@@ -136,6 +136,29 @@ def chosen(x: Any, a: Any) -> Any:
     return jax.scipy.linalg.expm(a)[0, 1] * jnp.sum(x * drawn)
 
 
+def bends(x: Any) -> Any:
+    def energy(v: Any) -> Any:
+        return jnp.sum(jnp.sin(v) ** 2 * jnp.roll(v, 1))
+
+    slope = jax.grad(energy)(x)
+    return jnp.vdot(slope, slope) + jnp.sum(jax.hessian(energy)(x)[0])
+
+
+def scanned(x: Any) -> Any:
+    return jnp.sum(jax.lax.associative_scan(lambda a, b: a * b + 0.1 * a, x) * x)
+
+
+@pytest.mark.parametrize("f", [bends, scanned])
+def test_arrays_of_jax_are_arguments(f: Any, tmp_path: Path) -> None:
+    """Nothing is written to them, so that they may be read-only, and the derivative is by them unless one says else.
+
+    Hessians copy rows; scans have halves without elements.
+    """
+    x = jnp.array(RNG.normal(size=8))
+    gradient = llgrad.grad(written(tmp_path / "f.mlir", f, x))(np.asarray(x))
+    np.testing.assert_allclose(gradient, jax.grad(f)(x), rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("f", "args"),
     [

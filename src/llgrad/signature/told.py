@@ -2,7 +2,8 @@
 
 `!llgrad.signatures.<language>` lists `!{name, parameter, type, parameter, type, …}` (`frontends.tools.signatures`).
 
-    MLIR    `memref<?x4xf64>`: the address that was allocated (null here), the data's, offset, extents, strides;
+    MLIR    `memref<?x4xf64>`: the address that was allocated (null here), the data's, offset, extents, strides; with
+            ` readonly` after it nothing is written to it;
     Julia   `Array{Float64, 2}`: data and extents, the first index runs fastest; `Ptr{Float64}`.
 """
 
