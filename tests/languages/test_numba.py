@@ -660,11 +660,37 @@ def test_typed_lists_as_arguments() -> None:
     assert values == pytest.approx([0.0, 6.0])
 
 
+@numba.njit
+def moved(x):
+    """Elements of lists are moved both ways, where they are overlapping stretches."""
+    values, best = [v for v in x], [(x[i], i) for i in range(len(x))]
+    values[1:3] = [x[0] * x[1], x[2], x[3]]
+    values[0:2] = [x[4]]
+    values[::2] = [v * 2 for v in values[::2]]
+    best.sort(key=lambda pair: -pair[0])
+    best[1:3] = [(x[0], 7)]
+    total = best[0][0] * best[1][1] + best[2][0]
+    for i, v in enumerate(values):
+        total += v * (i + 1)
+    return total
+
+
+def test_lists_whose_elements_are_moved() -> None:
+    truth = differences(lambda v: moved(*v), [X])[0]
+    np.testing.assert_allclose(llgrad.grad(moved)(X), truth, rtol=1e-7)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("function", [growing, flags, ranked])
 def test_lists_of_tuples_of_arrays_and_of_flags(function) -> None:
     truth = differences(lambda v: function(*v), [X])[0]
     np.testing.assert_allclose(llgrad.grad(function)(X), truth, rtol=1e-7)
+
+
+@numba.njit
+def starred(pair):
+    first, *rest = pair
+    return first
 
 
 @numba.njit
@@ -713,5 +739,6 @@ def test_what_is_refused() -> None:
         llgrad.grad(loss)(np.zeros(2, [("m", "f8"), ("name", "U4")]), 2.0)
     with pytest.raises(ArgumentError, match="no parameter 'q'"):
         llgrad.grad(swing, wrt="q")(Spring(2.0, 1.5, X[:3]), 1.0, 5)
-    with pytest.raises(CompilerError, match="Numba cannot compile undefined"):
-        llgrad.grad(undefined)(1.0)
+    for function, argument in ((undefined, 1.0), (starred, (1.0, 2.0))):
+        with pytest.raises(CompilerError, match=f"Numba cannot compile {function.__name__}"):
+            llgrad.grad(function)(argument)

@@ -77,6 +77,7 @@ def _patched() -> tuple[Any, Any]:
     NRTContext.decref = _releasing(NRTContext.decref)
     NRTContext.meminfo_varsize_realloc_unchecked = _growing(NRTContext.meminfo_varsize_realloc_unchecked)
     ListInstance.resize = _of_list(ListInstance.resize)
+    ListInstance.move = _moving(ListInstance.move)
     for name in ("setitem", "inititem"):
         setattr(ListInstance, name, _stating(getattr(ListInstance, name)))
     return mine
@@ -276,6 +277,24 @@ def _stating(original: Any) -> Any:
             njitlists.state_integers(self._builder, self._gep(index), stored)
 
     return store
+
+
+def _moving(original: Any) -> Any:
+    """What moves elements within a list moves them one by one, as what they are; they may overlap."""
+
+    @functools.wraps(original)
+    def move(self: Any, to: Any, start: Any, count: Any) -> None:
+        if not _contexts():
+            original(self, to, start, count)
+            return
+        b, stored = self._builder, self._context.get_data_type(self._ty.dtype)
+        with b.if_else(b.icmp_signed("<", to, start)) as (down, up):
+            for way, backwards in ((down, False), (up, True)):
+                with way:
+                    njitlists.moved(b, stored, self._gep(start), self._gep(to), count, backwards)
+        self.set_dirty(True)
+
+    return move
 
 
 def _growing(original: Any) -> Any:

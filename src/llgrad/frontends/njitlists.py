@@ -62,14 +62,16 @@ def _element(builder: Any, pointer: Any, stored: Any, index: Any) -> Any:
     return cgutils.gep(builder, builder.bitcast(base, stored.as_pointer()), index)
 
 
-def moved(builder: Any, stored: Any, source: Any, target: Any, count: Any) -> None:
-    """Copy elements of a type from one address to another, first to last."""
+def moved(builder: Any, stored: Any, source: Any, target: Any, count: Any, backwards: bool = False) -> None:
+    """Copy elements of a type from one address to another, first to last or the other way."""
     from numba.core import cgutils
 
     old, new = (builder.bitcast(p, stored.as_pointer()) for p in (source, target))
+    last = builder.sub(count, count.type(1))
     with cgutils.for_range(builder, count) as loop:
-        place = cgutils.gep(builder, new, loop.index)
-        builder.store(builder.load(cgutils.gep(builder, old, loop.index)), place)
+        index = builder.sub(last, loop.index) if backwards else loop.index
+        place = cgutils.gep(builder, new, index)
+        builder.store(builder.load(cgutils.gep(builder, old, index)), place)
         state_integers(builder, place, stored)
 
 
