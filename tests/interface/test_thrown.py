@@ -14,14 +14,15 @@ from llgrad.synthesis.request import Act, Mode, Request
 _HEAD = "#include <exception>\n#define OUT __attribute__((noinline)) static double\n"
 _THROWS = "OUT g(double x) { if (x > 2) throw x * x; return x; }\n"
 SOURCES = {
-    "virtual base": """struct A { double v; };
-struct B : virtual A { double w; };
-OUT g(double x) { if (x > 2) { B b; b.v = x * x; b.w = x; throw b; } return x; }
-extern "C" double f(double x) { try { return g(x); } catch (A &a) { return a.v * 3; } }
-""",
-    "thrown again elsewhere": _THROWS
-    + """OUT again() { try { throw; } catch (double d) { return d * 2; } }
-extern "C" double f(double x) { try { return g(x); } catch (...) { return again(); } }
+    "virtual table elsewhere": """struct A { double v; };
+struct B : virtual A { double w; virtual void key(); };
+OUT g(double x, const B &b) { if (x > 2) throw b; return x; }
+B made(double x);
+extern "C" double f(double x) {
+  B b = made(x);
+  b.v = x * x;
+  try { return g(x, b); } catch (A &a) { return a.v * 3; }
+}
 """,
     "exception_ptr": _THROWS
     + """extern "C" double f(double x) {
@@ -29,10 +30,6 @@ extern "C" double f(double x) { try { return g(x); } catch (...) { return again(
   try { return g(x); } catch (...) { p = std::current_exception(); }
   try { std::rethrow_exception(p); } catch (double d) { return d * 3; }
 }
-""",
-    "pointer": """static double kept;
-OUT g(double x) { if (x > 2) throw &(kept = x * x); return x; }
-extern "C" double f(double x) { try { return g(x); } catch (double *p) { return *p * 3; } }
 """,
 }
 

@@ -67,7 +67,9 @@ class Region(Struct, eq=False):
     units: set[int] = field(default_factory=set)  # sizes of what was indexed in steps that are multiples of the period
     merged_into: Region | None = None
     overflow: bool = False
-    told: dict[tuple[int, int], int] = field(default_factory=dict)  # how many of the news its pointee knows
+    told: dict[tuple[int, int], int] = field(default_factory=dict)  # how many of the news a slot's pointee knows
+    told_news: int = 0  # how many all pointees know that were found in the first so many changes
+    told_changes: int = 0
 
     def key(self, offset: int, step: int) -> tuple[int, int]:
         """Where evidence at `offset` (every `step` bytes) is kept."""
@@ -274,6 +276,7 @@ class Graph:
     def _tell_again(self, r: Region) -> None:
         """All is news, here and where it comes from."""
         r.told.clear()
+        r.told_changes = r.told_news = 0
         r.news, r.news_up, r.changes = list(r.tokens), list(r.tokens_up), list(r.slots)
         for e in r.edges:
             e.forget()
@@ -551,13 +554,15 @@ class Graph:
 
     def _declare_pointees(self, r: Region) -> None:
         """Declared types of stored pointers declare what they point to."""
-        for (offset, step), s in list(r.slots.items()) if r.news else ():
-            if s.pointee is None or step:
-                continue
-            known = r.told.get((offset, step), 0)
-            r.told[offset, step] = len(r.news)
+        changed, r.told_changes = r.changes[r.told_changes :], len(r.changes)
+        fresh = [k for k in changed if not k[1] and k not in r.told and r.slots[k].pointee is not None]
+        r.told.update(dict.fromkeys(fresh, 0))
+        behind, r.told_news = (r.told if r.told_news < len(r.news) else fresh), len(r.news)
+        for key in list(behind):
+            pointee, known, r.told[key] = r.slots[key].pointee, r.told[key], len(r.news)
+            assert pointee is not None
             for token in r.news[known:]:
-                self._declare_pointee(s.pointee, token, r.tokens[token], token.within(offset, r.period))
+                self._declare_pointee(pointee, token, r.tokens[token], token.within(key[0], r.period))
 
     def _declare_pointee(self, pointee: Region, token: Token, level: int, inside: int | None) -> None:
         for found in token_scalars(token, inside) if inside is not None else ():

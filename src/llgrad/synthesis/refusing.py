@@ -30,7 +30,7 @@ from llgrad.ir.values import (
 from llgrad.rules import library
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.texts import read_back, read_over
-from llgrad.synthesis.thrown import ADDRESS
+from llgrad.synthesis.thrown import looks_at_exception
 from llgrad.synthesis.unwinding import with_returned_exceptions
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
@@ -93,13 +93,12 @@ class _Refusals:
     def _refuse_thrown(self) -> None:
         """Active values that are thrown, where a handler looks at what it catches: it would find no shadow."""
         thrown = [o.site for o in self.memory.objects if isinstance(o.site, Call) and self._is_thrown(o)]
-        calls = [i for f in self.activity.functions for i in f.instructions() if isinstance(i, Call)] if thrown else []
-        if any(i.users and getattr(i.callee, "name", "") in ADDRESS for i in calls):
+        if thrown and any(looks_at_exception(i) for f in self.activity.functions for i in f.instructions()):
             error = UnsupportedError(
                 "an active value is thrown, and a handler looks at it",
                 span=self.facts.span(thrown[0]),
-                cause="its type is not known, has virtual bases or is a pointer, `throw;` stands in a function of "
-                "its own, or a std::exception_ptr keeps it",
+                cause="its class or the virtual table of one with virtual bases is not known, a handler may be for "
+                "pointers and objects, or a std::exception_ptr keeps it",
                 fix="throw a class of the program by value, or hand the value on in another way",
             )
             error.remedy = with_returned_exceptions

@@ -7,8 +7,11 @@ the exception (`synthesis.unwinding`), and the handler takes it; where the handl
 of those that the type information of what is thrown knows. The last handler destroys the object. An exception that
 leaves for handlers outside takes the object along: the runtime's destructor of the copy is that of the object.
 
-Left alone (`payloads` is None): thrown pointers, virtual bases, `throw;` in a function that does not catch itself,
-`std::exception_ptr`.
+What is thrown may be a pointer: the object is the pointer then, and a handler takes what lies in there, as the runtime
+does. Where `throw;` stands in a function that does not catch itself, the handlers that run are a list of all functions,
+the head of which lies beside the pending exception.
+
+Left alone (`payloads` is None): pointers to members, classes whose virtual tables are elsewhere, `std::exception_ptr`.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from llgrad.analysis.solver import reach
 from llgrad.assembly import joined
 from llgrad.ir.build import Builder, const_int, declare, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.types import I32, I64, PTR, VOID, StructType, Type
+from llgrad.ir.types import I32, I64, PTR, VOID, IntType, StructType, Type
 from llgrad.ir.values import (
     AnyValue,
     Block,
@@ -31,12 +34,15 @@ from llgrad.ir.values import (
     Call,
     Compare,
     ConstAggregate,
+    ConstExpr,
     ConstInt,
     ConstNull,
     ExtractValue,
     Function,
+    GetElementPtr,
     GlobalVariable,
     InsertValue,
+    Instruction,
     Other,
     Phi,
     Undef,
@@ -53,14 +59,18 @@ _SINGLE = "_ZTVN10__cxxabiv120__si_class_type_infoE"
 _MULTIPLE = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
 _NODE = StructType((PTR, PTR))  # what a handler has caught, and the handler around it
 _KEPT = re.compile("current_exception|rethrow_exception|_primary_exception|exception_ptr")
+_SEES_EXCEPTION = re.compile("__cxa_(begin_catch|get_exception_ptr|call_)|__clang_call_terminate|_Unwind_Resume")
 _FUNDAMENTAL = "vwbcahstijlmxynofdegz"  # Itanium's letters
 
 
 class Payloads(Struct, frozen=True):
-    """`offsets` of base classes in what is thrown; its `destructors`."""
+    """`offsets` of base classes in what is thrown, and in what thrown pointers have `pointed` to (none: no pointers);
+    the `destructors` of objects. Is what handlers have caught thrown again by `others`?"""
 
     offsets: tuple[int, ...]
+    pointed: tuple[int, ...]
     destructors: tuple[str, ...]
+    others: bool
 
 
 class BeyondError(Exception):
@@ -69,39 +79,51 @@ class BeyondError(Exception):
 
 def payloads(changed: Sequence[Function]) -> Payloads | None:
     """What is thrown in some functions, if any of them looks at it."""
-    calls = [(f, i, n) for f in changed for i in f.instructions() if isinstance(i, Call) and (n := _name(i))]
-    if not any(n in ADDRESS and i.users for _, i, n in calls):
+    calls = [(i, n) for f in changed for i in f.instructions() if isinstance(i, Call) and (n := _name(i))]
+    if not any(looks_at_exception(i) for f in changed for i in f.instructions()):
         return None
     if any(_KEPT.search(n) for f in changed[:1] if f.module is not None for n in f.module.globals):
         return None
-    offsets = {0}
-    for f, i, n in calls:
-        if n == "__cxa_throw" and not (found := _bases(i.arguments[1])):
-            return None
-        elif n == "__cxa_throw":
-            offsets |= found
-        if n == "__cxa_rethrow" and not any(g is f and m == ADDRESS[0] and _before(f, c, i) for g, c, m in calls):
-            return None
-    sizes = [i.arguments[0] for _, i, n in calls if n == "__cxa_allocate_exception"]
-    destructors = {i.arguments[2] for _, i, n in calls if n == "__cxa_throw"} - {ConstNull(PTR)}
+    offsets, pointed, others = {0}, set[int](), False
+    for i, n in calls:
+        if n == "__cxa_throw":
+            type = i.arguments[1]
+            found = _bases(_pointee(type), None) if _is_pointer(type) else _bases(type, type)
+            if not found:
+                return None
+            (pointed if _is_pointer(type) else offsets).update(found)
+        others |= n == "__cxa_rethrow" and not catches_before(i)
+    sizes = [i.arguments[0] for i, n in calls if n == "__cxa_allocate_exception"]
+    destructors = {i.arguments[2] for i, n in calls if n == "__cxa_throw"} - {ConstNull(PTR)}
     if not all(isinstance(s, ConstInt) and s.value <= LARGEST for s in sizes):
         return None
     if not all(isinstance(d, Function) for d in destructors):
         return None
     names = sorted(d.name for d in destructors if isinstance(d, Function))
-    return Payloads(tuple(sorted(offsets)), tuple(names))
+    return Payloads(tuple(sorted(offsets)), tuple(sorted(pointed)), tuple(names), others)
+
+
+def looks_at_exception(i: Instruction) -> bool:
+    """Does a handler look at what it has caught? One that takes a pointer by reference does so without a call."""
+    if isinstance(i, Call):
+        return _name(i) in ADDRESS and bool(i.users)
+    return i.opcode == "landingpad" and any(_is_pointer(v) for v in i.operands)
 
 
 def _name(call: Call) -> str:
     return call.called_function.name if call.called_function is not None else ""
 
 
-def _before(f: Function, catch: Call, i: Call) -> bool:
-    return flow(f).dominates_instruction(catch, i)
+def catches_before(again: Call) -> bool:
+    """Does the function of a `throw;` catch what that throws?"""
+    f = again.block.function
+    assert f is not None
+    catches = [i for i in f.instructions() if isinstance(i, Call) and _name(i) == ADDRESS[0]]
+    return any(flow(f).dominates_instruction(c, again) for c in catches)
 
 
-def _catches_library(catch: Call) -> bool:
-    """May a handler be that of an exception of the standard library's?"""
+def _caught_type(catch: Call) -> AnyValue | None:
+    """The type that a handler is for, if only one is."""
     assert catch.block.function is not None
     tree = flow(catch.block.function)
     b: Block | None = catch.block
@@ -110,35 +132,70 @@ def _catches_library(catch: Call) -> bool:
             case Branch(Compare("icmp", "eq", a, c), (yes, _)) if tree.dominates_edge(b, yes, catch.block):
                 for v in (a, c):
                     if isinstance(v, Call) and _name(v).startswith("llvm.eh.typeid.for"):
-                        return _is_of_library(v.arguments[0])
+                        return v.arguments[0]
             case _:
                 pass
         b = tree.idom[b]
-    return True
+    return None
 
 
-def _is_of_library(type: AnyValue) -> bool:
+def _is_of_library(type: AnyValue | None) -> bool:
+    """May it be a class of the standard library's?"""
     return re.match("_ZTIN?K?St", getattr(type, "name", "_ZTISt")) is not None
 
 
-def _bases(type: AnyValue) -> set[int]:
-    """The offsets of a class's base classes, and 0; nothing where they are not known."""
-    if not isinstance(type, GlobalVariable) or type.name.startswith(("_ZTIP", "_ZTIM", "_ZTIF")):
+def _is_pointer(type: AnyValue | None) -> bool:
+    return getattr(type, "name", "").startswith("_ZTIP")
+
+
+def _pointee(type: AnyValue) -> AnyValue:
+    """What a type of pointers points to; the type itself for those of the fundamental types, which the runtime has."""
+    initial = type.initializer if isinstance(type, GlobalVariable) else None
+    return initial.elements[3] if isinstance(initial, ConstAggregate) else type
+
+
+def _bases(type: AnyValue, whole: AnyValue | None) -> set[int]:
+    """The offsets of a class's base classes, and 0; nothing where they are not known. `whole`: the object's class."""
+    if not isinstance(type, GlobalVariable) or type.name.startswith(("_ZTIM", "_ZTIF")):
         return set()
-    known = type.name.startswith(("_ZTISt", "_ZTINSt")) or type.name[5:] in _FUNDAMENTAL
+    known = type.name.startswith(("_ZTISt", "_ZTINSt")) or type.name[4:].lstrip("PK") in _FUNDAMENTAL
     if not isinstance(type.initializer, ConstAggregate):
         return {0} if known else set()
     vtable, members = str(type.initializer.elements[0]), type.initializer.elements
     if _SINGLE in vtable:
-        return _bases(members[2])
+        return _bases(members[2], whole)
     if _MULTIPLE not in vtable:
         return {0}
     found = {0}
     for base, where in zip(members[4::2], members[5::2], strict=True):
-        if not isinstance(where, ConstInt) or where.value & 1 or not (inner := _bases(base)):
+        if not isinstance(where, ConstInt):
             return set()
-        found |= {o + (where.signed >> 8) for o in inner}
+        starts = _virtual_offsets(whole) if where.value & 1 else [where.signed >> 8]
+        offsets = {start + o for start in starts for o in _bases(base, whole)}
+        if not offsets:
+            return set()
+        found |= offsets
     return found
+
+
+def _virtual_offsets(type: AnyValue | None) -> list[int]:
+    """Where virtual base classes may be in an object of a class: what stands before the type in its virtual table."""
+    tables = type.module.globals if isinstance(type, GlobalVariable) and type.module is not None else {}
+    table = getattr(tables.get(getattr(type, "name", "").replace("_ZTI", "_ZTV", 1)), "initializer", None)
+    if not isinstance(table, ConstAggregate) or not isinstance(first := table.elements[0], ConstAggregate):
+        return []
+    found = set()
+    for entry in first.elements:
+        match entry:
+            case ConstExpr(opcode="inttoptr", operands=(ConstInt() as offset,)) if 0 <= offset.signed < LARGEST:
+                found.add(offset.signed)
+            case ConstNull():
+                found.add(0)
+            case _ if entry is type:
+                return sorted(found)
+            case _:
+                pass
+    return []
 
 
 _BODIES = f"""
@@ -335,17 +392,34 @@ class Origins:
         v.block.instructions.insert(0, made)
 
 
-class Objects:
-    """Writes what a function does with what is thrown; `b` stands at its entry."""
+def _handed_on(v: Instruction) -> list[Instruction]:
+    """What is the same exception as `v`, or the pair that has it, in other hands."""
+    firsts = [i for i in v.users if isinstance(i, ExtractValue) and i.indices == (0,)]
+    return [*firsts, *(i for i in v.users if isinstance(i, Phi | InsertValue))]
 
-    def __init__(self, module: Module, f: Function, b: Builder, payloads: Payloads) -> None:
+
+class Objects:
+    """Writes what a function does with what is thrown; `b` stands at its entry.
+
+    If it `is_first`, no other function's handlers run: none that would take what is thrown along.
+    """
+
+    def __init__(
+        self, module: Module, f: Function, b: Builder, payloads: Payloads, pending: AnyValue, is_first: bool
+    ) -> None:
         self.module, self.f, self.b, self.payloads = module, f, b, payloads
-        self.handled = b.alloca(PTR, "handled", 8)
-        b.store(zero(PTR), self.handled, 8)
+        self.handled = b.offset(pending, 16) if payloads.others else b.alloca(PTR, "handled", 8)
+        if is_first and payloads.others:
+            none = b.alloca(_NODE, "outside", 8)
+            b.store(zero(_NODE), none, 8)
+            b.store(none, self.handled, 8)
+        elif not payloads.others:
+            b.store(zero(PTR), self.handled, 8)
         self.nodes = {c: b.alloca(_NODE, "handler", 8) for c in self._called(ADDRESS[0])}
 
     def convert(self, origin: Origins) -> None:
         """Everything but what throws."""
+        self._references(origin)
         for call in self._called("__cxa_allocate_exception"):
             self._allocation(call)
         for call in self._called("__cxa_free_exception"):
@@ -359,6 +433,21 @@ class Objects:
             for call in self._called(name):
                 thrown = origin.of(call.arguments[0])
                 self._handler(call, thrown, origin.foreign_to(thrown))
+
+    def _references(self, origin: Origins) -> None:
+        """Handlers that take a pointer by reference look for it behind the runtime's header themselves."""
+        landings: list[Instruction] = [i for i in self.f.instructions() if i.opcode == "landingpad"]
+        for v in reach(landings, _handed_on):
+            for i in list(v.users) if v.type == PTR else []:
+                match i:
+                    case GetElementPtr(IntType(8), pointer, [ConstInt(signed=at)]) if at == HEADER and pointer is v:
+                        replace_uses(i, origin.of(v))
+                    case Call() if not _SEES_EXCEPTION.match(_name(i)):
+                        raise BeyondError
+                    case Call() | InsertValue() | Phi():
+                        pass
+                    case _:
+                        raise BeyondError
 
     def thrown_by(self, call: Call) -> AnyValue:
         """The object that a call throws, which goes on in the program's own way."""
@@ -405,14 +494,21 @@ class Objects:
         users = list(call.users)
         if not users:
             return
-        address = thrown
-        if len(self.payloads.offsets) > 1:
-            base = self.b.cast("ptrtoint", self.b.offset(call.arguments[0], HEADER), I64)
-            offset = self.b.binary("sub", self.b.cast("ptrtoint", call, I64), base, "offset")
-            for n in self.payloads.offsets[1:]:
-                there = self.b.offset(thrown, n)
+        type, address = _caught_type(call), thrown
+        base, offsets = self.b.offset(call.arguments[0], HEADER), self.payloads.offsets
+        if self.payloads.pointed and (type is None or (_is_pointer(type) and foreign == 2)):
+            raise BeyondError
+        if self.payloads.pointed and _is_pointer(type):
+            address = base = self.b.load(PTR, thrown, "pointer", 8)
+            offsets = self.payloads.pointed
+        if len(offsets) > 1:
+            first = address
+            begins, ends = self.b.cast("ptrtoint", base, I64), self.b.cast("ptrtoint", call, I64)
+            offset = self.b.binary("sub", ends, begins, "offset")
+            for n in offsets[1:]:
+                there = self.b.offset(first, n)
                 address = self.b.select(self.b.icmp("eq", offset, i64(n)), there, address)
-        if foreign > (not _catches_library(call)):
+        if foreign > (not _is_of_library(type)) and not _is_pointer(type):
             address = self.b.select(self.b.icmp("eq", thrown, zero(PTR)), call, address, "address")
         for user in users:
             for n, v in enumerate(user.operands):

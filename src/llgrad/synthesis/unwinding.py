@@ -45,7 +45,7 @@ from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.synthesis.copies import copy, fresh_names
 from llgrad.synthesis.dispatched import dispatch
-from llgrad.synthesis.thrown import THROW, BeyondError, Objects, Origins, Payloads, helpers, payloads
+from llgrad.synthesis.thrown import THROW, BeyondError, Objects, Origins, Payloads, catches_before, helpers, payloads
 
 _PERSONALITY = "__gxx_personality_v0"
 _SILENT = (
@@ -57,7 +57,7 @@ _OF_LIBRARY = re.compile(r"_ZN?K?St|_Zn[wa]|__cxa_")
 _NOT_TRUE = ("memory", "noreturn", "returned")  # of a function that writes to one more place, and returns
 _EXTENDED = ("zeroext", "signext", "inreg")
 _PAIR = StructType((PTR, I32))
-_EXCEPTION = StructType((PTR, PTR))
+_EXCEPTION = StructType((PTR, PTR, PTR))
 
 
 def with_returned_exceptions(text: str) -> str:
@@ -76,7 +76,9 @@ def _converted(text: str, with_objects: bool) -> str:
     bodies = [f for f in module.functions if not f.is_declaration]
     handlers = {f: called for f in bodies if (called := _caught(f, raising, with_objects))}
     called = [g for gs in handlers.values() for g in gs if not g.is_declaration]
-    copied = list(reach(called, lambda f: [g for c in _calls(f) if (g := c.called_function) in raising and g]))
+    again = _throw_again(bodies) if with_objects else set()
+    called += [g for f in handlers for c in _calls(f) if (g := c.called_function) in again and g]
+    copied = list(reach(called, lambda f: [g for c in _calls(f) if (g := c.called_function) in raising | again and g]))
     changed = list(dict.fromkeys([*handlers, *copied]))
     nothing = not handlers or any(f.function_type.vararg for f in copied) or not all(map(_is_of_cxx, changed))
     objects = payloads(changed) if with_objects and not nothing else None
@@ -150,6 +152,19 @@ def may_raise(functions: Iterable[Function]) -> set[Function]:
     return found
 
 
+def _throw_again(bodies: Iterable[Function]) -> set[Function]:
+    """Those that may run a `throw;` of what a caller of theirs has caught."""
+    callers: dict[Function, list[Function]] = {}
+    roots = []
+    for f in bodies:
+        for c in _calls(f):
+            if (g := c.called_function) is not None:
+                callers.setdefault(g, []).append(f)
+            if _name(c) == "__cxa_rethrow" and not catches_before(c):
+                roots.append(f)
+    return set(reach(roots, lambda f: callers.get(f, [])))
+
+
 def _lets_out(i: Instruction, raising: set[Function]) -> bool:
     if i.opcode == "resume":
         return True
@@ -213,7 +228,8 @@ def _with_parameter(module: Module, name: str) -> Function:
 class _Returning:
     """Converts one function; a copy (with a `pending` parameter) returns what another throws.
 
-    `pending` is the address of two pointers, the exception and its object (`synthesis.thrown`), null for none.
+    `pending` is the address of three pointers: the exception and its object, null for none, and the handlers that run
+    (`synthesis.thrown`).
     """
 
     def __init__(
@@ -237,7 +253,7 @@ class _Returning:
         self.in_flight: dict[Block, Phi] = {}  # of a landing pad, or of the way out: the exception
         self.object: dict[Block, Phi] = {}  # and its object
         self.out: Block | None = None
-        self.objects = Objects(module, f, self.b, objects) if objects is not None else None
+        self.objects = Objects(module, f, self.b, objects, pending, not self.returns) if objects is not None else None
 
     def convert(self) -> None:
         blocks = list(self.f.blocks)
