@@ -55,6 +55,7 @@ from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, with_strings
+from llgrad.merging import merged
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -324,11 +325,21 @@ def prepare(
     with_lanes_apart(work)
     with_alignment(work)
     reveal(work)
-    work.run([*NORMAL_FORM, "global_dce"])
-    text = loaded_apart(work.text())
+    text = loaded_apart(normal(work))
     if not threads:
         _refuse_thread_local(text)
     return text
+
+
+def normal(work: LLVMModule) -> str:
+    """The text of what has been optimised, in normal form."""
+    work.run([*NORMAL_FORM, "global_dce"])
+    text = work.text()
+    if (simpler := merged(text)) == text:
+        return text
+    work.replace_text(simpler)
+    work.run([*NORMAL_FORM, "dce"])
+    return work.text()
 
 
 def _optimised(work: LLVMModule, level: int) -> LLVMModule:

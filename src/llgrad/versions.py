@@ -139,8 +139,7 @@ def apart(text: str, root: str, level: int) -> str:
     work = LLVMModule.from_text(pipeline.hide(write(module)))
     work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
     pipeline.reveal(work)
-    work.run([*pipeline.NORMAL_FORM, "global_dce"])
-    return work.text()
+    return pipeline.normal(work)
 
 
 def _opaque(module: Module) -> list[str]:

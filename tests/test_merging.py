@@ -1,0 +1,107 @@
+"""Equal expressions on all ways to a block become one there, and only those."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+from cases import FOLDER, read_program
+from harness import compiled, prepared
+
+from llgrad.analysis.extents import extents
+from llgrad.backend import LLVMModule
+from llgrad.backend.codegen import emit_jit_object
+from llgrad.entry import Code
+from llgrad.ir.parse import parse
+from llgrad.merging import merged
+
+WAYS = """
+define i64 @f(i64 %a, i64 %b, ptr %p) {{
+entry:
+  %c = icmp sgt i64 %a, %b
+  br i1 %c, label %left, label %right
+
+left:
+  %x = {left}
+  %u = mul i64 %x, 3
+  br label %end
+
+right:
+  %own = sub i64 %a, %b
+  %y = {right}
+  br label %end
+
+end:
+  %z = phi {type} [ %x, %left ], [ %y, %right ]
+  %w = phi i64 [ %u, %left ], [ 5, %right ]
+  {number}
+  %r = add i64 %n, %w
+  ret i64 %r
+}}
+"""
+NUMBER, POINTER = "%n = add i64 %z, 0", "%n = ptrtoint ptr %z to i64"
+SAME = {
+    "sums": ("add nsw i64 %a, 1", "add nuw nsw i64 %a, 1", "add nsw i64 %a, 1"),
+    "products": ("mul nuw i64 %a, %b", "mul nsw i64 %a, %b", "mul i64 %a, %b"),
+    "of parts": ("or disjoint i64 %a, 1", "or i64 %a, 1", "or i64 %a, 1"),
+}
+OTHER = {
+    "another operand": ("add i64 %a, 1", "add i64 %b, 1"),
+    "another operation": ("add i64 %a, 1", "sub i64 %a, 1"),
+    "of what one way makes": ("add i64 %a, 1", "add i64 %own, 1"),
+    "what may trap": ("sdiv i64 %a, %b", "sdiv i64 %a, %b"),
+    "what may change": ("load i64, ptr %p", "load i64, ptr %p"),
+    "flags in names": ("mul i64 %b, %a", "mul nsw i64 %a, %b"),
+}
+
+
+def text(left: str, right: str, type: str = "i64", number: str = NUMBER) -> str:
+    return WAYS.format(left=left, right=right, type=type, number=number)
+
+
+def outcomes(source: str) -> list[int]:
+    work = LLVMModule.from_text(source)
+    code = Code(emit_jit_object(work))
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(code.addresses["f"])
+    return [function(a, b, None) for a, b in ((1, 2), (2, 1), (-7, 3), (4, 4))]
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_equal(name: str) -> None:
+    left, right, both = SAME[name]
+    before = text(left, right)
+    after = merged(before)
+    assert f"  %z = {both}\n" in after
+    assert outcomes(before) == outcomes(after)
+
+
+def test_addresses() -> None:
+    way = "getelementptr inbounds double, ptr %p, i64 %a"
+    before = text(way, way.replace("inbounds ", ""), "ptr", POINTER).replace("mul i64 %x, 3", "mul i64 %b, 3")
+    after = merged(before)
+    assert "  %z = getelementptr double, ptr %p, i64 %a\n" in after
+    LLVMModule.from_text(after)
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_others(name: str) -> None:
+    before = text(*OTHER[name])
+    LLVMModule.from_text(before)
+    assert merged(before) == before
+
+
+def test_phis_stay_first_and_chains_end() -> None:
+    before = text("add i64 %a, 1", "add i64 %a, 1").replace("[ 5, %right ]", "[ %v, %right ]")
+    before = before.replace("%y = add i64 %a, 1\n", "%y = add i64 %a, 1\n  %v = mul i64 %y, 3\n")
+    after = merged(before)
+    assert after.count(" = phi ") == 1  # the products are of different names
+    assert after.index(" = phi ") < after.index("%z = add")
+    assert outcomes(before) == outcomes(after)
+
+
+def test_bounds_are_known() -> None:
+    """Where the accesses of a trajectory lie is known at its function's entry."""
+    program = read_program(FOLDER / "rows_of_history.c")
+    module = parse(prepared(compiled([program.path]), [program], 2))
+    root = module.function(program.name)
+    assert len(extents(module, root).touched) == 2
