@@ -133,6 +133,8 @@ _NEEDED = {
     "calloc": "declare noalias ptr @calloc(i64, i64)",
     "aligned_alloc": "declare noalias ptr @aligned_alloc(i64, i64)",
     "free": "declare void @free(ptr)",
+    "strncpy": "declare ptr @strncpy(ptr, ptr, i64)",
+    "strnlen": "declare i64 @strnlen(ptr, i64)",
     "llvm.ctlz.i64": "declare i64 @llvm.ctlz.i64(i64, i1)",
     "llvm.memset.p0.i64": "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
     "llvm.memcpy.p0.p0.i64": "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
@@ -183,9 +185,59 @@ taken:
 }
 
 
+# `format!`: what the library has written is copied to memory of the program, so that it is known whose it is
+_FORMATTED = re.compile(
+    r"^declare [^@\n]*@(\w+5alloc3fmt6format12format_inner)\(ptr [^\n]*sret[^\n]*, ptr [^\n]*, ptr [^\n]*$",
+    re.MULTILINE,
+)
+_FORMAT = """declare void @{0}(ptr sret([24 x i8]) captures(none), ptr captures(none), ptr captures(none)) nounwind
+define internal void @llgrad.rust.format(ptr sret([24 x i8]) %out, ptr %pieces, ptr %arguments) {{
+  %made = alloca [24 x i8], align 8
+  call void @{0}(ptr sret([24 x i8]) %made, ptr %pieces, ptr %arguments) "enzyme_inactive"
+  %capacity = load i64, ptr %made, align 8
+  %at.text = getelementptr inbounds i8, ptr %made, i64 8
+  %text = load ptr, ptr %at.text, align 8
+  %at.length = getelementptr inbounds i8, ptr %made, i64 16
+  %length = load i64, ptr %at.length, align 8
+  %none = icmp eq i64 %capacity, 0
+  br i1 %none, label %empty, label %some
+empty:
+  br label %done
+some:
+  %new = call ptr @malloc(i64 %capacity)
+  call void @__enzyme_integer(ptr %new, i64 1)
+  br label %piece
+piece:
+  %at = phi i64 [ 0, %some ], [ %next, %piece ]
+  %rest = sub i64 %length, %at
+  %from = getelementptr i8, ptr %text, i64 %at
+  %to = getelementptr i8, ptr %new, i64 %at
+  %copied = call ptr @strncpy(ptr %to, ptr %from, i64 %rest)
+  %size = call i64 @strnlen(ptr %from, i64 %rest)
+  %end = add i64 %at, %size
+  %next = add i64 %end, 1
+  %more = icmp ult i64 %next, %length
+  br i1 %more, label %piece, label %copy
+copy:
+  call void @free(ptr %text) "enzyme_inactive"
+  br label %done
+done:
+  %p = phi ptr [ inttoptr (i64 1 to ptr), %empty ], [ %new, %copy ]
+  store i64 %capacity, ptr %out, align 8
+  %out.text = getelementptr inbounds i8, ptr %out, i64 8
+  store ptr %p, ptr %out.text, align 8
+  %out.length = getelementptr inbounds i8, ptr %out, i64 16
+  store i64 %length, ptr %out.length, align 8
+  ret void
+}}"""
+
+
 def finished(text: str) -> bytes:
     """The module with C's allocation in place of rustc's declarations, and panics that end in an error."""
     text = _COMPILED.sub(lambda m: _COMPILED_BODIES[m[2] or m[3]].format(m[1]), text)
+    if (found := _FORMATTED.search(text)) is not None:
+        text = re.sub(rf"@{found[1]}(?!\w)", "@llgrad.rust.format", text.replace(found[0], ""))
+        text += _FORMAT.format(found[1]) + "\ndeclare void @__enzyme_integer(ptr, i64)\n"
     text = _SEEDS_TAKEN.sub(r"getelementptr i8, ptr \1, i64 0", _SEEDS.sub(r"\1", text))
     text = _VTABLE.sub(rf'\1<{{ ptr, [16 x i8]\2 }}> <{{ ptr @{_NO_DROP}, [16 x i8] c"\3"\4', text)
     if f"@{_NO_DROP}" in text:

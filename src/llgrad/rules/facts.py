@@ -224,6 +224,8 @@ _X86_HINT = (
 _EXCEPTION = r"\d+(?:\w*_error|\w*exception|bad_\w+|invalid_argument|out_of_range)"
 
 _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
+    # Rust: output
+    (re.compile(r"_R\w*3std2io5stdio\d+__e?print"), _STREAM),
     # Fortran: output, input (of numbers: into memory of its own), and the end of the program
     (re.compile(r"_FortranAioBeginInternal\w*Output\w*"), replace(_STREAM, handle=True)),
     (re.compile(r"_FortranAioBegin\w*"), _OPENS),
