@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from llgrad.assembly import DEFINITION, NAME, mutable_globals, spelt, without_idle_metadata
+from llgrad.assembly import DEFINITION, NAME, mutable_globals, plain, spelt, without_idle_metadata
 from llgrad.ir.module import Module
 from llgrad.ir.write import write
 from llgrad.pipeline import borrow_globals
@@ -30,13 +30,14 @@ _LEAST = 200_000  # characters of a program
 _ENTITY = re.compile(rf"^(?:({NAME}) = [^\n]*|declare [^@\n]*({NAME})\([^\n]*)$", re.MULTILINE)
 _LINKAGE = re.compile(r"^define (?:(?:internal|private|external|(?:linkonce|weak)(?:_odr)?|available_externally) )?")
 _OF_BODIES = re.compile(r' (?:comdat\b|personality |prefix |prologue |section "|partition "|gc "|align \d|![a-z])')
+_LABEL = re.compile(rf"blockaddress\(({NAME}),")
 _COMDAT = re.compile(r" comdat(?:\(\$[^)]*\))?(?= )")
 _OF_LLVM = re.compile(r"@llvm\.(?:used|compiler\.used|global_ctors|global_dtors)$")
 _INDIRECT = re.compile(r"^@[^\n]*? = ([^\n\"]*)\b(?:alias|ifunc) ([^\n]*?), (?:ptr )?(?=@|getelementptr )")
 
 
 class Program(Struct):
-    """A program's text by the names in it, spelt as there."""
+    """A program's text by the names in it, as `spelt` has them: LLVM quotes more than it must."""
 
     text: str
     functions: dict[str, tuple[int, int]]  # where each is defined
@@ -63,9 +64,13 @@ class Program(Struct):
     def names(self, name: str) -> tuple[str, ...]:
         """What a function, a variable or an alias refers to."""
         if name not in self.leads:
-            found = dict.fromkeys(re.findall(NAME, self.lines(name)))
-            self.leads[name] = tuple(n for n in found if n != name and (n in self.functions or n in self.others))
+            self.leads[name] = tuple(n for n in self.found(self.lines(name)) if n != name)
         return self.leads[name]
+
+    def found(self, text: str) -> list[str]:
+        """The program's names in a text."""
+        names = dict.fromkeys(_spelt(n) for n in dict.fromkeys(re.findall(NAME, text)))
+        return [n for n in names if n in self.functions or n in self.others]
 
     def reached(self, roots: Iterable[str], found: dict[str, None], enter: Callable[[str], bool]) -> None:
         """Adds to `found` what the roots are and lead to, as far as `enter` says yes."""
@@ -81,10 +86,11 @@ def read(text: str) -> Program:
     functions: dict[str, tuple[int, int]] = {}
     starts, order = list[int](), list[str]()
     for m in DEFINITION.finditer(text):
-        functions[m[2]] = (m.start(), text.index("\n}\n", m.end()) + 3)
+        name = _spelt(m[2])
+        functions[name] = (m.start(), text.index("\n}\n", m.end()) + 3)
         starts.append(m.start())
-        order.append(m[2])
-    others = {m[1] or m[2]: m.span() for m in _ENTITY.finditer(text)}
+        order.append(name)
+    others = {_spelt(m[1] or m[2]): m.span() for m in _ENTITY.finditer(text)}
     askers: dict[str, None] = {}
     at = text.find(PREFIX)
     while at >= 0:
@@ -103,19 +109,19 @@ def excerpt(program: Program, more: Collection[str] = ()) -> str | None:
     text = program.text
     if len(text) < _LEAST or not program.askers or "module asm" in text:
         return None
-    if any(f"blockaddress({name}," in text for name in program.askers):
+    if "blockaddress(" in text and not program.askers.keys().isdisjoint(map(_spelt, _LABEL.findall(text))):
         return None  # a table of a computed goto, which stays with its function
     aliases = [name for name in program.others if program.is_alias(name)]
     if any(name in program.askers for alias in aliases for name in program.names(alias)):
         return None  # so do other names of a function
     asked = {n for name in program.askers for line in program.lines(name).split("\n") if PREFIX in line
-             for n in re.findall(NAME, line) if PREFIX not in n}  # fmt: skip
+             for n in program.found(line) if PREFIX not in n}  # fmt: skip
     whole: dict[str, None] = {}  # all of what these lead to is in the excerpt
     program.reached([*asked, *more, *map(spelt, mutable_globals(text))], whole, _is_own)
     may_be_met: dict[str, str] | None = None
     while called := {t for name in whole if name in program.functions for t in called_types(program.lines(name))}:
         if may_be_met is None:
-            may_be_met = {name: defined_type(program.lines(name)) for name in met(text)}
+            may_be_met = {name: defined_type(program.lines(name)) for name in map(_spelt, met(text))}
         more = [name for name, t in may_be_met.items() if name not in whole and may_call(called, t)]
         if not more:
             break
@@ -128,8 +134,11 @@ def excerpt(program: Program, more: Collection[str] = ()) -> str | None:
         return None
     if any(_is_local_alias(program, n) for name in named for n in program.names(name)):
         return None  # nothing outside its module can name it
-    pieces = "".join(_pieces(program, bodies, {*whole, *named}))
-    return without_idle_metadata(pieces + "".join(f"{variable(n)}\n" for n in may_be_met or () if n in whole))
+    return _taken_out(program, bodies, {*whole, *named}, [variable(n) for n in may_be_met or () if n in whole])
+
+
+def _spelt(name: str) -> str:
+    return spelt(plain(name)) if name[1] == '"' else name
 
 
 def _is_own(name: str) -> bool:
@@ -141,9 +150,21 @@ def _is_local_alias(program: Program, name: str) -> bool:
     return m is not None and not {"internal", "private"}.isdisjoint(m[1].split())
 
 
-def _pieces(program: Program, bodies: Collection[str], kept: Collection[str]) -> Iterator[str]:
-    """A program's text with these functions, and the variables and aliases in `kept`; what they name is declared."""
+def _taken_out(program: Program, bodies: Collection[str], kept: Collection[str], more: Sequence[str] = ()) -> str:
+    """A text of `_pieces`, and more lines; what its metadata names alone is declared there, too."""
     used = {n for name in (*bodies, *kept) for n in program.names(name)}.union(bodies, kept)
+    text = without_idle_metadata("\n".join(["".join(_pieces(program, bodies, kept, used)), *more, ""]))
+    lines = "\n".join(line for line in text[text.rfind("\n}\n") :].split("\n") if line.startswith("!") and "@" in line)
+    named = [n for n in program.found(lines) if n not in used]
+    made = [f"{n} = external global i8" if program.is_variable(n) else declared(program.lines(n), n) for n in named]
+    return "\n".join([text, *made, ""])
+
+
+def _pieces(
+    program: Program, bodies: Collection[str], kept: Collection[str], used: Collection[str]
+) -> Iterator[str]:
+    """A program's text with these functions, and the variables and aliases in `kept`; what else is `used` is declared.
+    """
     places = sorted((*at, name) for table in (program.functions, program.others) for name, at in table.items())
     at = 0
     for start, end, name in places:
@@ -152,19 +173,20 @@ def _pieces(program: Program, bodies: Collection[str], kept: Collection[str]) ->
         if name in bodies or (name in kept and name in program.others):
             yield program.text[start:end]
         elif name in used:
-            yield declared(program.text[start:end].partition("\n")[0], name)
+            yield declared(program.text[start:end], name)
     yield program.text[at:]
 
 
-def declared(line: str, name: str) -> str:
-    """A declaration of the function, or of the alias, that a line defines."""
+def declared(lines: str, name: str) -> str:
+    """A declaration of the function, or of the alias, that is defined so."""
+    line = lines.partition("\n")[0]
     if m := _INDIRECT.match(line):
         result, _, parameters = m[2].partition(" (")
         return f"declare {result} {name}({parameters}\n" if parameters else f"{name} = external global {result}\n"
     if not line.startswith("define "):
         return line
     head, depth = _LINKAGE.sub("declare ", line), 0
-    start = head.index(f"{name}(") + len(name)
+    start = re.match(rf"[^@]*{NAME}", head).end()  # type: ignore[union-attr]
     for end in range(start, len(head)):
         depth += (head[end] == "(") - (head[end] == ")")
         if not depth:
@@ -183,7 +205,7 @@ def remainder(module: Module, program: Program, edited: Collection[str]) -> str:
     own = read(write(module))
     bodies = {name for name in own.functions if name in edited or name not in program.functions}
     kept = {n for n in own.others if own.is_variable(n) and _is_own(n)}
-    text = "".join(_pieces(own, bodies, kept))
+    text = _taken_out(own, bodies, kept)
     lines = (line for line in text.split("\n") if not line.startswith("$"))
     return "\n".join(_visible(line) if line.startswith("define ") else line for line in lines)
 

@@ -322,7 +322,8 @@ def read_ir(data: bytes) -> LLVMModule:
     """A program from a file of unknown origin, bitcode or LLVM assembly."""
     if data.startswith(BITCODE_MAGIC):
         return LLVMModule.read(data, trusted=False)
-    return LLVMModule.read(markers_as_globals(data.decode(errors="surrogateescape")).encode(errors="surrogateescape"))
+    text = unblock(markers_as_globals(data.decode(errors="surrogateescape")))  # before it is read, not once more after
+    return LLVMModule.read(text.encode(errors="surrogateescape"))
 
 
 def markers_as_globals(text: str) -> str:

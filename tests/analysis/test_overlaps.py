@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from llgrad.analysis.cells import Spot, overlap
 from llgrad.analysis.objects import MemoryObject, ObjectKind
-from llgrad.analysis.overlaps import Overlaps, Place
+from llgrad.analysis.overlaps import Overlaps, Place, Spots, _touch
 from llgrad.ir.types import PTR
 from llgrad.ir.values import Argument
 
@@ -55,3 +56,24 @@ def test_sets_meet_where_a_pair_does(distinct: bool) -> None:
         assert overlaps.meet(a, b) == want, (a, b)
         seen.append(want)
     assert 0.1 < sum(seen) / len(seen) < 0.9
+
+
+def test_sets_of_spots_meet_where_two_of_them_do() -> None:
+    chosen = random.Random(7)
+
+    def spot() -> Spot:
+        step = chosen.choice([8, 24, 40])
+        exact = chosen.randrange(-20, 60)
+        return chosen.choice([exact, exact, (step, chosen.randrange(step)), None])
+
+    def apart(spots: list[Spot]) -> Spots:
+        return sorted(s for s in spots if isinstance(s, int)), [s for s in spots if not isinstance(s, int)]
+
+    for _ in range(5_000):
+        ours, theirs = ([spot() for _ in range(chosen.randrange(5))] for _ in range(2))
+        size, length = (chosen.choice([None, 0, 1, 4, 8, 20]) for _ in range(2))
+        expected = any(size is None or length is None or overlap((s, size), (t, length))
+                       for s in ours for t in theirs if not (isinstance(s, int) and isinstance(t, int)))  # fmt: skip
+        expected |= any((size is None or t < s + size) and (length is None or s < t + length)
+                        for s in ours for t in theirs if isinstance(s, int) and isinstance(t, int))  # fmt: skip
+        assert _touch(apart(ours), size, apart(theirs), length) == expected

@@ -211,7 +211,8 @@ def test_shared(way: str, level: int, tmp_path: Path, taken: list[bool]) -> None
 
 SAMPLE = (
     "computed_goto.c", "cpp_dynamic_cast.cpp", "cpp_exception.cpp", "custom_gradient.c", "function_pointer_variables.c",
-    "shadow_of_global_pointer.c", "static_local.c", "tables_of_operations.c", "thread_local_scratch.c",
+    "header_gradient.cpp", "header_split.cpp", "shadow_of_global_pointer.c", "static_local.c", "tables_of_operations.c",
+    "thread_local_scratch.c",
 )  # fmt: skip
 
 

@@ -5,14 +5,17 @@ Different objects are one memory at most by what kinds they are of, and so sets 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Protocol
 
-from llgrad.analysis.cells import Spot, overlap
+from llgrad.analysis.cells import Remainder, Spot, overlap
 from llgrad.analysis.objects import MemoryObject
 
 Place = tuple[MemoryObject, Spot]
 """An object and where in it: members of elements of arrays are told apart."""
+Spots = tuple[list[int], list[Remainder | None]]
+"""Offsets that are known, in order, and others."""
 
 
 class Bytes(Protocol):
@@ -32,7 +35,7 @@ class Overlaps:
     def __init__(self, lonely: Callable[[MemoryObject], bool], distinct: bool) -> None:
         self._lonely, self._distinct = lonely, distinct
         self._kinds: dict[frozenset[MemoryObject], dict[str, MemoryObject | None]] = {}
-        self._offsets: dict[frozenset[Place], dict[MemoryObject, list[Spot]]] = {}
+        self._offsets: dict[frozenset[Place], dict[MemoryObject, Spots]] = {}
         self._asked: dict[tuple[frozenset[MemoryObject], frozenset[MemoryObject]], bool] = {}
 
     def meet(self, a: Bytes, b: Bytes) -> bool:
@@ -52,9 +55,7 @@ class Overlaps:
         if a.size != 0 and b.size != 0 and not a.places.isdisjoint(b.places):
             return True
         ours, theirs = self._by_object(a.places), self._by_object(b.places)
-        return any(
-            _touch(at, a.size, bt, b.size) for o in a.objects & b.objects for at in ours[o] for bt in theirs[o]
-        )  # fmt: skip
+        return any(_touch(ours[o], a.size, theirs[o], b.size) for o in a.objects & b.objects)
 
     def may_coincide(self, o: MemoryObject, p: MemoryObject) -> bool:
         """May two different objects be the same memory?"""
@@ -86,19 +87,41 @@ class Overlaps:
             self._kinds[objects] = found
         return self._kinds[objects]
 
-    def _by_object(self, places: frozenset[Place]) -> dict[MemoryObject, list[Spot]]:
+    def _by_object(self, places: frozenset[Place]) -> dict[MemoryObject, Spots]:
         if places not in self._offsets:
-            found: dict[MemoryObject, list[Spot]] = {}
+            found: dict[MemoryObject, Spots] = {}
             for o, at in places:
-                found.setdefault(o, []).append(at)
+                exact, wide = found.setdefault(o, ([], []))
+                if isinstance(at, int):
+                    exact.append(at)
+                else:
+                    wide.append(at)
+            for exact, _ in found.values():
+                exact.sort()
             self._offsets[places] = found
         return self._offsets[places]
 
 
-def _touch(at: Spot, size: int | None, bt: Spot, b_size: int | None) -> bool:
-    if not isinstance(at, int) or not isinstance(bt, int):
-        return size is None or b_size is None or overlap((at, size), (bt, b_size))
-    return (size is None or bt < at + size) and (b_size is None or at < bt + b_size)
+def _touch(ours: Spots, size: int | None, theirs: Spots, length: int | None) -> bool:
+    """Do any of our bytes, `size` at each spot, and of theirs meet?"""
+    (exact, wide), (others, strided) = ours, theirs
+    if (wide and (others or strided)) or (strided and exact):
+        if size is None or length is None or None in wide or None in strided:
+            return True
+        if any(overlap((at, size), (to, length)) for at in wide for to in strided):
+            return True
+        # what `overlap` says of a stride and an offset; many offsets leave one remainder
+        for step, at in filter(None, wide):
+            if any((d := (at - to) % step) < length or step - d < size for to in {x % step for x in others}):
+                return True
+        for step, to in filter(None, strided):
+            if any((d := (at - to) % step) < length or step - d < size for at in {x % step for x in exact}):
+                return True
+    for at in exact:
+        first = 0 if length is None else bisect_right(others, at - length)  # the first that ends behind `at`
+        if first < len(others) and (size is None or others[first] < at + size):
+            return True
+    return False
 
 
 __all__ = ["Overlaps", "Place"]

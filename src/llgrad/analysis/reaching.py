@@ -111,20 +111,21 @@ class Reaching:
         both = frozenset(o for o, _ in ours), self.memory.points_to(copy.arguments[0])
         if size is None or self.memory.coincide(*both):
             return whole
-        to = {o: [t for p, t in targets if o == p] for o in both[0] & both[1]}
-        apart = {difference(s, t) for o, s in ours for t in to.get(o, ())}
+        to: dict[MemoryObject, list[Spot]] = {}
+        for o, t in targets:
+            to.setdefault(o, []).append(t)
+        apart = {
+            s - t if isinstance(s, int) and isinstance(t, int) else difference(s, t)
+            for o, s in ours for t in to.get(o, ())
+        }  # fmt: skip
         most = length.value if isinstance(length, ConstInt) else None
         by = {_within(d, size, most) for d in apart if not _is_outside(d, size, most)}
         sources = self.memory.places(copy.arguments[1])
         if not apart or None in by or not sources:
             return whole
-        places = frozenset((o, at) for o, s in sources for d in by if self._exists(o, at := moved(s, d), size))
+        room = {o: size_of(o, self.memory.module.layout) for o, _ in sources}
+        places = frozenset((o, at) for o, s in sources for d in by if _exists(room[o], at := moved(s, d), size))
         return [Part(None, size, places)] if places else []
-
-    def _exists(self, o: MemoryObject, at: Spot, size: int) -> bool:
-        """May an object of its size have these bytes? A program that reads others is none."""
-        most = size_of(o, self.memory.module.layout)
-        return not isinstance(at, int) or most is None or 0 <= at <= most - size
 
     def is_blank(self, copy: Call, at: Spot, size: int) -> bool:
         """Has nobody written anything but zeros to `size` bytes, `at` bytes on, of what a copy reads?"""
@@ -241,6 +242,11 @@ def written_value(i: Instruction) -> AnyValue | None:
         case Other(opcode="atomicrmw", operands=[_, value, *_]) | Other(opcode="cmpxchg", operands=[_, _, value, *_]):
             return value
     return None
+
+
+def _exists(room: int | None, at: Spot, size: int) -> bool:
+    """May an object of `room` bytes have these? A program that reads others is none."""
+    return not isinstance(at, int) or room is None or 0 <= at <= room - size
 
 
 def _clears(i: Instruction) -> bool:
