@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import math
 import os
+import pickle
 import pydoc
 import re
 import subprocess
@@ -109,6 +111,9 @@ BAD_CALLS: list[tuple[str, Callable[[Any], Any], type, str]] = [
     ("order", lambda lib: lib.inplace(np.ones(3, ">f8"), 3), errors.ArgumentError, "dtype >f8"),
     ("layout", lambda lib: lib.inplace(np.ones((3, 3)).T[:, :2], 3), errors.ArgumentError, "not C-contiguous"),
     ("readonly", lambda lib: lib.inplace(np.broadcast_to(np.ones(3), (1, 3)), 3), errors.ArgumentError, "read-only"),
+    ("function", lambda lib: lib.inplace(abs, 1), errors.ArgumentError, "cannot be a Python function"),
+    ("pickle", lambda lib: pickle.dumps(lib.inplace), errors.ArgumentError, "cannot be pickled"),
+    ("copy", lambda lib: copy.deepcopy(lib), errors.ArgumentError, "cannot be pickled or copied"),
     ("list", lambda lib: lib.inplace([1.0], 1), errors.ArgumentError, "must be a NumPy array"),
     ("string", lambda lib: lib.cube("1"), errors.ArgumentError, "must be a number"),
     ("complex", lambda lib: lib.cube(1j), errors.ArgumentError, "must be a number"),

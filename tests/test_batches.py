@@ -55,6 +55,10 @@ def test_other_derivatives(lib: llgrad.Library) -> None:
     assert (products[3] == llgrad.hvp(lib.wave, wrt="x")(X[3], 2.0, 5, seeds[3])).all()
     assert llgrad.vmap(lib.squares, over=("x", "y"))(X, out, 5) is None
     assert llgrad.vmap(lib.counted, over="x")(np.ones(4)).tolist() == [1, 2, 3, 4]  # one thread: it counts calls
+    assert llgrad.vmap(lib.wave, over="x")(X[:0], 2.0, 5).shape == (0,)
+    assert llgrad.vmap(lib.squares, over=("x", "y"))(X[:0], out[:0], 5) is None
+    special = llgrad.vmap(llgrad.grad(lib.wave, wrt="x", specialize="n"), over="x")(X, 2.0, 5)
+    assert (special == [llgrad.grad(lib.wave, wrt="x", specialize="n")(x, 2.0, 5) for x in X]).all()
 
 
 BAD: list[tuple[Callable[[llgrad.Library], object], type[Exception], str]] = [
@@ -65,6 +69,7 @@ BAD: list[tuple[Callable[[llgrad.Library], object], type[Exception], str]] = [
     (lambda lib: llgrad.vmap(lib.wave, over=("x", "a"))(X, np.ones(3), 5), errors.ArgumentError, "x has 7, a has 3"),
     (lambda lib: llgrad.vmap(lib.wave, over="a")(X[0], 1.0, 5), errors.ArgumentError, "a has no batch axis"),
     (lambda lib: llgrad.vmap(lib.wave, over="n")(X[0], 1.0), errors.ArgumentError, "called without n"),
+    (lambda lib: llgrad.vmap(llgrad.grad(lib.wave), over="x")(X[:0], 1.0, 5), errors.ArgumentError, "wave is empty"),
 ]
 
 

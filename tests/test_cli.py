@@ -106,6 +106,8 @@ def test_opt(source: Source) -> None:
         assert run("opt", ir, "-o", out).exit_code == 0
         subprocess.run([*compiler, out, "-o", exe], check=True, capture_output=True)
         assert subprocess.run([exe], capture_output=True, text=True, check=True).stdout == "6\n"
+    made = CliRunner().invoke(main, ["opt", "-", "-S", "-o", "-"], input=ir.read_bytes())
+    assert made.exit_code == 0 and "define" in made.stdout and "__enzyme_autodiff(" not in made.stdout
 
 
 def test_opt_leaves_the_final_optimisation_to_clang(source: Source) -> None:

@@ -128,6 +128,12 @@ class Checker:
             return (given.value or 0) if isinstance(given, ctypes.c_void_p) else given
         if isinstance(pointer.to, Pointer):
             return self._table(parameter, pointer.to, given)
+        if callable(given):
+            raise ArgumentError(
+                f"{self._where(parameter)} cannot be a Python function",
+                cause=f"it is declared {pointer.declare(parameter.name)}, and compiled code calls compiled code",
+                fix="write a function in the sources that passes the callback, and load it, too",
+            )
         if not isinstance(given, np.ndarray):
             raise ArgumentError(
                 f"{self._where(parameter)} must be a NumPy array, not {_described(given)}",

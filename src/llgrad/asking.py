@@ -17,9 +17,11 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, FunctionType, Type
 from llgrad.ir.values import AnyValue, Attribute, Call, Function, Load, Phi, Select
 from llgrad.ir.write import write
+from llgrad.rules.library import lookup
 from llgrad.synthesis import tape
 from llgrad.synthesis.calls import function_asked, held, naming, origin
 from llgrad.synthesis.markers import PREFIX
+from llgrad.synthesis.registrations import caller
 
 _DEEPEST = 20  # how many functions may hand the function on
 
@@ -44,7 +46,26 @@ def inline_askers(work: LLVMModule) -> str:
         marked |= found.keys()
         work.replace_text(write(module))
         work.run(["always_inliner", "sroa"])
+    _with_library(work)
     return _left_over(work, parse(work.text()), marked) if marked else ""
+
+
+def _with_library(work: LLVMModule) -> None:
+    """Library functions that are asked about themselves, `__enzyme_autodiff(sin, x)`: functions that call them are."""
+    module = parse(work.text())
+    made: dict[str, Function] = {}
+    texts: list[str] = []
+    for i in [i for f in naming(module, PREFIX) for i in f.instructions() if isinstance(i, Call)]:
+        f = function_asked(i)
+        if isinstance(f, Function) and f.is_declaration and (entry := lookup(f.name)) and entry.shape != "byval":
+            name = f"llgrad.asked.{f.name}"
+            if name not in made:
+                made[name] = Function(name, f.function_type)
+                module.add(made[name])
+                texts.append(caller(f, f.name, name).replace("define ", "define internal ", 1))
+            i.set_operand(next(n for n, v in enumerate(i.operands) if origin(v) is f), made[name])
+    if texts:
+        work.replace_text(joined([write(module), *texts]))
 
 
 def _spread(work: LLVMModule, module: Module) -> bool:
@@ -117,8 +138,8 @@ def _in_the_way(module: Module) -> Iterator[Function]:
 
 
 def _is_called(module: Module, f: Function) -> bool:
-    for caller in naming(module, f.name):
-        assert caller.blocks is not None  # reads the body, and so its calls
+    for g in naming(module, f.name):
+        assert g.blocks is not None  # reads the body, and so its calls
     return any(isinstance(u, Call) and origin(u.callee) is f for u in f.users)
 
 

@@ -159,7 +159,7 @@ def joined(texts: Sequence[str]) -> str:
 def without_bodies(text: str, names: Collection[str]) -> str:
     """Functions that have a rule as declarations, so that the rule is what their derivative is made from."""
     for name in names:
-        body = rf"^define [^@\n]*?(\S+ @{re.escape(name)}\([^)\n]*\))[^\n]*\{{\n.*?^\}}$"
+        body = rf"^define [^@\n]*?((?:\{{[^@\n]*\}}|<[^@\n]*>|\S+) @{re.escape(name)}\([^)\n]*\))[^\n]*\{{\n.*?^\}}$"
         text = re.sub(body, r"declare \1", text, flags=re.MULTILINE | re.DOTALL)
     return text
 

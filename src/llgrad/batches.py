@@ -18,10 +18,11 @@ from llgrad.api import Derivative, Jvp, ValueAndGrad
 from llgrad.dense import Jacobian
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
+from llgrad.pervalues import PerValues
 from llgrad.second import Hessian, Hvp
-from llgrad.signature import Pointer
+from llgrad.signature import Pointer, Void
 
-Batchable = ForeignFunction | ValueAndGrad | Jvp | Hvp | Hessian | Jacobian
+Batchable = ForeignFunction | ValueAndGrad | Jvp | Hvp | Hessian | Jacobian | PerValues
 KEYWORDS = ("seed", "tangents")
 
 
@@ -52,6 +53,8 @@ class Batched:
             shown = ", ".join(f"{o} has {n}" for o, n in lengths.items())
             raise ArgumentError(f"batches of {self.foreign.signature.name} differ: {shown}")
 
+        if not count:
+            return self._of_none()
         own = self._written(given) - set(at)
 
         def element(k: int) -> Any:
@@ -79,6 +82,17 @@ class Batched:
                 for a, b in zip(ends, ends[1:], strict=False)
             ]
             return [found for piece in pieces for found in piece.result()]
+
+    def _of_none(self) -> Any:
+        """What a batch without elements gives: only numbers have a shape that is known then."""
+        result = self.foreign.signature.result
+        if isinstance(self.function, ForeignFunction):
+            return None if isinstance(result, Void) else np.zeros(0, result.dtype)
+        raise ArgumentError(
+            f"the batch of {self.foreign.signature.name} is empty",
+            cause="nothing says what shape the derivatives of its elements would have",
+            fix="leave the call out where there is nothing to do",
+        )
 
     def _written(self, given: dict[str | int, Any]) -> set[str | int]:
         """Where a call has what the function may write."""
@@ -118,7 +132,8 @@ def vmap(function: Batchable, over: str | int | Sequence[str | int], *, threads:
 
     What the function may write and `over` does not name is a new copy for each element.
 
-    Raises as the function does, with the element's number, and ArgumentError where batches differ in length.
+    Raises as the function does, with the element's number, and ArgumentError where batches differ in length, or where
+    that of a derivative is empty.
     """
     return Batched(function, over, threads)
 
@@ -129,7 +144,7 @@ def _foreign(function: Any) -> ForeignFunction:
             return function
         case Jacobian():
             return function.forward.function
-        case Derivative():
+        case Derivative() | PerValues():
             return function.function
     raise ArgumentError(
         f"vmap takes a function of a library or a derivative of one, not {type(function).__name__}",

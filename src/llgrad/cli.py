@@ -240,8 +240,8 @@ def opt(
     llgrad opt prog.ll -o out.ll
     clang out.ll -o prog -lm
 
-    Several inputs are linked. Give it IR that is not optimised yet: constants that an optimiser puts in have no
-    derivative.
+    Several inputs are linked; - is standard input. Give it IR that is not optimised yet: constants that an optimiser
+    puts in have no derivative.
     """
     from llgrad.backend import LLVMModule
     from llgrad.errors import SourceError
@@ -249,9 +249,9 @@ def opt(
     from llgrad.synthesis.schedule import said
 
     for source in sources:
-        if not source.is_file():
+        if not source.is_file() and str(source) != "-":
             raise SourceError(f"there is no file {source}", fix="check the path")
-    parts = [read_ir(source.read_bytes()) for source in sources]
+    parts = [read_ir(sys.stdin.buffer.read() if str(s) == "-" else s.read_bytes()) for s in sources]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
     made = optimise_program(
         whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),

@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -112,6 +112,14 @@ class Loaded:
         self._program_: LLVMModule | None = None
         self._key = ""
         self._worker = None
+
+    def __reduce__(self) -> NoReturn:
+        """Code lives in one process: what refers to it is not pickled, or copied by `copy`."""
+        raise ArgumentError(
+            f"the compiled code of {', '.join(map(str, self._paths))} cannot be pickled or copied",
+            cause="functions and derivatives refer to machine code of this process",
+            fix="call llgrad.load in each process: what is compiled once is read from the cache",
+        )
 
     @classmethod
     def of_modules(cls, name: str, modules: Sequence[bytes], table: dict[str, Facts]) -> Loaded:

@@ -182,6 +182,8 @@ def pointed_rules(text: str) -> str:
         types = [p.split()[0] for p in head[2].split(", ") if p]
         own = f"@llgrad.called.{_plain(m[1])}"
         text = re.sub(rf"{re.escape(m[1])}(?![-\w.$(])", own, text)
+        if re.search(rf"^define [^@\n]*{re.escape(own)}\(", text, re.MULTILINE):
+            continue  # a derivative in the text has brought it
         parameters = ", ".join(f"{t} %{n}" for n, t in enumerate(types))
         result = f"{head[1]} {m[1]}({parameters})"
         body = f"  call {result}\n  ret void" if head[1] == "void" else f"  %r = call {result}\n  ret {head[1]} %r"

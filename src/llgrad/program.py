@@ -27,6 +27,7 @@ from llgrad.assembly import (
     renamed,
     spelt,
     unquoted,
+    with_bodies,
 )
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.backend.module import BITCODE_MAGIC
@@ -361,8 +362,8 @@ def _linked_program(
         whole.link(*parts, tape_runtime(), LLVMModule.from_text(fail_text()))
         if flushed:
             whole.replace_text(guarded(whole.text(), flushed, handler))
-    if (text := own_names_again(settled(bridged(whole.text())))) != whole.text():
-        whole.replace_text(text)
+    if (text := own_names_again(settled(bridged(with_bodies(whole.text()))))) != whole.text():
+        whole.replace_text(text)  # inner derivatives have lost the bodies of what has rules
     variables = mutable_globals(text)
     found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
     constants = [plain(m[1]) for m in found if not m[1][1:].isdigit()]

@@ -283,6 +283,19 @@ def test_vector_instructions(here: Path) -> None:
     assert said("prog") == "6\n"
 
 
+def test_languages_named_with_warnings_as_errors(here: Path) -> None:
+    for name in ("main", "model", "power"):
+        shutil.copy(f"{name}.c", f"{name}.txt")
+    assert cc("-c", "power.c") == 0
+    assert cc("-Werror", "-x", "c", "main.txt", "model.txt", "power.txt", "-o", "prog") == 0
+    assert said("prog") == "6\n"
+    assert cc("-Werror", "-x", "c", "main.txt", "model.txt", "-x", "none", "power.o", "-o", "prog") == 0
+    assert said("prog") == "6\n"
+    (here / "nothing.txt").write_text(".globl nothing\nnothing: ret\n")
+    assert cc("-x", "assembler", "nothing.txt", "-x", "c", "main.txt", "model.txt", "power.txt", "-o", "prog") == 0
+    assert said("prog") == "6\n"
+
+
 def test_c_plus_plus(here: Path) -> None:
     (here / "part.cpp").write_text(
         '#include <vector>\nextern "C" double model(double x) { return std::vector{x, x}[1] * x; }'

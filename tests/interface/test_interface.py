@@ -74,6 +74,8 @@ REFUSED = [
     ("void *__enzyme_register_gradient_f[] = {(void *)f, (void *)f};", "augmented, reverse"),
     ("void *__enzyme_register_derivative_f[] = {(void *)f, (void *)g};", "no registered gradient"),
     ("void *__enzyme_function_like[] = {(void *)f, (void *)\"expp\"};", "expp, which has no rule"),
+    ("void *__enzyme_function_like[] = {(void *)f, (void *)\"atan2\"};", "declared to be like atan2, but its param"),
+    ("void *__enzyme_function_like[] = {(void *)f, (void *)\"ldexp\"};", "ldexp takes float, int, f takes float"),
     ("double two(double x, double y) { return x; }"
      "void *__enzyme_register_gradient_f[] = {(void *)f, (void *)f, (void *)f};", "returns no adjoints|values after"),
     ("void *a(double *x, double *dx) { return 0; } void r(double *x, double *dx, double s, void *t) { *dx += s; }"

@@ -67,6 +67,14 @@ def test_likeness_and_inactivity(lib: llgrad.Library) -> None:
         llgrad.function_like(lib.my_exp, "expp")
 
 
+def test_likeness_of_a_function_with_other_parameters(tmp_path: Path) -> None:
+    (tmp_path / "code.c").write_text("#include <math.h>\ndouble f(double x, double y) { return sin(x) * y; }\n")
+    lib = llgrad.load(tmp_path / "code.c")
+    llgrad.function_like(lib.f, "sin")
+    with pytest.raises(llgrad.LlgradError, match="sin takes float, f takes float, float"):
+        llgrad.grad(lib.f)
+
+
 OUTSIDE = """
 #include <math.h>
 double dawson_like(double x, double scale);

@@ -57,8 +57,12 @@ def is_ir(item: Item) -> bool:
 def given(items: Sequence[Item]) -> list[str]:
     """The words of items as clang wants them, each input with its language."""
     words: list[str] = []
+    said = ""
     for i in items:
-        words += ["-x", i.language, *i.words, "-x", "none"] if i.language else i.words
+        if i.role is Role.INPUT and i.language != said:
+            words += ["-x", i.language or "none"]
+            said = i.language
+        words += i.words
     return words
 
 

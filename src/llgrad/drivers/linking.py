@@ -272,15 +272,15 @@ def _cpu(line: CommandLine, found: Sequence[Unit]) -> str:
 
 
 def _linker_words(line: CommandLine, places: Sequence[Place], made: Path) -> list[str]:
-    words, placed = [], False
+    items, own, placed = list[Item](), Item((str(made),), Role.INPUT), False
     for place in places:
         item = place.item
         if place.leaves:
-            words += [] if placed else [str(made)]
+            items += [] if placed else [own]
             placed = True
         elif item.role in (Role.INPUT, Role.LIBRARY, Role.LINK, Role.BOTH, Role.OUTPUT):
-            words += given([item])
+            items.append(item)
     if not placed:
-        words.append(str(made))
+        items.append(own)
     bare = {"-nostdlib", "-nodefaultlibs"} & set(line.words(Role.LINK))
-    return [*words, *([] if bare else ["-lm"]), "-Wno-unused-command-line-argument", "-Wno-override-module"]
+    return [*given(items), *([] if bare else ["-lm"]), "-Wno-unused-command-line-argument", "-Wno-override-module"]

@@ -21,7 +21,7 @@ from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import TRUE
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import PTR, VOID, IntType
+from llgrad.ir.types import PTR, VOID, FloatType, IntType, PointerType, Type
 from llgrad.ir.values import (
     Alias,
     AnyValue,
@@ -373,7 +373,25 @@ def original(text: str) -> str:
 
 def _likened(module: Module, like: str, name: str) -> str:
     """A name that is new: derivatives of derivatives meet those that inner derivatives were given."""
+    _require_likeness(module.function(name), like)
     return next(new for n in count() if (new := f"{LIKE}{like}{f'${n}' if n else ''}.{name}") not in module.globals)
+
+
+_CLASSES: dict[type[Type], str] = {FloatType: "float", IntType: "int", PointerType: "pointer"}
+
+
+def _require_likeness(f: Function, like: str) -> None:
+    """A rule says nothing of parameters that it has not."""
+    entry = library.lookup(like)
+    if entry is None or entry.shape != "scalar" or entry.lanes > 1:
+        return
+    given = tuple(_CLASSES.get(type(t), str(t)) for t in f.function_type.params)
+    if given != entry.rule.operands:
+        raise UnsupportedError(
+            f"{f.name} is declared to be like {like}, but its parameters are not",
+            cause=f"{like} takes {', '.join(entry.rule.operands)}, {f.name} takes {', '.join(given) or 'nothing'}",
+            fix="give it a function with the parameters of that one, or a derivative of its own",
+        )
 
 
 def own_names_again(text: str) -> str:
