@@ -106,6 +106,27 @@ contains
     end function
   end function
 
+  ! an argument that may be absent is assigned as it was given, in a procedure that is called more than once
+  function optional_sources(x) result(r)
+    real(dp), intent(in) :: x(6)
+    real(dp) :: r
+    real(dp), allocatable :: a(:)
+    call begin(a, 3, x(1:2))
+    r = sum(a)*a(3)
+    call begin(a, 2)
+    r = r + a(2)*x(3) + x(5)**2
+  end function
+
+  subroutine begin(a, n, y)
+    real(dp), allocatable, intent(out) :: a(:)
+    integer, intent(in) :: n
+    real(dp), intent(in), optional :: y(:)
+    allocate (a(0:n))
+    a = 1
+    if (present(y)) a(0:size(y) - 1) = y
+    a(n) = a(0)*a(1)
+  end subroutine
+
   function cubes(n, x) result(r)
     integer, intent(in) :: n
     real(dp), intent(in) :: x(n)

@@ -271,7 +271,7 @@ def test_streams_are_handles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "places", "products", "orders", "shifts", "unpacked", "allocation", "texts",
+        "places", "products", "orders", "shifts", "unpacked", "allocation", "texts", "optional_sources",
         pytest.param("reductions", marks=pytest.mark.full),
     ],
 )  # fmt: skip

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 _DESCRIPTOR = r"\{ ptr, i64, i32, i8, i8, i8, i8(?:, \[\d+ x \[3 x i64\]\])?(?:, ptr, \[1 x i64\])? \}"
 _SHAPE = re.compile(r"\{ ptr, i64, i32, i8, i8, i8, i8(?:, \[(\d+) x \[3 x i64\]\])?(, ptr, \[1 x i64\])? \}")
 _ALLOCA = re.compile(rf"^ +(%\S+) = alloca ({_DESCRIPTOR})", re.MULTILINE)
+_STEP = re.compile(rf" getelementptr ({_DESCRIPTOR}), ptr (%[^\s,]+),")
+_PARAMETER = re.compile(r"\bptr (?![^,]*\breadonly\b)[^,]*?(%[^\s,)]+)")
 _GLOBAL = re.compile(rf"^(@\S+) = [^\n{{]*\bglobal {_DESCRIPTOR} (\{{[^\n]*)$", re.MULTILINE)
 _STORE = re.compile(rf"^ +store {_DESCRIPTOR} (.*), ptr (%[^\s,]+), align \d+(.*)$", re.MULTILINE)
 _COPY = re.compile(r"@llvm\.memcpy\.p0\.p0\.i32\(ptr (%[^\s,]+), ptr ([%@][^\s,]+), i32 \d+,")
@@ -71,7 +73,9 @@ class _Function:
         if self._read:
             return
         self._read = True
-        self._shapes = dict(_ALLOCA.findall(self.text))
+        taken = set(_PARAMETER.findall(self.text.partition("\n")[0]))
+        self._shapes = {v: shape for shape, v in _STEP.findall(self.text) if v in taken}
+        self._shapes.update(_ALLOCA.findall(self.text))
         self._inserted = {m[1]: (m[2], m[4]) for m in _INSERT.finditer(self.text)}
         self._stored: dict[str, list[str]] = {}
         for value, at, _ in _STORE.findall(self.text):
