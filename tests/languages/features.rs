@@ -229,3 +229,19 @@ pub fn errors(x: &[f64]) -> f64 {
     }
     sum
 }
+
+struct Particle {
+    at: [f64; 2],
+    alive: bool,
+    mass: Option<f64>,
+}
+
+/// Records with options in them, of which some stay.
+pub fn retained(x: &[f64]) -> f64 {
+    let mass = |i: usize| if i == 0 { Some(x[0]) } else { None };
+    let pairs = x.chunks(2).enumerate();
+    let mut all: Vec<Particle> =
+        pairs.map(|(i, c)| Particle { at: [c[0], c[1]], alive: i != 1, mass: mass(i) }).collect();
+    all.retain(|p| p.alive);
+    all.iter().map(|p| p.at[0] * p.at[1] * p.mass.unwrap_or(1.5)).sum()
+}

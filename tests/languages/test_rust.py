@@ -29,6 +29,7 @@ def lib() -> llgrad.Library:
         ("operators", [X]), ("enums", [X]), pytest.param("sorted", [X], marks=pytest.mark.full),
         ("options", [X, 0.5]), ("queue", [X]),
         ("nested", [X]), ("objects", [X]), ("fixed", [MATRIX, X[:3]]), ("list", [X]), ("locked", [X]), ("errors", [X]),
+        ("retained", [X]),
     ],
 )  # fmt: skip
 def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None:

@@ -123,7 +123,8 @@ def _binary(b: Builder, i: iv.Binary) -> None:
 def _cast(b: Builder, i: iv.Cast) -> None:
     match i.opcode:
         case "trunc" if isinstance(i.type, IntType) and i.type.bits < 8:
-            integer_use(b, i.value, 0, 4 if b.layout.size(i.value.type) > 4 else None)
+            small = bool({"nuw", "nsw"} & i.flags)  # all of it is that number, then
+            integer_use(b, i.value, 0, 4 if b.layout.size(i.value.type) > 4 and not small else None)
         case "trunc" | "zext":
             found = integer_moves(i)
             _moved(b, i, found) if found is not None else b.copy_bits(i.value, 0, i, 0, None)
