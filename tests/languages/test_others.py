@@ -209,6 +209,28 @@ def test_nims_sequences_and_methods(tmp_path: Path) -> None:
         np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, 6), truth, rtol=1e-8, atol=1e-10, err_msg=name)
 
 
+LAYERS = """
+import std/math
+proc layers(x: openArray[float]): float {.exportc.} =
+  var all: seq[proc(v: float): float]
+  for i in 0 .. 2:
+    let k = x[i]
+    all.add (if i mod 2 == 0: (proc(v: float): float = tanh(v + k)) else: (proc(v: float): float = v * k))
+  result = 1.0
+  for layer in all: result = layer(result)
+"""
+
+
+def test_nims_sequences_of_closures(tmp_path: Path) -> None:
+    """A closure is called with its environment or without; no function here takes what is passed without."""
+    require("a.nim")
+    path = tmp_path / "a.nim"
+    path.write_text(LAYERS)
+    f = llgrad.load(path).layers
+    truth = differences(lambda v: f(*v), [X, 3])[0]
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X, 3), truth, rtol=1e-8)
+
+
 def test_memrefs(tmp_path: Path) -> None:
     require("a.mlir")
     path = tmp_path / "a.mlir"

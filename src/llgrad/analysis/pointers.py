@@ -124,6 +124,7 @@ class PointerGraph(Inclusion):
         """Pointers made from integers of no known origin are unknown, and so are callees that are no function.
 
         A call through a pointer that is nowhere set, or to data alone, has no callees. Was there anything to settle?
+        (Nim calls a closure with its environment or without, whichever it has.)
         """
         blind = [c for c in self._from_nothing if not self._flow.facts(self._nodes(c)[0])]
         for cast in blind:
@@ -138,8 +139,9 @@ class PointerGraph(Inclusion):
         return bool(blind or lost)
 
     def _leads_nowhere(self, call: Call) -> bool:
-        """Does the program set the pointer that is called to no code? (An ifunc, say, is code.)"""
-        found = self.met(self._flow.facts(self._nodes(call.callee)[0]))
+        """Does the program set the pointer that is called to no code that takes what is passed? (An ifunc is code.)"""
+        met = self.met(self._flow.facts(self._nodes(call.callee)[0]))
+        found = [o for o in met if not (isinstance(o.site, Function) and _takes_more(call, o.site))]
         named = [o.site for o in found if isinstance(o.site, GlobalValue)]
         return all(map(self._is_data, found)) and all(isinstance(g, GlobalVariable) for g in named)
 
@@ -577,6 +579,12 @@ def _function(i: Instruction) -> Function:
 def _is_callable(call: Call, function: Function) -> bool:
     declared = function.function_type
     return declared.vararg or call.function_type.vararg or len(declared.params) == call.arity
+
+
+def _takes_more(call: Call, function: Function) -> bool:
+    """Has a function of the program more parameters than a call has arguments? Such a call is undefined."""
+    declared = function.function_type
+    return not (function.is_declaration or declared.vararg) and len(declared.params) > call.arity
 
 
 _DEEPEST = 4  # loads between an object and the function that it says is to be called
