@@ -148,3 +148,22 @@ def test_a_crate_with_a_dependency(tmp_path: Path) -> None:
     for flags, k in ((), 1.0), (("--features=twice",), 2.0):
         crate = llgrad.load(tmp_path / "model" / "Cargo.toml", flags=flags)
         np.testing.assert_allclose(llgrad.grad(crate.f)(X), np.full(len(X), 2 * k * X.sum()), rtol=1e-14)
+
+
+def test_a_crate_with_a_vendored_dependency(tmp_path: Path) -> None:
+    """As `cargo vendor` leaves them: the configuration beside the manifest says where."""
+    require("a.rs")
+    files = {
+        "Cargo.toml": '[package]\nname = "model"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\ntiny = "1"\n',
+        "src/lib.rs": "pub fn f(x: f64) -> f64 { tiny::cube(x.sin()) }\n",
+        ".cargo/config.toml": '[source.crates-io]\nreplace-with = "vendored-sources"\n'
+        '[source.vendored-sources]\ndirectory = "vendor"\n',
+        "vendor/tiny/Cargo.toml": '[package]\nname = "tiny"\nversion = "1.0.0"\nedition = "2021"\n',
+        "vendor/tiny/.cargo-checksum.json": '{"files": {}, "package": null}\n',
+        "vendor/tiny/src/lib.rs": "pub fn cube(x: f64) -> f64 { x * x * x }\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    f = llgrad.load(tmp_path / "Cargo.toml").f
+    assert llgrad.grad(f)(0.7) == pytest.approx(3 * np.sin(0.7) ** 2 * np.cos(0.7))

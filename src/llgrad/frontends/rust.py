@@ -65,7 +65,9 @@ def _crate(source: Source, raw: bool) -> list[Compiled]:
         command += [f"--manifest-path={source.path.absolute()}", f"--target-dir={folder}", *source.flags]
         profile = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in _PROFILE.items()}
         words = ["--emit=link,llvm-ir,dep-info", *_always(raw)]
-        run(command, source.path, _FIX, environment={**profile, "RUSTFLAGS": " ".join(words), "RUSTC": rustc().path})
+        environment = {**profile, "RUSTFLAGS": " ".join(words), "RUSTC": rustc().path}
+        there = source.path.absolute().parent  # where cargo looks for its configuration, that of vendored crates too
+        run(command, source.path, _FIX, cwd=there, environment=environment)
         made = sorted(Path(folder, host[1], "release", "deps").glob("*.ll"))
         read = {p for module in made for p in makefile_dependencies(module.with_suffix(".d"), source.path)}
         kept = sorted(p for p in read if not p.is_relative_to(folder) and p.is_file() and p != source.path)
