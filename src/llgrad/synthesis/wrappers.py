@@ -254,7 +254,8 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         narrower = given[:1] == wanted[:1] == "i" and int(given[1:]) > int(wanted[1:])
         cast = "trunc" if narrower else casts.get((given, wanted))
         if cast is None:
-            raise self._mismatch(f"value {n + 1} has type {given}, where {self.site.function.name} takes {wanted}")
+            cause = f"value {n + 1} has type {given}, where {self.site.function.name} takes {wanted}"
+            raise self._mismatch(cause, "pass what the function takes, in its order, each with its marker")
         unique = len(self.lines)
         self.lines.append(f"%c{unique} = {cast} {given} %v{n} to {wanted}")
         return f"%c{unique}"
@@ -357,10 +358,11 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             return
         self.lines += [f"%whole = load {expected}, ptr %out", f"ret {expected} %whole"]
 
-    def _mismatch(self, cause: str) -> LlgradError:
+    def _mismatch(self, cause: str, fix: str = "") -> LlgradError:
+        declare = "declare the __enzyme_ function so that it returns the adjoints of the enzyme_out arguments, in order"
         return UnsupportedError(
             f"the derivative of {self.site.function.name} does not fit the call", span=self.site.span, cause=cause,
-            fix="declare the __enzyme_ function so that it returns the adjoints of the enzyme_out arguments, in order",
+            fix=fix or declare,
         )  # fmt: skip
 
 
