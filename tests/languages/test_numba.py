@@ -76,6 +76,14 @@ def products(a, x):
 
 
 @numba.njit
+def complex_products(x, y):
+    """All of BLAS's products, of complex numbers, with matrices in both orders."""
+    a, b = np.outer(x, y + 2j), np.outer(y * 1j, x) + np.eye(len(x))
+    u, w, m = a @ x, b.T @ (y + 0j), a @ b + a.T @ b
+    return (m * m).real.sum() + u.imag.sum() * np.dot(w, u).real + np.vdot(w, u).imag + (w.real**2).sum()
+
+
+@numba.njit
 def cholesky(a):
     return np.linalg.cholesky(a @ a.T + np.eye(3)).sum()
 
@@ -469,6 +477,14 @@ def test_decompositions(function) -> None:
     a = np.random.default_rng(5).uniform(size=(3, 3))
     truth = differences(lambda v: function(*v), [a])[0]
     np.testing.assert_allclose(llgrad.grad(function)(a), truth, rtol=1e-6, atol=1e-8)
+
+
+def test_products_of_complex_numbers() -> None:
+    x, y = X[:3] - 0.3j * X[1:4], X[2:5].copy()
+    dx, dy = llgrad.grad(complex_products)(x, y)
+    np.testing.assert_allclose(dy, differences(lambda v: complex_products(x, *v), [y])[0], rtol=1e-7)
+    parts = differences(lambda v: complex_products(v[0] + 1j * v[1], y), [x.real.copy(), x.imag.copy()])
+    np.testing.assert_allclose(dx, parts[0] + 1j * parts[1], rtol=1e-7)
 
 
 def test_eigenvalues() -> None:

@@ -292,23 +292,28 @@ API int32_t numba_attempt_nocopy_reshape(int64_t rank, const int64_t *shape, con
     return 1;
 }
 
-#define DOT(type)                                                              \
+/* Numba gives up the whole process where a call of BLAS returns an error: all kinds have loops here. */
+#pragma STDC CX_LIMITED_RANGE ON
+#define ITSELF(a) (a)
+#define DOT(type, conjugate)                                                   \
     {                                                                          \
         const type *a = x, *b = y;                                             \
         type sum = 0;                                                          \
         for (int64_t i = 0; i < n; i++)                                        \
-            sum += a[i] * b[i];                                                \
+            sum += (conjugated ? conjugate(a[i]) : a[i]) * b[i];               \
         *(type *)out = sum;                                                    \
     }
 API int32_t numba_xxdot(int8_t kind, int8_t conjugated, int64_t n, const void *x, const void *y, void *out)
 {
-    if (kind == 'd') DOT(double)
-    else if (kind == 's') DOT(float)
+    if (kind == 'd') DOT(double, ITSELF)
+    else if (kind == 's') DOT(float, ITSELF)
+    else if (kind == 'z') DOT(double _Complex, __builtin_conj)
+    else if (kind == 'c') DOT(float _Complex, __builtin_conjf)
     else return -1;
     return 0;
 }
 
-/* Conjugation is nothing to real numbers. */
+/* Numba asks for no conjugates of matrices. */
 #define IS_TRANSPOSED(how) ((how) != 'n' && (how) != 'N')
 
 /* y = alpha op(A) x + beta y; A is m by n, column by column */
@@ -329,6 +334,8 @@ API int32_t numba_xxgemv(int8_t kind, int8_t transposed, int64_t m, int64_t n, c
 {
     if (kind == 'd') GEMV(double)
     else if (kind == 's') GEMV(float)
+    else if (kind == 'z') GEMV(double _Complex)
+    else if (kind == 'c') GEMV(float _Complex)
     else return -1;
     return 0;
 }
@@ -352,6 +359,8 @@ API int32_t numba_xxgemm(int8_t kind, int8_t first, int8_t second, int64_t m, in
 {
     if (kind == 'd') GEMM(double)
     else if (kind == 's') GEMM(float)
+    else if (kind == 'z') GEMM(double _Complex)
+    else if (kind == 'c') GEMM(float _Complex)
     else return -1;
     return 0;
 }
