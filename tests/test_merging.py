@@ -1,4 +1,4 @@
-"""Equal expressions on all ways to a block become one there, and only those."""
+"""Equal expressions on all ways to a block become one there, and only those; tests that end loops stay one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from llgrad.backend import LLVMModule
 from llgrad.backend.codegen import emit_jit_object
 from llgrad.entry import Code
 from llgrad.ir.parse import parse
-from llgrad.merging import merged
+from llgrad.merging import has_split_tests, merged
 
 WAYS = """
 define i64 @f(i64 %a, i64 %b, ptr %p) {{
@@ -105,3 +105,14 @@ def test_bounds_are_known() -> None:
     module = parse(prepared(compiled([program.path]), [program], 2))
     root = module.function(program.name)
     assert len(extents(module, root).touched) == 2
+
+
+def test_loops_end_at_one_place() -> None:
+    """Layers are counted although a sum over as many elements follows them."""
+    program = read_program(FOLDER / "layers_then_sum.c")
+    work = compiled([program.path]).clone()
+    work.optimise(2)
+    assert has_split_tests(parse(work.text()))
+    module = parse(prepared(compiled([program.path]), [program], 2))
+    assert not has_split_tests(module)
+    assert len(extents(module, module.function(program.name)).touched) == 1

@@ -4,12 +4,20 @@ Where a loop's body stands behind `if (0 < n)` and uses `t + 1`, LLVM (the elimi
 `t + 1` on the other way, too, and lets a phi choose between equals. As the step of `t`, that phi hides how often the
 loop runs and where its accesses lie. The operands of what all ways compute are computed before the ways part, and have
 the same values where they meet.
+
+Where it knows which way an iteration goes on from the test that ends the loop, it copies that test for this way (jump
+threading): `for (t …) { for (i < n) … } for (i < n) …` tests whether the last `t` is reached twice, where there is an
+`i` and where there is none. Such a loop is optimised again without (`tests_whole`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+
+from llgrad.analysis.flow import Loop, flow
+from llgrad.ir.module import Module
+from llgrad.ir.values import AnyValue, Binary, Branch, Compare, ConstInt
 
 _LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
 _BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
@@ -47,3 +55,27 @@ def _equal(body: str) -> Iterator[tuple[re.Match[str], str]]:
         if len(ways) == len(names) > 1 and len({(way[2], way[4]) for way in ways}) == 1:
             flags = [flag for flag in ways[0][3].split() if all(flag in way[3].split() for way in ways)]
             yield phi, " ".join([ways[0][2], *flags, ways[0][4]])
+
+
+def has_split_tests(module: Module) -> bool:
+    """Does a loop end at several places by the same test?"""
+    functions = (f for f in module.functions if not f.is_declaration and any(".thread" in b.name for b in f.blocks))
+    return any(map(_is_split, (loop for f in functions for loop in flow(f).loops)))
+
+
+def _is_split(loop: Loop) -> bool:
+    ends = [block.terminator for block in dict.fromkeys(block for block, _ in loop.exits)]
+    tests = [end.condition for end in ends if isinstance(end, Branch)]
+    made = [(c.predicate, _told(c.lhs), _told(c.rhs)) for c in tests if isinstance(c, Compare)]
+    return len(set(made)) < len(made)
+
+
+def _told(v: AnyValue) -> object:
+    """What tells a number from others, however often it is computed."""
+    if isinstance(v, Binary):
+        return v.opcode, _leaf(v.lhs), _leaf(v.rhs)
+    return _leaf(v)
+
+
+def _leaf(v: AnyValue) -> object:
+    return v.value if isinstance(v, ConstInt) else id(v)

@@ -55,7 +55,7 @@ from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, with_strings
-from llgrad.merging import merged
+from llgrad.merging import has_split_tests, merged
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -343,19 +343,23 @@ def normal(work: LLVMModule) -> str:
 
 
 def _optimised(work: LLVMModule, level: int) -> LLVMModule:
-    """`work` optimised for differentiation: short loops unrolled, borders of stencils peeled."""
+    """`work` optimised for differentiation: short loops unrolled, borders of stencils peeled, tests of loops whole."""
     mark_short_loops(work, in_form(work))
     before = work.clone()
     work.optimise(level, vectorize=False, unroll=False)
     module = in_form(work)
+    if whole := has_split_tests(module):
+        work = before.clone()
+        work.optimise(level, vectorize=False, unroll=False, tests_whole=True)
+        module = in_form(work)
     stencils = peeling.has_borders(module)
     if stencils and peeling.peel_borders(before, peeling.EARLY):
         work = before
-        work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
     if stencils and peeling.peel_borders(work, peeling.LATE):
-        work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
     if mark_short_loops(work, in_form(work) if stencils else module):
-        work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils)
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils, tests_whole=whole)
     return work
 
 

@@ -137,7 +137,7 @@ def apart(text: str, root: str, level: int) -> str:
         if isinstance(a.type, PointerType) and a.attribute("noalias") is None:
             a.attributes = (*a.attributes, Attribute("noalias"))
     work = LLVMModule.from_text(pipeline.hide(write(module)))
-    work.optimise(level, vectorize=False, unroll=False, loads_apart=True)
+    work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=True)
     pipeline.reveal(work)
     return pipeline.normal(work)
 

@@ -265,6 +265,11 @@ def no_merging(patch: Patch) -> None:
     patch.setattr(pipeline, "merged", lambda text: text)
 
 
+def split_tests(patch: Patch) -> None:
+    """LLVM may test at several places whether a loop is done."""
+    patch.setattr(pipeline, "has_split_tests", lambda module: False)
+
+
 def no_paired_frees(patch: Patch) -> None:
     """All that the primal releases is released at the end."""
     on_the_heap(patch)
@@ -324,7 +329,8 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         all_fusion, sums_seen, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting,
         no_reading_back, no_replaying, no_replays_kept, no_handing, none_steady, none_exchanged,
         no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, on_the_heap, no_own_blocks,
-        no_merging, no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised,
+        no_merging, split_tests,
+        no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised,
         no_huge_pages,
     )  # fmt: skip
 }

@@ -87,6 +87,7 @@ EFFECT = {
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
     "no_shadow_by_distance": "noinline_returns_pointer", "no_paired_frees": "malloc_in_loop",
     "on_the_heap": "allocated_in_steps", "no_own_blocks": "allocated_in_steps", "no_merging": "rows_of_history",
+    "split_tests": "layers_then_sum",
     "no_fusion": "fused_map", "sums_seen": "fused_unseen_sum",
     "all_fusion": "dot_product", "no_postponing": "fused_postponed",
     "unguarded": "fused_guarded", "no_workspaces": "fused_workspace", "members_together": "members_apart",

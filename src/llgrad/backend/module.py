@@ -294,11 +294,12 @@ class LLVMModule:
 
     def optimise(
         self, level: int = 2, *, vectorize: bool = False, unroll: bool = False, cpu: str = "native",
-        inlining_threshold: int | None = None, loads_apart: bool = False,
+        inlining_threshold: int | None = None, loads_apart: bool = False, tests_whole: bool = False,
     ) -> None:  # fmt: skip
         """Run LLVM's O0–O3 pipeline; `vectorize` covers loops and straight lines, `unroll` partial unrolling too.
 
         `loads_apart`: a load in a loop stays one, even where the last iteration has read the same (`x[i]`, `x[i + 1]`).
+        `tests_whole`: no block is copied for the ways that are known to go on differently from it (jump threading).
         """
         if level not in range(4):
             raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
@@ -308,6 +309,8 @@ class LLVMModule:
             options["inlining_threshold"] = inlining_threshold
         if loads_apart:
             options["loads_apart"] = True
+        if tests_whole:
+            options["tests_whole"] = True
         if self.is_hazardous:
             self._take(run_job("optimise", self.bitcode(), **options)[0])
         else:
@@ -315,7 +318,7 @@ class LLVMModule:
 
     def optimise_here(
         self, *, level: int, vectorize: bool, unroll: bool, cpu: str, inlining_threshold: int | None = None,
-        loads_apart: bool = False,
+        loads_apart: bool = False, tests_whole: bool = False,
     ) -> None:  # fmt: skip
         """`optimise` in this process, hazards or not."""
         self._printed = None
@@ -327,11 +330,15 @@ class LLVMModule:
         builder = llvm.create_pass_builder(target.target_machine(cpu), options)
         if loads_apart:
             llvm.set_option("llgrad", "-enable-load-in-loop-pre=false")
+        if tests_whole:
+            llvm.set_option("llgrad", "-jump-threading-threshold=0")
         try:
             builder.getModulePassManager().run(self._ref, builder)
         finally:
             if loads_apart:
                 llvm.set_option("llgrad", "-enable-load-in-loop-pre=true")
+            if tests_whole:
+                llvm.set_option("llgrad", "-jump-threading-threshold=6")  # LLVM's own
 
     def run(self, passes: Sequence[str], *, function: str | None = None) -> None:
         """Run single passes by llvmlite's names (`pass_names()`), on the module or on one of its functions."""
