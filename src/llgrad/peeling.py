@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from llgrad.analysis.flow import Flow, Loop, flow
+from llgrad.analysis.flow import Flow, Loop, flow, may_go_round
 from llgrad.analysis.loops import OPPOSITE, SWAPPED
 from llgrad.analysis.sequences import Reader, is_number
 from llgrad.backend import LLVMModule
@@ -58,7 +58,7 @@ LATE = ("loop_simplify", "lcssa", "instruction_namer")
 
 def has_borders(module: Module) -> bool:
     """Is there a loop to peel?"""
-    return any(_borders(module, f) for f in module.functions if not f.is_declaration)
+    return any(_borders(module, f) for f in module.functions if may_go_round(f))
 
 
 def peel_borders(work: LLVMModule, passes: Sequence[str]) -> bool:
@@ -69,7 +69,7 @@ def peel_borders(work: LLVMModule, passes: Sequence[str]) -> bool:
     """
     work.run(passes)
     module = parse(work.text())
-    found = [_peel(module, f) for f in module.functions if not f.is_declaration]
+    found = [_peel(module, f) for f in module.functions if may_go_round(f)]
     if any(found):
         work.replace_text(write(module))
     return any(found)

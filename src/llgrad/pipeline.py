@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 from llgrad import peeling
 from llgrad.alignment import with_alignment
+from llgrad.analysis.flow import may_go_round
 from llgrad.assembly import (
     DEFINITION,
     GLOBAL,
@@ -494,7 +495,7 @@ def mended(text: str, mode: Mode, error: UnsupportedError) -> str:
 def reducible(text: str) -> Module:
     """The text parsed; every cycle is a loop in it that is entered at one block, which the reverse sweep wants."""
     module = parse(text)
-    while any([make_reducible(f) for f in module.functions if not f.is_declaration]):
+    while any([make_reducible(f) for f in module.functions if may_go_round(f)]):
         work = verified(write(module))
         work.run(NORMAL_FORM)
         module = parse(work.text())

@@ -8,7 +8,7 @@ partial and run-time unrolling only makes loops that a reverse sweep must run ba
 
 from __future__ import annotations
 
-from llgrad.analysis.flow import Flow, Loop, flow
+from llgrad.analysis.flow import Flow, Loop, flow, may_go_round
 from llgrad.analysis.loops import constant_count
 from llgrad.backend import LLVMModule
 from llgrad.ir.module import Module
@@ -32,7 +32,7 @@ def in_form(work: LLVMModule) -> Module:
 
 def mark_short_loops(work: LLVMModule, module: Module) -> bool:
     """Ask LLVM to unroll short loops when it optimises `work`, which is `module`, next; False where there are none."""
-    found = [latch for f in module.functions if not f.is_declaration for latch in _short(flow(f))]
+    found = [latch for f in module.functions if may_go_round(f) for latch in _short(flow(f))]
     for latch in found:
         _mark(module, latch)
     if found:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
-from llgrad.analysis.flow import Flow, flow
+from llgrad.analysis.flow import Flow, flow, may_go_round
+from llgrad.backend import LLVMModule
+from llgrad.ir.parse import parse
 from llgrad.ir.types import I1, I32, VOID, FunctionType
 from llgrad.ir.values import (
     Binary,
@@ -295,3 +297,23 @@ def test_large_functions_are_fast_and_do_not_recurse() -> None:
     assert fl.reachable(f.blocks[0], f.blocks[n]) and not fl.reachable(f.blocks[n], f.blocks[0])
     assert fl.postdominates(f.blocks[n], f.blocks[0]) and fl.controls(f.blocks[n]) == ()
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("ret void", False),
+        ("br i1 %c, label %a, label %b\na:\n  br label %b\nb:\n  ret void", False),
+        ("br label %a\na:\n  br i1 %c, label %a, label %b\nb:\n  ret void", True),
+        ('br label %"a b"\n"a b":\n  br label %b\nb:\n  br i1 %c, label %"a b", label %e\ne:\n  ret void', True),
+        ("br label %2\n1:\n  ret void\n2:\n  switch i32 0, label %1 [ i32 1, label %3 ]\n3:\n  br label %2", True),
+    ],
+)
+def test_cycles_are_seen_in_text(body: str, expected: bool) -> None:
+    """Of a function that nobody has read, and of one that was."""
+    text = LLVMModule.from_text(f"define void @f(i1 %c) {{\n  {body}\n}}\n").text()
+    f = parse(text).function("f")
+    assert f.unread is not None
+    assert may_go_round(f) == expected
+    assert bool(flow(f).loops) == expected
+    assert may_go_round(f)  # what was read is not looked through

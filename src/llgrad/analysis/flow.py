@@ -14,6 +14,7 @@ natural loops are gone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TypeVar
@@ -267,6 +268,20 @@ class Flow:
 def flow(function: Function) -> Flow:
     """The control flow of a function that has a body."""
     return Flow(function)
+
+
+_BLOCK = re.compile(r'^([-\w.$]+|"[^"]*"):', re.MULTILINE)
+_GOES_TO = re.compile(r'\blabel %([-\w.$]+|"[^"]*")')
+
+
+def may_go_round(function: Function) -> bool:
+    """False where it has no cycles, by its text if it was not read yet: no block goes to one that stands before it."""
+    if (text := function.unread) is None:
+        return not function.is_declaration
+    if "label %" not in text:
+        return False
+    starts = {m[1]: m.start() for m in _BLOCK.finditer(text)}
+    return any(starts.get(m[1], 0) < m.start() for m in _GOES_TO.finditer(text))
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
