@@ -80,6 +80,24 @@ static double nested(double x)
         return 1 / x;
     }
 }
+__attribute__((noinline)) static double settled(double x) noexcept
+{
+    try {
+        throw;
+    } catch (Small &e) {
+        return e.v *= x;
+    } catch (...) {
+        return x;
+    }
+}
+static double without(double x)
+{
+    try {
+        return risky(x);
+    } catch (...) {
+        return settled(x) * settled(2 * x);
+    }
+}
 static double several(const double *x, int n)
 {
     double sum = 0;
@@ -93,6 +111,7 @@ int main()
         CHECK_SLOPE(in_a_function, x);
         CHECK_SLOPE(twice, x);
         CHECK_SLOPE(nested, x);
+        CHECK_SLOPE(without, x);
     }
     CHECK_GRADIENT(several, 7);
     return failures();

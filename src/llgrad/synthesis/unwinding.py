@@ -275,10 +275,7 @@ class _Returning:
             self.left = {i: origin.of(i.operands[0]) for i in resumes}
             self.objects.convert(origin)
         for call in _calls(self.f):
-            if call.opcode == "invoke" or (self.returns and (self._copied(call) or _may_raise(call, None))):
-                self._call(call)
-            elif self.objects is not None and _throws(call):
-                self.objects.leaves_by(call)
+            self._convert_call(call)
         for pad in pads:
             self._caught_here(pad)
         for i in resumes:
@@ -287,6 +284,14 @@ class _Returning:
             self._way_out(self.out)
 
     # --- calls
+
+    def _convert_call(self, call: Call) -> None:
+        if call.opcode == "invoke" or (self.returns and (self._copied(call) or _may_raise(call, None))):
+            self._call(call)
+        elif (copied := self._copied(call)) and copied.attribute("nounwind") is not None:
+            self._copy_called(call)
+        elif self.objects is not None and _throws(call):
+            self.objects.leaves_by(call)
 
     def _copied(self, call: Call) -> Function | None:
         return self.copies.get(call.called_function.name) if call.called_function is not None else None
@@ -310,10 +315,7 @@ class _Returning:
             self.b.at_end(thrown)
             exception = self.b.extract(self._landing(), 0, name="exception")
         else:
-            made = self._instead(call, copied, [*call.arguments, self.pending], "call", [])
-            made.attributes = tuple(a for a in made.attributes if a.name not in _NOT_TRUE)
-            made.result_attributes = tuple(a for a in made.result_attributes if a.name in _EXTENDED)
-            made.argument_attributes = [tuple(a for a in x if a.name != "returned") for x in made.argument_attributes]
+            made = self._copy_called(call)
             if block.terminator is not made:
                 block.terminator.drop()
             self.b.at_end(block)
@@ -329,6 +331,16 @@ class _Returning:
         self.in_flight[pad].add(exception, thrown)
         self.object[pad].add(thing, thrown)
         self.b.branch(pad)
+
+    def _copy_called(self, call: Call) -> Call:
+        """The copy of what is called, in its place."""
+        copied = self._copied(call)
+        assert copied is not None
+        made = self._instead(call, copied, [*call.arguments, self.pending], "call", [])
+        made.attributes = tuple(a for a in made.attributes if a.name not in _NOT_TRUE)
+        made.result_attributes = tuple(a for a in made.result_attributes if a.name in _EXTENDED)
+        made.argument_attributes = [tuple(a for a in x if a.name != "returned") for x in made.argument_attributes]
+        return made
 
     def _instead(
         self, old: Call, callee: AnyValue, arguments: list[AnyValue], opcode: str, targets: list[Block]
