@@ -146,13 +146,18 @@ LIKE = "llgrad.like."
 """`llgrad.like.exp.mine` (`llgrad.like.exp$1.mine`, …) is a function of the user's that has the rule of `exp`."""
 
 
+def as_word(symbol: str) -> str:
+    """A name of LLVM's as it stands after `LIKE`: `llvm-sin-f64`."""
+    return symbol.replace(".", "-")
+
+
 @cache
 def lookup(symbol: str) -> Entry | None:
     """The rule of a function by its linker name, or None if none is known."""
     if symbol.startswith("llvm."):
         return _intrinsic(symbol)
     if symbol.startswith(LIKE):
-        return lookup(re.split(r"[.$]", symbol.removeprefix(LIKE))[0])
+        return lookup(re.split(r"[.$]", symbol.removeprefix(LIKE))[0].replace("-", "."))
     if symbol in _OWN:
         return _OWN[symbol]
     if symbol.startswith(PARTS):

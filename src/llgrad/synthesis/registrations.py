@@ -374,7 +374,8 @@ def original(text: str) -> str:
 def _likened(module: Module, like: str, name: str) -> str:
     """A name that is new: derivatives of derivatives meet those that inner derivatives were given."""
     _require_likeness(module.function(name), like)
-    return next(new for n in count() if (new := f"{LIKE}{like}{f'${n}' if n else ''}.{name}") not in module.globals)
+    word = library.as_word(like)
+    return next(new for n in count() if (new := f"{LIKE}{word}{f'${n}' if n else ''}.{name}") not in module.globals)
 
 
 _CLASSES: dict[type[Type], str] = {FloatType: "float", IntType: "int", PointerType: "pointer"}
