@@ -301,3 +301,13 @@ def test_words_that_are_floats_pointers_and_numbers_by_turns(made: str, tmp_path
     path.write_text(WORDS.format(made=made, moved=moved))
     with pytest.raises(KindError):
         llgrad.grad(llgrad.load(path, optimize=0).f, wrt="x")(x, 2, 0)
+
+
+def test_words_that_are_kept_as_pointers_and_read_as_floats_are_refused(tmp_path: Path) -> None:
+    """What passes of LLVM leave at O1 of a union that is copied: a variable of pointer type, read as a float."""
+    path = tmp_path / "kept.ll"
+    moved = "%i = ptrtoint ptr %p to i64\n  store ptr %p, ptr %kept, align 8"
+    text = WORDS.format(made="call ptr @malloc(i64 8)\n  %kept = alloca ptr, align 8", moved=moved)
+    path.write_text(text.replace("bitcast i64 %i to double", "load double, ptr %kept, align 8"))
+    with pytest.raises(KindError):
+        llgrad.grad(llgrad.load(path, optimize=0).f, wrt="x")(np.array([0.7, -0.4, 1.3]), 2, 0)
