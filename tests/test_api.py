@@ -358,6 +358,45 @@ define double @dot(ptr %x, ptr %1, i32 %n) {
         llgrad.grad(lib.dot, wrt="x")(np.array([2]), y, 1)
 
 
+SLICE = """
+define double @f(ptr %x, i64 %n) {
+entry:
+  %i = alloca i64, align 8
+  %s = alloca double, align 8
+  store i64 0, ptr %i, align 8
+  store double 0.0, ptr %s, align 8
+  %head = insertvalue { ptr, i64 } poison, ptr %x, 0
+  %slice = insertvalue { ptr, i64 } %head, i64 %n, 1
+  br label %loop
+loop:
+  %at = load i64, ptr %i, align 8
+  %count = extractvalue { ptr, i64 } %slice, 1
+  %more = icmp ult i64 %at, %count
+  br i1 %more, label %body, label %end
+body:
+  %data = extractvalue { ptr, i64 } %slice, 0
+  %p = getelementptr inbounds double, ptr %data, i64 %at
+  %v = load double, ptr %p, align 8
+  %square = fmul double %v, %v
+  %so = load double, ptr %s, align 8
+  %sum = fadd double %so, %square
+  store double %sum, ptr %s, align 8
+  %next = add nuw i64 %at, 1
+  store i64 %next, ptr %i, align 8
+  br label %loop
+end:
+  %r = load double, ptr %s, align 8
+  ret double %r
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_pointers_in_aggregates_that_a_loop_takes_apart(source: Source, level: int) -> None:
+    gradient = llgrad.grad(llgrad.load(source(SLICE, "slice.ll"), optimize=level).f, wrt=0)
+    assert gradient(np.array([1.0, 2.0, 3.0]), 3).tolist() == [2.0, 4.0, 6.0]
+
+
 NOTHING_FOUND = """
 define double @f(ptr %x, i32 %which) {
 entry:

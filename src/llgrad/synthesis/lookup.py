@@ -227,6 +227,8 @@ class ForwardValues(Lanes):
         raise AssertionError(show(key))
 
     def _by_distance(self, v: Instruction) -> bool:
+        if v in self.plan.distant:
+            return True
         return not self.plan.split and ("primal", v) in self.plan.kept and self.facts.argument_of(v) is not None
 
     def _shadow_by_distance(self, v: Instruction) -> AnyValue:

@@ -329,6 +329,7 @@ class Planner:
                     plan.stored[of] = store
                     found = _LOAD, [key_of(store.pointer)]
                 if found is None and kind == "shadow" and self.shadow_base(of) is not None:
+                    plan.distant.add(of)
                     found = 2, [key_of(of)]
             case "count":
                 count = self.facts.loop(self.function, of).count
