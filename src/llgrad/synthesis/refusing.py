@@ -28,6 +28,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules import library
+from llgrad.synthesis import words
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.texts import read_back, read_over
 from llgrad.synthesis.thrown import looks_at_exception
@@ -85,6 +86,7 @@ class _Refusals:
                     cause=f"it is moved as {store.value.type}, and the memory is used as floats of another format, too",
                     fix="copy through a pointer of the right type, or with memcpy",
                 )
+        words.refuse(self.facts)
         for f in self.activity.functions:
             for i in f.instructions():
                 self._refuse_hidden(i)

@@ -1,0 +1,241 @@
+"""Words of memory that are a float at one time and a pointer at another, moved in a register of one of the two types.
+
+LLVM moves structs in pieces, each in a register of a type that suits it: a union's float may go as a pointer, or its
+pointer as a float. The shadow of a register is that of its type, and what the other needs is lost: the adjoint of such
+a float, the shadow of such a pointer. Moves like these are found here, and made copies of memory, where the shadow
+tells which of the two it was (`synthesis.support`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from llgrad.analysis.cells import Extent, overlap
+from llgrad.analysis.flow import flow
+from llgrad.analysis.kinds import CONFLICT
+from llgrad.analysis.memory import MemoryObject
+from llgrad.analysis.reused import is_copy
+from llgrad.analysis.solver import reach
+from llgrad.ir.build import Builder, Names, declare, i64
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import DOUBLE, I1, I64, PTR, VOID, Type
+from llgrad.ir.values import (
+    AnyValue,
+    Block,
+    Call,
+    ConstInt,
+    Function,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    replace_uses,
+)
+from llgrad.ir.write import write
+from llgrad.synthesis.facts import Facts
+
+_BYTES = 8
+_MOVED = (PTR, DOUBLE)
+
+
+class Move(Struct, frozen=True):
+    """A store, by its place: function, block, number in the block."""
+
+    function: str
+    block: str
+    number: int
+
+
+class _Access(Struct, frozen=True):
+    """What touches a place, as which type; a copy as either."""
+
+    by: Instruction
+    extent: Extent
+    type: Type | None
+    writes: bool
+
+
+class _Places:
+    """Who reads and writes pointers and doubles in memory that has a shadow, by object."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.memory, self.shadowed = facts.memory, facts.activity.shadowed_objects
+        self.accesses: dict[MemoryObject, list[_Access]] = {}
+        self.own: dict[Instruction, list[tuple[MemoryObject, _Access]]] = {}
+        for f in self.memory.functions:
+            for i in f.instructions():
+                self._note(i)
+
+    def _note(self, i: Instruction) -> None:
+        match i:
+            case Load(pointer) if i.type in _MOVED:
+                self._add(i, pointer, i.type, False, _BYTES)
+            case Store(value, pointer) if value.type in _MOVED:
+                self._add(i, pointer, value.type, True, _BYTES)
+            case Call(arguments=[target, source, length, *_]) if is_copy(i):
+                size = length.value if isinstance(length, ConstInt) else 1 << 40
+                self._add(i, target, None, True, size)
+                self._add(i, source, None, False, size)
+
+    def _add(self, i: Instruction, pointer: AnyValue, type: Type | None, writes: bool, size: int) -> None:
+        for o, spot in self.memory.places(pointer):
+            if o in self.shadowed:
+                made = _Access(i, (spot, size), type, writes)
+                self.accesses.setdefault(o, []).append(made)
+                self.own.setdefault(i, []).append((o, made))
+
+    def meeting(self, i: Instruction) -> Iterator[tuple[_Access, _Access]]:
+        """The accesses of `i`, each with what may touch the same bytes."""
+        for o, mine in self.own.get(i, ()):
+            yield from ((mine, other) for other in self.accesses[o] if overlap(mine.extent, other.extent))
+
+    def may_find_other(self, load: Load) -> bool:
+        """Is what a load reads written as the other type elsewhere? Anywhere in one of many records does not count."""
+        for o, mine in self.own.get(load, ()):
+            others = [a for a in self.accesses[o] if a.writes and a.type not in (load.type, None)]
+            if others and any(isinstance(a.extent[0], tuple) for a in self.accesses[o]):
+                others = [a for a in others if a.extent[0] is not None and mine.extent[0] is not None]
+            if any(overlap(mine.extent, other.extent) for other in others):
+                return True
+        return False
+
+    def is_read_as_other(self, store: Store) -> bool:
+        """May what a store writes be read as the other type, or copied?"""
+        return any(not b.writes and b.type != store.value.type for _, b in self.meeting(store))
+
+    def readers(self, store: Store) -> list[Load]:
+        """The loads that may find what a store writes, as the same type."""
+        return [b.by for _, b in self.meeting(store) if isinstance(b.by, Load) and b.type == store.value.type]
+
+
+def moves(facts: Facts) -> list[Store]:
+    """The stores through which such words go, as one type, to where they may be read as the other."""
+    stores = [
+        i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Store) and i.value.type in _MOVED
+    ]
+    loaded = {i: [v for v in reach([i.value], _chosen_of) if isinstance(v, Load)] for i in stores}
+    stored: dict[Load, list[Store]] = {}
+    for i, loads in loaded.items():
+        for load in loads:
+            stored.setdefault(load, []).append(i)
+    if not stored:
+        return []
+    places = _Places(facts)
+    first = [i for load, found in stored.items() if places.may_find_other(load) for i in found]
+    led_to: dict[Store, list[Store]] = {}
+    for i in reach(first, lambda i: [s for load in places.readers(i) for s in stored.get(load, ())]):
+        led_to[i] = [s for load in places.readers(i) for s in stored.get(load, ())]
+    ends = [i for i in led_to if places.is_read_as_other(i)]
+    back: dict[Store, list[Store]] = {}
+    for i, following in led_to.items():
+        for s in following:
+            back.setdefault(s, []).append(i)
+    return list(reach(ends, lambda i: back.get(i, [])))
+
+
+def _chosen_of(v: AnyValue) -> list[AnyValue]:
+    return list(v.operands) if isinstance(v, Phi) else v.operands[1:] if isinstance(v, Select) else []
+
+
+def refuse(facts: Facts) -> None:
+    """Raise a KindError at such a store; it says what may be done."""
+    found = moves(facts)
+    if found:
+        error = facts.kinds.error(found[0], 0, CONFLICT, _BYTES)
+        error.remedy = partial(copied, found=[_place(i) for i in found])
+        raise error
+
+
+def _place(i: Store) -> Move:
+    assert i.block.function is not None
+    return Move(i.block.function.name, i.block.name, i.block.instructions.index(i))
+
+
+def copied(text: str, found: Sequence[Move]) -> str:
+    """The text with such moves as copies of memory, where that can be; the text itself where it cannot."""
+    module = parse(text)
+    stores = [(module.function(m.function), _block(module.function(m.function), m.block), m.number) for m in found]
+    changed = [_Copies(module, f).copy(store) for f, b, n in stores if isinstance(store := b.instructions[n], Store)]
+    return write(module) if any(changed) else text
+
+
+def _block(f: Function, name: str) -> Block:
+    return next(b for b in f.blocks if b.name == name)
+
+
+class _Copies:
+    """Makes moves in one function copies, through variables that are written where the word is read."""
+
+    def __init__(self, module: Module, f: Function) -> None:
+        self.f, self.flow = f, flow(f)
+        names = Names([b.name for b in f.blocks] + [v.name for v in (*f.arguments, *f.instructions())])
+        self.b = Builder(f.entry, names)
+        self.memcpy = declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
+        self.kept: dict[AnyValue, AnyValue] = {}
+
+    def copy(self, store: Store) -> bool:
+        """Put a copy in the place of a store; False where the word may have been read again since."""
+        values = list(reach([store.value], _chosen_of))
+        chosen = [v for v in values if isinstance(v, Phi)]
+        made = [v for v in values if isinstance(v, Instruction) and not isinstance(v, Phi | Select)]
+        if any(self.flow.dominates(p.block, v.block) for p in chosen for v in made) or not all(map(_is_plain, made)):
+            return False
+        kept = self._kept(store.value)
+        self._before(store)
+        self._copy(store.pointer, kept)
+        store.drop()
+        for load in made:
+            if isinstance(load, Load):
+                self._read_from(self.kept[load], load)
+        return True
+
+    def _read_from(self, word: AnyValue, load: Load) -> None:
+        """Who else wants the word reads it in the variable: the copy's source is not looked at as the one type."""
+        if load.users:
+            self._before(load)
+            replace_uses(load, self.b.load(load.type, word, load.name, _BYTES))
+        load.drop()
+
+    def _kept(self, v: AnyValue) -> AnyValue:
+        """The address of a variable that holds `v` where that is used."""
+        if v in self.kept:
+            return self.kept[v]
+        match v:
+            case Phi():
+                self.b.block, self.b.at = v.block, 0
+                self.kept[v] = phi = self.b.phi(PTR, name="word")
+                for value, block in zip(list(v.operands), list(v.blocks), strict=True):
+                    phi.add(self._kept(value), block)
+            case Select(condition, a, c):
+                there = self._kept(a), self._kept(c)
+                self._before(v)
+                self.kept[v] = self.b.select(condition, *there, "word")
+            case _:
+                self.b.block, self.b.at = self.f.entry, 0
+                self.kept[v] = word = self.b.alloca(I64, "word", _BYTES)
+                if isinstance(v, Instruction):
+                    self._before(v)
+                if isinstance(v, Load):
+                    self._copy(word, v.pointer)
+                else:
+                    self.b.at = self.b.at + 1 if isinstance(v, Instruction) and self.b.at is not None else 1
+                    self.b.store(v, word, _BYTES)
+        return self.kept[v]
+
+    def _copy(self, target: AnyValue, source: AnyValue) -> None:
+        self.b.call(self.memcpy, [target, source, i64(_BYTES), ConstInt(I1, 0)])
+
+    def _before(self, i: Instruction) -> None:
+        self.b.block, self.b.at = i.block, i.block.instructions.index(i)
+
+
+def _is_plain(i: Instruction) -> bool:
+    return not (i.is_terminator or i.flags) if isinstance(i, Load) else not i.is_terminator
+
+
+__all__ = ["refuse"]
