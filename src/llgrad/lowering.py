@@ -461,26 +461,7 @@ def loaded_apart(text: str) -> str:
     Where a float is only looked at, its bits are let alone: such numbers are counted with.
     """
     apart = _DEFINITION.sub(lambda m: _loaded_apart(m[0]), text) if _BITS.search(text) else text
-    if _PUT_BY.search(apart):
-        apart = _DEFINITION.sub(lambda m: _words_put(m[0]), apart)
     return _DEFINITION.sub(lambda m: _words_apart(m[0]), apart) if _WORD.search(apart) else apart
-
-
-_PUT_BY = re.compile(r"^  store ptr (%[-\w.$]+), (ptr (%[-\w.$]+)[^\n]*)\n", re.MULTILINE)
-
-
-def _words_put(body: str) -> str:
-    """What is loaded as a pointer and kept in a variable that is read as a float: moved as an integer, as by memcpy."""
-    for m in _PUT_BY.finditer(body):
-        line, value, place, variable = m[0], *m.groups()
-        load = re.search(rf"^  {re.escape(value)} = load ptr, ([^\n]*)\n", body, re.MULTILINE)
-        read = re.search(rf" = load double, ptr {re.escape(variable)}(?![-\w.$])", body)
-        if load is None or read is None or f"  {variable} = alloca " not in body:
-            continue
-        bits = f"{value}.word"
-        body = body.replace(line, f"  store i64 {bits}, {_OF_POINTERS.sub('', place)}\n")
-        body = body.replace(load[0], f"{load[0]}  {bits} = load i64, {_OF_POINTERS.sub('', load[1])}\n")
-    return body
 
 
 _WORD = re.compile(r"^  (%[-\w.$]+) = ptrtoint ptr (%[-\w.$]+) to (i64)[^\n]*\n", re.MULTILINE)
