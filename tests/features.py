@@ -115,6 +115,8 @@ NOINLINE double halves(double *x, int n, double u) {
     return t[0] - 0.4 * t[1];
 }
 struct C { double (*f)(double, void *); void *c; };
+struct H { long tag; union { double d; double *p; } u; };
+static double seen(const struct H *o) { return o->tag ? o->u.p[1] : o->u.d; }
 struct O { double (*f)(double, double *); int k; double (*g)(double, double *); };
 static const struct O OPERATIONS[2] = {{square, 1, wave}, {plain, 2, square}};
 NOINLINE double operated(const struct O *o, double u, double *p) { return o->f(u, p) + 0.1 * o->k * o->g(0.5 * u, p); }
@@ -405,6 +407,10 @@ FEATURES = (
     Feature("tagged", "{ struct { int tag; union { double d; long k; } u; } <t>; <t>.tag = <cond>;"
             " if (<t>.tag) <t>.u.d = <value>; else <t>.u.k = <at>;",
             calls=("(<t>.tag ? <t>.u.d : 0.3)",), ints=("<t>.tag",)),
+    Feature("tagged places", "{ struct H <T>[3], <T>c; for (int i = 0; i < 3; i++) { <T>[i].tag = (i + <at>) & 1;"
+            " if (<T>[i].tag) <T>[i].u.p = <array>; else <T>[i].u.d = <value>; } if (<cond>) { struct H <T>o = <T>[0];"
+            " <T>[0] = <T>[2]; <T>[2] = <T>o; } <T>c = <T>[<at> % 3];",
+            calls=("seen(<T> + <at> % 3)", "seen(&<T>c)"), most=6),
     Feature("thread-local", "{ static __thread double <t>, <T>[5]; <t> = <value>; " + _FILL + " <T>[i] = <leaf> * i;",
             doubles=("<t>",), arrays=("<T>",)),
     # --- control

@@ -84,11 +84,33 @@ static double turned(const double *x, int n)
     return sum;
 }
 
+static double with_a_constant(const double *x, int n)
+{
+    struct Value v[3], one;
+    for (int i = 0; i < 3; i++) {
+        v[i].tag = (i + n) & 1;
+        if (v[i].tag)
+            v[i].u.place = x + 1;
+        else
+            v[i].u.number = atan(0.1 * n);
+    }
+    if (n > 1) {
+        struct Value t = v[0];
+        v[0] = v[2];
+        v[2] = t;
+    }
+    one = v[(5 + n) % 3];
+    return x[0] * looked_at(v + n % 3) + sin(x[1]) * looked_at(&one);
+}
+
 int main(void)
 {
     CHECK_GRADIENT(chosen, 6);
     CHECK_GRADIENT(as_pointers, 6);
     CHECK_GRADIENT(as_numbers, 7);
     CHECK_GRADIENT(turned, 7);
+    CHECK_GRADIENT(with_a_constant, 3);
+    CHECK_GRADIENT(with_a_constant, 4);
+    CHECK_GRADIENT(with_a_constant, 5);
     return failures();
 }

@@ -61,7 +61,7 @@ class _Access(Struct, frozen=True):
 
 
 class _Places:
-    """Who reads and writes pointers and doubles in memory that has a shadow, by object."""
+    """Who reads and writes pointers and doubles, by object."""
 
     def __init__(self, facts: Facts) -> None:
         self.memory, self.shadowed = facts.memory, facts.activity.shadowed_objects
@@ -84,10 +84,9 @@ class _Places:
 
     def _add(self, i: Instruction, pointer: AnyValue, type: Type | None, writes: bool, size: int) -> None:
         for o, spot in self.memory.places(pointer):
-            if o in self.shadowed:
-                made = _Access(i, (spot, size), type, writes)
-                self.accesses.setdefault(o, []).append(made)
-                self.own.setdefault(i, []).append((o, made))
+            made = _Access(i, (spot, size), type, writes)
+            self.accesses.setdefault(o, []).append(made)
+            self.own.setdefault(i, []).append((o, made))
 
     def meeting(self, i: Instruction) -> Iterator[tuple[_Access, _Access]]:
         """The accesses of `i`, each with what may touch the same bytes."""
@@ -98,6 +97,8 @@ class _Places:
         """Is what a load reads written as the other type elsewhere? Anywhere in one of many records does not count."""
         for o, mine in self.own.get(load, ()):
             others = [a for a in self.accesses[o] if a.writes and a.type not in (load.type, None)]
+            if o not in self.shadowed:
+                continue
             if others and any(isinstance(a.extent[0], tuple) for a in self.accesses[o]):
                 others = [a for a in others if a.extent[0] is not None and mine.extent[0] is not None]
             if any(overlap(mine.extent, other.extent) for other in others):
