@@ -40,7 +40,7 @@ def test_a_seed_gives_the_same_program() -> None:
 
 
 def test_programs_cover_the_language() -> None:
-    sources = [generate(seed) for seed in range(400)]
+    sources = [generate(seed) for seed in range(600)]
     text = HEADER + "".join(s.text() for s in sources)
     words = ["malloc", "calloc", "free", "memcpy", "memmove", "memset", "goto", "switch", "break", "continue"]
     words += ["NOINLINE", "struct", "float", "long double", "while", "for", "alias: y = x", "alias: y = x + 1", "throw"]
