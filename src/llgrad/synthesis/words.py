@@ -144,12 +144,21 @@ def _chosen_of(v: AnyValue) -> list[AnyValue]:
 
 
 def refuse(facts: Facts) -> None:
-    """Raise a KindError at such a store; it says what may be done."""
-    found = moves(facts)
+    """Raise a KindError at such stores, which its remedy makes copies: those of which the word is at hand."""
+    found = [i for i in moves(facts) if _is_at_hand(i)]
     if found:
         error = facts.kinds.error(found[0], 0, CONFLICT, _BYTES)
         error.remedy = partial(copied, found=[_place(i) for i in found])
         raise error
+
+
+def _is_at_hand(store: Store) -> bool:
+    """Has nothing been read again, where `store` is, since the word that it moves was read?"""
+    assert store.block.function is not None
+    values, tree = list(reach([store.value], _chosen_of)), flow(store.block.function)
+    chosen = [v for v in values if isinstance(v, Phi)]
+    made = [v for v in values if isinstance(v, Instruction) and not isinstance(v, Phi | Select)]
+    return not any(tree.dominates(p.block, v.block) for p in chosen for v in made) and all(map(_is_plain, made))
 
 
 def _place(i: Store) -> Move:
@@ -158,11 +167,13 @@ def _place(i: Store) -> Move:
 
 
 def copied(text: str, found: Sequence[Move]) -> str:
-    """The text with such moves as copies of memory, where that can be; the text itself where it cannot."""
+    """The text with such moves as copies of memory."""
     module = parse(text)
-    stores = [(module.function(m.function), _block(module.function(m.function), m.block), m.number) for m in found]
-    changed = [_Copies(module, f).copy(store) for f, b, n in stores if isinstance(store := b.instructions[n], Store)]
-    return write(module) if any(changed) else text
+    stores = [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
+    for store in stores:
+        if isinstance(store, Store) and store.block.function is not None:
+            _Copies(module, store.block.function).copy(store)
+    return write(module)
 
 
 def _block(f: Function, name: str) -> Block:
@@ -173,27 +184,21 @@ class _Copies:
     """Makes moves in one function copies, through variables that are written where the word is read."""
 
     def __init__(self, module: Module, f: Function) -> None:
-        self.f, self.flow = f, flow(f)
+        self.f = f
         names = Names([b.name for b in f.blocks] + [v.name for v in (*f.arguments, *f.instructions())])
         self.b = Builder(f.entry, names)
         self.memcpy = declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
         self.kept: dict[AnyValue, AnyValue] = {}
 
-    def copy(self, store: Store) -> bool:
-        """Put a copy in the place of a store; False where the word may have been read again since."""
-        values = list(reach([store.value], _chosen_of))
-        chosen = [v for v in values if isinstance(v, Phi)]
-        made = [v for v in values if isinstance(v, Instruction) and not isinstance(v, Phi | Select)]
-        if any(self.flow.dominates(p.block, v.block) for p in chosen for v in made) or not all(map(_is_plain, made)):
-            return False
+    def copy(self, store: Store) -> None:
+        """Put a copy in the place of a store."""
+        loads = [v for v in reach([store.value], _chosen_of) if isinstance(v, Load)]
         kept = self._kept(store.value)
         self._before(store)
         self._copy(store.pointer, kept)
         store.drop()
-        for load in made:
-            if isinstance(load, Load):
-                self._read_from(self.kept[load], load)
-        return True
+        for load in loads:
+            self._read_from(self.kept[load], load)
 
     def _read_from(self, word: AnyValue, load: Load) -> None:
         """Who else wants the word reads it in the variable: the copy's source is not looked at as the one type."""
