@@ -29,6 +29,7 @@ _LARGEST = 0.5  # the share of a program that an excerpt may have
 _LEAST = 200_000  # characters of a program
 _ENTITY = re.compile(rf"^(?:({NAME}) = [^\n]*|declare [^@\n]*({NAME})\([^\n]*)$", re.MULTILINE)
 _LINKAGE = re.compile(r"^define (?:(?:internal|private|external|(?:linkonce|weak)(?:_odr)?|available_externally) )?")
+_NAMED = re.compile(rf"[^@]*{NAME}")
 _OF_BODIES = re.compile(r' (?:comdat\b|personality |prefix |prologue |section "|partition "|gc "|align \d|![a-z])')
 _LABEL = re.compile(rf"blockaddress\(({NAME}),")
 _COMDAT = re.compile(r" comdat(?:\(\$[^)]*\))?(?= )")
@@ -186,8 +187,9 @@ def declared(lines: str, name: str) -> str:
     if not line.startswith("define "):
         return line
     head, depth = _LINKAGE.sub("declare ", line), 0
-    start = re.match(rf"[^@]*{NAME}", head).end()  # type: ignore[union-attr]
-    for end in range(start, len(head)):
+    named = _NAMED.match(head)
+    assert named is not None
+    for end in range(named.end(), len(head)):
         depth += (head[end] == "(") - (head[end] == ")")
         if not depth:
             break

@@ -129,12 +129,16 @@ def moves(facts: Facts) -> list[Store]:
     places = _Places(facts)
     first = [i for load, found in stored.items() if places.may_find_other(load) for i in found]
     led_to: dict[Store, list[Store]] = {}
-    for i in reach(first, lambda i: [s for load in places.readers(i) for s in stored.get(load, ())]):
+
+    def following(i: Store) -> list[Store]:
         led_to[i] = [s for load in places.readers(i) for s in stored.get(load, ())]
-    ends = [i for i in led_to if places.is_read_as_other(i)]
+        return led_to[i]
+
+    reached = reach(first, following)
+    ends = [i for i in reached if places.is_read_as_other(i)]
     back: dict[Store, list[Store]] = {}
-    for i, following in led_to.items():
-        for s in following:
+    for i, later in led_to.items():
+        for s in later:
             back.setdefault(s, []).append(i)
     return list(reach(ends, lambda i: back.get(i, [])))
 
