@@ -243,7 +243,7 @@ def opt(
     Several inputs are linked; - is standard input. Give it IR that is not optimised yet: constants that an optimiser
     puts in have no derivative.
     """
-    from llgrad.backend import LLVMModule
+    from llgrad.backend import LLVMModule, with_brain_floats
     from llgrad.errors import SourceError
     from llgrad.program import optimise_program, read_ir
     from llgrad.synthesis.schedule import said
@@ -257,6 +257,7 @@ def opt(
         whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
         denormals=denormals, strict=strict,
     )  # fmt: skip
+    made = with_brain_floats(made)
     text = assembly or output.suffix == ".ll"
     data = made.text().encode() if text else made.bitcode()
     if str(output) == "-":

@@ -1,9 +1,11 @@
 """The only place that imports llvmlite: read, link, optimise, compile, load.
 
 `LLVMModule` is a verified module; `Engine` is its machine code in this process; `emit_object` and
-`emit_assembly` are its machine code for others. Text edits are in `text`, vector maths in `vectormath`.
+`emit_assembly` are its machine code for others. Text edits are in `text`, vector maths in `vectormath`,
+conversions to bfloat in `brainfloats`.
 """
 
+from llgrad.backend.brainfloats import with_brain_floats
 from llgrad.backend.codegen import emit_assembly, emit_object
 from llgrad.backend.isolate import check_bitcode, checked_in_child
 from llgrad.backend.jit import Engine
@@ -34,5 +36,6 @@ __all__ = [
     "target_machine",
     "unblock",
     "vectorisation_remarks",
+    "with_brain_floats",
     "with_vector_maths",
 ]

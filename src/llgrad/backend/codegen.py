@@ -7,6 +7,7 @@ Modules with hazards (`text.hazards`) are compiled in a child process.
 from __future__ import annotations
 
 from llgrad.backend import target
+from llgrad.backend.brainfloats import with_brain_floats
 from llgrad.backend.isolate import run_job
 from llgrad.backend.module import LLVMModule
 from llgrad.backend.text import for_jit
@@ -30,6 +31,7 @@ def emit_jit_object(module: LLVMModule, cpu: str = "native", opt_level: int = 3)
 
 def _emit(module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool) -> bytes:
     target.target_machine(cpu, opt, reloc)  # reports wrong arguments here, not in the child
+    module = with_brain_floats(module)
     if module.hazards:
         job = "assembly" if assembly else "object"
         return run_job(job, module.bitcode(), cpu=cpu, opt=opt, reloc=reloc)[0]

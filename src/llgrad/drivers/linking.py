@@ -20,7 +20,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from llgrad.backend import LLVMModule, emit_object
+from llgrad.backend import LLVMModule, emit_object, with_brain_floats
 from llgrad.backend.elf import read_object
 from llgrad.backend.text import strip_debug
 from llgrad.drivers import compiling
@@ -237,7 +237,7 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
         made.replace_text(strip_debug(made.text()))
     if line.instrumented:
         target = folder / "program.bc"
-        target.write_bytes(made.bitcode())
+        target.write_bytes(with_brain_floats(made).bitcode())
     else:
         target = folder / "program.o"
         target.write_bytes(emit_object(made, cpu, level))
