@@ -28,8 +28,6 @@ SECONDS = 20
 
 # What is refused today: the codes of the errors, the ways in which it is, and why. What works must not stand here.
 REFUSED: dict[str, tuple[str, str, str]] = {
-    "cpp_tagged_struct.cpp": ("kind", "opt2", "one load of a word that is used as double, pointer and number"),
-    "words_moved.c": ("unsupported", "opt2", "a word chosen of two places is a number there, and then a pointer"),
     "quad_tree.c": ("unsupported", "opt0", "without TBAA an array in a struct may reach its other members"),
 }  # fmt: skip
 

@@ -666,7 +666,7 @@ def _vetoes(key: tuple[int, int], s: Slot, start: int, mask: int, step: int) -> 
     apart = (key[0] - start) % gcd(step, key[1] or step)
     if not (s.all | mask) & ~bl.INT_MASK:  # integers of other sizes
         return False
-    return bool(s.all) and (s.all != mask if apart == 0 else apart < bl.mask_reach(mask))
+    return bool(s.all) and (bool(s.all & ~mask) if apart == 0 else apart < bl.mask_reach(mask))
 
 
 def positions(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
 from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Region, declared
-from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE
+from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, WEAK
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
@@ -200,8 +200,12 @@ def _splits(start: int, step: int, mask: int, at: int) -> bool:
 
 
 def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
-    """The strongest level of declarations that says something of this byte. Weak ones that disagree say nothing."""
+    """The strongest level of declarations that says something of this byte. Weak ones that disagree say nothing.
+
+    Nor do weak ones, which take what a pointer leads to for the first of many, where others leave open what is there.
+    """
     levels: dict[int, list[tuple[int, int, int]]] = {}
+    open_at = WEAK
     for token, level in region.tokens.items():
         inside = token.within(at, region.period)
         if inside is None:
@@ -210,9 +214,11 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
         mask, start, size = 0, inside, 1
         for f in found:
             mask, start, size = mask | (f.mask or CONFLICT_BIT), f.start, f.size
-        if not any(f.mask == 0 for f in found) or len(found) > 1:
+        if len(found) == 1 and not found[0].mask:
+            open_at = min(open_at, level)
+        else:
             levels.setdefault(level, []).append((mask, start - inside, size))
-    for level in sorted(levels):
+    for level in sorted(n for n in levels if n < WEAK or open_at == WEAK):
         answer, size = _agreed(levels[level], room)
         return (0 if answer == CONFLICT_MASK and level >= LLVM_TYPE else answer), size
     return 0, 1
