@@ -106,7 +106,8 @@ def check_batch(sources: Sequence[Source], level: int, other: Path | None = None
 def _tried(programs: Sequence[Program], *arguments: Any) -> dict[str, Checked | str]:
     """Where something crashes, each half again, down to the program that does."""
     try:
-        found: dict[str, Checked | str] = isolated(_check, programs, *arguments, seconds=120 + 20 * len(programs))
+        each = 20 + (2 * rival.SECONDS if arguments[-1] is not None else 0)
+        found: dict[str, Checked | str] = isolated(_check, programs, *arguments, seconds=120 + each * len(programs))
         return found
     except Crash as crash:
         if len(programs) == 1:
@@ -369,6 +370,8 @@ def main() -> int:
     if given.print:
         print((HEADER_CXX if any(s.cxx for s in sources) else HEADER) + "\n".join(s.text() for s in sources))
         return 0
+    if given.enzyme is not None:
+        rival.ready(given.enzyme)
     tally = Tally()
     for start in range(0, given.count, BATCH):
         level = (given.level or LEVELS)[start // BATCH % len(given.level or LEVELS)]

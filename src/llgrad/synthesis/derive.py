@@ -329,6 +329,8 @@ class Derivation:
             b.call(tape.release(self.module), [r.arena, r.target.arguments[-1]])
         if sweep is not None and sweep.late is not None:
             sweep.late.write(b)
+        if sweep is not None and sweep.frame is not None:
+            b.call(tape.release(self.module), [r.arena, sweep.frame])
         if not r.plan.split and {tape.DEFER, tape.HOLD} & self.module.globals.keys():
             b.call(tape.finish(self.module), [r.arena])
         type = r.target.function_type.result

@@ -106,6 +106,7 @@ class Plan(Struct):
     stored: dict[Instruction, Store] = field(default_factory=dict)  # values that are read again where these put them
     handed: dict[Instruction, Phi] = field(default_factory=dict)  # values that are the next elements of phis' columns
     carried: dict[Phi, Carried] = field(default_factory=dict)  # phis that are read again where a load finds them
+    catches: bool = False  # do handlers go on after calls that may have left blocks on the tape?
     distant: set[Instruction] = field(default_factory=set)  # whose shadows only their distances from arguments tell
 
     @property

@@ -93,6 +93,7 @@ class Planner:
             frozenset(), {}, {}, self.guards, paired, frozenset(), strong_zeros(self.facts, self.flow, effects),
             cuts(self.facts, self.flow, effects),
         )  # fmt: skip
+        plan.catches = any(self.facts.is_caught(i) and not isinstance(e, Nothing) for i, e in effects.items())
         self.recurrences = recurrences(self.facts, self.function, self.flow, loops)
         self._decide(plan)
         if not self.split:

@@ -38,6 +38,7 @@ from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.sweep import Sweep
 
 CHUNK_HEADER = 64
+MARK_BYTES = 8  # of a block that keeps nothing: what calls that threw have left on the tape goes with it
 
 
 class Layout:
@@ -56,7 +57,7 @@ class Layout:
             offset = -(-offset // 8) * 8 if size >= 8 else offset
             self.frame[slot.key] = offset
             offset += size
-        self.frame_bytes = offset
+        self.frame_bytes = offset or (MARK_BYTES if plan.catches else 0)
         self.nests = {slot.key: nest for nest in plan.nests.values() for slot in nest.slots}
         self.longer = {("primal", phi) for phi in plan.handed.values()}  # columns with one element more
 
@@ -216,6 +217,8 @@ class RecordingSweep(Sweep):
         if not self.plan.split:
             for slot in self.plan.frame:
                 self.slots[slot.key] = self.b.alloca(self.layout.type(slot), f"{_of(slot.key)}.tape")
+            if self.plan.catches:
+                self.frame = self.b.call(tape.reserve(self.module), [self.arena, i64(MARK_BYTES)], "mark")
         elif self.layout.frame_bytes:
             self.frame = self.b.call(tape.reserve(self.module), [self.arena, i64(self.layout.frame_bytes)], "frame")
             for key, offset in self.layout.frame.items():
