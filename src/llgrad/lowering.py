@@ -1,7 +1,7 @@
 """What is put in simpler terms before a program is analysed, so that nothing after it knows of it.
 
 * Library routines that move or call back get bodies (`rules.routines`).
-* So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`), and `std::string`.
+* So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
 * Reductions of vectors and masked accesses are written out (`rules.expansions`); earlier still, before anything is
   optimised, matrices and what `immintrin.h` leaves (`rules.x86`).
 * Routines of LAPACK get bodies that call BLAS, some of BLAS are loops (`lapack`). Other calls of BLAS become calls of
@@ -131,36 +131,6 @@ def _containers() -> LLVMModule:
 
     path = Path(__file__).with_name("runtime") / "containers.c"
     return LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-w"]).modules[0])
-
-
-_STRING = re.compile(r"_ZNK?(?:SaIc|St7__cxx1112basic_stringIcSt11char_traitsIcESaIcE)E\w+")
-_STRING_ALIAS = re.compile(rf"^({_NAME}) = [^\n]*\balias [^\n]*?, ptr ({_NAME})\n", re.MULTILINE)
-
-
-def with_strings(text: str) -> LLVMModule:
-    """The program with bodies for the members of libstdc++'s `std::string` that it only declares."""
-    declared = {m[1]: m[0] for m in _DECLARED.finditer(text) if _STRING.fullmatch(_plain(m[1]))}
-    if not declared:
-        return LLVMModule.from_text(text)
-    bodies, same = _strings()
-    for name, other in same.items():
-        if name in declared:
-            text = text.replace(declared[name], "") if f"{other}(" in text else text
-            text = re.sub(rf"{re.escape(name)}(?![-\w.$])", other, text)
-    whole = LLVMModule.from_text(text)
-    whole.link(bodies)
-    return whole
-
-
-@functools.cache
-def _strings() -> tuple[LLVMModule, dict[str, str]]:
-    """The bodies, and the names that are others'."""
-    from llgrad.frontends.clang import strings
-
-    text = LLVMModule.read(strings(raw=True).module).text()
-    same = dict(_STRING_ALIAS.findall(text))
-    text = re.sub(_NAME, lambda m: same.get(m[0], m[0]), _STRING_ALIAS.sub("", text))
-    return LLVMModule.from_text(text), same
 
 
 def _signature(own: str) -> str:

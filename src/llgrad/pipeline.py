@@ -55,13 +55,14 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
-from llgrad.lowering import loaded_apart, lower, spelt_out, with_strings
+from llgrad.lowering import loaded_apart, lower, spelt_out
 from llgrad.merging import has_split_tests, merged
 from llgrad.reducing import make_reducible
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
 from llgrad.specialising import specialised
+from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, schedule, tape
 from llgrad.synthesis.met import called_types, may_call, met_types, with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
@@ -305,7 +306,7 @@ def prepare(
     if (ordinary := unstrict(text)) != text:
         text = hide(ordinary)
     text = _own_names(text)
-    work = with_strings(text)
+    work = strings_apart(text)
     special = special_name(roots[0], constants)
     roots = [own_name(r) for r in roots]
     defined = {f.name for f in work.functions() if not f.is_declaration}
@@ -552,6 +553,7 @@ def finish(
         whole.link(LLVMModule.from_text(last))
     if (finished := own_names_again(settled(bridged(whole.text())))) != whole.text():
         whole.replace_text(finished)
+    strings_again(whole)
     whole.internalize(keep)
     if vector_math:
         whole.replace_text(with_vector_maths(whole.text(), cpu))

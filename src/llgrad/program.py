@@ -59,6 +59,7 @@ from llgrad.pipeline import (
     tape_runtime,
     verified,
 )
+from llgrad.strings import strings_again
 from llgrad.synthesis import replay
 from llgrad.synthesis.calls import CallSite
 from llgrad.synthesis.markers import PREFIX
@@ -364,6 +365,7 @@ def _linked_program(
             whole.replace_text(guarded(whole.text(), flushed, handler))
     if (text := own_names_again(settled(bridged(with_bodies(whole.text()))))) != whole.text():
         whole.replace_text(text)  # inner derivatives have lost the bodies of what has rules
+    strings_again(whole)
     variables = mutable_globals(text)
     found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
     constants = [plain(m[1]) for m in found if not m[1][1:].isdigit()]

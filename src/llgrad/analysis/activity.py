@@ -202,7 +202,7 @@ class Activity:
 
         def successors(o: MemoryObject) -> list[MemoryObject]:
             wider = [x for x in merged.get(o, ()) if not self._is_shadowless(x)]
-            other = [x for x in (*holders.get(o, ()), *wider) if not x.is_code and x.kind != "thrown"]
+            other = [x for x in (*holders.get(o, ()), *wider) if not x.is_code and x.kind not in ("thrown", "text")]
             return [x for x in other if x not in self._constant]
 
         return frozenset(reach(self.active_objects, successors))
@@ -420,7 +420,7 @@ class Activity:
             return True  # what is on the tape stays there until the reverse sweep
         known = behaviour(call, callee)
         touches = self.memory.touches_of(call, callee)
-        if known.kind in ("lifetime", "nothing"):
+        if known.kind in ("lifetime", "nothing", "string"):
             return self.active(call)
         if known.kind in ("copy", "fill", "free", "allocate"):
             return self._touches_shadowed((*touches.writes, *touches.frees)) or self.shadowed(call)

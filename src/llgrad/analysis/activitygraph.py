@@ -200,7 +200,7 @@ class FlowGraph:
     def _from_memory(self, accesses: Iterable[Access], target: Node) -> None:
         for access in accesses:
             for o in access.objects:
-                if not o.is_code and not o.is_constant:
+                if _may_be_active(o):
                     self._edge(o, target)
 
     def _to_memory(self, value: AnyValue, accesses: Iterable[Access]) -> None:
@@ -210,7 +210,7 @@ class FlowGraph:
     def _into(self, source: Node, accesses: Iterable[Access]) -> None:
         for access in accesses:
             for o in access.objects:
-                if not o.is_code and not o.is_constant:
+                if _may_be_active(o):
                     self._edge(source, o)
 
     def is_integer_store(self, i: Instruction) -> bool:
@@ -327,7 +327,7 @@ class FlowGraph:
         """Code that is not known moves data between all it can reach."""
         globals_ = [o for o in self.memory.objects if _is_public(o)]
         for o in dict.fromkeys([*self.memory.exposed, *globals_]):
-            if o.kind not in ("unknown", "thrown") and not o.is_code and not o.is_constant:
+            if o.kind not in ("unknown", "thrown", "text") and not o.is_code and not o.is_constant:
                 self._both_ways(o, UNKNOWN)
         for function in self.memory.functions:
             if self.memory.called_back(function):
@@ -448,6 +448,11 @@ def _has_float(t: Type) -> bool:
         case StructType(fields):
             return any(_has_float(f) for f in fields or ())
     return False
+
+
+def _may_be_active(o: MemoryObject) -> bool:
+    """(Text that holds floats is refused: `synthesis.refusing`.)"""
+    return not o.is_code and not o.is_constant and o.kind != "text"
 
 
 def _is_public(o: MemoryObject) -> bool:

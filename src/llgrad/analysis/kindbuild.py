@@ -20,9 +20,10 @@ from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Graph, Region
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, OWN, WEAK, Token
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
-from llgrad.analysis.known import is_column, met_functions, virtual_functions
+from llgrad.analysis.known import behaviour, is_column, met_functions, virtual_functions
+from llgrad.analysis.memory import Memory
 from llgrad.analysis.moves import read_bytes
-from llgrad.analysis.objects import constant_targets
+from llgrad.analysis.objects import STRING_SIZE, constant_targets
 from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -42,11 +43,14 @@ _POINTEES: dict[str, dict[int, str]] = {
 
 
 class Builder:
-    """The graph of all that `root` reaches. `pointees` adds, per external function, what its pointers point to."""
+    """The graph of all that `root` reaches. `pointees` adds, per external function, what its pointers point to;
+    `memory` says which functions are called through pointers: without it, any of the type whose address is taken."""
 
     def __init__(
-        self, module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None
-    ) -> None:
+        self, module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None,
+        memory: Memory | None = None,
+    ) -> None:  # fmt: skip
+        self._memory = memory
         self.types = TypeTree(module)
         self.module, self.layout, self.graph = module, module.layout, Graph(self.types.may_alias)
         self.debug, self.tbaa = DebugTypes(module), TagTypes(module)
@@ -162,6 +166,10 @@ class Builder:
         for f in met_functions(self.module):
             if call.function_type == f.function_type:
                 self.take_address(f)
+        if self._memory is not None and not (known := self._memory.functions_called(call)).may_be_unknown:
+            for f in known.functions:
+                self.relate_call(call, f, call.arguments)
+            return
         self._indirect.append(call)
         for f in self._taken:
             if call.function_type == f.function_type:
@@ -500,6 +508,10 @@ class Builder:
 
     def external(self, call: iv.Call, f: iv.Function) -> None:
         """A function without a body: what is known of its pointers."""
+        if strings := behaviour(call, f).strings:
+            for n in strings:
+                self.string(self.cell(call.arguments[n]))
+            return
         known = blas.pointees(f.name) if blas.is_own(f.name) else self.pointees.get(f.name, {})
         for n, format in known.items():
             if n < len(call.arguments) and isinstance(call.arguments[n].type, PointerType):
@@ -510,6 +522,13 @@ class Builder:
             for a, d in zip(call.arguments, declared[1], strict=False):
                 if isinstance(a.type, PointerType) and isinstance(d.type, bl.Pointer):
                     self.graph.declare_pointer(*self.cell(a), d.type.to(), DECLARED, d.type.reference)
+
+    def string(self, cell: Cell) -> None:
+        """A `std::string` (`llgrad.strings`): a pointer, the length, text or a capacity."""
+        region, at = cell
+        self.graph.evidence(region, at, bl.POINTER_BIT)
+        for o in range(at + 8, at + STRING_SIZE, 8):
+            self.graph.evidence(region, o, bl.LIKELY_INTS[8])
 
     def stated(self, cell: Cell, kind: str, size: iv.AnyValue) -> None:
         """The user says what the bytes at a pointer hold: floats, doubles, integers or pointers, all of them."""

@@ -38,6 +38,7 @@ from llgrad.analysis.kindquery import (
     sees_float,
     stride_of,
 )  # fmt: skip
+from llgrad.analysis.memory import Memory
 from llgrad.analysis.moves import blank_bytes
 from llgrad.errors import KindError
 from llgrad.ir import values as iv
@@ -109,12 +110,16 @@ class Layout(Struct, frozen=True):
         return f"{{{inner}}}" + (f" every {self.stride}{after}" if self.stride else "")
 
 
-def analyse(module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None) -> Kinds:
+def analyse(
+    module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None,
+    memory: Memory | None = None,
+) -> Kinds:  # fmt: skip
     """Kinds of everything `root` reaches.
 
-    `pointees` adds external functions: name → argument index → LLVM type of the elements it points to.
+    `pointees` adds external functions: name → argument index → LLVM type of the elements it points to; `memory` knows
+    what is called through pointers.
     """
-    return Kinds(module, Builder(module, root, pointees))
+    return Kinds(module, Builder(module, root, pointees, memory))
 
 
 class Kinds:
@@ -182,6 +187,13 @@ class Kinds:
     def declared_formats(self, pointer: iv.AnyValue) -> frozenset[FloatType]:
         """The formats of the floats that are declared to be in the memory behind a pointer."""
         return frozenset(map(FloatType, self._builder.declared_formats(pointer)))
+
+    def string_may_hold_float(self, pointer: iv.AnyValue) -> bool:
+        """Were floats seen in the text of a `std::string`?"""
+        region, at = self._builder.cell(pointer)
+        slot = region.slots.get(region.key(at, 0))
+        text = self._builder.graph.find(slot.pointee).slots if slot is not None and slot.pointee is not None else {}
+        return any(s.all & bl.FLOAT_MASK for s in text.values())
 
     def clashes(self, pointer: iv.AnyValue, value: iv.AnyValue) -> bool:
         """Is the memory behind a pointer, where `value` is stored, of undecided kind?"""

@@ -17,22 +17,25 @@ from llgrad.ir.module import Module
 from llgrad.ir.values import Attribute, Call, Function, GlobalVariable, InlineAsm
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
+from llgrad.rules.facts import STRING
 
-Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "nothing"]
+Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "string", "nothing"]
 
 
 class Behaviour(Struct, frozen=True):
     """What a call does besides computing its result.
 
     kind         plain; copy (memcpy, memmove: operands destination, source, length); fill (memset); allocate; free;
-                 lifetime (contents undefined from here on); nothing (no memory, no pointers kept or made);
+                 lifetime (contents undefined from here on); string (a member of `std::string`, see `strings`);
+                 nothing (no memory, no pointers kept or made);
     reads/writes "none", "args" (memory the pointer arguments point to), "any" (whatever is visible outside, too);
     keeps        the arguments whose pointers it may keep or hand on;
     moves, freed, place  the operands of realloc's old block, of what is freed, and of where posix_memalign stores;
     inactive     no derivative passes through it;
     pure_result  a pointer that it returns is one of its arguments';
     links        it may store one argument's pointer in the memory of another;
-    handle       it returns what only code that is not known looks behind.
+    handle       it returns what only code that is not known looks behind;
+    strings      the parameters that are strings which it writes (`llgrad.strings`).
     """
 
     kind: Kind = "plain"
@@ -46,6 +49,7 @@ class Behaviour(Struct, frozen=True):
     pure_result: bool = False
     links: bool = True
     handle: bool = False
+    strings: tuple[int, ...] = ()
 
 
 NOTHING = Behaviour("nothing", "none", "none", inactive=True, pure_result=True)
@@ -144,6 +148,10 @@ def _named(call: Call, name: str) -> Behaviour | None:
     for pattern, told in _RUN_TIME:
         if pattern.fullmatch(name):
             return told
+    if name.startswith(STRING):
+        roles = name[len(STRING) :].partition(".")[0]
+        strings = tuple(n for n, role in enumerate(roles) if role == "w")
+        return Behaviour("string", "args", "args", inactive=True, pure_result=True, links=False, strings=strings)
     if is_own(name):
         return Behaviour("plain", "args", "args", pure_result=True, links=False)
     known = effects(name)

@@ -20,7 +20,7 @@ from msgspec.structs import force_setattr, replace
 
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour, reads_argument, writes_argument
-from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
+from llgrad.analysis.objects import STRING_SIZE, UNKNOWN, MemoryObject, carries_pointer, gep_offset
 from llgrad.analysis.overlaps import Overlaps, Place
 from llgrad.analysis.pointers import PointerGraph
 from llgrad.analysis.solver import reach, strong_components
@@ -285,6 +285,8 @@ class Memory:
                 return Touches(writes=(self._access(arguments[0], length),))
             case "lifetime":
                 return Touches(frees=(self._access(arguments[-1], None),))
+            case "string":
+                return self._string(call, known)
         frees = tuple(self._access(arguments[n], None) for n in (known.freed,) if n is not None)
         if known.kind == "free":
             return Touches(frees=frees)
@@ -294,6 +296,14 @@ class Memory:
         writes = self._through(call, known.writes, [writes_argument(call, callee, n) for n in range(call.arity)])
         outside = known.writes == "any" and not known.inactive
         return Touches(reads, writes, (*frees, *(writes if outside else ())))
+
+    def _string(self, call: Call, known: Behaviour) -> Touches:
+        """A member of `std::string`: the strings that it changes, what it reads, and the text of all of them."""
+        strings = tuple(self._access(call.arguments[n], STRING_SIZE) for n in known.strings)
+        others = [a for n, a in enumerate(call.arguments) if n not in known.strings and carries_pointer(a.type)]
+        text = (Access(None, None, self._throughout(self._graph.text_of(call))),)
+        reads = tuple(self._access(a, None) for a in others)
+        return Touches((*strings, *reads, *text), (*strings, *text), text)
 
     def _through(self, call: Call, extent: str, allowed: list[bool]) -> tuple[Access, ...]:
         """What code without a body may touch through its arguments, and what it may know of besides."""

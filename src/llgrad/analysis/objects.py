@@ -29,7 +29,7 @@ from llgrad.rules import effects
 NEVER_MAPPED = 4096
 """No memory is that near to null, on either side: what Rust puts behind an empty `Vec` lies there."""
 
-ObjectKind = Literal["argument", "global", "stack", "heap", "contents", "thrown", "unknown"]
+ObjectKind = Literal["argument", "global", "stack", "heap", "contents", "thrown", "text", "unknown"]
 
 
 class MemoryObject(Struct, frozen=True):
@@ -40,6 +40,7 @@ class MemoryObject(Struct, frozen=True):
     stack     what an `alloca` makes; heap: what a call of an allocator makes (`site`: the instruction);
     contents  what pointers in the memory of `site` (argument, global) point to when the root is entered, and so on;
     thrown    exceptions and handles of code that is not known: nothing active is in there;
+    text      what strings hold (`llgrad.strings`): nothing active either;
     unknown   memory of code that is not known.
     """
 
@@ -100,6 +101,10 @@ def size_of(o: MemoryObject, layout: DataLayout) -> int | None:
 
 UNKNOWN = MemoryObject("unknown")
 THROWN = MemoryObject("thrown")
+TEXT = MemoryObject("text")
+
+STRING_SIZE = 32
+"""The size of a `std::string` of libstdc++: a pointer to its text, the length, and 16 bytes for text or a capacity."""
 
 WORD = 8
 """Pointers in memory are told apart by the word of 8 bytes that they are in."""
@@ -291,7 +296,7 @@ def initial_pointers(
 
 
 __all__ = [
-    "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer", "constant_index",
-    "constant_targets", "gep_offset", "holds_pointer_type", "initial_pointers", "is_mixture", "leaf_range", "leaves",
-    "resolve_alias",
+    "STRING_SIZE", "TEXT", "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer",
+    "constant_index", "constant_targets", "gep_offset", "holds_pointer_type", "initial_pointers",
+    "is_mixture", "leaf_range", "leaves", "resolve_alias",
 ]  # fmt: skip

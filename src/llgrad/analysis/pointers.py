@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from llgrad.analysis.cells import gep_bytes, gep_spot, strided
+from llgrad.analysis.cells import chosen_indices, gep_bytes, gep_spot, strided
 from llgrad.analysis.inclusion import Inclusion, Nodes
 from llgrad.analysis.known import (
     Behaviour,
@@ -28,6 +28,7 @@ from llgrad.analysis.known import (
     writes_argument,
 )
 from llgrad.analysis.objects import (
+    TEXT,
     THROWN,
     UNKNOWN,
     WORD,
@@ -72,6 +73,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules.blas import is_own
+from llgrad.rules.facts import returns_string
 
 
 class PointerGraph(Inclusion):
@@ -91,6 +93,7 @@ class PointerGraph(Inclusion):
         self._exposed_code: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
         self.unknown_calls: dict[Call, Behaviour] = {}
+        self.string_text: dict[Call, int] = {}  # of calls of members of `std::string`: the node of pointers to text
         self.callers: dict[Function, list[Call]] = {root: []}
         self.functions: dict[Function, None] = {}
         self._pending: deque[Function] = deque()
@@ -214,11 +217,7 @@ class PointerGraph(Inclusion):
             case Store():
                 self._store_value(i, i.value, i.pointer)
             case GetElementPtr():
-                by = gep_bytes(i.source_type, i.indices, self.layout)
-                if by is not None and by[0] and "nuw" in i.flags:
-                    self._forwards(self._nodes(i.pointer)[0], self._nodes(i)[0], *by)
-                else:
-                    self._copy(self._nodes(i.pointer), self._nodes(i), None if by is None else strided(*by))
+                self._address(i)
             case Alloca():
                 self._flow.add(self._nodes(i)[0], {self._fact(MemoryObject("stack", i, i.block.function), 0)})
             case Phi():
@@ -234,6 +233,14 @@ class PointerGraph(Inclusion):
                 self._copy(self._nodes(value), self._results(_function(i)))
             case _:
                 self._arithmetic(i)
+
+    def _address(self, i: GetElementPtr) -> None:
+        for indices in chosen_indices(i):
+            by = gep_bytes(i.source_type, indices, self.layout)
+            if by is not None and by[0] and "nuw" in i.flags:
+                self._forwards(self._nodes(i.pointer)[0], self._nodes(i)[0], *by)
+            else:
+                self._copy(self._nodes(i.pointer), self._nodes(i), None if by is None else strided(*by))
 
     def _arithmetic(self, i: Instruction) -> None:
         match i:
@@ -452,6 +459,8 @@ class PointerGraph(Inclusion):
                 self._allocate(call, known, arguments)
                 if "any" in (known.reads, known.writes):
                     self._plain(call, known, callee, arguments)
+            case "string":
+                self._string(call, known, arguments)
             case _ if is_column(call):
                 offset = call.arguments[1]
                 self._copy(arguments[0], self._nodes(call), offset.signed if isinstance(offset, ConstInt) else None)
@@ -474,6 +483,20 @@ class PointerGraph(Inclusion):
             self._load(arguments[known.moves][0], self._cells.cell(fresh, None), None, WORD)
         if "any" in (known.reads, known.writes):
             self._flow.edge(self._unknown, self._cells.cell(fresh, None))
+
+    def _string(self, call: Call, known: Behaviour, arguments: Sequence[Nodes]) -> None:
+        """What strings hold is one object, which is found through those that are written."""
+        text = self.string_text[call] = self._flow.node()
+        own = self._constant({self._fact(TEXT)})
+        for n, nodes in enumerate(arguments):
+            for node in nodes:
+                self._load(node, text, 0, WORD)
+                if n in known.strings:
+                    self._store(own, node, 0, WORD)
+        self._flow.edge(own, text)
+        callee = call.called_function
+        for result in self._nodes(call):
+            self._copy(arguments[0] if callee and returns_string(callee.name) else (text,), (result,))
 
     def _plain(self, call: Call, known: Behaviour, callee: Function | None, arguments: Sequence[Nodes]) -> None:
         """Pointers that code outside keeps, stores and finds."""
@@ -562,6 +585,10 @@ class PointerGraph(Inclusion):
     def exposed(self) -> set[MemoryObject]:
         """What code that is not known may have got hold of."""
         return {self.objects[n] for n in self._exposed | self._exposed_code}
+
+    def text_of(self, call: Call) -> frozenset[MemoryObject]:
+        """The text that a member of `std::string` may read, change and free."""
+        return frozenset(self.met(self._all_at((self.string_text[call],))))
 
     def linked(self, call: Call) -> tuple[Function, ...]:
         return tuple(self._linked.get(call, ()))

@@ -65,6 +65,15 @@ ALLOCATES, FREES = "llgrad.alloc.", "llgrad.free."
 """`llgrad.alloc.1$release$get` is a function `get` of the user's that returns memory, whose size is argument 1;
 `llgrad.free.$release` frees it."""
 
+STRING = "llgrad.string."
+"""`llgrad.string.wp.s._ZN…`: a member of `std::string`, see `llgrad.strings`."""
+
+
+def returns_string(name: str) -> bool:
+    """Does a member of `std::string` return the string itself? Else a pointer that it returns is to text."""
+    return name[len(STRING) :].split(".")[1] == "s"
+
+
 RELEASES = {"free": "malloc", "_ZdlPv": "new", "_ZdaPv": "new[]"}
 
 
@@ -85,6 +94,8 @@ def listed(symbol: str) -> Effects | None:
     name = symbol.removeprefix("\x01")
     if name.startswith((ALLOCATES, FREES)):
         return _own_heap(name)
+    if name.startswith(STRING):
+        return replace(_STREAM, within_first=returns_string(name))
     return _TABLE.get(name) or next((known for pattern, known in _PATTERNS if pattern.fullmatch(name)), None)
 
 

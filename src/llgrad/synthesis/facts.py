@@ -85,7 +85,7 @@ class Analysed(Struct, frozen=True):
             module, root, distinct_arguments=disjoint, constant_arguments=constant,
             active_arguments=set(range(len(arguments))) - constant,
         )  # fmt: skip
-        kinds = kinds_analysis.analyse(module, root)
+        kinds = kinds_analysis.analyse(module, root, memory=memory)
         found = turns(memory, kinds, constant)
         kinds.settle(found.integers, found.floats, found.numbers)
         return Analysed(memory, kinds)

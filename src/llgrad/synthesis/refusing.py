@@ -18,6 +18,7 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Constant,
+    Function,
     GetElementPtr,
     GlobalVariable,
     Instruction,
@@ -28,6 +29,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules import library
+from llgrad.rules.facts import STRING
 from llgrad.synthesis import words
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.texts import read_back, read_over
@@ -150,6 +152,8 @@ class _Refusals:
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
             if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
                 self.facts.copied(i)
+        elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(STRING):
+            self._refuse_floats_in_text(i, i.called_function)
         elif isinstance(i, Cast) and i.opcode == "ptrtoint":
             self._refuse_float_in_pointer(i)
         elif i.opcode == "inttoptr" and (culprit := self._hidden_origin(i)) is not None:
@@ -158,6 +162,15 @@ class _Refusals:
                 span=self.facts.span(i),
                 cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
+            )
+
+    def _refuse_floats_in_text(self, call: Call, callee: Function) -> None:
+        if any(self.kinds.string_may_hold_float(call.arguments[n]) for n in behaviour(call, callee).strings):
+            raise UnsupportedError(
+                "floats are read from the text of a std::string, or written there",
+                span=self.facts.span(call),
+                cause="text has no shadow, so their derivatives would be lost",
+                fix="keep the bytes in a std::vector<char>, or the numbers in an array",
             )
 
     def _refuse_becoming_float(self, i: Instruction) -> None:
