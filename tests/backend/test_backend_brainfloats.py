@@ -1,4 +1,4 @@
-"""Conversions to bfloat: each way of rounding against exact fractions, from each format; the commands that need them."""
+"""Conversions to bfloat: every way of rounding against exact fractions, from each format; commands that need them."""
 
 from __future__ import annotations
 
