@@ -4,7 +4,7 @@ Everything the function calls is compiled anew, in a typing and a target context
 functions, however they are reached (names, closures, attributes of modules, tuples), and Numba's own library. What the
 user or Numba compiled before has gone through Numba's optimiser, which puts constants in where a test of equality holds
 and so loses derivatives; none of it is used, and the user's functions stay as they are. Numba's runtime has bodies in
-`runtime/numba.c` and `numba_lapack.c`.
+`runtime/numba*.c`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from llgrad.frontends.njitapart import apart, private
 from llgrad.frontends.tools import Source
 
 _RUNTIME = Path(__file__).parent / "runtime"
-_DECOMPOSES = re.compile(r"numba_ez_(?:geqrf|xxgqr|xxxevd|gesdd|gelsd|rgeev)")
+_BODIES = {
+    "numba.c": re.compile(""),
+    "numba_lapack.c": re.compile(r"numba_ez_(?:geqrf|xxgqr|xxxevd|gesdd|gelsd)"),
+    "numba_complex.c": re.compile("llgrad_numba_complex_"),
+    "numba_eigen.c": re.compile("numba_ez_[rc]geev"),
+}
 _WRAPPER = re.compile(r'^define [^@\n]*@"?(?:_ZN7cpython|cfunc\.)', re.MULTILINE)
 
 
@@ -61,7 +66,7 @@ def compile_function(
     if returned not in PLAIN:
         return None
     texts = [_finished(t) for t in _texts(result.library, [], source)]
-    named = ["numba.c", "numba_lapack.c"] if any(map(_DECOMPOSES.search, texts)) else ["numba.c"]
+    named = [name for name, calls in _BODIES.items() if any(map(calls.search, texts))]
     bodies = [clang.compile_file(Source(_RUNTIME / name), raw=True, cxx=False).module for name in named]
     modules = (*(t.encode() for t in texts), *bodies)
     return Compiled(modules, result.fndesc.llvm_func_name, parameters, returned, source)
@@ -73,7 +78,8 @@ def generators() -> dict[str, int]:
 
     known: dict[str, int] = vars(_helperlib)["c_helpers"]
     names = [name for name in known if name.startswith("rnd_") or name.endswith("_random_state")]
-    return {**{f"numba_{name}": known[name] for name in names}, "llgrad_numba_rgeev": known["ez_rgeev"]}
+    eigenvalues = {f"llgrad_numba_{name}": known[f"ez_{name}"] for name in ("rgeev", "cgeev")}
+    return {f"numba_{name}": known[name] for name in names} | eigenvalues
 
 
 def result_type(dispatcher: Any, arguments: Sequence[Any], source: Span) -> str:

@@ -45,7 +45,7 @@ def _patched() -> tuple[Any, Any]:
     from numba.core.runtime import rtsys
     from numba.core.runtime.context import NRTContext
     from numba.cpython.listobj import ListInstance
-    from numba.np import npyimpl
+    from numba.np import arrayobj, linalg, npyimpl
 
     from llgrad.frontends import njitdicts
 
@@ -74,13 +74,29 @@ def _patched() -> tuple[Any, Any]:
     # a function of C of its own, by which the compiled one is known and which nobody calls
     cpu.CPUContext.get_executable = _idle(cpu.CPUContext.get_executable, lambda self: [].append)
     npyimpl._ArrayIndexingHelper.update_indices = _in_step(npyimpl._ArrayIndexingHelper.update_indices)
+    arrayobj.make_array = _sized(arrayobj.make_array)
     NRTContext.decref = _releasing(NRTContext.decref)
     NRTContext.meminfo_varsize_realloc_unchecked = _growing(NRTContext.meminfo_varsize_realloc_unchecked)
     ListInstance.resize = _of_list(ListInstance.resize)
     ListInstance.move = _moving(ListInstance.move)
     for name in ("setitem", "inititem"):
         setattr(ListInstance, name, _stating(getattr(ListInstance, name)))
+    for name in ("ez_geqrf", "ez_xxgqr", "ez_xxxevd", "ez_gesdd", "ez_gelsd"):
+        setattr(linalg._LAPACK, f"numba_{name}", _by_kind(getattr(linalg._LAPACK, f"numba_{name}"), name[3:]))
     return mine
+
+
+def _by_kind(original: Any, name: str) -> Any:
+    """A decomposition of LAPACK's: that of complex matrices is a function of its own."""
+    from numba.core import types
+
+    def function(dtype: Any) -> Any:
+        found = original(dtype)
+        if not _contexts() or not isinstance(dtype, types.Complex):
+            return found
+        return types.ExternalFunction(f"llgrad_numba_complex_{name}", found.sig)
+
+    return staticmethod(function)
 
 
 def _in_step(original: Any) -> Any:
@@ -102,6 +118,26 @@ def _in_step(original: Any) -> Any:
             b.store(b.mul(index, step, flags=["nsw"]), place)
 
     return update_indices
+
+
+def _sized(original: Any) -> Any:
+    """The structure of an array, whose elements are as large as their type says: Numba reads that from memory."""
+
+    @functools.wraps(original)
+    def make_array(typ: Any) -> Any:
+        made = original(typ)
+        if _contexts():
+            made.itemsize = property(functools.partial(_itemsize, typ.as_array.dtype))
+        return made
+
+    return make_array
+
+
+def _itemsize(dtype: Any, array: Any) -> Any:
+    from numba.core import types
+
+    context = array._context
+    return context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(dtype)))
 
 
 def _contexts() -> tuple[Any, Any] | None:
@@ -271,10 +307,10 @@ def _stating(original: Any) -> Any:
 
     @functools.wraps(original)
     def store(self: Any, index: Any, *args: Any, **named: Any) -> None:
-        original(self, index, *args, **named)
         stored = self._context.get_data_type(self._ty.dtype)
         if _contexts() and hasattr(stored, "elements"):
             njitlists.state_integers(self._builder, self._gep(index), stored)
+        original(self, index, *args, **named)
 
     return store
 

@@ -182,7 +182,7 @@ _TABLE: dict[str, Effects] = {
     **_all("numba_get_np_random_state numba_get_py_random_state numba_get_internal_random_state", _PURE),
     "numba_rnd_init": _WRITES,
     "numba_rnd_shuffle": _STREAM,
-    "llgrad_numba_rgeev": _STREAM,
+    **_all("llgrad_numba_rgeev llgrad_numba_cgeev", _STREAM),
     "malloc_usable_size": _PURE,
     "__ctype_b_loc": _PURE,
     "__errno_location": _PURE,

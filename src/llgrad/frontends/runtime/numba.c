@@ -367,21 +367,21 @@ API int32_t numba_xxgemm(int8_t kind, int8_t first, int8_t second, int64_t m, in
 
 /* LAPACK, as np.linalg asks for it: matrices column by column; what is returned is LAPACK's `info`. */
 #define A(i, j) a[(i) * rows + (j) * columns]
-#define CHOLESKY(type, root)                                                   \
+#define CHOLESKY(type, real, part, conjugate, root)                            \
     {                                                                          \
         type *a = matrix;                                                      \
         for (int64_t j = 0; j < n; j++) {                                      \
-            type d = A(j, j);                                                  \
+            real d = part(A(j, j));                                            \
             for (int64_t k = 0; k < j; k++)                                    \
-                d -= A(j, k) * A(j, k);                                        \
+                d -= part(A(j, k) * conjugate(A(j, k)));                       \
             if (!(d > 0))                                                      \
                 return j + 1;                                                  \
-            type l = root(d);                                                  \
+            real l = root(d);                                                  \
             A(j, j) = l;                                                       \
             for (int64_t i = j + 1; i < n; i++) {                              \
                 type s = A(i, j);                                              \
                 for (int64_t k = 0; k < j; k++)                                \
-                    s -= A(i, k) * A(j, k);                                    \
+                    s -= A(i, k) * conjugate(A(j, k));                         \
                 A(i, j) = s / l;                                               \
             }                                                                  \
         }                                                                      \
@@ -389,13 +389,16 @@ API int32_t numba_xxgemm(int8_t kind, int8_t first, int8_t second, int64_t m, in
 API int32_t numba_xxpotrf(int8_t kind, int8_t triangle, int64_t n, void *matrix, int64_t lda)
 {
     int64_t rows = triangle == 'L' || triangle == 'l' ? 1 : lda, columns = rows == 1 ? lda : 1;
-    if (kind == 'd') CHOLESKY(double, __builtin_sqrt)
-    else if (kind == 's') CHOLESKY(float, __builtin_sqrtf)
+    if (kind == 'd') CHOLESKY(double, double, ITSELF, ITSELF, __builtin_sqrt)
+    else if (kind == 's') CHOLESKY(float, float, ITSELF, ITSELF, __builtin_sqrtf)
+    else if (kind == 'z') CHOLESKY(double _Complex, double, __builtin_creal, __builtin_conj, __builtin_sqrt)
+    else if (kind == 'c') CHOLESKY(float _Complex, float, __builtin_crealf, __builtin_conjf, __builtin_sqrtf)
     else return -1;
     return 0;
 }
 
-/* Rows are exchanged for the largest pivot; `pivots` counts from 1. */
+/* Rows are exchanged for the largest pivot; `pivots` counts from 1. Of complex numbers LAPACK adds the parts' sizes. */
+#define SIZE(a) (__builtin_fabs(__builtin_creal(a)) + __builtin_fabs(__builtin_cimag(a)))
 #define FACTOR(type, absolute)                                                 \
     {                                                                          \
         type *a = matrix;                                                      \
@@ -429,6 +432,8 @@ API int32_t numba_xxgetrf(int8_t kind, int64_t m, int64_t n, void *matrix, int64
     int32_t info = 0;
     if (kind == 'd') FACTOR(double, __builtin_fabs)
     else if (kind == 's') FACTOR(float, __builtin_fabsf)
+    else if (kind == 'z') FACTOR(double _Complex, SIZE)
+    else if (kind == 'c') FACTOR(float _Complex, SIZE)
     else return -1;
     return info;
 }
@@ -463,7 +468,9 @@ API int32_t numba_xgesv(int8_t kind, int64_t n, int64_t count, void *matrix, int
     if (info)
         return info;
     if (kind == 'd') SYSTEM(double)
-    else SYSTEM(float)
+    else if (kind == 's') SYSTEM(float)
+    else if (kind == 'z') SYSTEM(double _Complex)
+    else SYSTEM(float _Complex)
     return 0;
 }
 
@@ -484,22 +491,26 @@ API int32_t numba_ez_xxgetri(int8_t kind, int64_t n, void *matrix, int64_t lda, 
     int64_t rows = 1, columns = lda;
     if (kind == 'd') INVERSE(double)
     else if (kind == 's') INVERSE(float)
+    else if (kind == 'z') INVERSE(double _Complex)
+    else if (kind == 'c') INVERSE(float _Complex)
     else return -1;
     return 0;
 }
 
-#define NORM(type, root)                                                       \
+#define NORM(type, real, part, conjugate, root)                                \
     {                                                                          \
         const type *a = x;                                                     \
-        type sum = 0;                                                          \
+        real sum = 0;                                                          \
         for (int64_t i = 0; i < n; i++)                                        \
-            sum += a[i * step] * a[i * step];                                  \
-        *(type *)out = root(sum);                                              \
+            sum += part(a[i * step] * conjugate(a[i * step]));                 \
+        *(real *)out = root(sum);                                              \
     }
 API int32_t numba_xxnrm2(int8_t kind, int64_t n, const void *x, int64_t step, void *out)
 {
-    if (kind == 'd') NORM(double, __builtin_sqrt)
-    else if (kind == 's') NORM(float, __builtin_sqrtf)
+    if (kind == 'd') NORM(double, double, ITSELF, ITSELF, __builtin_sqrt)
+    else if (kind == 's') NORM(float, float, ITSELF, ITSELF, __builtin_sqrtf)
+    else if (kind == 'z') NORM(double _Complex, double, __builtin_creal, __builtin_conj, __builtin_sqrt)
+    else if (kind == 'c') NORM(float _Complex, float, __builtin_crealf, __builtin_conjf, __builtin_sqrtf)
     else return -1;
     return 0;
 }
@@ -536,6 +547,10 @@ API void numba_cpow(const Complex *x, const Complex *p, Complex *out)
     }
 }
 
+API double numba_frexp(double x, int *exponent) { return __builtin_frexp(x, exponent); }
+API float numba_frexpf(float x, int *exponent) { return __builtin_frexpf(x, exponent); }
+API double numba_ldexp(double x, int exponent) { return __builtin_ldexp(x, exponent); }
+API float numba_ldexpf(float x, int exponent) { return __builtin_ldexpf(x, exponent); }
 API double numba_gamma(double x) { return __builtin_tgamma(x); }
 API float numba_gammaf(float x) { return __builtin_tgammaf(x); }
 
