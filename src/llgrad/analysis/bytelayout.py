@@ -93,10 +93,13 @@ class Sequence(ByteType, frozen=True, eq=False):
 
 
 class Member(Struct, frozen=True, eq=False):
+    """`base`: a base class."""
+
     name: str
     offset: int
     type: ByteType
     bit_field: bool = False
+    base: bool = False
 
 
 class Record(ByteType, frozen=True, eq=False):

@@ -209,7 +209,8 @@ class DebugTypes:
         if "DIFlagBitField" in flags:
             first, last = at // 8, (at + number(node.fields.get("size")) + 7) // 8
             return [Member(name, first, Basic(t.name if t else "", last - first, "int"), True)] if last > first else []
-        return [Member(name, at // 8, t)] if t is not None else []
+        base = node.fields.get("tag") == "DW_TAG_inheritance"
+        return [Member(name, at // 8, t, base=base)] if t is not None else []
 
     def _array(self, node: MDNode, name: str, size: int) -> ByteType:
         element = self.type(node.fields.get("baseType"))

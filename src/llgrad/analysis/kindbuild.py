@@ -15,6 +15,7 @@ from math import gcd, lcm
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, is_rounded_up, not_comparison, scalar_bit
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
+from llgrad.analysis.inner import Inner
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Graph, Region
 from llgrad.analysis.kindtags import TagTypes
@@ -130,6 +131,7 @@ class Builder:
         self.functions[f] = None
         self._declare_parameters(f)
         self._locals = {v.name: v for v in [*f.arguments, *f.instructions()]}
+        self._inner = Inner(f, self.module, self.debug)
         for i in f.instructions():
             for line in i.debug_records:
                 self._debug_record(line)
@@ -336,7 +338,8 @@ class Builder:
         if isinstance(target.type, PointerType):
             if not isinstance(source, (iv.ConstNull, iv.Undef)):
                 region, offset = self.cell(target)
-                self.graph.edge(*self.cell(source), region, to=offset) if not offset else None
+                limit = self._inner.limit(source)
+                self.graph.edge(*self.cell(source), region, to=offset, size=limit) if not offset else None
         else:
             self.copy_bits(source, 0, target, 0, None)
 
@@ -372,7 +375,8 @@ class Builder:
             self.take_address(v)
         if isinstance(v.type, PointerType):
             if not isinstance(v, iv.ConstNull):
-                self.graph.edge(*self.cell(v), self.graph.pointee(region, offset, tag), store=True)
+                limit = self._inner.limit(v)
+                self.graph.edge(*self.cell(v), self.graph.pointee(region, offset, tag), size=limit, store=True)
         elif (bits := self.content(v)) is not None and not all_float(v.type):
             self._mark(bits, v, only)
             self.graph.edge(bits, 0, region, size=self.layout.size(v.type), to=offset, store=True, only=only & ~CUT_BIT)
