@@ -20,6 +20,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -48,7 +49,7 @@ from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.blas import bridged
 from llgrad.closures import with_closures
 from llgrad.collector import collecting_rarely
-from llgrad.errors import ArgumentError, ParseError, UnknownNameError, UnsupportedError, VerifyError
+from llgrad.errors import ArgumentError, KindError, ParseError, UnknownNameError, UnsupportedError, VerifyError
 from llgrad.interleaved import with_lanes_apart
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -474,6 +475,10 @@ def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Fu
             made = Derivation(module, requests[0], requests[1:])
             return made, made.derive()
         except UnsupportedError as error:
+            if error.remedy is None and type(error) in (KindError, UnsupportedError):
+                from llgrad.synthesis.webs import in_memory
+
+                error.remedy = partial(in_memory, root=requests[0].function)
             text = mended(text, requests[0].mode, error)
         except RecursionError as error:
             raise UnsupportedError(

@@ -165,6 +165,15 @@ class Kinds:
         slots = self._builder.graph.find(region).slots.values() if region is not None else ()
         return self.value(v) is UNKNOWN or any(s.all & bl.POINTER_BIT for s in slots)
 
+    def holds_word(self, v: iv.AnyValue, at: int) -> bool:
+        """Is all that was seen of eight bytes of a value a double at one time, a pointer or integers at another?"""
+        region = self._builder.contents.get(v)
+        if region is None:
+            return False
+        slot = (found := self._builder.graph.find(region)).slots.get(found.key(at, 0))
+        mask = slot.all if slot is not None else 0
+        return bool(mask & bl.FLOAT_BIT["double"] and mask & (bl.POINTER_BIT | bl.INT_MASK)) and is_word(found, at)
+
     def sees_float(self, load: iv.Load) -> bool:
         """Was a float seen where an integer is loaded, or is it doubted? (Else it is only too short for a pointer.)"""
         region, size = self._builder.contents.get(load), self.layout.size(load.type)

@@ -14,15 +14,12 @@ from functools import partial
 from msgspec import Struct
 
 from llgrad.analysis.cells import Extent, overlap
-from llgrad.analysis.flow import flow
 from llgrad.analysis.kinds import CONFLICT
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
-from llgrad.ir.build import Builder, Names, declare, i64
-from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import DOUBLE, I1, I64, PTR, VOID, Type
+from llgrad.ir.types import DOUBLE, PTR, Type
 from llgrad.ir.values import (
     AnyValue,
     Block,
@@ -34,9 +31,9 @@ from llgrad.ir.values import (
     Phi,
     Select,
     Store,
-    replace_uses,
 )
 from llgrad.ir.write import write
+from llgrad.synthesis.demoted import demote, is_move
 from llgrad.synthesis.facts import Facts
 
 _BYTES = 8
@@ -148,21 +145,11 @@ def _chosen_of(v: AnyValue) -> list[AnyValue]:
 
 
 def refuse(facts: Facts) -> None:
-    """Raise a KindError at such stores, which its remedy makes copies: those of which the word is at hand."""
-    found = [i for i in moves(facts) if _is_at_hand(i)]
-    if found:
+    """Raise a KindError at such stores, which its remedy makes copies."""
+    if found := moves(facts):
         error = facts.kinds.error(found[0], 0, CONFLICT, _BYTES)
         error.remedy = partial(copied, found=[_place(i) for i in found])
         raise error
-
-
-def _is_at_hand(store: Store) -> bool:
-    """Has nothing been read again, where `store` is, since the word that it moves was read?"""
-    assert store.block.function is not None
-    values, tree = list(reach([store.value], _chosen_of)), flow(store.block.function)
-    chosen = [v for v in values if isinstance(v, Phi)]
-    made = [v for v in values if isinstance(v, Instruction) and not isinstance(v, Phi | Select)]
-    return not any(tree.dominates(p.block, v.block) for p in chosen for v in made) and all(map(_is_plain, made))
 
 
 def _place(i: Store) -> Move:
@@ -174,78 +161,15 @@ def copied(text: str, found: Sequence[Move]) -> str:
     """The text with such moves as copies of memory."""
     module = parse(text)
     stores = [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
-    for store in stores:
-        if isinstance(store, Store) and store.block.function is not None:
-            _Copies(module, store.block.function).copy(store)
+    web = [v for v in reach([i.operands[0] for i in stores], _chosen_of) if is_move(v)]
+    if not web:
+        return text
+    demote(module, web)
     return write(module)
 
 
 def _block(f: Function, name: str) -> Block:
     return next(b for b in f.blocks if b.name == name)
-
-
-class _Copies:
-    """Makes moves in one function copies, through variables that are written where the word is read."""
-
-    def __init__(self, module: Module, f: Function) -> None:
-        self.f = f
-        names = Names([b.name for b in f.blocks] + [v.name for v in (*f.arguments, *f.instructions())])
-        self.b = Builder(f.entry, names)
-        self.memcpy = declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
-        self.kept: dict[AnyValue, AnyValue] = {}
-
-    def copy(self, store: Store) -> None:
-        """Put a copy in the place of a store."""
-        loads = [v for v in reach([store.value], _chosen_of) if isinstance(v, Load)]
-        kept = self._kept(store.value)
-        self._before(store)
-        self._copy(store.pointer, kept)
-        store.drop()
-        for load in loads:
-            self._read_from(self.kept[load], load)
-
-    def _read_from(self, word: AnyValue, load: Load) -> None:
-        """Who else wants the word reads it in the variable: the copy's source is not looked at as the one type."""
-        if load.users:
-            self._before(load)
-            replace_uses(load, self.b.load(load.type, word, load.name, _BYTES))
-        load.drop()
-
-    def _kept(self, v: AnyValue) -> AnyValue:
-        """The address of a variable that holds `v` where that is used."""
-        if v in self.kept:
-            return self.kept[v]
-        match v:
-            case Phi():
-                self.b.block, self.b.at = v.block, 0
-                self.kept[v] = phi = self.b.phi(PTR, name="word")
-                for value, block in zip(list(v.operands), list(v.blocks), strict=True):
-                    phi.add(self._kept(value), block)
-            case Select(condition, a, c):
-                there = self._kept(a), self._kept(c)
-                self._before(v)
-                self.kept[v] = self.b.select(condition, *there, "word")
-            case _:
-                self.b.block, self.b.at = self.f.entry, 0
-                self.kept[v] = word = self.b.alloca(I64, "word", _BYTES)
-                if isinstance(v, Instruction):
-                    self._before(v)
-                if isinstance(v, Load):
-                    self._copy(word, v.pointer)
-                else:
-                    self.b.at = self.b.at + 1 if isinstance(v, Instruction) and self.b.at is not None else 1
-                    self.b.store(v, word, _BYTES)
-        return self.kept[v]
-
-    def _copy(self, target: AnyValue, source: AnyValue) -> None:
-        self.b.call(self.memcpy, [target, source, i64(_BYTES), ConstInt(I1, 0)])
-
-    def _before(self, i: Instruction) -> None:
-        self.b.block, self.b.at = i.block, i.block.instructions.index(i)
-
-
-def _is_plain(i: Instruction) -> bool:
-    return not (i.is_terminator or i.flags) if isinstance(i, Load) else not i.is_terminator
 
 
 __all__ = ["refuse"]

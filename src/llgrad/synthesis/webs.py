@@ -1,0 +1,146 @@
+"""Integers of eight bytes that hold a double, a pointer or a number by turns: their webs, and the remedy.
+
+Structs that are passed in registers, unions that are copied as `i64`, and what LLVM makes of both, move words in
+registers whose type says nothing. In memory such words are copied with their shadows (`synthesis.words`), so these
+values become memory. That is done to what was refused, and to nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from llgrad.analysis import kinds as kinds_analysis
+from llgrad.analysis.kinds import Kinds
+from llgrad.analysis.solver import reach
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Call,
+    Cast,
+    ExtractValue,
+    Function,
+    InsertValue,
+    Instruction,
+    Phi,
+    Return,
+    Select,
+    Store,
+    Unary,
+    Value,
+)
+from llgrad.ir.write import write
+from llgrad.synthesis.demoted import calls_of, demote, is_move
+
+_MOST_BYTES = 64
+
+
+def in_memory(text: str, root: str) -> str:
+    """The text with words that are moved in integers as memory, as far as `root` reaches; the same where none are."""
+    module = parse(text)
+    function = module.function(root)
+    kinds = kinds_analysis.analyse(module, function)
+    values = [v for f in kinds.functions for v in (*f.arguments, *f.instructions()) if isinstance(v, Value)]
+    mixed = [v for v in values if _is_mixed(kinds, v)]
+    if not mixed:
+        return text
+    web = _Webs(module, kinds).around(mixed)
+    if not any(isinstance(u, Instruction) and _moves_on(u, v) for v in web for u in v.users):
+        return text
+    words = {(v.type, o) for v in web for o, _ in kinds.leaves(v) if kinds.holds_word(v, o)}
+    demote(module, web, words)
+    return write(module)
+
+
+def _is_mixed(kinds: Kinds, v: AnyValue) -> bool:
+    """May an integer, or one in a struct, be a double at one time and something else at another?"""
+    if isinstance(v.type, IntType):
+        return v.type.bits == 64 and kinds.holds_word(v, 0)
+    if not isinstance(v.type, StructType | ArrayType):
+        return False
+    return any(k is kinds_analysis.CONFLICT and kinds.holds_word(v, o) for o, k in kinds.leaves(v))
+
+
+def _moves_on(u: Instruction, v: AnyValue) -> bool:
+    return is_move(u) or isinstance(u, Return | Call) or (isinstance(u, Store) and u.value is v)
+
+
+class _Webs:
+    """What values are moved from and to."""
+
+    def __init__(self, module: Module, kinds: Kinds) -> None:
+        self.module, self.kinds = module, kinds
+        self.calls: dict[Function, list[Call] | None] = {}
+        self.owner = {a: f for f in kinds.functions for a in f.arguments}
+
+    def around(self, values: Sequence[AnyValue]) -> list[AnyValue]:
+        """All that the values are moved from and to."""
+        return list(reach([v for v in values if self._is_member(v)], self._beside))
+
+    def _known(self, f: Function | None) -> list[Call] | None:
+        """All calls of a function, if they are known."""
+        if f is None or f.is_declaration:
+            return None
+        if f not in self.calls:
+            self.calls[f] = calls_of(self.module, f)
+        return self.calls[f]
+
+    def _is_member(self, v: AnyValue) -> bool:
+        size = _size(v.type, self.kinds)
+        if not size or size % 8 or size > _MOST_BYTES:
+            return False
+        if isinstance(v.type, IntType) and kinds_analysis.INTEGER in {k for _, k in self.kinds.leaves(v)}:
+            return False  # a number, and be it that only some of its bytes say so
+        if isinstance(v, Argument):
+            return not isinstance(v.type, PointerType | FloatType) and self._known(self.owner.get(v)) is not None
+        if isinstance(v, Call):
+            return not isinstance(v.type, PointerType | FloatType) and self._known(v.called_function) is not None
+        if isinstance(v, Cast):
+            return is_move(v) and _size(v.value.type, self.kinds) == size
+        return isinstance(v, Instruction) and is_move(v)
+
+    def _beside(self, v: AnyValue) -> list[AnyValue]:
+        onwards = [] if isinstance(v.type, PointerType | FloatType) else self._to(v)
+        return [w for w in (*self._from(v), *onwards) if self._is_member(w)]
+
+    def _from(self, v: AnyValue) -> list[AnyValue]:
+        match v:
+            case Phi() | InsertValue() | Cast() | Unary() | ExtractValue():
+                return list(v.operands)
+            case Select():
+                return v.operands[1:]
+            case Argument():
+                return [c.arguments[v.index] for c in self._known(self.owner[v]) or ()]
+            case Call():
+                return [r for r in _returned(v.called_function) if r is not None]
+        return []
+
+    def _to(self, v: AnyValue) -> Iterator[AnyValue]:
+        assert isinstance(v, Value)
+        for u in v.users:
+            match u:
+                case Return() if u.block.function is not None:
+                    yield from self._known(u.block.function) or ()
+                case Call() if self._known(u.called_function) is not None and u.called_function is not None:
+                    yield from (u.called_function.arguments[n] for n, a in enumerate(u.arguments) if a is v)
+                case Select() if v not in u.operands[1:]:
+                    pass
+                case Cast():
+                    if not isinstance(u.type, PointerType | FloatType):
+                        yield u
+                case Phi() | Select() | Unary() | InsertValue() | ExtractValue():
+                    yield u
+
+
+def _returned(f: Function | None) -> list[AnyValue | None]:
+    return [] if f is None else [b.terminator.value for b in f.blocks if isinstance(b.terminator, Return)]
+
+
+def _size(t: Type, kinds: Kinds) -> int:
+    scalar = isinstance(t, IntType | PointerType | StructType | ArrayType) or t == FloatType("double")
+    return kinds.layout.size(t) if scalar else 0
+
+
+__all__ = ["in_memory"]
