@@ -35,6 +35,7 @@ from llgrad.analysis.kindtokens import (
     is_pointless,
     moved_to,
     normal,
+    spoken_of,
     token_scalars,
 )
 from llgrad.analysis.solver import strong_components
@@ -67,8 +68,8 @@ class Region(Struct, eq=False):
     units: set[int] = field(default_factory=set)  # sizes of what was indexed in steps that are multiples of the period
     merged_into: Region | None = None
     overflow: bool = False
-    told: dict[tuple[int, int], int] = field(default_factory=dict)  # how many of the news a slot's pointee knows
-    told_news: int = 0  # how many all pointees know that were found in the first so many changes
+    told: dict[tuple[int, int], None] = field(default_factory=dict)  # slots whose pointees know the news
+    told_news: int = 0  # how many of them; the slots were found in the first so many changes
     told_changes: int = 0
 
     def key(self, offset: int, step: int) -> tuple[int, int]:
@@ -556,16 +557,17 @@ class Graph:
         """Declared types of stored pointers declare what they point to."""
         changed, r.told_changes = r.changes[r.told_changes :], len(r.changes)
         fresh = [k for k in changed if not k[1] and k not in r.told and r.slots[k].pointee is not None]
-        r.told.update(dict.fromkeys(fresh, 0))
-        behind, r.told_news = (r.told if r.told_news < len(r.news) else fresh), len(r.news)
-        for key in list(behind):
-            pointee, known, r.told[key] = r.slots[key].pointee, r.told[key], len(r.news)
+        since, r.told_news = r.told_news, len(r.news)
+        said = spoken_of([k for k, _ in r.told], r.news[since:], r.period) if since < len(r.news) else []
+        said += spoken_of(list(dict.fromkeys(k for k, _ in fresh)), r.news, r.period) if fresh else []
+        r.told.update(dict.fromkeys(fresh))
+        for offset, token, inside in said:
+            pointee = r.slots[offset, 0].pointee
             assert pointee is not None
-            for token in r.news[known:]:
-                self._declare_pointee(pointee, token, r.tokens[token], token.within(key[0], r.period))
+            self._declare_pointee(pointee, token, r.tokens[token], inside)
 
-    def _declare_pointee(self, pointee: Region, token: Token, level: int, inside: int | None) -> None:
-        for found in token_scalars(token, inside) if inside is not None else ():
+    def _declare_pointee(self, pointee: Region, token: Token, level: int, inside: int) -> None:
+        for found in token_scalars(token, inside):
             if found.pointer is not None and found.start == inside:
                 strength = OWN if level <= DECLARED else level
                 self.declare_pointer(pointee, 0, found.pointer.to(), strength, found.pointer.reference)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from llgrad.analysis import bytelayout as bl
@@ -32,6 +34,27 @@ class Token(NamedTuple):
         if bl.is_flexible(self.type):
             return offset - self.at if offset >= self.at else None
         return (offset - self.at) % self.type.size
+
+
+def spoken_of(offsets: Sequence[int], tokens: Sequence[Token], period: int) -> list[tuple[int, Token, int]]:
+    """What tokens say of some bytes of a region: the byte, the token, the offset inside its type; byte by byte.
+
+    Most tokens are for a few bytes of many.
+    """
+    places = sorted(zip(offsets, range(len(offsets)), strict=True))
+    starts, found = [offset for offset, _ in places], []
+    least, most = (starts[0], starts[-1]) if starts else (0, -1)
+    for n, token in enumerate(tokens):
+        _, _, low, high = token
+        first, last = 0, len(starts)
+        if not period and low is not None and high is not None:
+            if high <= least or low > most:
+                continue
+            first, last = bisect_left(starts, low), bisect_left(starts, high)
+        for offset, place in places[first:last]:
+            if (inside := token.within(offset, period)) is not None:
+                found.append((place, n, inside))
+    return [(offsets[place], tokens[n], inside) for place, n, inside in sorted(found)]
 
 
 def normal(token: Token, period: int) -> Token:
