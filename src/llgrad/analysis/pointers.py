@@ -358,7 +358,7 @@ class PointerGraph(Inclusion):
         """Memory that holds no code: the program's own, and what the user calls active. (Derivatives test callees.)"""
         if obj.kind == "argument":
             return isinstance(obj.site, Argument) and obj.site.index in self._active
-        return obj.kind in ("stack", "heap", "global")
+        return obj.kind in ("stack", "heap", "global", "text")
 
     def _link(self, call: Call, callee: Function) -> None:
         linked = self._linked.setdefault(call, {})
