@@ -52,6 +52,9 @@ def demote(module: Module, web: Iterable[AnyValue], words: Container[Member] = (
     Of structs, integers that are not `words` are numbers, or moved as such.
     """
     values = dict.fromkeys(web)
+    while found := [v for v in values if isinstance(v, ExtractValue) and v.aggregate not in values]:
+        for v in found:  # of what is no member itself
+            del values[v]
     changed = {v.called_function: None for v in values if isinstance(v, Call)}
     for f in module.functions:
         if any(a in values for a in f.arguments):

@@ -13,19 +13,21 @@ from functools import partial
 
 from msgspec import Struct
 
-from llgrad.analysis.cells import Extent, overlap
+from llgrad.analysis.cells import Extent, moved, overlap
 from llgrad.analysis.kinds import CONFLICT
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.ir.parse import parse
-from llgrad.ir.types import DOUBLE, PTR, Type
+from llgrad.ir.types import DOUBLE, PTR, ArrayType, DataLayout, StructType, Type, VectorType
 from llgrad.ir.values import (
     AnyValue,
     Block,
     Call,
     ConstInt,
+    ExtractValue,
     Function,
+    InsertValue,
     Instruction,
     Load,
     Phi,
@@ -36,7 +38,7 @@ from llgrad.ir.write import write
 from llgrad.synthesis.demoted import demote, is_move
 from llgrad.synthesis.facts import Facts
 
-_BYTES = 8
+_BYTES, _MOST = 8, 8
 _MOVED = (PTR, DOUBLE)
 
 
@@ -61,7 +63,8 @@ class _Places:
     """Who reads and writes pointers and doubles, by object."""
 
     def __init__(self, facts: Facts) -> None:
-        self.memory, self.shadowed = facts.memory, facts.activity.shadowed_objects
+        self.memory, self.shadowed, self.layout = facts.memory, facts.activity.shadowed_objects, facts.layout
+        self._parts: dict[Type, list[tuple[int, Type]]] = {}
         self.accesses: dict[MemoryObject, list[_Access]] = {}
         self.own: dict[Instruction, list[tuple[MemoryObject, _Access]]] = {}
         for f in self.memory.functions:
@@ -70,18 +73,28 @@ class _Places:
 
     def _note(self, i: Instruction) -> None:
         match i:
-            case Load(pointer) if i.type in _MOVED:
-                self._add(i, pointer, i.type, False, _BYTES)
-            case Store(value, pointer) if value.type in _MOVED:
-                self._add(i, pointer, value.type, True, _BYTES)
+            case Load(pointer):
+                for at, t in self.parts(i.type):
+                    self._add(i, pointer, t, False, _BYTES, at)
+            case Store(value, pointer):
+                for at, t in self.parts(value.type):
+                    self._add(i, pointer, t, True, _BYTES, at)
             case Call(arguments=[target, source, length, *_]) if is_copy(i):
                 size = length.value if isinstance(length, ConstInt) else 1 << 40
                 self._add(i, target, None, True, size)
                 self._add(i, source, None, False, size)
 
-    def _add(self, i: Instruction, pointer: AnyValue, type: Type | None, writes: bool, size: int) -> None:
+    def parts(self, t: Type) -> list[tuple[int, Type]]:
+        """The pointers and doubles in a type."""
+        if t not in self._parts:
+            self._parts[t] = [(at, leaf) for at, leaf in _scalars(t, self.layout) if leaf in _MOVED]
+        return self._parts[t]
+
+    def _add(
+        self, i: Instruction, pointer: AnyValue, type: Type | None, writes: bool, size: int, at: int = 0
+    ) -> None:  # fmt: skip
         for o, spot in self.memory.places(pointer):
-            made = _Access(i, (spot, size), type, writes)
+            made = _Access(i, (moved(spot, at), size), type, writes)
             self.accesses.setdefault(o, []).append(made)
             self.own.setdefault(i, []).append((o, made))
 
@@ -93,7 +106,7 @@ class _Places:
     def may_find_other(self, load: Load) -> bool:
         """Is what a load reads written as the other type elsewhere? Anywhere in one of many records does not count."""
         for o, mine in self.own.get(load, ()):
-            others = [a for a in self.accesses[o] if a.writes and a.type not in (load.type, None)]
+            others = [a for a in self.accesses[o] if a.writes and a.type not in (mine.type, None)]
             if o not in self.shadowed:
                 continue
             if others and any(isinstance(a.extent[0], tuple) for a in self.accesses[o]):
@@ -104,17 +117,17 @@ class _Places:
 
     def is_read_as_other(self, store: Store) -> bool:
         """May what a store writes be read as the other type, or copied?"""
-        return any(not b.writes and b.type != store.value.type for _, b in self.meeting(store))
+        return any(not b.writes and b.type != a.type for a, b in self.meeting(store))
 
     def readers(self, store: Store) -> list[Load]:
         """The loads that may find what a store writes, as the same type."""
-        return [b.by for _, b in self.meeting(store) if isinstance(b.by, Load) and b.type == store.value.type]
+        return [b.by for a, b in self.meeting(store) if isinstance(b.by, Load) and b.type == a.type]
 
 
 def moves(facts: Facts) -> list[Store]:
     """The stores through which such words go, as one type, to where they may be read as the other."""
     stores = [
-        i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Store) and i.value.type in _MOVED
+        i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Store) and _may_move(i.value.type)
     ]
     loaded = {i: [v for v in reach([i.value], _chosen_of) if isinstance(v, Load)] for i in stores}
     stored: dict[Load, list[Store]] = {}
@@ -140,8 +153,33 @@ def moves(facts: Facts) -> list[Store]:
     return list(reach(ends, lambda i: back.get(i, [])))
 
 
+def _may_move(t: Type) -> bool:
+    return t in _MOVED or isinstance(t, StructType | ArrayType | VectorType)
+
+
+def _scalars(t: Type, layout: DataLayout) -> Iterator[tuple[int, Type]]:
+    """(where, type) of the scalars in a type of no more than a few."""
+    match t:
+        case StructType(fields) if fields is not None and len(fields) <= _MOST:
+            inner = list(zip(layout.offsets(t), fields, strict=True))
+        case ArrayType(element, count) | VectorType(element, count) if count <= _MOST:
+            inner = [(n * layout.alloc_size(element), element) for n in range(count)]
+        case _:
+            yield 0, t
+            return
+    for at, field in inner:
+        yield from ((at + o, leaf) for o, leaf in _scalars(field, layout))
+
+
 def _chosen_of(v: AnyValue) -> list[AnyValue]:
-    return list(v.operands) if isinstance(v, Phi) else v.operands[1:] if isinstance(v, Select) else []
+    match v:
+        case Phi() | InsertValue():
+            return list(v.operands)
+        case Select():
+            return v.operands[1:]
+        case ExtractValue():
+            return [v.aggregate]
+    return []
 
 
 def refuse(facts: Facts) -> None:
@@ -164,7 +202,8 @@ def copied(text: str, found: Sequence[Move]) -> str:
     web = [v for v in reach([i.operands[0] for i in stores], _chosen_of) if is_move(v)]
     if not web:
         return text
-    demote(module, web)
+    words = {(v.type, at) for v in web for at, t in _scalars(v.type, module.layout) if t in _MOVED}
+    demote(module, web, words)
     return write(module)
 
 
