@@ -73,6 +73,8 @@ def _patched() -> tuple[Any, Any]:
     library.get_pointer_to_function = _idle(library.get_pointer_to_function, lambda self: 0)
     # a function of C of its own, by which the compiled one is known and which nobody calls
     cpu.CPUContext.get_executable = _idle(cpu.CPUContext.get_executable, lambda self: [].append)
+    context: Any = cpu.CPUContext
+    context.get_setattr = _setting(context.get_setattr)
     npyimpl._ArrayIndexingHelper.update_indices = _in_step(npyimpl._ArrayIndexingHelper.update_indices)
     arrayobj.make_array = _sized(arrayobj.make_array)
     NRTContext.decref = _releasing(NRTContext.decref)
@@ -331,6 +333,32 @@ def _moving(original: Any) -> Any:
         self.set_dirty(True)
 
     return move
+
+
+def _setting(original: Any) -> Any:
+    """What stores an array of floats in an instance says that they are: strides that lie in memory say nothing."""
+
+    @functools.wraps(original)
+    def get_setattr(self: Any, attribute: str, signature: Any) -> Any:
+        from numba import types
+        from numba.core import cgutils
+
+        usual, (owner, value) = original(self, attribute, signature), signature.args
+        floats = isinstance(value, types.Array) and isinstance(value.dtype, types.Float)
+        of_class = isinstance(owner, types.ClassInstanceType) and attribute in owner.struct
+        if not _contexts() or not floats or not of_class:
+            return usual
+        name, size = ("__enzyme_double", 8) if value.dtype.bitwidth == 64 else ("__enzyme_float", 4)
+
+        def store(builder: Any, args: Any) -> Any:
+            array = self.make_array(value)(self, builder, value=args[1])
+            data = builder.bitcast(array.data, cgutils.voidptr_t)
+            njitlists.call(builder, cgutils.ir.VoidType(), name, data, cgutils.intp_t(size))
+            return usual(builder, args)
+
+        return store
+
+    return get_setattr
 
 
 def _growing(original: Any) -> Any:
