@@ -1,4 +1,4 @@
-"""Structs of which a member is a pointer or a double by a tag, loaded and stored whole: as Zig and Rust do at O0."""
+"""Structs of which a member is a pointer or a double by a tag, loaded and stored whole."""
 
 from __future__ import annotations
 
@@ -98,14 +98,15 @@ APART = """%whole = load TYPE, ptr %p
   %s = insertvalue TYPE %begun, SECOND %m1, 1"""
 
 
+@pytest.mark.parametrize("level", ["0", "2"])
 @pytest.mark.parametrize("way", [WHOLE, APART], ids=["whole", "apart"])
 @pytest.mark.parametrize("members", ["i64 ptr", "i64 double", "double ptr", "ptr double", "i64 i64"])
-def test_struct(members: str, way: str, tmp_path: Path) -> None:
+def test_struct(members: str, way: str, level: str, tmp_path: Path) -> None:
     first, second = members.split()
     text = PROGRAM.replace("MOVED", way).replace("TYPE", f"{{{first}, {second}}}")
     before, after, program = (tmp_path / name for name in ("before.ll", "after.ll", "program"))
     before.write_text(text.replace("FIRST", first).replace("SECOND", second))
-    done = CliRunner().invoke(main, ["opt", str(before), "-o", str(after), "-O0", "--level", "0"])
+    done = CliRunner().invoke(main, ["opt", str(before), "-o", str(after), f"-O{level}", "--level", level])
     assert not done.exit_code, done.stderr
     sanitizers.link(after, program, "address", cxx=False)
     found = subprocess.run([program], capture_output=True, text=True, check=True).stdout

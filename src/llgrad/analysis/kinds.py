@@ -67,6 +67,8 @@ class Kind(Struct, frozen=True):
 INTEGER, POINTER, ANY, UNKNOWN, CONFLICT = (Kind(n) for n in ("integer", "pointer", "any", "unknown", "conflict"))
 WORD = Kind("word")
 """8 bytes that are moved, and are a double at one time, a pointer or integers at another: see `Kinds.require`."""
+MIXED = "llgrad.word"
+"""Metadata of copies of eight bytes that are known to be a double at one time and something else at another."""
 _FLOATS = {bit: Kind("float", FloatType(name)) for name, bit in bl.FLOAT_BIT.items()}
 _KINDS = {
     0: UNKNOWN, ANY_MASK: ANY, CONFLICT_MASK: CONFLICT, bl.POINTER_BIT: POINTER, INT_ANSWER: INTEGER, **_FLOATS,
@@ -365,6 +367,8 @@ class Kinds:
         name = f.name if f is not None else ""
         if not name.startswith(("llvm.mem", "mem", "__mem")) or len(call.arguments) < 3:
             return Layout(None, ())
+        if MIXED in call.metadata:
+            return Layout(None, ((0, CONFLICT, 8),))
         length = call.arguments[2]
         size = length.value if isinstance(length, iv.ConstInt) else None
         multiple = gcd(*linear(length))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 
+from llgrad.analysis.kinds import MIXED
 from llgrad.ir.build import Builder, Names, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I64, PTR, VOID, ArrayType, FunctionType, StructType, Type
@@ -103,6 +104,7 @@ class _Demotion:
     ) -> None:  # fmt: skip
         self.module, self.layout, self.web, self.calls, self.words = module, module.layout, web, calls, words
         self.memcpy = declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
+        self.mixed = module.add_metadata("!{}")
         self.at: dict[AnyValue, AnyValue] = {}  # where a value is
         self.coming: dict[Phi, AnyValue] = {}
         self.builders: dict[Function, Builder] = {}
@@ -162,7 +164,8 @@ class _Demotion:
         for at, leaf in self._leaves(t):
             to, here = b.offset(target, at), b.offset(source, at)
             if at == 0 and leaf == t or (t, at) in self.words:
-                b.call(self.memcpy, [to, here, i64(self.layout.size(leaf)), ConstInt(I1, 0)])
+                made = b.call(self.memcpy, [to, here, i64(self.layout.size(leaf)), ConstInt(I1, 0)])
+                made.metadata = {MIXED: self.mixed} if self.layout.size(leaf) == 8 else {}
             else:
                 b.store(b.load(leaf, here, "member"), to)
 
