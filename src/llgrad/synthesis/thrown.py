@@ -45,6 +45,7 @@ from llgrad.ir.values import (
     Instruction,
     Other,
     Phi,
+    Select,
     Undef,
     replace_uses,
 )
@@ -86,21 +87,34 @@ def payloads(changed: Sequence[Function]) -> Payloads | None:
         return None
     offsets, pointed, others = {0}, set[int](), False
     for i, n in calls:
-        if n == "__cxa_throw":
-            type = i.arguments[1]
+        for type in _ways([i.arguments[1]]) if n == "__cxa_throw" else ():
             found = _bases(_pointee(type), None) if _is_pointer(type) else _bases(type, type)
             if not found:
                 return None
             (pointed if _is_pointer(type) else offsets).update(found)
         others |= n == "__cxa_rethrow" and not catches_before(i)
     sizes = [i.arguments[0] for i, n in calls if n == "__cxa_allocate_exception"]
-    destructors = {i.arguments[2] for i, n in calls if n == "__cxa_throw"} - {ConstNull(PTR)}
+    destructors = {*_ways([i.arguments[2] for i, n in calls if n == "__cxa_throw"])} - {ConstNull(PTR)}
     if not all(isinstance(s, ConstInt) and s.value <= LARGEST for s in sizes):
         return None
     if not all(isinstance(d, Function) for d in destructors):
         return None
     names = sorted(d.name for d in destructors if isinstance(d, Function))
     return Payloads(tuple(sorted(offsets)), tuple(sorted(pointed)), tuple(names), others)
+
+
+def _ways(values: Sequence[AnyValue]) -> list[AnyValue]:
+    """What may be meant: LLVM makes one call of several throws, of what each of them has."""
+
+    def merged(v: AnyValue) -> list[AnyValue]:
+        match v:
+            case Phi():
+                return list(v.operands)
+            case Select(_, yes, no):
+                return [yes, no]
+        return []
+
+    return [v for v in reach(values, merged) if not merged(v)]
 
 
 def looks_at_exception(i: Instruction) -> bool:
