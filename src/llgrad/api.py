@@ -302,9 +302,11 @@ class Derivative:
                 )
             return 0.0
         wanted = n in self.wrt or n == self.of
-        if wanted and value.dtype.kind != "f" and value.dtype.names is None:
+        if wanted and value.dtype.kind != "f" and value.dtype.names is None and value.dtype.name != "bfloat16":
+            bits = value.dtype == np.uint16
             raise ArgumentError(
-                f"argument {self._name(n)!r} has dtype {value.dtype}, which has no derivative", fix="pass floats"
+                f"argument {self._name(n)!r} has dtype {value.dtype}, which has no derivative",
+                fix="pass floats (bits of bfloats as an array of ml_dtypes.bfloat16)" if bits else "pass floats",
             )
         return zeros(value)
 

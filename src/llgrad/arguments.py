@@ -162,6 +162,11 @@ class Checker:
     def _by_reference(self, parameter: Parameter, view: View, given: Any) -> Any:
         """A number in memory of its own."""
         assert isinstance(view.to, Scalar)
+        if view.dtype is None:
+            raise UnsupportedError(
+                f"{self._where(parameter)} is a {view.to}, of which NumPy has no values",
+                fix="pip install ml_dtypes" if view.to.format == "bfloat" else "pass an array of its bytes",
+            )
         checked = replace(parameter, type=view.to)
         floating = view.to.kind == "float"
         value = self._float(checked, given) if floating else self._integer(checked, view.to, given)
@@ -169,6 +174,14 @@ class Checker:
 
     def _dtype(self, parameter: Parameter, pointer: Pointer, given: np.ndarray[Any, Any]) -> None:
         expected = pointer.dtype
+        if _is_brain_float(pointer) and (given.dtype == np.uint16 or given.dtype.name == "bfloat16"):
+            return
+        if expected is None and _is_brain_float(pointer):
+            raise ArgumentError(
+                f"{self._where(parameter)} has dtype {given.dtype}, not ml_dtypes.bfloat16",
+                cause=f"it is declared {pointer.declare(parameter.name)}",
+                fix="pip install ml_dtypes and pass an array of its bfloat16, or pass their bits as np.uint16",
+            )
         if expected is None:
             if given.dtype.hasobject:
                 raise ArgumentError(f"{self._where(parameter)} holds Python objects", fix="pass an array of numbers")
@@ -255,6 +268,13 @@ def holds_addresses(t: CType) -> bool:
         case Struct(fields=fields):
             return not fields or any(holds_addresses(f.type) for f in fields)
     return False
+
+
+def _is_brain_float(pointer: Pointer) -> bool:
+    to = pointer.to
+    while isinstance(to, Array):
+        to = to.element
+    return isinstance(to, Scalar) and to.format == "bfloat"
 
 
 def _described(given: Any) -> str:

@@ -39,7 +39,7 @@ _MODE, _SCRATCH = JUMP_BYTES - 16, JUMP_BYTES - 8  # where the mode for denormal
 ARENA_BYTES, PEAK_OFFSET = 64, 32
 ARENA = ...  # (pickles as itself) stands for the calling thread's arena among the values of a call
 _FLOATS = {"half": "e", "float": "f", "double": "d"}
-_WIDE = "x86_fp80"
+_WIDE, _BRAIN = "x86_fp80", "bfloat"
 
 
 class Entry(Struct, frozen=True):
@@ -59,7 +59,7 @@ def slot_bytes(ir_type: str) -> int:
     if ir_type == _WIDE:
         return 16
     small = ir_type[:1] == "i" and ir_type[1:].isdigit() and int(ir_type[1:]) <= 64
-    if ir_type == "ptr" or ir_type in _FLOATS or small:
+    if ir_type in ("ptr", _BRAIN) or ir_type in _FLOATS or small:
         return 8
     raise UnsupportedError(
         f"a value of IR type {ir_type} cannot be passed between Python and compiled code",
@@ -327,6 +327,8 @@ def _converter(t: str) -> Callable[[Any], Any]:
         return _single if t == "float" else float
     if t == "ptr":
         return address_of
+    if t == _BRAIN:
+        return _brain_bits
     mask = (1 << int(t[1:])) - 1
     return lambda v: int(v) & mask
 
@@ -336,6 +338,21 @@ def _single(value: Any) -> float:
 
     with np.errstate(over="ignore"):
         return float(np.float32(value))
+
+
+def _brain_bits(value: Any) -> int:
+    """The bits of the nearest bfloat, ties to even; what is longer is rounded to odd first (`backend.brainfloats`)."""
+    import numpy as np
+
+    exact = float(value)
+    with np.errstate(over="ignore"):
+        near = np.float32(exact)
+    bits = int(near.view(np.uint32))
+    if exact != exact:
+        return bits >> 16 | 0x40
+    if float(near) != exact:
+        bits = (bits - (abs(float(near)) > abs(exact))) | 1
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
 
 
 def _long_double(value: Any) -> bytes:
@@ -359,6 +376,8 @@ def address_of(value: Any) -> int:
 def _reader(t: str) -> Callable[[Any, int], Any]:
     if t == _WIDE:
         return _read_long_double
+    if t == _BRAIN:
+        return lambda frame, at: struct.unpack("<f", b"\0\0" + frame[at : at + 2])[0]
     code = _FLOATS.get(t)
     if code is None:
         bits = 64 if t == "ptr" else int(t[1:])

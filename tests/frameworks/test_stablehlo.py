@@ -191,3 +191,38 @@ def test_what_jaxlib_does_not_lower(f: Any, args: list[Any], tmp_path: Path) -> 
 def test_what_nobody_lowers(f: Any, name: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=name):
         written(tmp_path / "f.mlir", f, np.eye(3))
+
+
+def test_brain_floats(tmp_path: Path) -> None:
+    """bfloat16, as numbers and as arrays: derivatives as precise as its eight bits."""
+    import ml_dtypes
+
+    def model(x: Any, w: Any, k: Any) -> Any:
+        return jnp.sum(jnp.tanh(x * w) * k)
+
+    def field(x: Any, k: Any) -> Any:
+        return x * x * k
+
+    x, w = (np.array(v, ml_dtypes.bfloat16) for v in ([0.5, 1.25, -0.75, 2.0], [1.0, 0.5, 0.25, -1.0]))
+    k = ml_dtypes.bfloat16(1.5)
+    f = written(tmp_path / "model.mlir", model, x, w, k)
+    assert f(x, w, 1.5) == pytest.approx(float(model(x, w, k)), rel=0.02)
+    found = llgrad.grad(f, wrt=("x", "w", "k"))(x, w, 1.5)
+    exact = jax.grad(model, argnums=(0, 1, 2))(*(np.asarray(v, np.float64) for v in (x, w, k)))
+    for ours, theirs in zip(found, exact, strict=True):
+        np.testing.assert_allclose(np.asarray(ours, np.float64), theirs, rtol=0.05, atol=0.02)
+    g = written(tmp_path / "field.mlir", field, x, k)
+    out, (dx, dk) = llgrad.vjp(g, wrt=("x", "k"), of="out0")(x, 1.5, np.zeros_like(x), seed=np.ones_like(x))
+    assert np.array_equal(out, np.asarray(field(x, k)))
+    assert (dx.astype(float).tolist(), dk) == ([1.5, 3.75, -2.25, 6.0], 6.375)
+
+
+def test_a_function_of_jaxs_with_the_programs_name(tmp_path: Path) -> None:
+    """What JAX calls a function inside may be called like the whole."""
+    a = np.random.default_rng(3).uniform(-1, 1, (3, 3)) + 3 * np.eye(3)
+
+    def slogdet(a: Any) -> Any:
+        return jnp.linalg.slogdet(a)[1]
+
+    f = written(tmp_path / "slogdet.mlir", slogdet, a)
+    np.testing.assert_allclose(llgrad.grad(f, wrt=0)(a), np.linalg.inv(a).T, rtol=1e-12)

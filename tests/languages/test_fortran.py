@@ -598,3 +598,22 @@ def test_nested_procedures_that_a_library_finds_in_memory(tmp_path: Path) -> Non
     lib = llgrad.load(tmp_path / "lent.f90", libraries=[library])
     with pytest.raises(ForeignError, match="nested procedure"):
         lib.lent(SIX[:2])
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        *(("anything", name) for name in ("turns", "wraps", "list", "assigned", "arrays", "text")),
+        ("finals", "any_rank"), ("finals", "elemental"),
+    ],
+)  # fmt: skip
+def test_anything(file: str, name: str) -> None:
+    """A `class(*)` that is allocated holds reals and integers in turn, as a component too; FINAL of any rank."""
+    require("a.f90")
+    f = llgrad.load(HERE / f"{file}.f90")[name]
+    x = np.array([0.31, 0.72, 0.55, 0.13, 0.94, 0.47])
+    truth = differences(lambda v: f(*v), [x])[0]
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x), truth, rtol=1e-7, atol=1e-8)
+    along = np.array([0.3, -0.2, 0.7, 0.1, -0.5, 0.4])
+    _, tangent = llgrad.jvp(f, wrt="x")(x, tangents=along)
+    assert tangent == pytest.approx(truth @ along, rel=1e-7)

@@ -46,9 +46,11 @@ _SPECIAL = re.compile(
 )
 _EXTENDS = re.compile(r", i8 1, i8 \d, i8 \d, i8 \d, i8 \d, \[3 x i8\]")
 _FINAL = (9, 7)  # for a scalar, for each element
+_ANY_RANK_FINAL = 8
 _ARRAY_FINALS = range(10, 14)  # for arrays of rank 1, 2, …
 _ASSIGNMENT = (1, 2)
 _BUILTIN = "_QM__fortran_builtins"
+_POLYMORPHIC = re.compile(r"@_FortranA\w*Polymorphic\(")
 _READING = (3, 4, 5, 6)  # procedures for input and output
 _CALLED = re.compile(
     r"@_FortranA(Assign(?:Temporary|Polymorphic)?|Destroy(?:WithoutFinalization)?|Initialize|Finalize|ClassIs|MoveAlloc|"
@@ -95,13 +97,19 @@ class _Component(Struct, frozen=True):
         return self.category == _DERIVED and self.genre != _POINTER
 
     @property
+    def unlimited(self) -> bool:
+        """An allocatable `class(*)`?"""
+        return self.category == _DERIVED and self.genre == _ALLOCATABLE and not self.type
+
+    @property
     def descriptor(self) -> int:
         """Bytes of its descriptor."""
         return 24 + 24 * self.rank + (16 if self.category == _DERIVED else 0)
 
 
 class _Derived(Struct, frozen=True):
-    """A type: bytes, components (its parent is the first), final procedures for a scalar and for any element."""
+    """A type: bytes, components (its parent is the first), final procedures for a scalar, for any element, and for
+    arrays of each rank (of rank 0: for a scalar, by a descriptor)."""
 
     size: int
     components: tuple[_Component, ...]
@@ -190,7 +198,7 @@ def written_out(texts: Sequence[str]) -> tuple[str, dict[str, int]]:
     found = {name: t for text in texts for name, t in _types(text)}
     types = _supported(found)
     own = any(_BUILTIN not in name for name in types)
-    used = own and any(map(_CALLED.search, texts))
+    used = any(map((_CALLED if own else _POLYMORPHIC).search, texts))
     return "\n".join(_unit(types, len(types) == len(found))) if used else "", {name: n for n, name in enumerate(types)}
 
 
@@ -204,14 +212,20 @@ def _types(text: str) -> Iterator[tuple[str, _Derived | None]]:
         components = _components(lines[table[1]], lines) if table else []
         finals = {int(w): (p, d) for w, d, p in _SPECIAL.findall(lines.get(special[1], "") if special else "")}
         procedures = {w: int(d) for w, (_, d) in finals.items() if w not in (*_READING, *_ASSIGNMENT)}
+        described_finals = (_ANY_RANK_FINAL, *_ARRAY_FINALS)
         if components is None or any(
-            d != (w in _ARRAY_FINALS) or w not in (*_FINAL, *_ARRAY_FINALS) for w, d in procedures.items()
+            d != (w in described_finals) or w not in (*_FINAL, *described_finals) for w, d in procedures.items()
         ):
             yield m[1], None
             continue
         parent = components[0].type if components and _EXTENDS.search(m[2]) else ""
         scalar, elemental = (finals.get(w, ("", ""))[0] for w in _FINAL)
         arrays = tuple((w - _ARRAY_FINALS[0] + 1, finals[w][0]) for w in procedures if w in _ARRAY_FINALS)
+        if _ANY_RANK_FINAL in procedures:  # for all ranks that have none of their own
+            taken = {0: scalar} if scalar else {}
+            missing = set(range(_RANKS + 1)) - taken.keys() - dict(arrays).keys()
+            arrays += tuple((rank, finals[_ANY_RANK_FINAL][0]) for rank in sorted(missing))
+            elemental = ""
         assignment, described = next((finals[w] for w in _ASSIGNMENT if w in finals), ("", "0"))
         yield m[1], _Derived(
             int(size[1]), tuple(components), scalar, elemental, parent, arrays, assignment, int(described)
@@ -252,13 +266,13 @@ def _supported(types: dict[str, _Derived | None]) -> dict[str, _Derived]:
             return False
         if c.genre == _ALLOCATABLE and c.rank > _RANKS:
             return False
-        family = [t for name, t in known.items() if c.category == _DERIVED and _extends(name, c.type, known)]
+        family = [known[name] for name in _held(c, known)]
         if c.genre == _ALLOCATABLE and any(t.assignment for t in family):
             return False
         if c.genre == _DATA and c.rank and any(t.array_finals for t in family):
             return False
         if c.category == _DERIVED:
-            return c.type in known
+            return c.type in known or c.unlimited
         return (c.category, c.kind) in _CODES if c.genre == _ALLOCATABLE else c.category == _CHARACTER or c.size > 0
 
     while bad := [name for name, t in known.items() if not all(map(fits, t.components))]:
@@ -321,12 +335,17 @@ def _reaches(name: str, types: Mapping[str, _Derived]) -> bool:
     while work:
         for c in types[work.pop()].components:
             if c.holds:
-                held = {c.type} if c.genre == _DATA else {t for t in types if _extends(t, c.type, types)}
+                held = {c.type} if c.genre == _DATA else set(_held(c, types))
                 if name in held:
                     return True
                 work += held - seen
                 seen |= held
     return False
+
+
+def _held(c: _Component, types: Mapping[str, _Derived]) -> list[str]:
+    """The types that the objects of a component may have."""
+    return [t for t in types if c.category == _DERIVED and (c.unlimited or _extends(t, c.type, types))]
 
 
 def _extends(name: str, parent: str, types: Mapping[str, _Derived]) -> bool:
@@ -351,8 +370,9 @@ class _Functions:
         for rank, name in t.array_finals:
             ranks.append(rank)
             call, room = self._procedure(name, "char *"), 40 + 24 * rank
-            self.bodies["whole"].append(
-                f"if (a.rank == {rank}) {{ int64_t d[{room // 8}]; describe_objects((char *)d, a, t{self.n}); "
+            its, what, objects = ("a.rank", "whole", "a") if rank else ("rank", "final", f"object(o, {t.size})")
+            self.bodies[what].append(
+                f"if ({its} == {rank}) {{ int64_t d[{room // 8}]; describe_objects((char *)d, {objects}, t{self.n}); "
                 f"{call}((char *)d); }}"
             )
         others = " && ".join(f"rank != {rank}" for rank in ranks) or "1"
@@ -383,15 +403,17 @@ class _Functions:
 
     def _any(self, c: _Component, at: str, call: str) -> str:
         """What is done to an allocatable component of objects, by the type that they have."""
-        family = [name for name in self.types if _extends(name, c.type, self.types)]
-        if len(family) == 1:
+        family = _held(c, self.types)
+        if len(family) == 1 and not c.unlimited:
             return call.format(f"ONE({self.number[c.type]})")
         its = f"TYPE_AT({at} + {c.offset}, {c.rank})"
         return " else ".join(f"if ({its} == t{self.number[f]}) {call.format(f'ONE({self.number[f]})')}" for f in family)
 
     def _begun(self, k: int, c: _Component) -> None:
         begins = self.bodies["init"]
-        if c.genre == _ALLOCATABLE:
+        if c.unlimited:
+            begins.append(f"establish_any(o + {c.offset}, {c.rank});")
+        elif c.genre == _ALLOCATABLE:
             derived = c.category == _DERIVED
             code = 42 if derived else _CODES[c.category, c.kind][0]
             own = f"t{self.number[c.type]}" if derived else "0"
@@ -408,13 +430,13 @@ class _Functions:
     def _ended(self, c: _Component) -> None:
         final, freed = self.bodies["final"], self.bodies["free"]
         if c.genre == _ALLOCATABLE and c.category == _DERIVED:
-            if self._finals(c.type):
+            if self._finals(c):
                 final.append(self._any(c, "o", f"final_component(o + {c.offset}, {c.rank}, {{}});"))
-            freed.append(self._any(c, "o", f"free_component(o + {c.offset}, {c.rank}, {{}});"))
+            freed.append(self._freed(c, "o"))
         elif c.genre == _ALLOCATABLE:
             freed.append(f"free_numbers(o + {c.offset});")
         elif c.genre == _DATA and c.category == _DERIVED:
-            if self._finals(c.type):
+            if self._finals(c):
                 final.append(self._each(c, "final", "o", f", {c.rank}"))
             if self._owns(c.type):
                 freed.append(self._each(c, "free", "o"))
@@ -465,11 +487,18 @@ class _Functions:
     def _replaced(self, c: _Component) -> str:
         """An allocatable component of objects is freed where it holds none afterwards, or those of another type."""
         at = f"to + {c.offset}, from + {c.offset}, {c.rank}"
-        freed = self._any(c, "to", f"free_component(to + {c.offset}, {c.rank}, {{}});")
+        freed = self._freed(c, "to")
         given = self._any(c, "from", f"assign_component({at}, {{}});")
-        if "TYPE_AT" in given:
+        if c.unlimited:
+            given = _otherwise(given, f"assign_anything({at});")
+        if "TYPE_AT" in given or c.unlimited:
             return f"if (changes({at})) {{ {freed} }} if (retyped({at})) {{ {given} }}"
         return f"if (ends(from + {c.offset})) {freed} else {given}"
+
+    def _freed(self, c: _Component, o: str) -> str:
+        """An allocatable component of objects is freed by what they are; a `class(*)` may hold numbers."""
+        freed = self._any(c, o, f"free_component({o} + {c.offset}, {c.rank}, {{}});")
+        return _otherwise(freed, f"free_numbers({o} + {c.offset});") if c.unlimited else freed
 
     def _between(self, end: int) -> None:
         """Bytes that no component of the table has are pointers to procedures, or nothing."""
@@ -483,11 +512,16 @@ class _Functions:
             for c in self.types[name].components
         )
 
-    def _finals(self, name: str, seen: frozenset[str] = frozenset()) -> bool:
-        """Has an object of the type, or of one that extends it, or what these hold, a final procedure?"""
-        family = {n for n in self.types if _extends(n, name, self.types)} - seen
+    def _finals(self, c: _Component, seen: frozenset[str] = frozenset()) -> bool:
+        """Has an object of a component, or what such objects hold, a final procedure?"""
+        family = {c.type, *_held(c, self.types)} & self.types.keys() - seen
         return any(
             (t := self.types[n]).scalar_final or t.elemental_final or t.array_finals
-            or any(self._finals(c.type, seen | family) for c in t.components if c.holds)
+            or any(self._finals(c, seen | family) for c in t.components if c.holds)
             for n in family
         )  # fmt: skip
+
+
+def _otherwise(cases: str, last: str) -> str:
+    """`if … else if … else last`"""
+    return f"{cases} else {last}" if cases else last

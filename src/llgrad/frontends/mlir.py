@@ -145,8 +145,10 @@ def declared(source: str) -> list[list[str]]:
     return found
 
 
-_ELEMENTS = {"f64": ("double", 8), "f32": ("float", 4), "i64": ("integer", 8), "i32": ("integer", 4)}
-_MEMREF = re.compile(r"memref<((?:(?:\?|\d+)x)*)(f64|f32|i64|i32)(?:, strided<.*>)?>")
+_ELEMENTS = {
+    "f64": ("double", 8), "f32": ("float", 4), "bf16": ("bfloat", 2), "i64": ("integer", 8), "i32": ("integer", 4),
+}  # fmt: skip
+_MEMREF = re.compile(r"memref<((?:(?:\?|\d+)x)*)(f64|f32|bf16|i64|i32)(?:, strided<.*>)?>")
 
 
 def stated(text: str, functions: Sequence[Sequence[str]]) -> str:

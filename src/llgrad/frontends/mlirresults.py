@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 OUTWARD = ".out"
 _FUNCTION = re.compile(r"^[ \t]*func\.func (?:public )?@([\w.$-]+)\(", re.MULTILINE)
-_NUMBER = re.compile(r"f64|f32|i64|i32|index")
-_ARRAY = re.compile(r"(memref|tensor)<((?:\d+x)*)(f64|f32|i64|i32)((?:, strided<.*>)?)>")
+_NUMBER = re.compile(r"f64|f32|bf16|i64|i32|index")
+_ARRAY = re.compile(r"(memref|tensor)<((?:\d+x)*)(f64|f32|bf16|i64|i32)((?:, strided<.*>)?)>")
 
 
 def with_outward(text: str, listed: Callable[[str, int], list[str]]) -> str:

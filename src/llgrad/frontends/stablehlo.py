@@ -256,6 +256,7 @@ def _with_entry(text: str, module: Any, ir: Any) -> str:
     arrow = f" -> {returned}" if returned else ""
     entry = "\n    ".join([f"  func.func @{name}({', '.join(formal)}){arrow} {{", *body]) + "\n  }\n"
     plain = re.sub(r"func\.func public @main\(", "func.func private @main(", text)
+    plain = re.sub(rf"@{name}\b(?![.$])", f"@llgrad_inner_{name}", plain)  # what JAX calls a function of its own
     plain = re.sub(r" \{(?:jax|mhlo|sdy)\.[^{}]*\}", "", re.sub(r" attributes \{[^{}]*\}", "", plain))
     end = plain.rstrip().rindex("}")
     return plain[:end] + entry + plain[end:]

@@ -51,6 +51,8 @@ def _signature(
 
 def _result(f: Function, language: str) -> CType | None:
     match f.function_type.result:
+        case FloatType("bfloat") if language == "MLIR":
+            return _mlir("bf16")
         case FloatType("double" | "float") as t:
             return _julia(f"Float{t.bits}") if language == "Julia" else _mlir(f"f{t.bits}")
         case IntType(bits) if language == "Julia":
@@ -62,13 +64,13 @@ def _result(f: Function, language: str) -> CType | None:
 
 # --- MLIR -------------------------------------------------------------------------------------------------------------
 
-_FLOATS = {"f64": "double", "f32": "float"}
-_MEMREF = re.compile(r"memref<((?:(?:\?|\d+)x)*)(f64|f32|i64|i32|i8|index)(?:, strided<.*>)?>")
+_FLOATS = {"f64": "double", "f32": "float", "bf16": "bfloat"}
+_MEMREF = re.compile(r"memref<((?:(?:\?|\d+)x)*)(f64|f32|bf16|i64|i32|i8|index)(?:, strided<.*>)?>")
 
 
 def _mlir(word: str) -> CType | None:
     if word in _FLOATS:
-        return Scalar("float", int(word[1:]), word, _FLOATS[word])
+        return Scalar("float", int(word.lstrip("bf")), word, _FLOATS[word])
     if word in ("i64", "i32", "i8", "index"):
         return Scalar("int", 64 if word == "index" else int(word[1:]), word)
     t = word.removesuffix(" readonly")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -68,6 +70,8 @@ class Scalar(CType, frozen=True):
 
         if self.kind == "float":
             names = {"half": "float16", "float": "float32", "double": "float64", "x86_fp80": "longdouble"}
+            if self.format == "bfloat":
+                return _brain_float()
             return np.dtype(names[self.format]) if self.format in names else None
         if self.kind == "bool":
             return np.dtype(np.bool_)
@@ -201,6 +205,18 @@ class Struct(CType, frozen=True):
         names, offsets = [f.name for f in self.fields], [f.offset for f in self.fields]
         spec = {"names": names, "formats": formats, "offsets": offsets, "itemsize": self.bytes}
         return np.dtype(spec)  # type: ignore[call-overload,no-any-return]
+
+
+@functools.cache
+def _brain_float() -> np.dtype[np.generic] | None:
+    """NumPy's type of bfloats where ml_dtypes is installed (JAX brings it); it has none itself."""
+    import numpy as np
+
+    try:
+        found: np.dtype[np.generic] = np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        return None
+    return found
 
 
 def _field_dtype(t: CType) -> object | None:

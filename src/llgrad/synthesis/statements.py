@@ -38,8 +38,8 @@ from llgrad.synthesis.thrown import with_runtime
 
 IGNORE, KIND = "llgrad.ignore.", "llgrad.kind."
 TYPE = "enzyme_type"  # attribute of parameters
-_SIZES = {"pointer": 8, "integer": 8, "half": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16}
-KINDS = ("float", "double", "integer", "pointer")
+_SIZES = {"pointer": 8, "integer": 8, "half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16}
+KINDS = ("float", "double", "integer", "pointer", "bfloat")
 _WORDS = ("call_inactive", "ignore_derivatives", "virtualreverse", "batch", *KINDS)
 _SAID = re.compile(rf"__enzyme_({'|'.join(_WORDS)})")
 _OPAQUE = re.compile(

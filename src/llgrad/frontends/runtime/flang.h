@@ -36,7 +36,7 @@ typedef struct {
 } Type;
 
 enum { ALLOCATABLE = 2, HAS_ADDENDUM = 1, RANKS = 4 };
-enum { TYPE_FLOAT = 27, TYPE_DOUBLE = 28, TYPE_FLOAT_COMPLEX = 34, TYPE_DOUBLE_COMPLEX = 35, TYPE_TEXT = 40, TYPE_DERIVED = 42 };
+enum { TYPE_FLOAT = 27, TYPE_DOUBLE = 28, TYPE_FLOAT_COMPLEX = 34, TYPE_DOUBLE_COMPLEX = 35, TYPE_TEXT = 40, TYPE_DERIVED = 42, TYPE_NONE = -1 };
 
 #define API __attribute__((always_inline))
 #define INSIDE static inline __attribute__((always_inline))

@@ -74,6 +74,14 @@ INSIDE void establish(char *at, int64_t bytes, int rank, int type, const void *t
     if (t) TYPE_AT(d, rank) = t, *(int64_t *)(at + 32 + 24 * rank) = 0;
 }
 
+/* A `class(*)` that is not allocated: of no type. */
+INSIDE void establish_any(char *at, int rank)
+{
+    establish(at, 0, rank, TYPE_NONE, 0);
+    ((Descriptor *)at)->extra = HAS_ADDENDUM;
+    TYPE_AT(at, rank) = 0, *(int64_t *)(at + 32 + 24 * rank) = 0;
+}
+
 /* The descriptor of objects that a procedure of their type's is called with. */
 INSIDE void describe_objects(char *at, Array a, const void *t)
 {
@@ -160,7 +168,30 @@ INSIDE int retyped(char *at, const char *source, int rank)
     if (ends(source)) return 0;
     TYPE_AT(at, rank) = TYPE_AT(source, rank);
     ((Descriptor *)at)->bytes = ((const Descriptor *)source)->bytes;
+    ((Descriptor *)at)->type = ((const Descriptor *)source)->type;
     return 1;
+}
+
+/* Numbers of a type that only the program knows: the bits of one that may be a float or an integer are moved as a word. */
+INSIDE void copy_anything(Array to, Array from)
+{
+    if (to.type == TYPE_DOUBLE) { COPY(double) }
+    else if (to.bytes == 4) { COPY(int32_t) }
+    else if (to.bytes == 8) { COPY(int64_t) }
+    else { COPY_PARTS(int8_t, to.bytes) }
+}
+
+/* Numbers or text in a `class(*)`, whose old contents are gone or are numbers, too. */
+INSIDE void assign_anything(char *at, const char *source, int rank)
+{
+    Descriptor *to = (Descriptor *)at;
+    const Descriptor *from = (const Descriptor *)source;
+    Array old = known(to, rank, from->type, 0), b = known(from, rank, from->type, from->bytes);
+    if (old.base == b.base) return;
+    Array made = allocated(b);
+    copy_anything(vector(made, elements(b)), vector(b, elements(b)));
+    free(old.base);
+    set_known(to, made, rank ? from->dim[0].lower : 1);
 }
 
 INSIDE void assign_component(char *at, const char *source, int rank, Type t)
@@ -264,6 +295,24 @@ INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int oth
     if (t.is != its.is) TYPE_AT(to, rank) = t.is;
 }
 
+/* `a = 2.5` where `a` is an allocatable `class(*)`. */
+INSIDE void assign_numbers_to_any(Descriptor *to, int its_rank, const Descriptor *from, int others, Type old)
+{
+    int rank = others ? others : its_rank;
+    Array b = known(from, others, from->type, from->bytes), made = b;
+    if (from->type == TYPE_DERIVED) llgrad_fail(4, 0);
+    made.rank = rank;
+    made = allocated(made);
+    copy_anything(made, b);
+    if (to->base && old.is) {
+        final_all(old, packed(objects(to, rank, old)));
+        free_all(old, packed(objects(to, rank, old)));
+    }
+    free(to->base);
+    to->type = from->type, to->bytes = from->bytes, TYPE_AT(to, rank) = 0;
+    set_known(to, made, others ? from->dim[0].lower : 1);
+}
+
 /* What is assigned to a variable that is not polymorphic is of its type, or of one that extends it; of what is assigned
  * LLVM knows more than of what a component's descriptor says. */
 INSIDE Type declared(const Descriptor *to, int its, const Descriptor *from, int others)
@@ -296,7 +345,11 @@ API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descr
 API void llgrad_AssignPolymorphic(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
     Type t = within(type_of(from, others), its), old = type_of(to, its);
-    if (ALL && !t.is) llgrad_fail(4, 0); /* a number in a `class(*)` */
+    if (ALL && !t.is && has_type(its)) { /* a number in a `class(*)` */
+        assign_numbers_to_any(to, rank_of(to, its), from, rank_of(from, others), old);
+        return;
+    }
+    if (ALL && !t.is) llgrad_fail(4, 0);
     if (!t.is || strange(from, others, t) || strange(to, its, old)) _FortranAAssignPolymorphic(to, from, file, line);
     else assign(to, rank_of(to, its), from, rank_of(from, others), t, old);
 }
@@ -323,7 +376,7 @@ API void llgrad_AllocatableApplyMold(int its, int others, Descriptor *d, const D
 {
     Type t = type_of(mold, others);
     _FortranAAllocatableApplyMold(d, mold, rank);
-    if (t.is && !is_flat(its)) TYPE_AT(d, rank_of(d, its)) = t.is;
+    if (has_type(its) || (t.is && !is_flat(its))) TYPE_AT(d, rank_of(d, its)) = t.is;
 }
 
 /* --- memory for objects -------------------------------------------------------------------------------------------------- */
@@ -362,7 +415,7 @@ INSIDE void allocate_numbers(Descriptor *d, int its, const Descriptor *source, i
     d->type = source->type, d->bytes = source->bytes;
     Array a = allocated(known(d, rank_of(d, its), source->type, source->bytes));
     set_strides(d, a);
-    copy(a, known(source, rank_of(source, others), source->type, source->bytes));
+    copy_anything(a, known(source, rank_of(source, others), source->type, source->bytes));
 }
 
 /* May it be a number? Not where the declared type is known. */
@@ -441,6 +494,7 @@ DEALLOCATE(PointerDeallocate)
     {                                                                          \
         int failed = let_go(d, said, type_of(d, said), status);                \
         if (declared && !is_flat(said)) TYPE_AT(d, rank_of(d, said)) = declared, d->bytes = size_of((Type){declared, 0}); \
+        if (!declared && has_type(said)) TYPE_AT(d, rank_of(d, said)) = 0;     \
         return failed;                                                         \
     }
 DEALLOCATE_POLYMORPHIC(AllocatableDeallocatePolymorphic)
