@@ -421,8 +421,7 @@ def test_constructors_of_objects(tmp_path: Path) -> None:
     assert lib.flat(X) == X[0] * X[1]
 
 
-def test_types_that_are_left_to_the_runtime_are_not_copied_as_what_they_extend(tmp_path: Path) -> None:
-    (tmp_path / "holder.f90").write_text("""
+HOLDER = """
 module m
   implicit none
   type :: base
@@ -430,6 +429,7 @@ module m
   end type
   type, extends(base) :: child
     real(8) :: b = 0
+    !more
   contains
     final :: kill
   end type
@@ -457,11 +457,20 @@ contains
     end select
   end function
 end module
-""")
-    f = llgrad.load(tmp_path / "holder.f90").f
-    assert f(np.array([1.5, 0.5])) == 3.25
-    with pytest.raises(NoRuleError, match="_FortranA"):
-        llgrad.grad(f, wrt="x")(np.array([1.5, 0.5]))
+"""
+
+
+def test_types_that_are_left_to_the_runtime_are_not_copied_as_what_they_extend(tmp_path: Path) -> None:
+    x = np.array([1.5, 0.5])
+    for name, more in (("holder", ""), ("ranks", "real(8), allocatable :: c(:, :, :, :, :)")):
+        (tmp_path / f"{name}.f90").write_text(HOLDER.replace("!more", more))
+        f = llgrad.load(tmp_path / f"{name}.f90").f
+        assert f(x) == 3.25
+        if more:
+            with pytest.raises(NoRuleError, match="_FortranA"):
+                llgrad.grad(f, wrt="x")(x)
+        else:
+            assert np.array_equal(llgrad.grad(f, wrt="x")(x), [2, 1])
 
 
 @pytest.mark.parametrize(

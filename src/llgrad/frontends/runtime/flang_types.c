@@ -295,8 +295,16 @@ INSIDE void assign(Descriptor *to, int its_rank, const Descriptor *from, int oth
     if (t.is != its.is) TYPE_AT(to, rank) = t.is;
 }
 
-/* `a = 2.5` where `a` is an allocatable `class(*)`. */
-INSIDE void assign_numbers_to_any(Descriptor *to, int its_rank, const Descriptor *from, int others, Type old)
+/* May it be a number? Not where the declared type is known. */
+INSIDE int takes_numbers(const Descriptor *d, int said, Type t)
+{
+    if (t.is || !has_type(said)) return 0;
+    if (type_of(d, said).is) llgrad_fail(4, 0);
+    return 1;
+}
+
+/* `a = 2.5` where `a` is an allocatable `class(*)` that holds no object. */
+INSIDE void assign_numbers_to_any(Descriptor *to, int its_rank, const Descriptor *from, int others)
 {
     int rank = others ? others : its_rank;
     Array b = known(from, others, from->type, from->bytes), made = b;
@@ -304,12 +312,8 @@ INSIDE void assign_numbers_to_any(Descriptor *to, int its_rank, const Descriptor
     made.rank = rank;
     made = allocated(made);
     copy_anything(made, b);
-    if (to->base && old.is) {
-        final_all(old, packed(objects(to, rank, old)));
-        free_all(old, packed(objects(to, rank, old)));
-    }
     free(to->base);
-    to->type = from->type, to->bytes = from->bytes, TYPE_AT(to, rank) = 0;
+    to->type = from->type, to->bytes = from->bytes;
     set_known(to, made, others ? from->dim[0].lower : 1);
 }
 
@@ -345,8 +349,8 @@ API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descr
 API void llgrad_AssignPolymorphic(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
     Type t = within(type_of(from, others), its), old = type_of(to, its);
-    if (ALL && !t.is && has_type(its)) { /* a number in a `class(*)` */
-        assign_numbers_to_any(to, rank_of(to, its), from, rank_of(from, others), old);
+    if (ALL && takes_numbers(to, its, t)) { /* a number in a `class(*)` */
+        assign_numbers_to_any(to, rank_of(to, its), from, rank_of(from, others));
         return;
     }
     if (ALL && !t.is) llgrad_fail(4, 0);
@@ -376,7 +380,7 @@ API void llgrad_AllocatableApplyMold(int its, int others, Descriptor *d, const D
 {
     Type t = type_of(mold, others);
     _FortranAAllocatableApplyMold(d, mold, rank);
-    if (has_type(its) || (t.is && !is_flat(its))) TYPE_AT(d, rank_of(d, its)) = t.is;
+    if (t.is && !is_flat(its)) TYPE_AT(d, rank_of(d, its)) = t.is;
 }
 
 /* --- memory for objects -------------------------------------------------------------------------------------------------- */
@@ -416,14 +420,6 @@ INSIDE void allocate_numbers(Descriptor *d, int its, const Descriptor *source, i
     Array a = allocated(known(d, rank_of(d, its), source->type, source->bytes));
     set_strides(d, a);
     copy_anything(a, known(source, rank_of(source, others), source->type, source->bytes));
-}
-
-/* May it be a number? Not where the declared type is known. */
-INSIDE int takes_numbers(const Descriptor *d, int said, Type t)
-{
-    if (t.is || !has_type(said)) return 0;
-    if (type_of(d, said).is) llgrad_fail(4, 0);
-    return 1;
 }
 
 API int llgrad_AllocatableAllocateSource(int its, int others, Descriptor *d, const Descriptor *source, _Bool status,
