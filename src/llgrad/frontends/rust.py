@@ -151,8 +151,13 @@ _VTABLE = re.compile(
 )
 
 
-# The seeds of hashing, which `HashMap` has one of a thread: here it has one of the program
-_SEEDS = re.compile(r"^(@\w*4hash6random\w*4KEYS\w* = [^\n]*?)thread_local ", re.MULTILINE)
+# The seeds of hashing, which `HashMap` has one of a thread: here it has one of the program, of numbers, and the same in
+# every run, so that what is summed over a map has the same last digits
+_SEEDS = re.compile(
+    r"^(@\w*4hash6random\w*4KEYS\w* = )(?:external (?=thread_local global %\"std::sys::thread_local::native::lazy"
+    r"::Storage<core::cell::Cell<\(u64, u64\)>, !>\"$)|([^\n]*?))thread_local ([^\n]*)",
+    re.MULTILINE,
+)
 _SEEDS_TAKEN = re.compile(r"call [^\n]*@llvm\.threadlocal\.address\.p0\(ptr [^@\n]*(@\w*4hash6random\w*4KEYS\w*)\)")
 
 
@@ -207,19 +212,8 @@ empty:
   br label %done
 some:
   %new = call ptr @malloc(i64 %capacity)
-  call void @__enzyme_integer(ptr %new, i64 1)
-  br label %piece
-piece:
-  %at = phi i64 [ 0, %some ], [ %next, %piece ]
-  %rest = sub i64 %length, %at
-  %from = getelementptr i8, ptr %text, i64 %at
-  %to = getelementptr i8, ptr %new, i64 %at
-  %copied = call ptr @strncpy(ptr %to, ptr %from, i64 %rest)
-  %size = call i64 @strnlen(ptr %from, i64 %rest)
-  %end = add i64 %at, %size
-  %next = add i64 %end, 1
-  %more = icmp ult i64 %next, %length
-  br i1 %more, label %piece, label %copy
+  call void @llgrad.rust.text(ptr %new, ptr %text, i64 %length)
+  br label %copy
 copy:
   call void @free(ptr %text) "enzyme_inactive"
   br label %done
@@ -234,13 +228,70 @@ done:
 }}"""
 
 
+# Text is copied by what is known to copy characters, up to each zero in it
+_TEXT = """declare void @__enzyme_integer(ptr, i64)
+define internal void @llgrad.rust.text(ptr %new, ptr %text, i64 %length) {
+  call void @__enzyme_integer(ptr %new, i64 1)
+  br label %piece
+piece:
+  %at = phi i64 [ 0, %0 ], [ %next, %piece ]
+  %rest = sub i64 %length, %at
+  %from = getelementptr i8, ptr %text, i64 %at
+  %to = getelementptr i8, ptr %new, i64 %at
+  %copied = call ptr @strncpy(ptr %to, ptr %from, i64 %rest)
+  %size = call i64 @strnlen(ptr %from, i64 %rest)
+  %end = add i64 %at, %size
+  %next = add i64 %end, 1
+  %more = icmp ult i64 %next, %length
+  br i1 %more, label %piece, label %done
+done:
+  ret void
+}
+"""
+_CLONED = re.compile(r"^declare [^@\n]*@(\w+6stringNt\w+6String\w+5clone5Clone5clone)\([^\n]*$", re.MULTILINE)
+_CLONE = """define internal void @{0}(ptr sret([24 x i8]) %out, ptr %from) {{
+  %at.text = getelementptr inbounds i8, ptr %from, i64 8
+  %text = load ptr, ptr %at.text, align 8
+  %at.length = getelementptr inbounds i8, ptr %from, i64 16
+  %length = load i64, ptr %at.length, align 8
+  %none = icmp eq i64 %length, 0
+  br i1 %none, label %done, label %some
+some:
+  %new = call ptr @malloc(i64 %length)
+  call void @llgrad.rust.text(ptr %new, ptr %text, i64 %length)
+  br label %done
+done:
+  %p = phi ptr [ inttoptr (i64 1 to ptr), %0 ], [ %new, %some ]
+  store i64 %length, ptr %out, align 8
+  %out.text = getelementptr inbounds i8, ptr %out, i64 8
+  store ptr %p, ptr %out.text, align 8
+  %out.length = getelementptr inbounds i8, ptr %out, i64 16
+  store i64 %length, ptr %out.length, align 8
+  ret void
+}}"""
+
+
+def _seeds(found: re.Match[str]) -> str:
+    if found[2] is None:
+        return f"{found[1]}internal global [6 x i32] zeroinitializer, align 8"
+    return f"{found[1]}{found[2]}{found[3]}"
+
+
+_RANDOM = re.compile(r"^declare [^@\n]*(@\w+19hashmap_random_keys)\(\)[^\n]*", re.MULTILINE)
+_KEYS = r"""define internal { i64, i64 } \1() {
+  ret { i64, i64 } { i64 3141592653589793238, i64 2718281828459045235 }
+}"""
+
+
 def finished(text: str) -> bytes:
     """The module with C's allocation in place of rustc's declarations, and panics that end in an error."""
     text = _COMPILED.sub(lambda m: _COMPILED_BODIES[m[2] or m[3]].format(m[1]), text)
     if (found := _FORMATTED.search(text)) is not None:
         text = re.sub(rf"@{found[1]}(?!\w)", "@llgrad.rust.format", text.replace(found[0], ""))
-        text += _FORMAT.format(found[1]) + "\ndeclare void @__enzyme_integer(ptr, i64)\n"
-    text = _SEEDS_TAKEN.sub(r"getelementptr i8, ptr \1, i64 0", _SEEDS.sub(r"\1", text))
+        text += _FORMAT.format(found[1]) + "\n"
+    text = _CLONED.sub(lambda m: _CLONE.format(m[1]), _RANDOM.sub(_KEYS, text))
+    text += _TEXT if "@llgrad.rust.text(" in text else ""
+    text = _SEEDS_TAKEN.sub(r"getelementptr i8, ptr \1, i64 0", _SEEDS.sub(_seeds, text))
     text = _VTABLE.sub(rf'\1<{{ ptr, [16 x i8]\2 }}> <{{ ptr @{_NO_DROP}, [16 x i8] c"\3"\4', text)
     if f"@{_NO_DROP}" in text:
         text += f"\ndefine internal void @{_NO_DROP}(ptr %p) {{\n  ret void\n}}\n"

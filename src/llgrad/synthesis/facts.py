@@ -59,7 +59,8 @@ from llgrad.rules.rule import Out
 from llgrad.synthesis.copies import with_copies
 from llgrad.synthesis.marked import Marked
 from llgrad.synthesis.request import Act, Mode
-from llgrad.synthesis.support import Copied
+from llgrad.synthesis.support import WORDS, Copied
+from llgrad.synthesis.unsorted import Unsorted
 from llgrad.synthesis.unwanted import Unwanted
 from llgrad.synthesis.unwinding import may_raise
 
@@ -194,7 +195,7 @@ class Facts:
         if not isinstance(accessed.type, IntType) or (accessed is i and accessed.type.bits < 32):
             return  # a float's sign or exponent, read as an integer, is piecewise constant
         if kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
-            self.kinds.require(i)
+            self._required(i)
 
     def flow(self, function: Function) -> Flow:
         if function not in self._flows:
@@ -446,11 +447,24 @@ class Facts:
             return [(0, i.value.type)]
         if self.activity.is_inert(i):
             return []
-        return [(o, k.format) for o, k, _ in self.kinds.require(i).leaves if k.format is not None]
+        return [(o, k.format) for o, k, _ in self._required(i).leaves if k.format is not None]
+
+    def _required(self, i: Instruction) -> kinds_analysis.Layout:
+        """What an access moves; a KindError where that is not known, with a remedy if it may be moved as a word."""
+        try:
+            return self.kinds.require(i)
+        except KindError as error:
+            if self._unsorted.moves_words(i):
+                raise self._unsorted.remedied(error) from None
+            raise
 
     @cached_property
     def _unread(self) -> Unread:
         return Unread(self.memory)
+
+    @cached_property
+    def _unsorted(self) -> Unsorted:
+        return Unsorted(self.memory, self.kinds)
 
     @cached_property
     def _reaching(self) -> Reaching:
@@ -497,7 +511,7 @@ class Facts:
             return []
         if self.activity.is_inert(i):
             return []
-        return [(o, PTR) for o, k, _ in self.kinds.require(i).leaves if k is kinds_analysis.POINTER]
+        return [(o, PTR) for o, k, _ in self._required(i).leaves if k is kinds_analysis.POINTER]
 
     def is_text(self, i: Call) -> bool:
         """Is what a memcpy moves the characters of a constant? Then it is a fill, as far as derivatives go."""
@@ -508,9 +522,16 @@ class Facts:
         """What a memcpy or memmove moves."""
         if self.is_text(i):
             return Copied(1, ())
-        layout = self.kinds.require(
-            i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._looked_at, i)
-        )
+        try:
+            layout = self.kinds.require(
+                i, (self._is_local(i.arguments[0]), self._is_local(i.arguments[1])), partial(self._looked_at, i)
+            )
+        except KindError as error:
+            if not self._unsorted.moves_words(i):
+                raise
+            if self._unsorted.has_hidden:
+                raise self._unsorted.remedied(error) from None
+            return WORDS
         size = layout.stride or sum(n for _, _, n in layout.leaves)
         moved = (kinds_analysis.POINTER, kinds_analysis.WORD)
         leaves = [(o, k) for o, k, _ in layout.leaves if k.format is not None or k in moved]

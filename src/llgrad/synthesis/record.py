@@ -592,7 +592,7 @@ class RecordingSweep(Sweep):
         copy = support.pointer_copy(self.module, layout)
         if not (self.facts.shadowed(i.arguments[1]) or self.facts.runtime_activity):
             copy = None
-        left = replace(layout, words=()) if copy is not None else layout  # what the copy has not written
+        left = replace(layout, words=(), aligned=False) if copy is not None else layout  # what the copy has not written
         clear = support.float_clear(self.module, left) if self.facts.over_pointers(i) else None
         for _ in self.each_lane() if copy is not None or clear is not None else ():
             length = self.unless_constant(i.arguments[0], self.to64(self.value(i.arguments[2])), lambda: i64(0))

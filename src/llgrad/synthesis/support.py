@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from llgrad.analysis.bytelayout import FLOAT_SIZES
 from llgrad.ir.build import declare
@@ -29,19 +30,26 @@ from llgrad.synthesis import tape
 
 class Copied(Struct, frozen=True):
     """`floats`: (offset, format), `pointers`: offsets, and `words`: offsets of what is a double at one time and a
-    pointer or a number at another; in every `stride` bytes after the `head`."""
+    pointer or a number at another; in every `stride` bytes after the `head`. `aligned`: counted from the first address
+    that is a multiple of the stride; where the two of a copy are not so together, nothing is copied."""
 
     stride: int
     floats: tuple[tuple[int, FloatType], ...]
     pointers: tuple[int, ...] = ()
     words: tuple[int, ...] = ()
     head: int = 0
+    aligned: bool = False
 
     @property
     def name(self) -> str:
         leaves = [f"{o}{t.name}" for o, t in self.floats] + [f"{o}p" for o in self.pointers]
         head = [f"{self.head}h"] if self.head else []
-        return ".".join([*head, str(self.stride), *leaves, *(f"{o}w" for o in self.words)])
+        aligned = ["aligned"] if self.aligned else []
+        return ".".join([*aligned, *head, str(self.stride), *leaves, *(f"{o}w" for o in self.words)])
+
+
+WORDS = Copied(8, (), words=(0,), aligned=True)
+"""Memory that may hold anything, but doubles and pointers at multiples of eight bytes only: see `unsorted`."""
 
 
 _CHUNK = """
@@ -141,6 +149,8 @@ def pointer_copy(module: Module, layout: Copied) -> Function | None:
     """`(target, source, bytes)`: copy the pointers only. None where there are none. The two may overlap."""
     if not layout.pointers and not layout.words:
         return None
+    if layout.aligned:
+        return _from_aligned(module, "copy.pointers", ("target", "source"), layout, pointer_copy)
     if layout.head:
         return _in_pieces(module, "copy.pointers", ("target", "source"), layout, pointer_copy)
     places = list(enumerate(layout.pointers))
@@ -163,6 +173,8 @@ def float_clear(module: Module, layout: Copied) -> Function | None:
     floats = [*layout.floats, *((o, FloatType("double")) for o in layout.words)]
     if not floats:
         return None
+    if layout.aligned:
+        return _from_aligned(module, "clear.floats", ("target",), layout, float_clear)
     if layout.head:
         return _in_pieces(module, "clear.floats", ("target",), layout, float_clear)
     body = [
@@ -186,6 +198,9 @@ def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Functio
     """
     if not layout.floats and not layout.words:
         return None
+    if layout.aligned:
+        what, piece = "move.adjoint" if overlap else "copy.adjoint", partial(float_copy_adjoint, overlap=overlap)
+        return _from_aligned(module, what, ("target", "source"), layout, piece, arena=overlap)
     if layout.head:
         assert not overlap
         piece = partial(float_copy_adjoint, overlap=False)
@@ -265,6 +280,29 @@ def _in_pieces(module: Module, what: str, pointers: Sequence[str], layout: Copie
         lines += [f"call void @{f.name}({', '.join(f'ptr %{p}{n}' for p in pointers)}, i64 %b{n})"]
     formal = ", ".join([*(f"ptr %{p}" for p in pointers), "i64 %bytes"])
     name, body = f"llgrad.{what}.{layout.name}", "\n  ".join([*lines, "ret void"])
+    return define(module, name, f"define internal void @{name}({formal}) nounwind {{\n  {body}\n}}\n")
+
+
+def _from_aligned(
+    module: Module, what: str, pointers: Sequence[str], layout: Copied, make: _Make, arena: bool = False
+) -> Function:
+    """The function for a layout that counts from multiples of the stride, between addresses as far from such as each
+    other; what is before and behind is no whole word."""
+    inner = make(module, replace(layout, aligned=False))
+    assert inner is not None
+    first, last = pointers[0], pointers[-1]
+    moved = ["ptr %arena"] if arena else []
+    formal = ", ".join([*moved, *(f"ptr %{p}" for p in pointers), "i64 %bytes"])
+    lines = [f"%a.{p} = ptrtoint ptr %{p} to i64" for p in (first, last)][: len(pointers)]
+    lines += [f"%back = sub i64 0, %a.{first}", f"%skip = and i64 %back, {layout.stride - 1}"]
+    lines += [f"%differ = xor i64 %a.{first}, %a.{last}", f"%apart = and i64 %differ, {layout.stride - 1}"]
+    lines += ["%rest = sub i64 %bytes, %skip", "%short = icmp ult i64 %bytes, %skip", "%odd = icmp ne i64 %apart, 0"]
+    lines += [f"%whole = and i64 %rest, {-layout.stride}", "%none = or i1 %short, %odd"]
+    lines += ["%n = select i1 %none, i64 0, i64 %whole"]
+    lines += [f"%at.{p} = getelementptr i8, ptr %{p}, i64 %skip" for p in pointers]
+    given = ", ".join([*moved, *(f"ptr %at.{p}" for p in pointers), "i64 %n"])
+    body = "\n  ".join([*lines, f"call void @{inner.name}({given})", "ret void"])
+    name = f"llgrad.{what}.{layout.name}"
     return define(module, name, f"define internal void @{name}({formal}) nounwind {{\n  {body}\n}}\n")
 
 

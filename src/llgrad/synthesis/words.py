@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -36,7 +37,9 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write import write
 from llgrad.synthesis.demoted import demote, is_move
-from llgrad.synthesis.facts import Facts
+
+if TYPE_CHECKING:
+    from llgrad.synthesis.facts import Facts
 
 _BYTES, _MOST = 8, 8
 _MOVED = (PTR, DOUBLE)
@@ -129,7 +132,7 @@ def moves(facts: Facts) -> list[Store]:
     stores = [
         i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Store) and _may_move(i.value.type)
     ]
-    loaded = {i: [v for v in reach([i.value], _chosen_of) if isinstance(v, Load)] for i in stores}
+    loaded = {i: [v for v in reach([i.value], chosen_of) if isinstance(v, Load)] for i in stores}
     stored: dict[Load, list[Store]] = {}
     for i, loads in loaded.items():
         for load in loads:
@@ -171,7 +174,7 @@ def _scalars(t: Type, layout: DataLayout) -> Iterator[tuple[int, Type]]:
         yield from ((at + o, leaf) for o, leaf in _scalars(field, layout))
 
 
-def _chosen_of(v: AnyValue) -> list[AnyValue]:
+def chosen_of(v: AnyValue) -> list[AnyValue]:
     match v:
         case Phi() | InsertValue():
             return list(v.operands)
@@ -186,11 +189,11 @@ def refuse(facts: Facts) -> None:
     """Raise a KindError at such stores, which its remedy makes copies."""
     if found := moves(facts):
         error = facts.kinds.error(found[0], 0, CONFLICT, _BYTES)
-        error.remedy = partial(copied, found=[_place(i) for i in found])
+        error.remedy = partial(copied, found=[place_of(i) for i in found])
         raise error
 
 
-def _place(i: Store) -> Move:
+def place_of(i: Store) -> Move:
     assert i.block.function is not None
     return Move(i.block.function.name, i.block.name, i.block.instructions.index(i))
 
@@ -199,7 +202,7 @@ def copied(text: str, found: Sequence[Move]) -> str:
     """The text with such moves as copies of memory."""
     module = parse(text)
     stores = [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
-    web = [v for v in reach([i.operands[0] for i in stores], _chosen_of) if is_move(v)]
+    web = [v for v in reach([i.operands[0] for i in stores], chosen_of) if is_move(v)]
     if not web:
         return text
     words = {(v.type, at) for v in web for at, t in _scalars(v.type, module.layout) if t in _MOVED}
@@ -211,4 +214,4 @@ def _block(f: Function, name: str) -> Block:
     return next(b for b in f.blocks if b.name == name)
 
 
-__all__ = ["refuse"]
+__all__ = ["Move", "chosen_of", "copied", "place_of", "refuse"]

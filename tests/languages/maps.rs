@@ -1,0 +1,83 @@
+//! Maps: control bytes and buckets of hash tables in one allocation, nodes of trees that hold keys, values and edges.
+
+use std::collections::{BTreeMap, HashMap};
+
+pub fn hash_u64(x: &[f64]) -> f64 {
+    let mut m: HashMap<u64, f64> = HashMap::new();
+    for (i, v) in x.iter().enumerate() { m.insert(i as u64, v * v); }
+    for (i, v) in x.iter().enumerate() { *m.entry((i % 3) as u64).or_insert(0.0) += v.sin(); }
+    let mut s = 0.0;
+    for i in 0..x.len() { s += m[&(i as u64)] * (i as f64 + 1.0); }
+    s
+}
+
+pub fn hash_iter(x: &[f64]) -> f64 {
+    let mut m: HashMap<usize, f64> = HashMap::new();
+    for (i, v) in x.iter().enumerate() { *m.entry(i % 4).or_insert(1.0) *= v; }
+    m.values().map(|v| v * v).sum()
+}
+
+pub fn hash_string(x: &[f64]) -> f64 {
+    let mut m: HashMap<String, f64> = HashMap::new();
+    for (i, v) in x.iter().enumerate() { m.insert(format!("k{}", i % 4), v * v); }
+    let mut s = 0.0;
+    for (k, v) in &m { s += v * k.len() as f64; }
+    s + m.get("k1").copied().unwrap_or(0.0).exp()
+}
+
+pub fn hash_str(x: &[f64]) -> f64 {
+    let mut m: HashMap<&str, f64> = HashMap::new();
+    m.insert("a", x[0]); m.insert("b", x[1] * x[2]); m.insert("c", x[3].sin());
+    m["a"] * m["b"] + m["c"]
+}
+
+pub fn hash_vec(x: &[f64]) -> f64 {
+    let mut m: HashMap<u64, Vec<f64>> = HashMap::new();
+    for (i, v) in x.iter().enumerate() { m.entry((i % 3) as u64).or_default().push(*v); }
+    m.values().map(|g| g.iter().product::<f64>()).sum()
+}
+
+pub fn btree_vec(x: &[f64]) -> f64 {
+    let mut m: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (i, v) in x.iter().enumerate() { m.entry((i % 3) as u64).or_insert_with(Vec::new).push(*v); }
+    m.values().map(|g| g.iter().product::<f64>()).sum()
+}
+
+#[derive(Clone)]
+struct Named {
+    name: String,
+    value: f64,
+    scale: f64,
+}
+
+/// Tombstones, and hashing again in place.
+pub fn hash_removed(x: &[f64]) -> f64 {
+    let mut m: HashMap<u64, f64> = HashMap::with_capacity(4);
+    let mut s = 0.0;
+    for round in 0..40u64 {
+        let v = x[round as usize % x.len()];
+        m.insert(round, v * v);
+        if round >= 3 {
+            s += m.remove(&(round - 3)).unwrap() * (round as f64);
+        }
+    }
+    s + m.values().sum::<f64>()
+}
+
+pub fn named(x: &[f64]) -> f64 {
+    let mut v: Vec<Named> = Vec::new();
+    for (i, a) in x.iter().enumerate() {
+        v.push(Named { name: format!("n{}", i), value: *a, scale: i as f64 });
+    }
+    let w: Vec<Named> = v.iter().filter(|n| n.name != "n2").cloned().collect();
+    w.iter().map(|n| n.value * n.value * n.scale + n.name.len() as f64).sum()
+}
+
+pub fn named_map(x: &[f64]) -> f64 {
+    let mut m: HashMap<String, Named> = HashMap::new();
+    for (i, a) in x.iter().enumerate() {
+        let n = Named { name: format!("n{}", i), value: *a, scale: i as f64 };
+        m.insert(n.name.clone(), n);
+    }
+    m["n1"].value * m["n2"].value * m["n2"].scale
+}
