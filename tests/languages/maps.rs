@@ -1,6 +1,6 @@
-//! Maps: control bytes and buckets of hash tables in one allocation, nodes of trees that hold keys, values and edges.
+//! Hash maps: control bytes and buckets in one allocation, at places that only the program knows; cloned text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 pub fn hash_u64(x: &[f64]) -> f64 {
     let mut m: HashMap<u64, f64> = HashMap::new();
@@ -34,12 +34,6 @@ pub fn hash_str(x: &[f64]) -> f64 {
 pub fn hash_vec(x: &[f64]) -> f64 {
     let mut m: HashMap<u64, Vec<f64>> = HashMap::new();
     for (i, v) in x.iter().enumerate() { m.entry((i % 3) as u64).or_default().push(*v); }
-    m.values().map(|g| g.iter().product::<f64>()).sum()
-}
-
-pub fn btree_vec(x: &[f64]) -> f64 {
-    let mut m: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for (i, v) in x.iter().enumerate() { m.entry((i % 3) as u64).or_insert_with(Vec::new).push(*v); }
     m.values().map(|g| g.iter().product::<f64>()).sum()
 }
 
