@@ -185,8 +185,9 @@ class Activity:
 
     @cached_property
     def active_objects(self) -> frozenset[MemoryObject]:
-        """The objects that may hold active floats."""
-        return frozenset(n for n in self._varied if isinstance(n, MemoryObject) and n in self._useful)
+        """The objects that may hold active floats. (Text that does is refused: `synthesis.refusing`.)"""
+        both = (n for n in self._varied if isinstance(n, MemoryObject) and n in self._useful)
+        return frozenset(o for o in both if o.kind != "text")
 
     @cached_property
     def shadowed_objects(self) -> frozenset[MemoryObject]:

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour
-from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject
+from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject, Touches
 from llgrad.analysis.moves import integer_moves
-from llgrad.analysis.objects import carries_float, holds_pointer_type
+from llgrad.analysis.objects import STRING_SIZE, carries_float, holds_pointer_type
 from llgrad.analysis.pointers import is_byte_copy
 from llgrad.analysis.reused import Leaves
 from llgrad.analysis.solver import reach
@@ -121,8 +121,8 @@ class FlowGraph:
         typed = isinstance(value, Load) and self.memory.types.is_integer(self.memory.types.tag(value))
         if typed and (self._kinds is None or self._kinds.value(value).name == "integer"):
             return False
-        byte = isinstance(value.type, IntType) and value.type.bits == 8 and isinstance(value, Instruction)
-        if not carries_float(value.type) and not (byte and (not isinstance(value, Load) or is_byte_copy(value))):
+        byte, given = isinstance(value.type, IntType) and value.type.bits == 8, isinstance(value, Load | Argument)
+        if not carries_float(value.type) and not (byte and (not given or is_byte_copy(value))):
             return False
         return self._kinds is None or self._kinds.may_hold_float(value)
 
@@ -200,7 +200,7 @@ class FlowGraph:
     def _from_memory(self, accesses: Iterable[Access], target: Node) -> None:
         for access in accesses:
             for o in access.objects:
-                if _may_be_active(o):
+                if not o.is_code and not o.is_constant:
                     self._edge(o, target)
 
     def _to_memory(self, value: AnyValue, accesses: Iterable[Access]) -> None:
@@ -210,7 +210,7 @@ class FlowGraph:
     def _into(self, source: Node, accesses: Iterable[Access]) -> None:
         for access in accesses:
             for o in access.objects:
-                if _may_be_active(o):
+                if not o.is_code and not o.is_constant:
                     self._edge(source, o)
 
     def is_integer_store(self, i: Instruction) -> bool:
@@ -276,10 +276,20 @@ class FlowGraph:
                 self._edge(hub, o)
         elif entry is not None:
             self._rule(call, entry, touches.reads)
+        elif known.kind == "string":
+            self._string(call, touches)
         elif known.inactive:
             self._bits(call, callee)
         elif known.kind == "plain":
             self._opaque(call, touches.reads, touches.writes)
+
+    def _string(self, call: Call, touches: Touches) -> None:
+        """Bytes of floats may be put into text."""
+        hub = Hub(call)
+        for argument in call.arguments:
+            self._value_edge(argument, hub)
+        self._from_memory([a for a in touches.reads if a.size != STRING_SIZE], hub)
+        self._into(hub, [a for a in touches.writes if a.size != STRING_SIZE])
 
     def _opaque(self, call: Call, reads: Iterable[Access], writes: Iterable[Access]) -> None:
         hub = Hub(call)
@@ -448,11 +458,6 @@ def _has_float(t: Type) -> bool:
         case StructType(fields):
             return any(_has_float(f) for f in fields or ())
     return False
-
-
-def _may_be_active(o: MemoryObject) -> bool:
-    """(Text that holds floats is refused: `synthesis.refusing`.)"""
-    return not o.is_code and not o.is_constant and o.kind != "text"
 
 
 def _is_public(o: MemoryObject) -> bool:

@@ -51,7 +51,7 @@ class Builder:
         self, module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None,
         memory: Memory | None = None,
     ) -> None:  # fmt: skip
-        self._memory = memory
+        self._memory, self._root = memory, root
         self.types = TypeTree(module)
         self.module, self.layout, self.graph = module, module.layout, Graph(self.types.may_alias)
         self.debug, self.tbaa = DebugTypes(module), TagTypes(module)
@@ -146,7 +146,10 @@ class Builder:
         for a, d in zip(f.arguments, declared[1], strict=False) if plain and declared else ():
             if isinstance(a.type, PointerType) and isinstance(d.type, bl.Pointer):
                 region, offset = self.cell(a)
-                self.graph.declare_pointer(region, offset, d.type.to(), OWN, d.type.reference)
+                pointee = d.type.to()
+                self.graph.declare_pointer(region, offset, pointee, OWN, d.type.reference)
+                if f is self._root and isinstance(pointee, bl.Basic) and pointee.format:
+                    self.graph.evidence(region, offset, pointee.mask, pointee.size)  # whatever is made of its bits
         for a in f.arguments:
             for attribute in a.attributes:
                 if attribute.name in ("byval", "sret") and isinstance(attribute.value, Type):

@@ -154,10 +154,10 @@ class Graph:
             self._merge()
         self._touch(self.find(parent))
 
-    def evidence(self, r: Region, offset: int, mask: int) -> None:
-        """The scalar at `offset` was seen to be of one of the kinds in `mask`."""
+    def evidence(self, r: Region, offset: int, mask: int, step: int = 0) -> None:
+        """The scalar at `offset`, and at all multiples of `step` from there, was seen to be of a kind in `mask`."""
         r = self.find(r)
-        key = r.key(offset, 0)
+        key = r.key(offset, step)
         self._join(r, key, mask, mask)
         if key in r.slots:
             r.slots[key].seen |= mask

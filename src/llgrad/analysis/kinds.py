@@ -40,6 +40,7 @@ from llgrad.analysis.kindquery import (
 )  # fmt: skip
 from llgrad.analysis.memory import Memory
 from llgrad.analysis.moves import blank_bytes
+from llgrad.analysis.solver import reach
 from llgrad.errors import KindError
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -200,11 +201,18 @@ class Kinds:
         return frozenset(map(FloatType, self._builder.declared_formats(pointer)))
 
     def string_may_hold_float(self, pointer: iv.AnyValue) -> bool:
-        """Were floats seen in the text of a `std::string`?"""
+        """Were floats seen in the text of a `std::string`, by whatever pointer is computed from that to its start?"""
+        graph = self._builder.graph
         region, at = self._builder.cell(pointer)
         slot = region.slots.get(region.key(at, 0))
-        text = self._builder.graph.find(slot.pointee).slots if slot is not None and slot.pointee is not None else {}
-        return any(s.all & bl.FLOAT_MASK for s in text.values())
+        if slot is None or slot.pointee is None:
+            return False
+
+        def views(r: Region) -> list[Region]:
+            return [graph.find(e.child) for e in r.edges if graph.find(e.parent) is r]
+
+        found = reach([graph.find(slot.pointee)], views)
+        return any(s.all & bl.FLOAT_MASK for r in found for s in r.slots.values())
 
     def clashes(self, pointer: iv.AnyValue, value: iv.AnyValue) -> bool:
         """Is the memory behind a pointer, where `value` is stored, of undecided kind?"""

@@ -73,7 +73,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules.blas import is_own
-from llgrad.rules.facts import returns_string
+from llgrad.rules.facts import STRING, returns_string
 
 
 class PointerGraph(Inclusion):
@@ -642,11 +642,15 @@ def _address(pointer: AnyValue, layout: DataLayout) -> tuple[AnyValue, int]:
     return pointer, 0
 
 
-def is_byte_copy(load: Instruction) -> bool:
-    """Is a narrow integer stored again as it was loaded, or put together with others?"""
+def is_byte_copy(load: Instruction | Argument) -> bool:
+    """Is a narrow integer stored again as it was loaded, handed on, or put together with others?"""
     for user in load.users:
         match user:
             case Store(value, _) if value is load:
+                return True
+            case Return():
+                return True
+            case Call() if (f := user.called_function) is None or not f.is_declaration or f.name.startswith(STRING):
                 return True
             case Cast("zext") | Phi() | Select() | InsertElement() | Unary("freeze"):
                 if any(isinstance(u, (Store, Binary, Phi, InsertElement)) for u in user.users):

@@ -7,6 +7,7 @@ from llgrad.analysis.activitygraph import has_rule
 from llgrad.analysis.known import behaviour, is_column
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
+from llgrad.analysis.objects import TEXT
 from llgrad.analysis.pieces import pieces
 from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, UnsupportedError
@@ -165,7 +166,8 @@ class _Refusals:
             )
 
     def _refuse_floats_in_text(self, call: Call, callee: Function) -> None:
-        if any(self.kinds.string_may_hold_float(call.arguments[n]) for n in behaviour(call, callee).strings):
+        written = behaviour(call, callee).strings
+        if self.activity.varied(TEXT) and any(self.kinds.string_may_hold_float(call.arguments[n]) for n in written):
             raise UnsupportedError(
                 "floats are read from the text of a std::string, or written there",
                 span=self.facts.span(call),

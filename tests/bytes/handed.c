@@ -1,0 +1,37 @@
+// Bytes of floats moved one by one through functions, or by shifts; each function is the sum of the squares of its numbers.
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) static void put(char *b, int at, char c) { b[at] = c; }
+__attribute__((noinline)) static char get(const char *b, int at) { return b[at]; }
+double through_functions(const double *x, int n) {
+    char *b = malloc(8 * n), t[8];
+    double s = 0, d;
+    for (int i = 0; i < n; i++) {
+        memcpy(t, &x[i], 8);
+        for (int k = 0; k < 8; k++) put(b, 8 * i + k, t[k]);
+    }
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < 8; k++) t[k] = get(b, 8 * i + k);
+        memcpy(&d, t, 8);
+        s += d * d;
+    }
+    free(b);
+    return s;
+}
+double by_shifts(const double *x, int n) {
+    char *b = malloc(8 * n);
+    double s = 0, d;
+    for (int i = 0; i < n; i++) {
+        unsigned long u;
+        memcpy(&u, &x[i], 8);
+        for (int k = 0; k < 8; k++) b[8 * i + k] = (char)(u >> (8 * k));
+    }
+    for (int i = 0; i < n; i++) {
+        unsigned long u = 0;
+        for (int k = 0; k < 8; k++) u |= (unsigned long)(unsigned char)b[8 * i + k] << (8 * k);
+        memcpy(&d, &u, 8);
+        s += d * d;
+    }
+    free(b);
+    return s;
+}
