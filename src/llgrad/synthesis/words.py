@@ -8,7 +8,7 @@ tells which of the two it was (`synthesis.support`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,15 @@ from msgspec import Struct
 
 from llgrad.analysis.cells import Extent, moved, overlap
 from llgrad.analysis.kinds import CONFLICT
-from llgrad.analysis.memory import MemoryObject
+from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
+from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import DOUBLE, PTR, ArrayType, DataLayout, StructType, Type, VectorType
 from llgrad.ir.values import (
     AnyValue,
+    Argument,
     Block,
     Call,
     ConstInt,
@@ -32,11 +34,12 @@ from llgrad.ir.values import (
     Instruction,
     Load,
     Phi,
+    Return,
     Select,
     Store,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.demoted import demote, is_move
+from llgrad.synthesis.demoted import calls_of, demote, is_move
 
 if TYPE_CHECKING:
     from llgrad.synthesis.facts import Facts
@@ -132,14 +135,19 @@ def moves(facts: Facts) -> list[Store]:
     stores = [
         i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Store) and _may_move(i.value.type)
     ]
-    loaded = {i: [v for v in reach([i.value], chosen_of) if isinstance(v, Load)] for i in stores}
+    loaded = _origins(stores, chosen_of)
+    places = None
+    if handed := _handed_on(facts.memory):
+        places = _Places(facts)
+        if any(map(places.may_find_other, handed)):
+            loaded = _origins(stores, _Ways(facts.memory).back)
     stored: dict[Load, list[Store]] = {}
     for i, loads in loaded.items():
         for load in loads:
             stored.setdefault(load, []).append(i)
     if not stored:
         return []
-    places = _Places(facts)
+    places = places or _Places(facts)
     first = [i for load, found in stored.items() if places.may_find_other(load) for i in found]
     led_to: dict[Store, list[Store]] = {}
 
@@ -154,6 +162,46 @@ def moves(facts: Facts) -> list[Store]:
         for s in later:
             back.setdefault(s, []).append(i)
     return list(reach(ends, lambda i: back.get(i, [])))
+
+
+def _origins(stores: Sequence[Store], way: Callable[[AnyValue], list[AnyValue]]) -> dict[Store, list[Load]]:
+    return {i: [v for v in reach([i.value], way) if isinstance(v, Load)] for i in stores}
+
+
+def _handed_on(memory: Memory) -> list[Load]:
+    """The loads of pointers and doubles whose values go to functions with bodies, or back from them."""
+    found: list[Load] = []
+    for f in memory.functions:
+        calls = [i for i in f.instructions() if isinstance(i, Call) and _has_body(memory, i)]
+        ends = [i for i in f.instructions() if isinstance(i, Return) and memory.callers(f)]
+        values = [v for i in (*calls, *ends) for v in (i.arguments if isinstance(i, Call) else i.operands)]
+        found += [v for v in reach(values, chosen_of) if isinstance(v, Load) and v.type in _MOVED]
+    return found
+
+
+def _has_body(memory: Memory, call: Call) -> bool:
+    return any(not f.is_declaration for f in memory.functions_called(call).functions)
+
+
+class _Ways:
+    """What values are chosen from, also where they come from calls and callers."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.owner = {a: f for f in memory.functions for a in f.arguments}
+
+    def back(self, v: AnyValue) -> list[AnyValue]:
+        """The values that `v` may be."""
+        if isinstance(v, Argument) and v in self.owner:
+            return [c.arguments[v.index] for c in self.memory.callers(self.owner[v]) if v.index < len(c.arguments)]
+        if isinstance(v, Call):
+            return [r for f in self.memory.functions_called(v).functions for r in returned(f) if r is not None]
+        return chosen_of(v)
+
+
+def returned(f: Function) -> list[AnyValue | None]:
+    """What a function returns."""
+    return [b.terminator.value for b in f.blocks if isinstance(b.terminator, Return)]
 
 
 def _may_move(t: Type) -> bool:
@@ -202,12 +250,53 @@ def copied(text: str, found: Sequence[Move]) -> str:
     """The text with such moves as copies of memory."""
     module = parse(text)
     stores = [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
-    web = [v for v in reach([i.operands[0] for i in stores], chosen_of) if is_move(v)]
+    web = _Web(module).behind([i.operands[0] for i in stores])
     if not web:
         return text
     words = {(v.type, at) for v in web for at, t in _scalars(v.type, module.layout) if t in _MOVED}
     demote(module, web, words)
     return write(module)
+
+
+class _Web:
+    """What words are moved through before they are stored, in functions of which all calls are known."""
+
+    def __init__(self, module: Module) -> None:
+        self.calls: dict[Function, list[Call]] = {}
+        self.owner: dict[AnyValue, Function] = {}
+        used = {o for f in module.functions for i in f.instructions() for o in i.operands if isinstance(o, Function)}
+        for f in module.functions:
+            if f.blocks and (f in used or f.linkage in ("internal", "private")):
+                self.owner |= dict.fromkeys(f.arguments, f)
+                if (known := calls_of(module, f)) is not None:
+                    self.calls[f] = known
+
+    def behind(self, values: Sequence[AnyValue]) -> list[AnyValue]:
+        """A web of these values; empty where they come from functions that may be called from elsewhere."""
+        found = list(reach(values, self._back))
+        through = [f for v in found if (f := self._function(v)) is not None]
+        if any(f not in self.calls for f in through) or any(isinstance(v, Call) and _is_indirect(v) for v in found):
+            return []
+        return [v for v in found if is_move(v) or self._function(v) is not None]
+
+    def _function(self, v: AnyValue) -> Function | None:
+        """The function with a body that gets, or returns, a value; callers outside, and other code, hold no words."""
+        if isinstance(v, Argument):
+            return self.owner.get(v)
+        f = v.called_function if isinstance(v, Call) else None
+        return f if f is not None and f.blocks else None
+
+    def _back(self, v: AnyValue) -> list[AnyValue]:
+        f = self._function(v)
+        if f is None or f not in self.calls:
+            return chosen_of(v)
+        if isinstance(v, Argument):
+            return [c.arguments[v.index] for c in self.calls[f]]
+        return [*self.calls[f], *(r for r in returned(f) if r is not None)]
+
+
+def _is_indirect(call: Call) -> bool:
+    return call.called_function is None
 
 
 def _block(f: Function, name: str) -> Block:
