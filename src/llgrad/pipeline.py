@@ -464,6 +464,7 @@ def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Fu
     from llgrad.synthesis.derive import Derivation
 
     pending = bool(requests[0].checkpoint) and requests[0].mode is not Mode.FORWARD
+    in_registers = True  # words that are moved as integers
     while True:
         module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
         try:
@@ -475,10 +476,10 @@ def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Fu
             made = Derivation(module, requests[0], requests[1:])
             return made, made.derive()
         except UnsupportedError as error:
-            if error.remedy is None and type(error) in (KindError, UnsupportedError):
+            if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.synthesis.webs import in_memory
 
-                error.remedy = partial(in_memory, root=requests[0].function)
+                error.remedy, in_registers = partial(in_memory, root=requests[0].function), False
             text = mended(text, requests[0].mode, error)
         except RecursionError as error:
             raise UnsupportedError(

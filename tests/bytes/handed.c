@@ -35,3 +35,33 @@ double by_shifts(const double *x, int n) {
     free(b);
     return s;
 }
+double swapped(const double *x, int n) {
+    unsigned long w[8];
+    double s = 0, d;
+    for (int i = 0; i < n; i++) {
+        unsigned long u;
+        memcpy(&u, &x[i], 8);
+        w[i] = __builtin_bswap64(u);
+    }
+    for (int i = 0; i < n; i++) {
+        unsigned long u = __builtin_bswap64(w[i]);
+        memcpy(&d, &u, 8);
+        s += d * d;
+    }
+    return s;
+}
+double masked(const double *x, int n) {
+    unsigned long w[8];
+    double s = 0, d;
+    for (int i = 0; i < n; i++) {
+        unsigned long u;
+        memcpy(&u, &x[i], 8);
+        w[i] = u ^ 0x5555555555555555ul;
+    }
+    for (int i = 0; i < n; i++) {
+        unsigned long u = w[i] ^ 0x5555555555555555ul;
+        memcpy(&d, &u, 8);
+        s += d * d;
+    }
+    return s;
+}

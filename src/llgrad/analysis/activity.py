@@ -173,6 +173,12 @@ class Activity:
         """Integer arithmetic on the bits of active floats whose result is active: to be refused."""
         return tuple(i for i in dict.fromkeys(self._graph.arithmetic) if self._changes_active_bits(i))
 
+    @cached_property
+    def numbers_made(self) -> tuple[Instruction, ...]:
+        """Integer arithmetic on the bits of floats that depend on active inputs, whose result is taken for a number."""
+        made = (i for i in dict.fromkeys(self._graph.arithmetic) if any(map(self.varied, i.operands)))
+        return tuple(i for i in made if not self.active(i))
+
     def _changes_active_bits(self, i: Instruction) -> bool:
         return self.active(i) and (i.opcode == "atomicrmw" or any(self.active(v) for v in i.operands))
 

@@ -9,6 +9,7 @@ from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import TEXT
 from llgrad.analysis.pieces import pieces
+from llgrad.analysis.remade import remade
 from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, UnsupportedError
 from llgrad.ir.types import FloatType, IntType, PointerType
@@ -56,6 +57,8 @@ class _Refusals:
         self._refuse_thrown()
         for i in self.activity.bits_changed:
             raise self._bits_changed(i)
+        if (numbers := self.activity.numbers_made) and remade(self.memory, numbers, self._holds_floats) is not None:
+            raise self._bits_changed(numbers[0])
         for i, o in self.activity.conflicts:
             if self.facts.decided_as_it_runs(self._written_through(i)):
                 continue
@@ -94,6 +97,11 @@ class _Refusals:
             for i in f.instructions():
                 self._refuse_hidden(i)
                 self._refuse_torn(i)
+
+    def _holds_floats(self, i: Instruction) -> bool:
+        """May what a store or a copy moves be floats?"""
+        found = self.kinds.access(i).leaves
+        return any(k.is_float or k is kinds_analysis.CONFLICT or k is kinds_analysis.WORD for _, k, _ in found)
 
     def _refuse_thrown(self) -> None:
         """Active values that are thrown, where a handler looks at what it catches: it would find no shadow."""

@@ -1,0 +1,102 @@
+"""Floats that are made again of numbers that were made of the bits of active floats: their derivative would be lost.
+
+A number computed from a float's bits (a hash, an exponent) has no derivative, as it should. But one that becomes bits
+of a float again, after it was shifted, masked, swapped or taken apart, may be that float. Such numbers are followed
+through registers, memory (object by object) and calls, to where they are stored over floats or taken for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from llgrad.analysis.memory import Memory, MemoryObject
+from llgrad.analysis.reused import is_copy
+from llgrad.analysis.solver import reach
+from llgrad.ir.types import FloatType, IntType, StructType, Type, VectorType, scalar
+from llgrad.ir.values import AnyValue, Argument, Call, Cast, Compare, Instruction, Load, Return, Store
+
+Node = Argument | Instruction | MemoryObject
+
+
+def remade(
+    memory: Memory, numbers: Iterable[Instruction], holds_floats: Callable[[Instruction], bool]
+) -> Instruction | None:
+    """Where one of the numbers becomes a float again; None: nowhere. `holds_floats`: may what an access reads or writes
+    hold floats?"""
+    found = _Ways(memory, holds_floats)
+    start: list[Node] = list(numbers)
+    for _ in reach(start, found.after):
+        if found.end is not None:
+            return found.end
+    return None
+
+
+class _Ways:
+    def __init__(self, memory: Memory, holds_floats: Callable[[Instruction], bool]) -> None:
+        self.memory, self.holds_floats = memory, holds_floats
+        self.end: Instruction | None = None
+        self.readers: dict[MemoryObject, list[Instruction]] | None = None
+
+    def after(self, node: Node) -> list[Node]:
+        """What a number, or one of those in memory, becomes a part of."""
+        if isinstance(node, MemoryObject):
+            return [n for i in self._readers().get(node, ()) for n in self._read(i)]
+        return [n for u in node.users if isinstance(u, Instruction) for n in self._used(node, u)]
+
+    def _used(self, v: AnyValue, u: Instruction) -> Iterator[Node]:
+        match u:
+            case Store(value, _):
+                if value is v:
+                    yield from self._written(u)
+            case Return():
+                assert u.block.function is not None
+                yield from self.memory.callers(u.block.function)
+            case Call():
+                yield from self._called(v, u)
+            case Cast("bitcast") if isinstance(scalar(u.type), FloatType):
+                self.end = self.end or u
+            case Load() | Compare():
+                pass
+            case _ if _has_integer(u.type):
+                yield u
+
+    def _called(self, v: AnyValue, call: Call) -> Iterator[Node]:
+        functions = self.memory.functions_called(call).functions
+        defined = [f for f in functions if not f.is_declaration]
+        for f in defined:
+            yield from (f.arguments[n] for n, a in enumerate(call.arguments) if a is v and n < len(f.arguments))
+        if not defined:
+            yield from (o for a in self.memory.writes(call) for o in a.objects)
+            if _has_integer(call.type):
+                yield call
+
+    def _written(self, i: Instruction) -> Iterator[Node]:
+        if self.holds_floats(i):
+            self.end = self.end or i
+        yield from (o for a in self.memory.writes(i) for o in a.objects)
+
+    def _read(self, i: Instruction) -> Iterator[Node]:
+        if isinstance(i, Load):
+            yield i
+        else:
+            yield from self._written(i)
+
+    def _readers(self) -> dict[MemoryObject, list[Instruction]]:
+        """The loads of integers, and the copies, of each object."""
+        if self.readers is None:
+            self.readers = {}
+            for f in self.memory.functions:
+                for i in f.instructions():
+                    if isinstance(i, Load) and _has_integer(i.type) or isinstance(i, Call) and is_copy(i):
+                        for o in {o for a in self.memory.reads(i) for o in a.objects}:
+                            self.readers.setdefault(o, []).append(i)
+        return self.readers
+
+
+def _has_integer(t: Type) -> bool:
+    if isinstance(t, StructType):
+        return any(map(_has_integer, t.fields or ()))
+    return isinstance(t.element if isinstance(t, VectorType) else t, IntType)
+
+
+__all__ = ["remade"]
