@@ -14,7 +14,7 @@ from llgrad.errors import KindError, UnsupportedError
 SOURCES = sorted(Path(__file__).with_name("bytes").iterdir())
 WAYS = (
     "appended", "copied", "cast", "from_array", "by_characters", "to_vector", "copied_out", "shifted",
-    "through_functions", "by_shifts", "swapped", "masked",
+    "through_functions", "by_shifts", "swapped", "masked", "out_of_structs",
 )  # fmt: skip
 
 

@@ -65,3 +65,33 @@ double masked(const double *x, int n) {
     }
     return s;
 }
+struct entry { double v; long k; };
+static double unpacked(const char *b) {
+    unsigned long u = 0;
+    double d;
+    for (int k = 0; k < 8; k++) u |= (unsigned long)(unsigned char)b[k] << (8 * k);
+    memcpy(&d, &u, 8);
+    return d;
+}
+static void pack(char *b, unsigned long u) {
+    for (int k = 0; k < 8; k++) b[k] = (char)(u >> (8 * k));
+}
+double out_of_structs(const double *x, int n) {
+    struct entry e[8];
+    char b[64];
+    double s = 0;
+    for (int i = 0; i < n; i++) {
+        memcpy(&e[i].v, &x[i], 8);
+        e[i].k = i;
+    }
+    for (int i = 0; i < n; i++) {
+        unsigned long u;
+        memcpy(&u, &e[i].v, 8);
+        pack(b + 8 * i, u);
+    }
+    for (int i = 0; i < n; i++) {
+        double d = unpacked(b + 8 * i);
+        s += d * d;
+    }
+    return s;
+}

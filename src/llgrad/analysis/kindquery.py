@@ -18,6 +18,7 @@ from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, WEAK
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
+_FLOATS = frozenset(bl.FLOAT_BIT.values())
 _TURNING = {bl.FLOAT_BIT["double"], bl.FLOAT_BIT["float"]}
 _SCALARS = ~(CONFLICT_BIT | CUT_BIT | bl.LIKELY_INT)
 Leaf = tuple[int, int, int]  # offset, answer, bytes; the answer is 0 (unknown), *_MASK, POINTER_BIT or a FLOAT_BIT
@@ -66,6 +67,8 @@ def _scalar(region: Region, at: int, room: int, repeats: int) -> tuple[int, int]
         return CONFLICT_MASK, size
     if _inside_float(region, at):
         return CONFLICT_MASK, size
+    if answer == INT_ANSWER and _declared(region, at, room)[0] in _FLOATS:
+        return CONFLICT_MASK, size  # a float whose bits are looked at, perhaps
     return answer, size
 
 
