@@ -201,7 +201,7 @@ class Kinds:
         return frozenset(map(FloatType, self._builder.declared_formats(pointer)))
 
     def string_may_hold_float(self, pointer: iv.AnyValue) -> bool:
-        """Were floats seen in the text of a `std::string`, by whatever pointer is computed from that to its start?"""
+        """Were floats seen in the text of a `std::string`, by pointers to any of its characters, too?"""
         graph = self._builder.graph
         region, at = self._builder.cell(pointer)
         slot = region.slots.get(region.key(at, 0))
@@ -209,7 +209,7 @@ class Kinds:
             return False
 
         def views(r: Region) -> list[Region]:
-            return [graph.find(e.child) for e in r.edges if graph.find(e.parent) is r]
+            return [graph.find(e.child) for e in r.edges if e.step == 1 and graph.find(e.parent) is r]
 
         found = reach([graph.find(slot.pointee)], views)
         return any(s.all & bl.FLOAT_MASK for r in found for s in r.slots.values())
@@ -428,7 +428,8 @@ class Kinds:
         while at < len(kinds):
             start, kind, size = kinds[at]
             end = start + size
-            if kind is CONFLICT and self._are_words(cells, at, [kinds.get(at + n) for n in range(8)]):
+            told = MIXED in copy.metadata
+            if kind is CONFLICT and self._are_words(cells, at, [kinds.get(at + n) for n in range(8)], told):
                 kind, end = WORD, at + 8
             elif kind is CONFLICT and (t := self._turning_in_both(cells, at, kinds)) is not None:
                 kind, end = float_kind(t), at + t.bits // 8
@@ -471,10 +472,12 @@ class Kinds:
         others = [self._resolve(r, o + at, size) for (r, o), t in zip(cells, found, strict=True) if t is None]
         return formats[0] if all(map(_is_in_words, others)) else None
 
-    def _are_words(self, cells: list[tuple[Region, int]], at: int, kinds: list[tuple[int, Kind, int] | None]) -> bool:
+    def _are_words(
+        self, cells: list[tuple[Region, int]], at: int, kinds: list[tuple[int, Kind, int] | None], told: bool
+    ) -> bool:  # fmt: skip
         return (
             all(k is not None and k[1] in (CONFLICT, INTEGER, ANY, UNKNOWN) for k in kinds)
-            and all(is_word(self._builder.graph.find(region), offset + at) for region, offset in cells)
+            and (told or all(is_word(self._builder.graph.find(region), offset + at) for region, offset in cells))
             and all(_is_in_words(self._resolve(r, offset + at, 8)) for r, offset in cells)
         )
 
