@@ -1,7 +1,8 @@
 """Two ways to bring an object file to life in this process.
 
-`load_in_jit` is LLVM's in-process linker: a millisecond, no files, but no thread-local storage. `load_shared`
-lets a system linker make a shared library and opens it: for thread-local variables, and for C++ compiled
+`load_in_jit` is LLVM's in-process linker: a millisecond, no files, but no thread-local storage. It is JITLink, which
+gives all code of an object one piece of memory: libgcc, searching the frame of an address, asks one object only.
+`load_shared` lets a system linker make a shared library and opens it: for thread-local variables, and for C++ compiled
 against zig's libc++, which exists as a static library only (zig builds it on the first use, about a minute,
 and keeps it). Both give an `Image`.
 """
@@ -61,7 +62,7 @@ def exports(contents: ObjectFile) -> list[str]:
 def load_in_jit(data: bytes, contents: ObjectFile, wanted: dict[str, int]) -> Image:
     """Link the object in memory; `wanted` has the address of every symbol it does not define."""
     target.initialise()
-    jit = llvm.create_lljit_compiler(suppress_errors=True)
+    jit = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
     builder = llvm.JITLibraryBuilder().add_object_img(data)
     for name, address in wanted.items():
         builder.import_symbol(name, address)
