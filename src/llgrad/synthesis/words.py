@@ -110,11 +110,18 @@ class _Places:
             yield from ((mine, other) for other in self.accesses[o] if overlap(mine.extent, other.extent))
 
     def may_find_other(self, load: Load) -> bool:
-        """Is what a load reads written as the other type elsewhere? Anywhere in one of many records does not count."""
+        """Is what a load reads written as the other type elsewhere? Anywhere in one of many records does not count.
+
+        Nor does what the language's types keep apart: members of unions, and copies of structs, are of no type there.
+        """
+        types = self.memory.types
         for o, mine in self.own.get(load, ()):
-            others = [a for a in self.accesses[o] if a.writes and a.type not in (mine.type, None)]
             if o not in self.shadowed:
                 continue
+            others = [
+                a for a in self.accesses[o]
+                if a.writes and a.type not in (mine.type, None) and types.may_alias(types.tag(load), types.tag(a.by))
+            ]  # fmt: skip
             if others and any(isinstance(a.extent[0], tuple) for a in self.accesses[o]):
                 others = [a for a in others if a.extent[0] is not None and mine.extent[0] is not None]
             if any(overlap(mine.extent, other.extent) for other in others):
