@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llgrad.analysis.activitygraph import is_opaque
 from llgrad.analysis.known import met_functions, tape_call, virtual_functions
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
@@ -119,6 +120,12 @@ class Derivation:
                     f"a derivative of a derivative passes through {source.name}, which has a rule of the user's",
                     cause="the inner derivative called it for its value, which the rule did not return",
                     fix="let the rule return {tape, value}, or in forward mode {value, tangent}",
+                )
+            if is_opaque(source):
+                raise UnsupportedError(
+                    f"a pointer leads to {source.name}, whose body does not count",
+                    cause="it is declared to be like a function of a library, and takes or returns structs in memory",
+                    fix="call it by its name",
                 )
             if request.function in self.registered.ruled:
                 kind = RoutineRule if request.function in self.registered.routines else CustomRule

@@ -47,6 +47,9 @@ PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
 SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
 _ON_GLOBALS = re.compile(rf"^({NAME}) = [^\n]*, !({SHADOW}|{INACTIVE}) !(\d+)", re.MULTILINE)
+CALLED = "llgrad.called."
+"""`llgrad.called.llgrad.like.exp.mine` calls the function behind it: what pointers to that one point to."""
+_TELLS = re.compile(r"@[^\n=]*__enzyme|@\"?llvm\.")  # registrations, annotations, what LLVM is told to keep
 _LIKENED = re.compile(rf'@"?{re.escape(LIKE)}[-\w.$]+"?')
 _LINKAGE = (
     r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
@@ -309,8 +312,22 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
     names = {f"@{name}": f"@{_likened(module, like, name)}" for name, like in found.like.items()}
     if names:
         text = re.sub(NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
+        text = _with_callers(text, {names[f"@{name}"]: module.function(name) for name in found.like})
     text = _read_anew(_with_heap(text, module, found.heap), found.inactive_globals, roots)
     return text + "".join(caller(module.function(r), plain(names[f"@{r}"])) for r in roots if r in found.like)
+
+
+def _with_callers(text: str, likened: dict[str, Function]) -> str:
+    """The program with pointers to functions that call these: who follows a pointer differentiates what is there."""
+    for name, f in likened.items():
+        if f.is_declaration or any(a.attribute("byval") or a.attribute("sret") for a in f.arguments):
+            continue
+        own = f"{CALLED}{plain(name)}"
+        pointer = re.compile(rf"{re.escape(name)}(?![-\w.$(])")
+        pointing = "\n".join(x if _TELLS.match(x) else pointer.sub(f"@{own}", x) for x in text.split("\n"))
+        if pointing != text:
+            text = pointing + caller(f, plain(name), own)
+    return text
 
 
 def _read_anew(text: str, names: Collection[str], roots: Sequence[str]) -> str:
