@@ -200,13 +200,24 @@ def _reaches(r: Region, start: int, step: int, at: int) -> bool:
 
 
 def array_limit(region: Region, start: int, step: int) -> int | None:
-    """Where the array that is walked from `start` ends, by declared types and LLVM's; None where none says."""
+    """Where the array that is walked from `start` ends, by declared types and LLVM's; None where none says.
+
+    What is walked as floats is not limited by a type that has none there: two arrays lie in one region.
+    """
     ends = []
+    slot = region.slots.get((start, step))
+    floats = slot.all & bl.FLOAT_MASK if slot is not None else 0
     for token, level in region.tokens.items():
-        if level <= LLVM_TYPE and (inside := token.within(start, region.period)) is not None:
+        inside = token.within(start, region.period) if level <= LLVM_TYPE else None
+        if inside is not None and (not floats or _may_have(token, inside, floats)):
             ends.append(_array_end(token, inside, start, step))
     known = [e for e in ends if e is not None]
     return max(known) if known else None
+
+
+def _may_have(token: Token, inside: int, floats: int) -> bool:
+    found = bl.scalars(token.type, inside)
+    return not found or any(f.mask <= 0 or f.mask & floats for f in found)
 
 
 def _array_end(token: Token, inside: int, start: int, step: int) -> int | None:
@@ -216,7 +227,8 @@ def _array_end(token: Token, inside: int, start: int, step: int) -> int | None:
     if span is not None:
         return ENDLESS if span.end is None else start - inside + span.end
     if step % token.type.size == 0:
-        return token.high
+        several = token.high is not None and start + step < token.high
+        return token.high if several else None  # one element that was declared limits no array
     found = bl.scalars(token.type, inside)
     if not found or any(f.mask == 0 for f in found):
         return None

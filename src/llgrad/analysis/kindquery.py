@@ -91,7 +91,9 @@ def _viewed(region: Region, at: int, repeats: int) -> int:
     """Evidence from arrays of unknown length that may reach `at`.
 
     Where it counts: up to the array's declared end; at the array's first element, which may be `at`, against other
-    evidence; and when the question is what repeats in these very steps. Elsewhere nothing says how far it reaches.
+    evidence; when the question is what repeats in these very steps; and anywhere in what repeats in others, if at its
+    first element there is something else as well: then it is another array than what repeats (Rust's vectors, which
+    share the code that lets them grow). Elsewhere nothing says how far it reaches.
     """
     mask = 0
     for (start, step), slot in region.slots.items():
@@ -100,8 +102,16 @@ def _viewed(region: Region, at: int, repeats: int) -> int:
             end = array_limit(region, start, step)
             into = apart % region.period if region.period else apart
             reached = repeats == step or (apart == 0 and _exact(region, at)) if end is None else into < end - start
-            mask |= slot.all if reached else 0
+            mask |= slot.all if reached or (end is None and _is_another(region, start, slot.all)) else 0
     return mask
+
+
+def _is_another(region: Region, start: int, mask: int) -> bool:
+    """In what repeats, is the first element of an array walked in smaller steps of another kind, too?"""
+    if not region.period:
+        return False
+    answer, _ = _decide(_exact(region, start) | mask)
+    return answer == CONFLICT_MASK and _decide(mask)[0] != CONFLICT_MASK
 
 
 def _disturbed(region: Region, at: int, size: int, by: int = -1) -> bool:
