@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from llgrad.analysis import memory
 from llgrad.analysis.memory import Access
 from llgrad.analysis.reaching import Reaching
@@ -58,3 +60,26 @@ def test_readers_of_one_place_share_an_answer() -> None:
                 assert all(found.places(w.pointer) == read.places for w in writers if isinstance(w, Store))
                 assert reaching.writers(None, reaching.shared(i, read) or read) == (writers, older)
     assert reaching.compared < 5 * FUNCTIONS
+
+
+@pytest.mark.parametrize(("flags", "found"), [("inbounds nuw", 1), ("inbounds", 2)])
+def test_elements_lie_behind_a_header(flags: str, found: int) -> None:
+    """What is stored `n` elements further on, never back, leaves the number before them alone."""
+    module = parse(
+        f"""declare noalias ptr @malloc(i64)
+define i64 @f(i64 %n, double %x, i1 %c) {{
+  %p = call ptr @malloc(i64 80)
+  store i64 9, ptr %p
+  %data = getelementptr inbounds nuw i8, ptr %p, i64 8
+  %element = getelementptr {flags} double, ptr %data, i64 %n
+  store double %x, ptr %element
+  %v = load i64, ptr %p
+  ret i64 %v
+}}
+"""
+    )
+    root = module.function("f")
+    known = memory.analyse(module, root)
+    load = next(i for i in root.instructions() if isinstance(i, Load))
+    (read,) = known.reads(load)
+    assert len(Reaching(known).writers(load, read)[0]) == found

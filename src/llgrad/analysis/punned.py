@@ -37,6 +37,7 @@ from llgrad.ir.values import (
     Cast,
     Compare,
     ConstExpr,
+    ConstFloat,
     ExtractValue,
     GetElementPtr,
     Instruction,
@@ -169,7 +170,8 @@ class Trial(Reaching):
 
     def _made_of(self, v: AnyValue) -> Sequence[Node] | None:
         if not isinstance(v, Argument | Instruction) or isinstance(v.type, PointerType):
-            bits = isinstance(scalar(v.type), FloatType) or isinstance(v, ConstExpr) and not _is_address(v)
+            zero = isinstance(v, ConstFloat) and not v.bits  # as a number, too: what clears memory says of no kind
+            bits = isinstance(scalar(v.type), FloatType) and not zero or isinstance(v, ConstExpr) and not _is_address(v)
             return None if bits else ()
         if v in self.numbers:
             return ()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from llgrad.analysis.cells import Spot, difference, moved
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import gep_offset, size_of
+from llgrad.analysis.onwards import is_behind
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import I8
 from llgrad.ir.values import (
@@ -81,7 +82,8 @@ class Reaching:
         """Stores, and calls of functions without a body, that may write what is read."""
         part = self._part(access)
         if part not in self._found:
-            self._found[part] = list(dict.fromkeys(i for a in self._nearby(part) for i in self._writers[a]))
+            found = dict.fromkeys(i for a in self._nearby(part) for i in self._writers[a])
+            self._found[part] = [i for i in found if not is_behind(i, part, self.memory)]
         return self._found[part]
 
     def _nearby(self, part: Part) -> Iterator[Part]:
@@ -196,7 +198,7 @@ class Reaching:
         """Calls of one function write the same."""
         writes = self.memory.writes(i)
         if not isinstance(i, Call) or any(a.pointer is not None for a in writes):
-            return any(self._meets_here(a, access) for a in writes)
+            return any(self._meets_here(a, access) for a in writes) and not is_behind(i, access, self.memory)
         key = (id(writes), self._part(access))
         if key not in self._by_calls:
             self._by_calls[key] = any(self.meets(a, access) for a in writes)

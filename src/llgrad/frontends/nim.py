@@ -105,6 +105,45 @@ _START = re.compile(r"^N_LIB_PRIVATE N_NIMCALL\(void, \w+_DatInit000\)\(void\) \
 _DESTROYED = re.compile(r"\(\(\w+\) \(\(\*\(\*rti\)\)\.destructor\)\)\(p\);")
 
 
+# Addresses that nim's runtime computes as numbers: headers lie before objects, 8 or 16 bytes before, as almost
+# all objects are aligned to no more
+_ADDRESS = re.compile(r"\b(plus|minus)percent___system_\d+\(\(\(NI\) \(ptrdiff_t\) \((\w+)\)\), ")
+_DISPOSED = re.compile(r"^N_LIB_PRIVATE N_NIMCALL\(void, nimRawDispose\)\(void\* p, NI alignment\) \{", re.MULTILINE)
+_OFFSETS = """#define llgrad_plus(p, n) ((NI) (ptrdiff_t) ((char*) p + (n)))
+#define llgrad_minus(p, n) ((NI) (ptrdiff_t) ((char*) p - (n)))
+"""
+_DISPOSES = r"""\g<0>
+  if (alignment <= 8) { __builtin_free((char*) p - 8); return; }
+  if (alignment <= 16) { __builtin_free((char*) p - 16); return; }
+"""
+# An element of a sequence lies behind the header: an index without a sign says so, and a store there leaves the header
+# alone. Not where a field of the same name is a pointer, which goes both ways.
+_ELEMENT = re.compile(r"\.p(?:->|\)\.)data\[")
+_POINTER = re.compile(r"\* ?data;")
+
+
+def _unsigned(text: str) -> str:
+    """The C with indices of elements of sequences as numbers without a sign."""
+    if _POINTER.search(text):
+        return text
+    ends = [m.end() for m in _ELEMENT.finditer(text)]
+    put = sorted([*((at, "(NU)(") for at in ends), *((_closed(text, at), ")") for at in ends)])
+    pieces, at = [], 0
+    for place, what in put:
+        pieces += [text[at:place], what]
+        at = place
+    return "".join([*pieces, text[at:]])
+
+
+def _closed(text: str, start: int) -> int:
+    """Where the bracket is closed that was opened before `start`."""
+    depth, at = 1, start
+    while depth:
+        depth += (text[at] == "[") - (text[at] == "]")
+        at += 1
+    return at - 1
+
+
 def _finished(texts: Mapping[Path, str]) -> dict[Path, str]:
     """The C that nim wrote, with sequences that grow element by element, constant types, and a start."""
 
@@ -114,7 +153,8 @@ def _finished(texts: Mapping[Path, str]) -> dict[Path, str]:
     def edited(text: str) -> str:
         text = _HOOK.sub(hook, _NO_OBJECT.sub(_FAILS, _GROWS.sub(_GROWN, text)))
         text = _DESTROYED.sub("{ extern void llgrad_destroy(void*, void*); llgrad_destroy(*rti, p); }", text)
-        return _with_types(text)
+        text = _OFFSETS + _DISPOSED.sub(_DISPOSES, _ADDRESS.sub(r"llgrad_\1(\2, ", text))
+        return _with_types(_unsigned(text))
 
     return {path: edited(text) for path, text in texts.items()}
 
