@@ -121,16 +121,16 @@ class Derivation:
                     cause="the inner derivative called it for its value, which the rule did not return",
                     fix="let the rule return {tape, value}, or in forward mode {value, tangent}",
                 )
-            if is_opaque(source):
+            if request.function in self.registered.ruled:
+                kind = RoutineRule if request.function in self.registered.routines else CustomRule
+                kind(self.facts, self.module, self.registered, request, source, target).write()
+                return target
+            if is_opaque(source) and not source.is_declaration:
                 raise UnsupportedError(
                     f"a pointer leads to {source.name}, whose body does not count",
                     cause="it is declared to be like a function of a library, and takes or returns structs in memory",
                     fix="call it by its name",
                 )
-            if request.function in self.registered.ruled:
-                kind = RoutineRule if request.function in self.registered.routines else CustomRule
-                kind(self.facts, self.module, self.registered, request, source, target).write()
-                return target
             if is_ruled(source) and request.mode in (Mode.AUGMENTED, Mode.REVERSE):
                 Checkpointed(
                     self.facts, self.module, request, source, target,
