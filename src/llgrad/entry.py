@@ -172,6 +172,7 @@ _FAILURES = {
         "a pointer to a nested procedure was called that had been stored",
         "pass the procedure as an argument, or take it out of the procedure that it is nested in",
     ),
+    7: ("a result has another shape than the array that was given for it", "give one of the shape that is returned"),
     _BUDGET: ("the checkpoints do not fit into the budget", "allow more bytes, or take fewer steps"),
     9: (
         "a step of a loop with checkpoints writes where it was not known to",

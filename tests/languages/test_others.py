@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, UnsupportedError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
 from llgrad.frontends import LANGUAGES
 from llgrad.frontends.mlir import declared, signatures
 
@@ -274,15 +274,25 @@ func.func @sines(%x: tensor<4xf64>) -> tensor<4xf64> {
   }
   return %r : tensor<4xf64>
 }
-func.func @grown(%n: index) -> memref<?xf64> {
+func.func @grown(%n: index, %k: f64) -> (memref<?x?xf64>) {
+  %m = memref.alloc(%n, %n) : memref<?x?xf64>
+  linalg.fill ins(%k : f64) outs(%m : memref<?x?xf64>)
+  return %m : memref<?x?xf64>
+}
+func.func @products(%x: tensor<?xf64>, %y: tensor<?xf64>) -> tensor<?xf64> {
+  %r = linalg.mul ins(%x, %y : tensor<?xf64>, tensor<?xf64>) outs(%x : tensor<?xf64>) -> tensor<?xf64>
+  return %r : tensor<?xf64>
+}
+func.func @unranked(%n: index) -> memref<*xf64> {
   %m = memref.alloc(%n) : memref<?xf64>
-  return %m : memref<?xf64>
+  %u = memref.cast %m : memref<?xf64> to memref<*xf64>
+  return %u : memref<*xf64>
 }
 """
 
 
 def test_mlirs_results(tmp_path: Path) -> None:
-    """Arrays and several results are written to further arguments; those of unknown shape stay in MLIR."""
+    """Arrays and several results are written to further arguments; shapes that only the program knows are compared."""
     require("a.mlir")
     path = tmp_path / "a.mlir"
     path.write_text(RESULTS)
@@ -299,7 +309,14 @@ def test_mlirs_results(tmp_path: Path) -> None:
     _, dy = llgrad.vjp(lib.sines, wrt="x", of="out0")(y, np.zeros(4), seed=np.ones(4))
     np.testing.assert_allclose(dy, np.cos(y), rtol=1e-14)
     with pytest.raises(UnsupportedError, match="cannot be called from Python"):
-        lib.grown(3)
+        lib.unranked(3)
+    _, dk = llgrad.vjp(lib.grown, wrt="k", of="out0")(3, 0.5, product, seed=seed)
+    assert dk == seed.sum()
+    _, dx = llgrad.vjp(lib.products, wrt="x", of="out0")(X, X, np.zeros(3), seed=np.ones(3))
+    np.testing.assert_allclose(dx, X)
+    for call in (lib.grown, llgrad.vjp(lib.grown, wrt="k", of="out0")):
+        with pytest.raises(ForeignError, match="another shape"):
+            call(2, 0.5, product, **({} if call is lib.grown else {"seed": seed}))
 
 
 def test_tensors_that_a_switch_yields_are_refused(tmp_path: Path) -> None:
