@@ -186,6 +186,48 @@ def test_metadata_of_globals_keeps_them_and_their_shadows(tmp_path: Path) -> Non
     subprocess.run([built(path, tmp_path)], check=True)
 
 
+def test_registrations_that_nothing_names_count(tmp_path: Path) -> None:
+    """A static one is no variable of the program's that LLVM may drop."""
+    path = tmp_path / "static.ll"
+    path.write_text("""
+        @__enzyme_inactivefn_square = internal global ptr @square
+        @__enzyme_function_like_flat = internal constant { ptr, ptr } { ptr @flat, ptr @name }
+        @__enzyme_register_derivative_own = private unnamed_addr constant [2 x ptr] [ptr @own, ptr @own_tangent]
+        @name = private constant [4 x i8] c"exp\\00"
+        declare double @llvm.exp.f64(double)
+        declare double @__enzyme_fwddiff(ptr, ...)
+        define double @square(double %x) {
+          %r = fmul double %x, %x
+          ret double %r
+        }
+        define double @flat(double %x) {
+          ret double 2.0
+        }
+        define double @own(double %x) {
+          ret double 3.0
+        }
+        define double @own_tangent(double %x, double %t) {
+          %r = fmul double %t, 7.0
+          ret double %r
+        }
+        define double @f(double %x) {
+          %s = call double @square(double %x)
+          %l = call double @flat(double %x)
+          %o = call double @own(double %x)
+          %m = fadd double %s, %l
+          %r = fadd double %m, %o
+          ret double %r
+        }
+        define i32 @main() {
+          %d = call double (ptr, ...) @__enzyme_fwddiff(ptr @f, double 0.0, double 1.0)
+          %p = fcmp oeq double %d, 9.0
+          %status = select i1 %p, i32 0, i32 1
+          ret i32 %status
+        }
+    """)
+    subprocess.run([built(path, tmp_path)], check=True)
+
+
 @pytest.mark.parametrize("said", ["", '"enzyme_type"="{[-1]:Pointer, [-1,0]:Float@double}"'])
 def test_attributes_say_what_memory_holds(said: str) -> None:
     text = f"""

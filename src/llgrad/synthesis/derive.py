@@ -15,6 +15,7 @@ from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, ArrayType, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
+from llgrad.rules.library import LIKE
 from llgrad.synthesis import registrations, results, tape
 from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
 from llgrad.synthesis.custom import CustomRule
@@ -127,7 +128,7 @@ class Derivation:
                 return target
             if is_opaque(source) and not source.is_declaration:
                 raise UnsupportedError(
-                    f"a pointer leads to {source.name}, whose body does not count",
+                    f"a pointer leads to {source.name.removeprefix(LIKE).partition('.')[2]}, whose body does not count",
                     cause="it is declared to be like a function of a library, and takes or returns structs in memory",
                     fix="call it by its name",
                 )

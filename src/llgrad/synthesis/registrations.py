@@ -49,11 +49,12 @@ SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
 _ON_GLOBALS = re.compile(rf"^({NAME}) = [^\n]*, !({SHADOW}|{INACTIVE}) !(\d+)", re.MULTILINE)
 CALLED = "llgrad.called."
 """`llgrad.called.llgrad.like.exp.mine` calls the function behind it: what pointers to that one point to."""
-_TELLS = re.compile(r"@[^\n=]*__enzyme|@\"?llvm\.")  # registrations, annotations, what LLVM is told to keep
+_TELLS = re.compile(rf"@[^\n=]*{re.escape(PREFIX)}|@\"?llvm\.")  # registrations, annotations, what LLVM is told to keep
 _LIKENED = re.compile(rf'@"?{re.escape(LIKE)}[-\w.$]+"?')
 _LINKAGE = (
     r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
 )
+_UNUSED = ("internal", "private", "unnamed_addr", "local_unnamed_addr")  # LLVM drops such, as nothing names them
 _KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
     "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
@@ -121,7 +122,8 @@ def named(text: str) -> str:
             )  # fmt: skip
         own = re.sub(r"[^\w$]", "_", name.partition(f"__enzyme_{kind}")[2].replace("enzyme_", ""))
         renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}.{own}"
-        return f"{renamed[m[1]]} = {m[2]}global "
+        kept = "".join(f"{w} " for w in m[2].split() if w not in _UNUSED)
+        return f"{renamed[m[1]]} = {kept}global "
 
     text = GLOBAL.sub(edit, text)
     if renamed:
