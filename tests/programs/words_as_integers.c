@@ -1,12 +1,6 @@
 /* The eight bytes of a union are moved as an integer, or byte by byte. */
-#include "selfcheck.h"
-struct Value { long tag; union { double number; const double *place; } u; };
-static void made(struct Value *v, const double *x, int i)
-{
-    v->tag = i & 1;
-    if (v->tag) v->u.place = x + i; else v->u.number = x[i] * x[i];
-}
-static double looked_at(const struct Value *v) { return v->tag ? *v->u.place : v->u.number; }
+#include "value.h"
+
 static double as_ints(const double *x, int n)
 {
     struct Value *v = malloc(n * sizeof *v), *w = malloc(n * sizeof *w);

@@ -1,21 +1,5 @@
 /* A union's word that is moved in a register of either of its types keeps its adjoint, or its shadow. */
-#include "selfcheck.h"
-
-struct Value {
-    long tag;
-    union { double number; const double *place; } u;
-};
-
-static void made(struct Value *v, const double *x, int i)
-{
-    v->tag = i & 1;
-    if (v->tag)
-        v->u.place = x + i;
-    else
-        v->u.number = x[i] * x[i];
-}
-
-static double looked_at(const struct Value *v) { return v->tag ? *v->u.place : v->u.number; }
+#include "value.h"
 
 static double chosen(const double *x, int n)
 {

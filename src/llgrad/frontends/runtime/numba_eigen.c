@@ -1,6 +1,7 @@
 /* Eigenvalues of any matrix, as np.linalg asks LAPACK for them. LAPACK's own values and vectors count as constant: two
  * steps of Newton's method lead from them to the same again, with their first and second derivatives. */
-#include "numba_complex.h"
+#define COMPLEX
+#include "elements.h"
 
 extern int32_t llgrad_numba_rgeev(int8_t kind, int8_t left, int8_t right, int64_t n, void *matrix, int64_t lda, void *real,
                                   void *imaginary, void *lefts, int64_t ldvl, void *rights, int64_t ldvr);

@@ -1,25 +1,35 @@
-/* Complex matrices column by column, in double precision. */
+/* Matrices column by column, in double precision: of real numbers, or of complex ones where COMPLEX is defined. */
 #include <stdint.h>
 #include <stdlib.h>
 
+#ifdef COMPLEX
 #pragma STDC CX_LIMITED_RANGE ON
-
 typedef double _Complex Z;
-
+typedef float _Complex Narrow;
 #define RE(z) __builtin_creal(z)
 #define IM(z) __builtin_cimag(z)
 #define CONJ(z) __builtin_conj(z)
+#else
+typedef double Z;
+typedef float Narrow;
+#define RE(z) (z)
+#define IM(z) 0.0
+#define CONJ(z) (z)
+#endif
 
 static double square(Z z) { return RE(z) * RE(z) + IM(z) * IM(z); }
 
 static Z *room(int64_t count) { return malloc((count > 0 ? count : 1) * sizeof(Z)); }
+
+/* LAPACK's names of types: are they of double precision? */
+static int is_wide(int8_t kind) { return kind == 'd' || kind == 'z'; }
 
 static Z *copied(int8_t kind, const void *from, int64_t m, int64_t n, int64_t step)
 {
     Z *a = room(m * n);
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++)
-            a[i + j * m] = kind == 'z' ? ((const Z *)from)[i + j * step] : ((const float _Complex *)from)[i + j * step];
+            a[i + j * m] = is_wide(kind) ? ((const Z *)from)[i + j * step] : ((const Narrow *)from)[i + j * step];
     return a;
 }
 
@@ -27,17 +37,17 @@ static void stored(int8_t kind, const Z *a, int64_t m, int64_t n, void *to, int6
 {
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++)
-            if (kind == 'z')
+            if (is_wide(kind))
                 ((Z *)to)[i + j * step] = a[i + j * m];
             else
-                ((float _Complex *)to)[i + j * step] = a[i + j * m];
+                ((Narrow *)to)[i + j * step] = a[i + j * m];
 }
 
-/* Real numbers that belong to complex ones of this kind. */
+/* Real numbers that belong to elements of this kind. */
 static void stored_reals(int8_t kind, const double *x, int64_t n, void *to)
 {
     for (int64_t i = 0; i < n; i++)
-        if (kind == 'z')
+        if (is_wide(kind))
             ((double *)to)[i] = x[i];
         else
             ((float *)to)[i] = x[i];
