@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from msgspec import Struct
@@ -83,19 +83,47 @@ class DebugTypes:
         name, arg = text(node.fields.get("name")), number(node.fields.get("arg"))
         return Declared(name, self.type(node.fields.get("type")), arg)
 
-    def global_type(self, variable: GlobalVariable) -> ByteType | None:
-        """The declared type of a global variable."""
-        ref = variable.metadata.get("dbg")
-        node = self._node(ref)
+    def global_types(self, variable: GlobalVariable) -> list[ByteType]:
+        """The declared types of a global variable.
+
+        Several where several declarations share its memory: a COMMON block is what each procedure says it is, a record
+        of the variables that this procedure has there (these may overlap, by EQUIVALENCE). Linking keeps what one
+        file has attached to a block; what all say is listed apart.
+        """
+        views: dict[Any, list[Member]] = {}
+        for scope, member in self._common.get(variable.name) or self._attached(variable):
+            views.setdefault(scope, []).append(member)
+        return [_record_of(members) for members in views.values()]
+
+    @cached_property
+    def _common(self) -> dict[str, list[tuple[Any, Member]]]:
+        """What `frontends.fortrancommon` lists: the members of COMMON blocks, by these, each with who declares it."""
+        found: dict[str, list[tuple[Any, Member]]] = {}
+        for n in re.findall(r"!(\d+)", self.module.named_metadata.get("llgrad.common", "")):
+            name, scope, offset, declared = self._tuple(MDRef(int(n)))
+            if (t := self.type(declared)) is not None:
+                found.setdefault(text(name), []).append((text(scope), Member("", number(offset), t)))
+        return found
+
+    def _attached(self, variable: GlobalVariable) -> Iterator[tuple[Any, Member]]:
+        for kind, ref in variable.metadata.items():
+            if kind.partition(" ")[0] == "dbg" and (placed := self._placed(ref)) is not None:
+                yield placed
+
+    def _placed(self, ref: Any) -> tuple[Any, Member] | None:
+        """The variable of which an attachment of a global speaks, and the scope that declares it."""
+        node, offset = self._node(ref), 0
         if node is not None and node.kind == "DIGlobalVariableExpression":
-            expression = self._node(node.fields.get("expr"))
-            inline = node.fields.get("expr")
-            empty = isinstance(inline, MDRef) and inline.text.replace(" ", "") in ("!DIExpression()", "DIExpression()")
-            if not empty and (expression is None or expression.fields or expression.operands):
+            expression, ref = self._node(node.fields.get("expr")), node.fields.get("var")
+            words = node.fields.get("expr") if expression is None else expression
+            if (found := _offset_of(words)) is None:
                 return None
-            ref = node.fields.get("var")
-        found = self.variable(ref) if ref is not None else None
-        return found.type if found else None
+            offset, node = found, self._node(ref)
+        declared = self.variable(ref)
+        if node is None or declared is None or declared.type is None:
+            return None
+        scope = node.fields.get("scope")
+        return getattr(scope, "id", None), Member(declared.name, offset, declared.type)
 
     def _variables(self, subprogram: MDNode) -> Iterator[Declared]:
         for ref in self._tuple(subprogram.fields.get("retainedNodes")):
@@ -253,6 +281,24 @@ def _descriptor(element: ByteType, rank: int) -> ByteType:
         for d in range(rank) for i, n in enumerate(("lower", "extent", "stride"))
     ]  # fmt: skip
     return Record(DESCRIPTOR, 24 + 24 * rank, (*_header(lambda: data), *bounds))
+
+
+def _record_of(members: list[Member]) -> ByteType:
+    """What several variables in one place make, each at its offset."""
+    if len(members) == 1 and not members[0].offset:
+        return members[0].type
+    return Record("", max(m.offset + m.type.size for m in members), tuple(members))
+
+
+def _offset_of(expression: Any) -> int | None:
+    """How many bytes into a global an expression says that a variable lies; None for parts of one and the like."""
+    if isinstance(expression, MDRef):
+        words = expression.text.partition("(")[2].rpartition(")")[0].replace(",", " ").split()
+    else:
+        words = [str(w) for w in expression.operands]
+    if not words:
+        return 0
+    return int(words[1]) if len(words) == 2 and words[0] == "DW_OP_plus_uconst" else None
 
 
 def _header(target: Callable[[], ByteType | None]) -> tuple[Member, ...]:

@@ -264,7 +264,7 @@ class Builder:
         region = self.graph.region()
         self.cells[g] = region, 0
         self.declare_llvm((region, 0), g.value_type)
-        if (declared := self.debug.global_type(g)) is not None:
+        for declared in self.debug.global_types(g):
             self.graph.declare(region, _bounded(declared, 0), _variable_level(declared))
         if g.initializer is not None and len(list(self.leaves(g.value_type))) <= _MANY:
             self.put(g.initializer, (region, 0))
@@ -483,7 +483,8 @@ class Builder:
     def declared_formats(self, pointer: iv.AnyValue) -> frozenset[str]:
         """Formats of the floats in the type that is declared for what an argument, variable or pointer points to."""
         if isinstance(pointer, iv.GlobalVariable):
-            return bl.formats(self.debug.global_type(pointer) or self.llvm_type(pointer.value_type))
+            types = self.debug.global_types(pointer) or [self.llvm_type(pointer.value_type)]
+            return frozenset(f for t in types for f in bl.formats(t))
         if isinstance(pointer, iv.Argument):
             function = next(f for f in self.functions if pointer in f.arguments)
             declared = self.debug.result_and_parameters(function)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError
-from llgrad.frontends import clang, fortranarrays, fortrancalls, fortrantypes
+from llgrad.frontends import clang, fortranarrays, fortrancalls, fortrancommon, fortrantypes
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
 from llgrad.places import cache_folder
 
@@ -51,7 +51,7 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
             flags = [*_FLAGS, *(_RAW if raw else _UNVECTORISED), f"-J{folder}", *source.flags]
             command = [tool.path, *flags, "-o", str(assembly), str(source.path.absolute())]
             run(command, source.path, _FIX, noise="^BISECT:", cwd=source.directory)
-            texts[source] = assembly.read_text()
+            texts[source] = fortrancommon.declared(assembly.read_text())
         calls = [fortrancalls.rewritten(text) for text in texts.values()]
         texts = dict(zip(texts, fortranarrays.said_again(calls), strict=True))
         types, numbers = fortrantypes.written_out(list(texts.values()))
