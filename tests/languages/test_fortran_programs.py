@@ -25,3 +25,29 @@ def test_blocks_are_what_all_files_declare_in_them(level: int) -> None:
     np.testing.assert_allclose(llgrad.grad(lib.steps, wrt="x")(4, x), truth, rtol=1e-9)
     _, tangent = llgrad.jvp(lib.steps, wrt="x")(4, x, tangents=np.ones(4))
     np.testing.assert_allclose(tangent, truth.sum(), rtol=1e-9)
+
+
+SHIFTED = """
+function shifted(n, x) result(r)
+  integer :: n
+  real(8) :: x(n), y(n), r
+  y = -(x - cshift(x, -1))*x(1)
+  r = sum(y*y*[1, 2, 3, 4])
+end function
+"""
+
+
+def test_shifts_by_negative_numbers_are_within_the_array(tmp_path: Path) -> None:
+    """flang 22 says of the number of places that it is no negative sum, which LLVM believes: y(1) was made of x(0)."""
+    require("a.f90")
+    (tmp_path / "shifted.f90").write_text(SHIFTED)
+    lib = llgrad.load(tmp_path / "shifted.f90")
+    x = np.array([0.7, 1.2, 0.5, 0.9])
+
+    def shifted(v: np.ndarray) -> float:
+        return float((((np.roll(v, 1) - v) * v[0]) ** 2 * [1, 2, 3, 4]).sum())
+
+    np.testing.assert_allclose(lib.shifted(4, x), shifted(x), rtol=1e-14)
+    np.testing.assert_allclose(
+        llgrad.grad(lib.shifted, wrt="x")(4, x), differences(lambda v: shifted(v[0]), [x])[0], rtol=1e-9
+    )

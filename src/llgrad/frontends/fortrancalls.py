@@ -1,7 +1,10 @@
 """What flang does with the bits of floats, or leaves to its runtime, written as calls that have derivatives.
 
 `nearest` is written out by flang as a sum of integers: here it is C's `nextafter`. What reads or draws
-numbers is called by names of `runtime`'s, which has flang's runtime put them into memory of their own.
+numbers is called by names of `runtime`'s, which has flang's runtime put them into memory of their own. And what flang
+says of numbers that is not so is left out: `cshift` by a negative number is counted from a negative remainder, to which
+flang 22 adds the extent "without unsigned overflow", so that LLVM may take anything for the sum (programs that flang
+itself compiles at -O2 read outside of the array).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ _NEAREST = re.compile(
     r" +(?P<made>%\S+) = bitcast (?P=int) (?P=sum) to (?P<float>double|float)(?P<end>.*)$",
     re.MULTILINE,
 )
+_REMAINDER = re.compile(r"^ +(%\S+) = srem i\d+ ", re.MULTILINE)
 _READ = re.compile(r"@_FortranAio(Input(?:Real32|Real64|Complex32|Complex64|Descriptor))\(")
 _SUFFIX = {"double": ("", "f64"), "float": ("f", "f32")}
 
@@ -22,15 +26,24 @@ _SUFFIX = {"double": ("", "f64"), "float": ("f", "f32")}
 def rewritten(text: str) -> str:
     """The module with these calls."""
     text = _READ.sub(r"@llgrad_\1(", text).replace("@_FortranARandomNumber(", "@llgrad_Drawn(")
-    if not _NEAREST.search(text):
+    nearest, remainders = _NEAREST.search(text), "= srem i" in text
+    if not nearest and not remainders:
         return text
     parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    text = "".join(map(_with_nearest, parts))
+    text = "".join(_with_nearest(_with_signs(part)) for part in parts)
+    if not nearest:
+        return text
     for t, (letter, suffix) in _SUFFIX.items():
         for name, given in ((f"nextafter{letter}", f"{t}, {t}"), (f"llvm.copysign.{suffix}", f"{t}, {t}")):
             if f"@{name}(" in text and not re.search(rf"^declare [^\n]*@{re.escape(name)}\(", text, re.MULTILINE):
                 text += f"\ndeclare {t} @{name}({given})\n"
     return text
+
+
+def _with_signs(part: str) -> str:
+    """Sums of a remainder, which may be negative, and something: unsigned, they overflow."""
+    names = "|".join(map(re.escape, _REMAINDER.findall(part)))
+    return re.sub(rf"= add nuw (?=(?:nsw )?i\d+ (?:{names}),)", "= add ", part) if names else part
 
 
 def _with_nearest(part: str) -> str:
