@@ -97,6 +97,12 @@ def is_move(v: AnyValue) -> bool:
     return isinstance(v, Phi | Select | InsertValue | ExtractValue)
 
 
+def returned(f: Function | None) -> list[AnyValue]:
+    """The values that a function returns."""
+    ends = [b.terminator for b in f.blocks] if f is not None else []
+    return [end.value for end in ends if isinstance(end, Return) and end.value is not None]
+
+
 class _Demotion:
     def __init__(
         self, module: Module, web: Sequence[AnyValue], calls: dict[Function, list[Call] | None],
@@ -344,4 +350,4 @@ class _Demotion:
 _KEPT = ("noinline", "alwaysinline", "nounwind", "mustprogress", "uwtable", "noreturn", "cold")
 
 
-__all__ = ["calls_of", "demote", "is_move"]
+__all__ = ["calls_of", "demote", "is_move", "returned"]

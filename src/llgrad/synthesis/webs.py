@@ -32,7 +32,7 @@ from llgrad.ir.values import (
     Value,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.demoted import calls_of, demote, is_move
+from llgrad.synthesis.demoted import calls_of, demote, is_move, returned
 
 _MOST_BYTES = 64
 
@@ -114,7 +114,7 @@ class _Webs:
             case Argument():
                 return [c.arguments[v.index] for c in self._known(self.owner[v]) or ()]
             case Call():
-                return [r for r in _returned(v.called_function) if r is not None]
+                return returned(v.called_function)
         return []
 
     def _to(self, v: AnyValue) -> Iterator[AnyValue]:
@@ -132,10 +132,6 @@ class _Webs:
                         yield u
                 case Phi() | Select() | Unary() | InsertValue() | ExtractValue():
                     yield u
-
-
-def _returned(f: Function | None) -> list[AnyValue | None]:
-    return [] if f is None else [b.terminator.value for b in f.blocks if isinstance(b.terminator, Return)]
 
 
 def _size(t: Type, kinds: Kinds) -> int:

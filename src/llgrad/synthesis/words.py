@@ -39,7 +39,7 @@ from llgrad.ir.values import (
     Store,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.demoted import calls_of, demote, is_move
+from llgrad.synthesis.demoted import calls_of, demote, is_move, returned
 
 if TYPE_CHECKING:
     from llgrad.synthesis.facts import Facts
@@ -202,13 +202,8 @@ class _Ways:
         if isinstance(v, Argument) and v in self.owner:
             return [c.arguments[v.index] for c in self.memory.callers(self.owner[v]) if v.index < len(c.arguments)]
         if isinstance(v, Call):
-            return [r for f in self.memory.functions_called(v).functions for r in returned(f) if r is not None]
+            return [r for f in self.memory.functions_called(v).functions for r in returned(f)]
         return chosen_of(v)
-
-
-def returned(f: Function) -> list[AnyValue | None]:
-    """What a function returns."""
-    return [b.terminator.value for b in f.blocks if isinstance(b.terminator, Return)]
 
 
 def _may_move(t: Type) -> bool:
@@ -299,7 +294,7 @@ class _Web:
             return chosen_of(v)
         if isinstance(v, Argument):
             return [c.arguments[v.index] for c in self.calls[f]]
-        return [*self.calls[f], *(r for r in returned(f) if r is not None)]
+        return [*self.calls[f], *returned(f)]
 
 
 def _is_indirect(call: Call) -> bool:
