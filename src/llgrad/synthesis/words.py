@@ -8,6 +8,7 @@ tells which of the two it was (`synthesis.support`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from llgrad.synthesis.facts import Facts
 
 _BYTES, _MOST = 8, 8
+_OF_LIBRARY = re.compile(r"_ZTSN?St|_ZTSN9__gnu_cxx")
 _MOVED = (PTR, DOUBLE)
 
 
@@ -112,21 +114,26 @@ class _Places:
     def may_find_other(self, load: Load) -> bool:
         """Is what a load reads written as the other type elsewhere? Anywhere in one of many records does not count.
 
-        Nor does what the language's types keep apart: members of unions, and copies of structs, are of no type there.
+        Nor do members of the standard library's classes, of another type: nobody writes to them but itself.
         """
-        types = self.memory.types
         for o, mine in self.own.get(load, ()):
             if o not in self.shadowed:
                 continue
             others = [
                 a for a in self.accesses[o]
-                if a.writes and a.type not in (mine.type, None) and types.may_alias(types.tag(load), types.tag(a.by))
+                if a.writes and a.type not in (mine.type, None) and not self._is_apart(load, a.by)
             ]  # fmt: skip
             if others and any(isinstance(a.extent[0], tuple) for a in self.accesses[o]):
                 others = [a for a in others if a.extent[0] is not None and mine.extent[0] is not None]
             if any(overlap(mine.extent, other.extent) for other in others):
                 return True
         return False
+
+    def _is_apart(self, load: Load, store: Instruction) -> bool:
+        """Do types keep them apart, one being of the standard library? Others may break the rules."""
+        types = self.memory.types
+        tags = types.tag(load), types.tag(store)
+        return not types.may_alias(*tags) and any(t is not None and _OF_LIBRARY.match(t.base.name) for t in tags)
 
     def is_read_as_other(self, store: Store) -> bool:
         """May what a store writes be read as the other type, or copied?"""
