@@ -506,7 +506,7 @@ class Graph:
                     if beside.pointee is not None and self._meet(s.tags, beside.tags):
                         self._link(parent, other, s.pointee, beside.linked, beside.tags)
         for token, _ in self._news_up(e, child):
-            if step % token.type.size == 0:
+            if step % token.type.size == 0 and not _is_part(token, step):
                 self._add_token(parent, Token(token.type, token.at + e.at), WEAK, up=True)
         for token, level in self._news(e, parent):
             if (found := element_of(token, e.at, step, parent.period)) is not None:
@@ -701,6 +701,11 @@ def _is_cut(key: tuple[int, int], s: Slot, period: int, low: int) -> bool:
     """Does a window that starts at `low` cut into a float?"""
     apart = (low - key[0]) % period if period else low - key[0]
     return not key[1] and 0 < apart < bl.mask_reach(s.all & bl.FLOAT_MASK)
+
+
+def _is_part(token: Token, step: int) -> bool:
+    """Does a token speak of some bytes of each `step` only?"""
+    return token.low is not None and token.high is not None and token.high - token.low < step
 
 
 def _repeats(r: Region, period: int) -> bool:

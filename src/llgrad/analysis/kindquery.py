@@ -275,7 +275,9 @@ def stride_of(region: Region, offset: int, multiple: int | None) -> int | None:
     declared = _declared_strides(region, offset)
     walked = {step for start, step in region.slots if step > 1 and offset >= start}
     if not declared and multiple is not None:
-        return multiple if multiple in walked else _dense(region, offset, multiple)
+        size = multiple if multiple in walked else _dense(region, offset, multiple)
+        if multiple or size is not None:
+            return size
     stride = lcm(*(declared or walked)) if declared or walked else 0
     return stride if 0 < stride <= _MOST_STRIDE else None
 
@@ -352,9 +354,9 @@ def header(region: Region, offset: int) -> Header | None:
             size = bl.tail(token.type)
             if size and (span := bl.array_at(token.type, size, 0)) is not None and span.element.size:
                 return Header(size, span.element.size, True)
-    walked = {(at - offset, step) for (at, step), slot in region.slots.items() if step > 1 and slot.all and at > offset}
-    steps = {step for _, step in walked}
-    return Header(min(walked)[0], steps.pop(), False) if len(steps) == 1 else None
+    walked = {(at - offset, step) for (at, step), slot in region.slots.items() if step > 1 and slot.all}
+    steps, size = {step for _, step in walked}, min(walked, default=(0, 0))[0]
+    return Header(size, steps.pop(), False) if size > 0 and len(steps) == 1 else None  # else elements are there, too
 
 
 def repeated(region: Region, offset: int, stride: int) -> list[Leaf]:
