@@ -193,6 +193,16 @@ def test_what_nobody_lowers(f: Any, name: str, tmp_path: Path) -> None:
         written(tmp_path / "f.mlir", f, np.eye(3))
 
 
+def test_one_number_that_is_reduced(tmp_path: Path) -> None:
+    """Along no axis: JAX asks whether a loop is done for all elements, of one."""
+
+    def beta(x: Any) -> Any:
+        return jax.scipy.special.betainc(x, x + 1.0, 0.3)
+
+    found = llgrad.grad(written(tmp_path / "f.mlir", beta, 0.8), wrt="x")(0.8)
+    assert found == pytest.approx(float(beta(0.8 + 1e-5) - beta(0.8 - 1e-5)) / 2e-5, rel=1e-7)
+
+
 def test_brain_floats(tmp_path: Path) -> None:
     """bfloat16, as numbers and as arrays: derivatives as precise as its eight bits."""
     import ml_dtypes

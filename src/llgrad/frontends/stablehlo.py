@@ -67,13 +67,20 @@ def upstream(text: str, path: Path) -> str:
 
 
 def _without_empty(operation: Any, ir: Any) -> None:
-    """Arrays without elements (halves of recursive scans) are made of nothing, and concatenated with nothing."""
+    """Arrays without elements (halves of recursive scans) are made of nothing, and concatenated with nothing.
+
+    What is reduced along no axis (JAX asks so whether all of one number holds) stays what it is.
+    """
     for region in operation.regions:
         for block in region.blocks:
             for op in [op.operation for op in block.operations]:
                 _without_empty(op, ir)
                 if op.name == "stablehlo.concatenate":
                     _drop_empty(op, ir)
+                elif op.name == "stablehlo.reduce" and not len(op.attributes["dimensions"]):
+                    for result, given in zip(op.results, list(op.operands), strict=False):
+                        result.replace_all_uses_with(given)
+                    op.erase()
                 elif op.name.startswith("stablehlo.") and not op.regions and [*map(_is_empty, op.results)] == [True]:
                     with ir.InsertionPoint(op):
                         made = ir.Operation.create("tensor.empty", results=[op.results[0].type])

@@ -22,7 +22,7 @@ from llgrad.frontends.tools import NEWEST, UNOPTIMISED, Compiled, Language, Sour
 _FIX = "correct the source, or pass the flags it needs (-I…, --dep …, -M…)"
 _FLAGS = (
     "-O", "ReleaseFast", "-mcpu=baseline", "-fllvm", "-lc", "-fno-emit-bin", "-fno-strip", "-fno-error-tracing",
-    "-fno-unwind-tables", "-fno-stack-check", "-fno-sanitize-c",
+    "-fno-unwind-tables", "-fno-stack-check", "-fno-sanitize-c", "-fno-valgrind",
 )  # fmt: skip
 _RAW = (f"-f{UNOPTIMISED[1:]}",)
 
