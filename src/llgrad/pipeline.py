@@ -175,12 +175,12 @@ def pure_libm(text: str) -> str:
     return _DECLARATION.sub(pure, text)
 
 
-def share_globals(text: str, *, threads: bool = False) -> str:
+def share_globals(text: str) -> str:
     """Give static mutable variables external linkage, under a name of llgrad's: a derivative refers to them.
 
-    Thread-local ones stay static, unless `threads`.
+    Thread-local ones, too, though derivatives cannot: else LLVM would take what other functions set for constant.
     """
-    found = shared_names(text, threads=threads)
+    found = shared_names(text)
 
     def edit(m: re.Match[str]) -> str:
         if plain(m[1]) not in found:
@@ -192,15 +192,14 @@ def share_globals(text: str, *, threads: bool = False) -> str:
     return renamed(GLOBAL.sub(edit, text), found) if found else text
 
 
-def shared_names(text: str, *, threads: bool = False) -> dict[str, str]:
+def shared_names(text: str) -> dict[str, str]:
     """The static variables that `share_globals` shares, and their new names."""
-    return {plain(m[1]): STATIC + plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m, threads)}
+    return {plain(m[1]): STATIC + plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m)}
 
 
-def _is_private(m: re.Match[str], threads: bool) -> bool:
+def _is_private(m: re.Match[str]) -> bool:
     """Is it a static variable that may change?"""
-    kept = m[3] == "constant" or ("thread_local" in m[2] and not threads)
-    return not kept and not {"internal", "private"}.isdisjoint(m[2].split())
+    return m[3] != "constant" and not {"internal", "private"}.isdisjoint(m[2].split())
 
 
 def own_name(symbol: str) -> str:
@@ -371,7 +370,7 @@ def _refuse_thread_local(text: str) -> None:
         used = len(re.findall(rf"{re.escape(m[1])}(?![-\w.$])", text)) > 1
         if m[3] == "global" and "thread_local" in m[2] and used:
             raise UnsupportedError(
-                f"the function uses the thread-local variable {plain(m[1])}",
+                f"the function uses the thread-local variable {plain(m[1]).removeprefix(STATIC)}",
                 cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
                 fix="make the variable a parameter, or an ordinary global",
             )

@@ -90,10 +90,10 @@ def optimise_program(
     whole = source.clone() if text == source.text() else LLVMModule.from_text(text)
     whole.run(["global_opt"])  # while it can be seen which static variables never change
     text = whole.text()
-    shared = share_globals(text, threads=True)
+    shared = share_globals(text)
     taken = _taken(shared)
     if taken is not None:
-        whole.rename(shared_names(text, threads=True))
+        whole.rename(shared_names(text))
         work = taken.work
     else:
         work = LLVMModule.from_text(pure_libm(shared))

@@ -82,6 +82,22 @@ def test_slices_as_parameters_in_d(tmp_path: Path) -> None:
     np.testing.assert_allclose(llgrad.grad(lib.outer, wrt="p")(X, len(X)), truth, rtol=1e-7)
 
 
+def test_variables_of_modules_in_d(tmp_path: Path) -> None:
+    """Each thread has its own: constant where nobody sets them, otherwise refused."""
+    require("a.d")
+    path = tmp_path / "a.d"
+    path.write_text(
+        "double scale = 2.0;\ndouble[3] weights = [1.0, 2.0, 3.0];\ndouble set = 1.0;\n"
+        "extern(C) double f(const double[] x)\n"
+        "{ double s = 0; foreach (i, v; x) s += v * v * scale * weights[i % 3]; return s; }\n"
+        "extern(C) double g(double x) { return set * x; }\nextern(C) void put(double v) { set = v; }\n"
+    )
+    lib = llgrad.load(path)
+    np.testing.assert_allclose(llgrad.grad(lib.f)(X), 4 * X * [1, 2, 3], rtol=1e-14)
+    with pytest.raises(UnsupportedError, match="thread-local variable"):
+        llgrad.grad(lib.g)
+
+
 def test_copies_of_slices_in_d(tmp_path: Path) -> None:
     require("a.d")
     path = tmp_path / "a.d"

@@ -48,8 +48,18 @@ def ldc() -> Tool:
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
     bodies = Compiled(_COPIED.encode(), (sources[0].path,))
     made = [_file(source, raw) for source in sources]
-    texts = unsliced([c.module.decode() for c in made])
+    texts = unread_elsewhere(unsliced([c.module.decode() for c in made]))
     return [*(replace(c, module=t.encode()) for c, t in zip(made, texts, strict=True)), bodies]
+
+
+_VARIABLE = re.compile(r"^(@_D\w+) = (?=thread_local global )", re.MULTILINE)
+_ELSEWHERE = re.compile(r"^(@_D\w+) = external thread_local ", re.MULTILINE)
+
+
+def unread_elsewhere(texts: Sequence[str]) -> list[str]:
+    """The modules with static variables of threads (as D's modules declare): those that nobody sets are constant."""
+    shared = {name for text in texts for name in _ELSEWHERE.findall(text)}
+    return [_VARIABLE.sub(lambda m: m[0] if m[1] in shared else f"{m[0]}internal ", text) for text in texts]
 
 
 # --- slices as parameters ---------------------------------------------------------------------------------------------
