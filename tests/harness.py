@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import ctypes.util
 import os
 import subprocess
 import tempfile
@@ -52,6 +53,14 @@ class Built:
     level: int
     engine: Engine | None = None
     errors: dict[tuple[str, Mode], Exception] = field(default_factory=dict)
+
+
+def has_libcxx() -> bool:
+    """Can programs be compiled with libc++'s headers, and run with its library?"""
+    compiler = find_compiler()
+    words = [*compiler.cxx, "-stdlib=libc++", "-xc++", "-E", "-"]
+    found = subprocess.run(words, input=b"#include <vector>", capture_output=True)
+    return not compiler.is_zig and not found.returncode and ctypes.util.find_library("c++") is not None
 
 
 # --- the program as clang builds it ------------------------------------------------------------------------------

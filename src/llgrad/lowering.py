@@ -97,6 +97,7 @@ def with_routines(text: str, found: dict[str, str], declared: set[str]) -> str:
     return "\n".join([text, *uses, *found.values()])
 
 
+_COUNT = "_ZNSt3__119__shared_weak_count"
 _NODE, _LIST = "St18_Rb_tree_node_base", "_ZNSt8__detail15_List_node_base"
 CONTAINERS = {
     **dict.fromkeys((f"_ZSt18_Rb_tree_incrementP{_NODE}", f"_ZSt18_Rb_tree_incrementPK{_NODE}"), "tree_increment"),
@@ -107,6 +108,8 @@ CONTAINERS = {
     f"{_LIST}11_M_transferEPS0_S1_": "list_transfer", f"{_LIST}10_M_reverseEv": "list_reverse",
     f"{_LIST}4swapERS0_S1_": "list_swap",
     **{f"_ZNSt3__16__sortIRNS_6__lessI{t}{t}EEP{t}EEvT0_S5_T_": f"sort_{t}" for t in "fdeijlm"},
+    f"{_COUNT}14__release_weakEv": "shared_release_weak", f"{_COUNT}4lockEv": "shared_lock",
+    **dict.fromkeys((f"{_COUNT}D2Ev", f"{_COUNT}D1Ev", "_ZNSt3__114__shared_countD2Ev"), "shared_end"),
     "__dynamic_cast": "cast",
 }  # fmt: skip
 """What is compiled inside libstdc++ and libc++, and its name in `runtime/containers.c`."""
@@ -121,7 +124,7 @@ def with_containers(text: str, names: set[str]) -> str:
     missing = "".join(f"declare {_signature(own)}\n" for own in sorted(used))
     whole = LLVMModule.from_text(text + missing)
     whole.link(_containers())
-    own = re.compile(r"^define (?:dso_local )?([^@\n]*@llgrad_(?:tree_|list_|sort_|cast\b))", re.MULTILINE)
+    own = re.compile(r"^define (?:dso_local )?([^@\n]*@llgrad_(?:tree_|list_|sort_|shared_|cast\b))", re.MULTILINE)
     return own.sub(r"define internal \1", whole.text())
 
 

@@ -1,4 +1,4 @@
-"""`std::string` of libstdc++: while a derivative is made, members that change strings are calls that nobody looks into.
+"""`std::string`: while a derivative is made, members that change strings are calls that nobody looks into.
 
 Their bodies copy text of any length, into a buffer in the string itself perhaps, to which a pointer in it points then:
 to whoever does not know strings, text may lie in whatever lies beside one. What such a member does is in its name
@@ -6,7 +6,11 @@ instead: `llgrad.string.wp.s._ZN…` has a letter for each parameter (w: a strin
 to a string or to text, that is read through; n: a number) and for its result (s: the first string, t: text, n: else).
 They are taken not to throw: text that is too long, or memory that is not to be had, ends the program.
 Members that only look at a string (`size`, `operator[]`, `compare`), and those that test positions, are as the program
-has them. Members that it only declares get bodies: before C++20 libstdc++ has them in its library.
+has them. Members that it only declares get bodies: both libraries hold some.
+
+So it goes with strings of any characters, of libstdc++ and of libc++ (`Family`), and with libc++'s functions that make
+strings (`to_string`, `operator+`). Names of libc++ may be tagged with its version and settings (`B9nqe220108`): members
+are those of llgrad's bodies whatever the tag.
 """
 
 from __future__ import annotations
@@ -14,17 +18,33 @@ from __future__ import annotations
 import functools
 import re
 
+from msgspec import Struct
+
 from llgrad.assembly import NAME, plain, renamed
 from llgrad.backend import LLVMModule
+from llgrad.errors import CompilerError
 from llgrad.rules.facts import STRING
 
-_CLASS = "St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE"
+_CHARACTERS = {"c": "char", "w": "wchar_t", "Ds": "char16_t", "Di": "char32_t", "Du": "char8_t"}
+_CLASSES = {
+    "libstdc++": "St7__cxx1112basic_stringI{0}St11char_traitsI{0}ESaI{0}EE",
+    "libc++": "St3__112basic_stringI{0}NS_11char_traitsI{0}EENS_9allocatorI{0}EEE",
+}
+_MEMBER = re.compile(
+    r"_ZNK?(?:SaI(?:[cw]|D[isu])E|St(?:7__cxx1112|3__112)basic_stringI(?:[cw]|D[isu])(?:St|NS_)11char_traits)\w+"
+)
 _LOOKS = r"5beginE|3endE|6rbeginE|4rendE|ixE|2atE|5frontE|4backE|4dataE|7_M_dataEv|13_M_local_dataE|16_M_get_allocatorE"
-_TESTS = r"6insertEm|5eraseEm|7replaceEm|6(?:append|assign)ERKS4_m|C[12]ERKS4_m"
-_MEMBER = re.compile(rf"_ZNK?(?:SaIcE|{_CLASS})\w+")
-_CHANGES = re.compile(rf"_ZN{_CLASS}(?!\d+_S_|{_LOOKS}|{_TESTS})\w+")
-_CHANGES_TWO = re.compile(rf"_ZN{_CLASS}\w*E(?:O|R)S4_\w*")
-_RETURNS_STRING = re.compile(rf"_ZN{_CLASS}(?:aS|pL|6append|6assign|7replace|\d+_M_(?:append|replace|replace_aux)E)\w*")
+_CHANGES = {
+    "libstdc++": rf"(?!\d+_S_|{_LOOKS})",
+    "libc++": r"(?:[CD][12]|aS|pL|6assign|6append|6insert|5erase|7replace|6resize|7reserve|13shrink_to_fit|5clear|"
+    r"9push_back|8pop_back|4swap|\d+__(?:init|assign|grow_by|erase|move_assign|copy_assign|insert|set_)\w*?)[EI]",
+}
+_TESTS = r"6insertEm|5eraseEm|7replaceEm|6(?:append|assign)ERKS[45]_m|C[12]ERKS[45]_m"
+_RETURNS_STRING = r"(?:aS|pL|6append|6assign|7replace|\d+_M_(?:append|replace|replace_aux)|\d+__assign_\w+)[EI]"
+_CHANGES_TWO = re.compile(r"[OR]S\w?_")
+_MAKES = r"_ZNSt3__1(?:plI|21__concatenate_stringsI){0}NS_11char_traits\w+"
+_IN_LIBRARY = re.compile(r"_ZNSt3__1(?:9to_string|10to_wstring)E[ijlmxydfe]|_ZNSt3__1plI[cw]\w+EEPKS6_RKS9_")
+_TAG = re.compile(r"B\d+[a-z]+\d{6}")
 _ALIAS = re.compile(rf"^({NAME}) = [^\n]*\balias [^\n]*?, ptr ({NAME})\n", re.MULTILINE)
 _DECLARED = re.compile(rf"^declare ([^@\n]*)({NAME})\(([^\n]*)\n", re.MULTILINE)
 _FUNCTION = re.compile(
@@ -34,21 +54,57 @@ _APART = re.compile(
     rf"^declare [^@\n]*?(\S+) @({re.escape(STRING)}[nwp]*\.[nst]\.(\w+))\(([^\n]*?)\)[^\n]*\n", re.MULTILINE
 )
 _COMDAT = re.compile(r"^\$[^\n]* = comdat any\n|,? comdat(?:\(\$[^)\n]*\))?(?=[ ,\n])", re.MULTILINE)
-_PARAMETER = re.compile(r"\b(ptr|i\d+|double|float)\b")
+_PARAMETER = re.compile(r"\b(ptr|i\d+|double|float|x86_fp80)\b")
+_RESULT = re.compile(r"void|ptr|i\d+")
+
+
+class Family(Struct, frozen=True):
+    """The strings of a library whose characters are of one type."""
+
+    library: str
+    character: str
+
+    @property
+    def name(self) -> str:
+        return _CLASSES[self.library].format(self.character)
+
+
+def _families(text: str) -> tuple[Family, ...]:
+    """Those of which a text, or a name, has members."""
+    if "basic_stringI" not in text:
+        return ()
+    every = [Family(library, c) for library in _CLASSES for c in _CHARACTERS]
+    return tuple(f for f in every if f"_ZN{f.name}" in text or f"_ZNK{f.name}" in text)
 
 
 def strings_apart(text: str) -> LLVMModule:
     """The program with calls that say what they do for members of `std::string`, see above."""
-    if f"_ZN{_CLASS}" not in text:
+    families = _families(text)
+    if not any(f"_ZN{f.name}" in text for f in families):
         return with_strings(text)
-    whole = with_strings(_apart(text))
-    if any(_CHANGES.fullmatch(f.name) for f in whole.functions()):
-        whole.replace_text(_apart(whole.text()))
+    whole = with_strings(_apart(text, families))
+    if any(_changes(_TAG.sub("", f.name), family) for family in families for f in whole.functions()):
+        whole.replace_text(_apart(whole.text(), families))
     return whole
 
 
-def _apart(text: str) -> str:
-    known, same = _members()
+@functools.cache
+def _changing(family: Family) -> re.Pattern[str]:
+    own = rf"_ZN{family.name}(?!{_TESTS}){_CHANGES[family.library]}\w*"
+    return re.compile(own if family.library == "libstdc++" else rf"{own}|{_MAKES.format(family.character)}")
+
+
+def _changes(bare: str, family: Family) -> bool:
+    return _changing(family).fullmatch(bare) is not None
+
+
+def _apart(text: str, families: tuple[Family, ...]) -> str:
+    same: dict[str, str] = {}
+    known: dict[str, str] = {}
+    for family in families:
+        bodies = _bodies(family)
+        known |= bodies.known
+        same |= {name: own for name, own in bodies.same.items() if own in bodies.known}
     aliases = {plain(m[1]) for m in _ALIAS.finditer(text)} & same.keys()
     text = _ALIAS.sub(lambda m: "" if plain(m[1]) in aliases else m[0], text)
     made: dict[str, str] = {}
@@ -56,10 +112,11 @@ def _apart(text: str) -> str:
 
     def edit(m: re.Match[str]) -> str:
         name = plain(m[2])
-        own = same.get(name, name)
-        if own not in known:
+        own = known.get(_TAG.sub("", same.get(name, name)), name if _IN_LIBRARY.fullmatch(name) else "")
+        parameters = _parameters(m[3])
+        if not own or "byval(" in parameters or not _RESULT.fullmatch(m[1].split()[-1]):
             return m[0]
-        types = _PARAMETER.findall(_parameters(m[3]))
+        types = _PARAMETER.findall(parameters)
         result = _result(own, m[1])
         named = names[name] = names[own] = f"{STRING}{_roles(own, types)}.{result}.{own}"
         if result == "s":
@@ -84,12 +141,18 @@ def _parameters(rest: str) -> str:
 
 
 def _roles(name: str, types: list[str]) -> str:
-    other = "w" if _CHANGES_TWO.fullmatch(name) else "p"
+    other = "w" if _CHANGES_TWO.search(_own(name)) else "p"
     return "".join("n" if t != "ptr" else "w" if not n else other for n, t in enumerate(types))
 
 
 def _result(name: str, head: str) -> str:
-    return "n" if head.split()[-1] != "ptr" else "s" if _RETURNS_STRING.fullmatch(name) else "t"
+    return "n" if head.split()[-1] != "ptr" else "s" if re.match(_RETURNS_STRING, _own(name)) else "t"
+
+
+def _own(name: str) -> str:
+    """What follows the class in the name of a member, without a tag."""
+    bare = _TAG.sub("", name)
+    return next((bare.partition(f.name)[2] for f in _families(bare)), bare)
 
 
 def strings_again(whole: LLVMModule) -> None:
@@ -102,39 +165,47 @@ def strings_again(whole: LLVMModule) -> None:
     there = {plain(m[1]) for m in re.finditer(rf"^(?:define|declare) [^@\n]*({NAME})\(", text, re.MULTILINE)}
     text += "".join(f"\ndeclare {m[1]} @{own}({m[4]})\n" for own, m in found.items() if own not in there)
     whole.replace_text(text)
-    whole.link(_bodies()[0])
+    for family in _families(text):
+        whole.link(_bodies(family).module)
 
 
 def with_strings(text: str) -> LLVMModule:
-    """The program with bodies for the members of libstdc++'s `std::string` that it only declares."""
+    """The program with bodies for the members of `std::string` that it only declares."""
     declared = {m[2]: m[0] for m in _DECLARED.finditer(text) if _MEMBER.fullmatch(plain(m[2]))}
-    if not declared:
-        return LLVMModule.from_text(text)
-    bodies, same = _bodies()
-    for name, other in same.items():
-        if (line := declared.get(f"@{name}")) is not None:
-            text = text.replace(line, "") if f"@{other}(" in text else text
-            text = re.sub(rf"@{name}(?![-\w.$])", f"@{other}", text)
+    families = _families(text) if declared else ()
+    for family in families:
+        for name, other in _bodies(family).same.items():
+            if (line := declared.get(f"@{name}")) is not None:
+                text = text.replace(line, "") if f"@{other}(" in text else text
+                text = re.sub(rf"@{name}(?![-\w.$])", f"@{other}", text)
     whole = LLVMModule.from_text(text)
-    whole.link(bodies)
+    for family in families:
+        whole.link(_bodies(family).module)
     return whole
 
 
-@functools.cache
-def _members() -> tuple[frozenset[str], dict[str, str]]:
-    """The members that change strings, of which there are bodies; and others' names for them."""
-    bodies, same = _bodies()
-    known = frozenset(f.name for f in bodies.functions() if not f.is_declaration and _CHANGES.fullmatch(f.name))
-    return known, {name: own for name, own in same.items() if own in known}
+class Bodies(Struct, frozen=True):
+    """The members of a family that llgrad has. `same`: others' names for them; `known`: those that change a string, by
+    their names without tags."""
+
+    module: LLVMModule
+    same: dict[str, str]
+    known: dict[str, str]
 
 
 @functools.cache
-def _bodies() -> tuple[LLVMModule, dict[str, str]]:
-    """The bodies, and the names that are others'."""
+def _bodies(family: Family) -> Bodies:
     from llgrad.frontends.clang import strings
 
-    text = LLVMModule.read(strings(raw=True).module).text()
+    try:
+        made = strings(raw=True, library=family.library, character=_CHARACTERS[family.character])
+    except CompilerError:  # the program was compiled elsewhere: there is no such library here
+        return Bodies(LLVMModule.from_text(""), {}, {})
+    text = LLVMModule.read(made.module).text()
     same = dict(_ALIAS.findall(text))
     text = re.sub(NAME, lambda m: same.get(m[0], m[0]), _ALIAS.sub("", text))
     text = _COMDAT.sub("", text)  # LLVM links no function whose comdat the program still names
-    return LLVMModule.from_text(text), {plain(name): plain(other) for name, other in same.items()}
+    module = LLVMModule.from_text(text)
+    bare = {_TAG.sub("", f.name): f.name for f in module.functions() if not f.is_declaration}
+    known = {name: own for name, own in bare.items() if _changes(name, family)}
+    return Bodies(module, {plain(name): plain(other) for name, other in same.items()}, known)

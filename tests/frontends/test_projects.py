@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import has_libcxx
 
 import llgrad
 from llgrad import cache
-from llgrad.errors import ArgumentError, SourceError
+from llgrad.errors import ArgumentError, SourceError, UnsupportedError
 from llgrad.frontends import LANGUAGES, compile_sources, find_compiler
 from llgrad.frontends.database import flags_of
 from llgrad.frontends.ready import members
@@ -129,13 +130,6 @@ double f(const double *x, int n) {
 """
 
 
-def has_libcxx() -> bool:
-    found = subprocess.run(
-        [*find_compiler().cxx, "-stdlib=libc++", "-xc++", "-E", "-"], input=b"#include <vector>", capture_output=True
-    )
-    return not found.returncode and ctypes.util.find_library("c++") is not None
-
-
 @pytest.mark.parametrize("library", ["libstdc++", "libc++", "zig"])
 def test_both_standard_libraries(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if library == "libc++" and not has_libcxx():
@@ -149,6 +143,50 @@ def test_both_standard_libraries(library: str, tmp_path: Path, monkeypatch: pyte
     lib = llgrad.load(path, flags=[] if library == "zig" else [f"-stdlib={library}"])
     x = np.array([1.0, 2.0, 3.5])
     assert np.array_equal(llgrad.grad(lib.f)(x, 3), 6 * x)
+
+
+THROWN = """
+#include <stdexcept>
+#include <string>
+double f(const double *x, int n) {
+    double s = 0;
+    std::string t = "12a";
+    try { s += std::stoi(t) * x[0]; s += std::stoi(std::string("zz")) * x[0]; }
+    catch (const std::invalid_argument &) { s += x[1] * x[1]; }
+    try { s += t.at(n + 7) * x[0]; } catch (const std::out_of_range &) { s += x[2] * x[1]; }
+    try { if (x[0] < 2) throw std::runtime_error("a long name of what is wrong: " + t); }
+    catch (const std::exception &e) { s += x[0] * x[0] * (e.what()[0] == 'a'); }
+    return s;
+}
+"""
+
+
+@pytest.mark.parametrize("library", ["libstdc++", "libc++"])
+def test_throws_of_both_standard_libraries(library: str, tmp_path: Path) -> None:
+    """What a library throws itself, and what the program does, is caught here: there is one of what does it."""
+    if library == "libc++" and not has_libcxx():
+        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+    path = tmp_path / "a.cpp"
+    path.write_text(THROWN)
+    lib = llgrad.load(path, flags=[f"-stdlib={library}"], isolate=True)
+    value, gradient = llgrad.value_and_grad(lib.f)(np.array([1.0, 2.0, 3.5]), 3)
+    assert value == 24 and np.array_equal(gradient, [14, 7.5, 2])
+
+
+NUMBERS_AS_TEXT = """
+#include <string>
+double f(double x) { std::string t = std::to_string(x * x); std::string u = t; return std::stod(u) * x; }
+"""
+
+
+@pytest.mark.parametrize("library", ["libstdc++", "libc++"])
+def test_numbers_that_were_text(library: str, tmp_path: Path) -> None:
+    if library == "libc++" and not has_libcxx():
+        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+    path = tmp_path / "a.cpp"
+    path.write_text(NUMBERS_AS_TEXT)
+    with pytest.raises(UnsupportedError, match="a number is read from text"):
+        llgrad.grad(llgrad.load(path, flags=[f"-stdlib={library}"]).f)(2.0)
 
 
 def test_flags_are_for_one_language(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 // A throw leaves the derivative and reaches the handler of its caller; the next derivative is right.
 #include "selfcheck.h"
+#include <cmath>
 #include <stdexcept>
 static double f(double x)
 {

@@ -17,7 +17,7 @@ from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour
 from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject, Touches
 from llgrad.analysis.moves import integer_moves
-from llgrad.analysis.objects import STRING_SIZE, carries_float, holds_pointer_type
+from llgrad.analysis.objects import carries_float, holds_pointer_type
 from llgrad.analysis.pointers import is_byte_copy
 from llgrad.analysis.reused import Leaves
 from llgrad.analysis.solver import reach
@@ -287,9 +287,10 @@ class FlowGraph:
         """Bytes of floats may be put into text."""
         hub = Hub(call)
         for argument in call.arguments:
-            self._value_edge(argument, hub)
-        self._from_memory([a for a in touches.reads if a.size != STRING_SIZE], hub)
-        self._into(hub, [a for a in touches.writes if a.size != STRING_SIZE])
+            if not isinstance(argument.type, FloatType):  # formatted, as by `printf`
+                self._value_edge(argument, hub)
+        self._from_memory([a for a in touches.reads if a.size is None], hub)
+        self._into(hub, [a for a in touches.writes if a.size is None])
 
     def _opaque(self, call: Call, reads: Iterable[Access], writes: Iterable[Access]) -> None:
         hub = Hub(call)

@@ -24,12 +24,13 @@ from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
 from llgrad.analysis.known import behaviour, is_column, met_functions, virtual_functions
 from llgrad.analysis.memory import Memory
 from llgrad.analysis.moves import read_bytes
-from llgrad.analysis.objects import STRING_SIZE, constant_targets
+from llgrad.analysis.objects import constant_targets
 from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 from llgrad.rules import blas
+from llgrad.rules.facts import string_layout
 
 Cell = tuple[Region, int]
 _LARGE = 512  # bytes from which a copy is treated like one of unknown size
@@ -518,7 +519,7 @@ class Builder:
         """A function without a body: what is known of its pointers."""
         if strings := behaviour(call, f).strings:
             for n in strings:
-                self.string(self.cell(call.arguments[n]))
+                self.string(self.cell(call.arguments[n]), *string_layout(f.name))
             return
         known = blas.pointees(f.name) if blas.is_own(f.name) else self.pointees.get(f.name, {})
         for n, format in known.items():
@@ -531,12 +532,13 @@ class Builder:
                 if isinstance(a.type, PointerType) and isinstance(d.type, bl.Pointer):
                     self.graph.declare_pointer(*self.cell(a), d.type.to(), DECLARED, d.type.reference)
 
-    def string(self, cell: Cell) -> None:
+    def string(self, cell: Cell, size: int, pointer: int) -> None:
         """A `std::string` (`llgrad.strings`): a pointer, the length, text or a capacity."""
         region, at = cell
-        self.graph.evidence(region, at, bl.POINTER_BIT)
-        for o in range(at + 8, at + STRING_SIZE, 8):
-            self.graph.evidence(region, o, bl.LIKELY_INTS[8])
+        self.graph.evidence(region, at + pointer, bl.POINTER_BIT)
+        for o in range(0, size, 8):
+            if o != pointer:
+                self.graph.evidence(region, at + o, bl.LIKELY_INTS[8])
 
     def stated(self, cell: Cell, kind: str, size: iv.AnyValue) -> None:
         """The user says what the bytes at a pointer hold: floats, doubles, integers or pointers, all of them."""

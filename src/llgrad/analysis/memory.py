@@ -20,7 +20,7 @@ from msgspec.structs import force_setattr, replace
 
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour, reads_argument, writes_argument
-from llgrad.analysis.objects import STRING_SIZE, UNKNOWN, MemoryObject, carries_pointer, gep_offset
+from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
 from llgrad.analysis.overlaps import Overlaps, Place
 from llgrad.analysis.pointers import PointerGraph
 from llgrad.analysis.solver import reach, strong_components
@@ -42,6 +42,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
+from llgrad.rules.facts import string_layout
 
 __all__ = ["UNKNOWN", "Access", "Callees", "Memory", "MemoryObject", "Tag", "analyse"]
 
@@ -299,7 +300,8 @@ class Memory:
 
     def _string(self, call: Call, known: Behaviour) -> Touches:
         """A member of `std::string`: the strings that it changes, what it reads, and the text of all of them."""
-        strings = tuple(self._access(call.arguments[n], STRING_SIZE) for n in known.strings)
+        size = string_layout(call.called_function.name if call.called_function else "")[0]
+        strings = tuple(self._access(call.arguments[n], size) for n in known.strings)
         others = [a for n, a in enumerate(call.arguments) if n not in known.strings and carries_pointer(a.type)]
         text = (Access(None, None, self._throughout(self._graph.text_of(call))),)
         reads = tuple(self._access(a, None) for a in others)

@@ -103,9 +103,6 @@ UNKNOWN = MemoryObject("unknown")
 THROWN = MemoryObject("thrown")
 TEXT = MemoryObject("text")
 
-STRING_SIZE = 32
-"""The size of a `std::string` of libstdc++: a pointer to its text, the length, and 16 bytes for text or a capacity."""
-
 WORD = 8
 """Pointers in memory are told apart by the word of 8 bytes that they are in."""
 
@@ -296,7 +293,7 @@ def initial_pointers(
 
 
 __all__ = [
-    "STRING_SIZE", "TEXT", "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer",
+    "TEXT", "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer",
     "constant_index", "constant_targets", "gep_offset", "holds_pointer_type", "initial_pointers",
     "is_mixture", "leaf_range", "leaves", "resolve_alias",
 ]  # fmt: skip

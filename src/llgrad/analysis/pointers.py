@@ -73,7 +73,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules.blas import is_own
-from llgrad.rules.facts import STRING, returns_string
+from llgrad.rules.facts import STRING, returns_string, string_layout
 
 
 class PointerGraph(Inclusion):
@@ -488,15 +488,16 @@ class PointerGraph(Inclusion):
         """What strings hold is one object, which is found through those that are written."""
         text = self.string_text[call] = self._flow.node()
         own = self._constant({self._fact(TEXT)})
+        name = call.called_function.name if call.called_function else ""
+        at = string_layout(name)[1]
         for n, nodes in enumerate(arguments):
             for node in nodes:
-                self._load(node, text, 0, WORD)
+                self._load(node, text, at, WORD)
                 if n in known.strings:
-                    self._store(own, node, 0, WORD)
+                    self._store(own, node, at, WORD)
         self._flow.edge(own, text)
-        callee = call.called_function
         for result in self._nodes(call):
-            self._copy(arguments[0] if callee and returns_string(callee.name) else (text,), (result,))
+            self._copy(arguments[0] if returns_string(name) else (text,), (result,))
 
     def _plain(self, call: Call, known: Behaviour, callee: Function | None, arguments: Sequence[Nodes]) -> None:
         """Pointers that code outside keeps, stores and finds."""

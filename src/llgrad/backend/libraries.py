@@ -84,7 +84,14 @@ def _opened(name: str) -> ctypes.CDLL:
 
 @functools.cache
 def _runtime(name: str | None) -> ctypes.CDLL | None:
+    """A library that is open, or None.
+
+    Both C++ libraries have the standard exceptions and what throws and catches them, and code here takes libstdc++'s:
+    where that is seen by all before libc++ is opened, libc++ takes them from there, too.
+    """
     try:
+        if name in _RUNTIMES[-2:] and (first := _runtime("libstdc++.so.6")) is not None:
+            ctypes.CDLL(first._name, mode=ctypes.RTLD_GLOBAL)
         return ctypes.CDLL(name)
     except OSError:
         return None

@@ -165,9 +165,14 @@ def wants_strings(modules: Iterable[bytes]) -> bool:
     return any(_STRING_MEMBER.search(module) for module in modules)
 
 
-def strings(*, raw: bool) -> Compiled:
-    """Bodies of the members of libstdc++'s `std::string`, as weak symbols: before C++20 no program has them."""
-    return compile_file(Source(_STRINGS, ("-std=gnu++17", "-g0")), raw=raw, cxx=True)
+def strings(*, raw: bool, library: str = "libstdc++", character: str = "char") -> Compiled:
+    """Bodies of the members of a library's `std::string`, as weak symbols: before C++20 no program has them.
+
+    libc++ keeps inline members out of what is instantiated, by an attribute; here they are wanted.
+    """
+    which = () if library == "libstdc++" else ("-stdlib=libc++", "-D__exclude_from_explicit_instantiation__=__unused__")
+    flags = ("-std=gnu++17", "-fchar8_t", "-g0", "-w", f"-DCHARACTER={character}", *which)
+    return compile_file(Source(_STRINGS, flags), raw=raw, cxx=True)
 
 
 def _identity() -> str:

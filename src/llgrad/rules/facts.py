@@ -74,6 +74,15 @@ def returns_string(name: str) -> bool:
     return name[len(STRING) :].split(".")[1] == "s"
 
 
+def string_layout(name: str) -> tuple[int, int]:
+    """The size of a string that such a member is of, and where in it a pointer to its text is, where it has one.
+
+    libstdc++'s strings are that pointer, the length, and 16 bytes for text or a capacity; libc++'s are a capacity, the
+    length and the pointer, or text.
+    """
+    return (24, 16) if "._ZNSt3__1" in name else (32, 0)
+
+
 RELEASES = {"free": "malloc", "_ZdlPv": "new", "_ZdaPv": "new[]"}
 
 
@@ -201,7 +210,8 @@ _TABLE: dict[str, Effects] = {
     **_all("__cxa_guard_acquire __cxa_guard_release __cxa_guard_abort", _STREAM),
     **_all("_ZNKSt8__detail20_Prime_rehash_policy14_M_need_rehashEmmm", _STREAM),
     **_all("_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm", _STREAM),
-    **_all("_ZSt11_Hash_bytesPKvmm _ZSt15_Fnv_hash_bytesPKvmm", _READS),
+    **_all("_ZSt11_Hash_bytesPKvmm _ZSt15_Fnv_hash_bytesPKvmm _ZNSt3__113__hash_memoryEPKvm", _READS),
+    "_ZNSt3__112__next_primeEm": _PURE,
     # OpenMP's questions
     **_all("omp_get_wtime omp_get_wtick omp_get_thread_num omp_get_num_threads omp_get_max_threads", _PURE),
     **_all("omp_get_num_procs omp_in_parallel omp_get_level omp_set_num_threads", _PURE),
@@ -259,6 +269,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     # std::__throw_length_error(char const*) & co. of libstdc++; libc++ has them as std::__1::__throw_…
     (re.compile(r"_ZSt\d+__throw_\w+"), _STOPS),
     (re.compile(r"_ZNSt3__1\d+__throw_\w+"), _STOPS),
+    # libc++: std::stoi & co.
+    (re.compile(r"_ZNSt3__1[45]sto(?:i|u?ll?|[fd]|ld)ERKNS_12basic_string\w+"), _STREAM),
     # std::ostream::operator<<, put, write, flush; operator<<(ostream&, char const*); endl
     (re.compile(r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*"), _STREAM),
     (re.compile(r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*"), _STREAM),

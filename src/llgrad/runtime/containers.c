@@ -1,5 +1,5 @@
 /* What is compiled inside libstdc++: red-black trees behind std::map and std::set, lists behind std::list; and inside
- * libc++: std::sort of numbers.
+ * libc++: std::sort of numbers, and the counts behind std::shared_ptr and std::weak_ptr.
  *
  * A derivative needs their bodies: pointers move, and shadow pointers with them. A tree has a header: its parent is the
  * root (whose parent is the header), its left the first node, its right the last; the header is red, and so are new
@@ -194,6 +194,25 @@ void llgrad_list_swap(link *x, link *y) {
     }
 
 }
+
+/* `owners` and `watchers` are one less than there are; all owners count as one watcher */
+typedef struct count { void (**virtual)(struct count *); long owners, watchers; } count;
+enum { last_watcher_left = 4 };
+
+void llgrad_shared_release_weak(count *this) {
+    if (__atomic_load_n(&this->watchers, __ATOMIC_ACQUIRE) == 0
+        || __atomic_fetch_sub(&this->watchers, 1, __ATOMIC_ACQ_REL) == 0)
+        this->virtual[last_watcher_left](this);
+}
+
+count *llgrad_shared_lock(count *this) {
+    long n = __atomic_load_n(&this->owners, __ATOMIC_SEQ_CST);
+    while (n != -1)
+        if (__atomic_compare_exchange_n(&this->owners, &n, n + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return this;
+    return 0;
+}
+
+void llgrad_shared_end(count *this) { (void)this; }
 
 /* Heapsort of [a, end): in place, and no slower where the order is unlucky. The comparison is `<`. */
 #define SORT(T, name)                                                                                                 \

@@ -14,12 +14,14 @@ from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.ir.types import FloatType, PointerType
 from llgrad.ir.values import AnyValue, Call, ConstInt, Function, GlobalVariable, Load
 from llgrad.rules import library
+from llgrad.rules.facts import STRING
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
 FORMATTERS = frozenset({
     "sprintf", "snprintf", "vsprintf", "vsnprintf", "__sprintf_chk", "__snprintf_chk", "__vsprintf_chk",
     "__vsnprintf_chk",
 })  # fmt: skip
+_TO_TEXT = re.compile(rf"{STRING}\w+\.\w\._ZNSt3__1(?:9to_string|10to_wstring)E[dfe]")
 _STANDARDS = ("", "__isoc99_", "__isoc23_")
 PARSERS = frozenset({"atof", "strtod", "strtof", "strtold", *(f"{s}{v}sscanf" for s in _STANDARDS for v in ("", "v"))})
 _WRITERS = {"fprintf": 0, "vfprintf": 0, "__fprintf_chk": 0, "__vfprintf_chk": 0, "fwrite": 3, "write": 0, "pwrite": 0}
@@ -32,6 +34,7 @@ _CHAINED = re.compile(r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4en
 _PUT = re.compile(r"_FortranAioOutput(?:Real|Complex|Descriptor|Derived)")
 _GOT = re.compile(r"_FortranAioInput(?:Real|Complex)")
 _PUT_IN_TEXT, _GOT_FROM_TEXT = (re.compile(rf"_FortranAioBeginInternal\w*{way}") for way in ("Output", "Input"))
+_PARSES = re.compile(rf"{_GOT_FROM_TEXT.pattern}|_ZNSt3__1[45]sto(?:[fd]|ld)ERKNS_12basic_string")
 _PUT_OUT, _GOT_IN = (re.compile(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
 _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
 _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
@@ -40,7 +43,7 @@ _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", 
 def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> Call | None:
     """A call that may read a number from text, or a file, which an active float was written to."""
     calls = [(c, _names(memory, c)) for f in functions for c in f.instructions() if isinstance(c, Call)]
-    parsers = [c for c, names in calls if names & PARSERS or any(map(_GOT_FROM_TEXT.match, names))]
+    parsers = [c for c, names in calls if names & PARSERS or any(map(_PARSES.match, names))]
     readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED) or any(map(_GOT_IN.match, names))]
     if not parsers and not readers:
         return None
@@ -70,10 +73,11 @@ def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Var
         places = (c.arguments[0] for c, names in calls if any(map(_PUT_IN_TEXT.match, names)))
         text |= {o for place in places for o in memory.points_to(place)}
     for c, names in calls:
-        if not (names & FORMATTERS or any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
+        formats = names & FORMATTERS or any(map(_TO_TEXT.match, names))
+        if not (formats or any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
             continue
         text |= memory.points_to(c.arguments[0])
-        text |= {o for a in memory.writes(c) for o in a.objects} if any(map(_is_unknown, names)) else set()
+        text |= set() if names <= FORMATTERS else {o for a in memory.writes(c) for o in a.objects}
     size = -1
     while text and size != len(text):  # copies of the text
         size = len(text)
@@ -136,7 +140,8 @@ def _is_console(stream: AnyValue) -> bool:
 
 
 def _may_read(memory: Memory, parser: Call, text: set[MemoryObject]) -> bool:
-    objects = memory.points_to(parser.arguments[0])
+    """Does a parser's first argument point to such text? It may be a string, which leads there."""
+    objects = memory.reachable(memory.points_to(parser.arguments[0]))
     return not text.isdisjoint(objects) or any(o.kind == "unknown" for o in objects)
 
 
