@@ -10,6 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
+from llgrad.errors import UnsupportedError
 
 HERE = Path(__file__).parent
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
@@ -22,10 +23,16 @@ def lib() -> llgrad.Library:
     return llgrad.load(HERE / "idioms.rs")
 
 
-@pytest.mark.parametrize("name", ["cloned"])
+@pytest.mark.parametrize("name", ["cloned", "shown", "failures", "dropped"])
 def test_idioms(lib: llgrad.Library, name: str) -> None:
     f = lib[name]
     (truth,) = differences(lambda v: f(*v), [X])
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)
     _, tangent = llgrad.jvp(f, wrt="x")(X, tangents=(WEIGHTS,))
     np.testing.assert_allclose(tangent, truth @ WEIGHTS, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize(("name", "said"), [("read_back", "read from text"), ("counted", "changed by what writes")])
+def test_refused(lib: llgrad.Library, name: str, said: str) -> None:
+    with pytest.raises(UnsupportedError, match=said):
+        llgrad.grad(lib[name], wrt="x")(X)

@@ -35,6 +35,7 @@ class Behaviour(Struct, frozen=True):
     pure_result  a pointer that it returns is one of its arguments';
     links        it may store one argument's pointer in the memory of another;
     handle       it returns what only code that is not known looks behind;
+    calls        inactive, it calls what its arguments lead to all the same;
     strings      the parameters that are strings which it writes (`llgrad.strings`).
     """
 
@@ -49,6 +50,7 @@ class Behaviour(Struct, frozen=True):
     pure_result: bool = False
     links: bool = True
     handle: bool = False
+    calls: bool = False
     strings: tuple[int, ...] = ()
 
 
@@ -156,7 +158,7 @@ def _named(call: Call, name: str) -> Behaviour | None:
         return Behaviour("plain", "args", "args", pure_result=True, links=False)
     known = effects(name)
     if known is not None:
-        links = name.startswith("strto") or (not known.inactive and lookup(name) is None)
+        links = name.startswith("strto") or known.text or (not known.inactive and lookup(name) is None)
         return _of_effects(known, links)
     if _PASSED_ON.fullmatch(name):
         reads, writes = _memory(call, call.called_function)
@@ -183,6 +185,7 @@ def _of_effects(known: Effects, links: bool) -> Behaviour:
         pure_result=not known.inactive,
         links=links,
         handle=known.handle,
+        calls=known.text,
     )
 
 
@@ -277,6 +280,11 @@ def reads_argument(call: Call, callee: Function | None, index: int) -> bool:
 def writes_argument(call: Call, callee: Function | None, index: int) -> bool:
     """May the callee write through this argument?"""
     return not any(_argument(call, callee, index, n) for n in ("readnone", "readonly", "byval"))
+
+
+def is_result(call: Call, callee: Function | None, index: int) -> bool:
+    """Is this argument where a struct is returned?"""
+    return _argument(call, callee, index, "sret") is not None
 
 
 def _kept(call: Call, callee: Function | None) -> frozenset[int]:

@@ -23,6 +23,7 @@ from llgrad.analysis.known import (
     Behaviour,
     behaviour,
     is_column,
+    is_result,
     met_functions,
     virtual_functions,
     writes_argument,
@@ -502,8 +503,12 @@ class PointerGraph(Inclusion):
     def _plain(self, call: Call, known: Behaviour, callee: Function | None, arguments: Sequence[Nodes]) -> None:
         """Pointers that code outside keeps, stores and finds."""
         hub = self._flow.node()
+        if known.calls:  # it keeps pointers in what it returns alone
+            self._load(hub, hub, None, WORD)
+            self._flow.watch(hub, lambda facts: self._call_given(facts, hub))
         for n, nodes in enumerate(arguments):
             writes = known.writes != "none" and writes_argument(call, callee, n)
+            writes = writes and (not known.calls or is_result(call, callee, n))
             for node in nodes:
                 if node != self._empty:
                     self._give(node, hub, known, kept=n in known.keeps, writes=writes)

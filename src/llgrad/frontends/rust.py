@@ -200,7 +200,7 @@ _FORMATTED = re.compile(
 _FORMAT = """declare void @{0}(ptr sret([24 x i8]) captures(none), ptr captures(none), ptr captures(none)) nounwind
 define internal void @llgrad.rust.format(ptr sret([24 x i8]) %out, ptr %pieces, ptr %arguments) {{
   %made = alloca [24 x i8], align 8
-  call void @{0}(ptr sret([24 x i8]) %made, ptr %pieces, ptr %arguments) "enzyme_inactive"
+  call void @{0}(ptr sret([24 x i8]) %made, ptr %pieces, ptr %arguments)
   %capacity = load i64, ptr %made, align 8
   %at.text = getelementptr inbounds i8, ptr %made, i64 8
   %text = load ptr, ptr %at.text, align 8

@@ -49,6 +49,7 @@ class Effects(Struct, frozen=True):
 
     `within_first`: the pointer that it returns is null or points to the memory that its first argument points to.
     `handle`: it returns what only functions of its kind look behind, a stream for instance.
+    `text`: it reads or writes text, keeps pointers in what it is given, and calls what that leads to, to write more.
     """
 
     inactive: bool = False
@@ -59,6 +60,7 @@ class Effects(Struct, frozen=True):
     deallocator: Deallocator | None = None
     within_first: bool = False
     handle: bool = False
+    text: bool = False
 
 
 ALLOCATES, FREES = "llgrad.alloc.", "llgrad.free."
@@ -244,9 +246,14 @@ _X86_HINT = (
 
 _EXCEPTION = r"\d+(?:\w*_error|\w*exception|bad_\w+|invalid_argument|out_of_range)"
 
+_RUST_IMPL = "(?:[MX](?:s[0-9a-zA-Z]*_)?)?"
+_RUST_TEXT = "3fmt|3str|4char|7unicode|5slice6memchr"
+
 _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
-    # Rust: output
-    (re.compile(r"_R\w*3std2io5stdio\d+__e?print"), _STREAM),
+    # Rust: output; what core and alloc have compiled to write text and to look at it (an item's path begins the name)
+    (re.compile(r"_R\w*3std2io5stdio\d+__e?print"), replace(_STREAM, text=True)),
+    (re.compile(rf"_RNv{_RUST_IMPL}(?:Nt)+Cs[0-9a-zA-Z]+_4core(?:{_RUST_TEXT})\w*"), replace(_STREAM, text=True)),
+    (re.compile(r"_RNvNvNtCs[0-9a-zA-Z]+_5alloc3fmt6format12format_inner"), replace(_STREAM, text=True)),
     # Fortran: output, input (of numbers: into memory of its own), and the end of the program
     (re.compile(r"_FortranAioBeginInternal\w*Output\w*"), replace(_STREAM, handle=True)),
     (re.compile(r"_FortranAioBegin\w*"), _OPENS),

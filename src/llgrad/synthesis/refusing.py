@@ -16,6 +16,7 @@ from llgrad.ir.types import FloatType, IntType, PointerType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
+    Argument,
     Binary,
     Call,
     Cast,
@@ -68,8 +69,9 @@ class _Refusals:
                 cause="the argument is used as a work array for values that have derivatives",
                 fix="make the argument active (give it a shadow)",
             )
-        if self.activity.shadowless:
-            self._refuse_shadowless()
+        everything = [i for f in self.activity.functions for i in f.instructions()]
+        for i in everything:
+            self._refuse_changed_by_text(i)
         if (parser := read_back(self.memory, self.memory.functions, self.activity.varied)) is not None:
             raise UnsupportedError(
                 "a number is read from text or a file that an active float was written to",
@@ -77,6 +79,8 @@ class _Refusals:
                 cause="formatting and parsing have no derivative; together they would hand the float on without one",
                 fix="pass the number itself, or mark the call inactive",
             )
+        if self.activity.shadowless:
+            self._refuse_shadowless()
         if (reader := read_over(self.memory, self.memory.functions, self.activity.varied)) is not None:
             raise UnsupportedError(
                 "a number is read into memory that holds active floats at other times",
@@ -93,10 +97,9 @@ class _Refusals:
                     fix="copy through a pointer of the right type, or with memcpy",
                 )
         words.refuse(self.facts)
-        for f in self.activity.functions:
-            for i in f.instructions():
-                self._refuse_hidden(i)
-                self._refuse_torn(i)
+        for i in everything:
+            self._refuse_hidden(i)
+            self._refuse_torn(i)
 
     def _holds_floats(self, i: Instruction) -> bool:
         """May what a store or a copy moves be floats?"""
@@ -172,6 +175,28 @@ class _Refusals:
                 cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
             )
+
+    def _refuse_changed_by_text(self, i: Instruction) -> None:
+        """What is called to write a value as text must leave floats alone: no derivative goes through there."""
+        if not isinstance(i, Call) or not self._writes_text(i):
+            return
+        given = self.memory.reachable(frozenset(o for a in i.arguments for o in self.memory.points_to(a)))
+        written = [o.site for o in given if o.is_code and isinstance(o.site, Function)]
+        for f in reach([f for f in written if not f.is_declaration], _calls):
+            if (store := next((s for s in f.instructions() if _changes_float(s)), None)) is not None:
+                raise UnsupportedError(
+                    "a float is changed by what writes a value as text",
+                    span=self.facts.span(store) or self.facts.span(i),
+                    cause="the derivative does not go through the code that formats text",
+                    fix="change it where the value is computed",
+                )
+
+    def _writes_text(self, call: Call) -> bool:
+        callee = call.called_function
+        if callee is None or not callee.is_declaration or not callee.name.startswith("_R"):
+            return False
+        known = library.effects(callee.name)
+        return known is not None and known.text
 
     def _refuse_floats_in_text(self, call: Call, callee: Function) -> None:
         written = behaviour(call, callee).strings
@@ -278,6 +303,27 @@ class _Refusals:
             case _:
                 active, accesses = i.opcode == "load" and self.facts.active(i), self.memory.reads(i)
         return active and any(o in a.objects for a in accesses)
+
+
+def _calls(f: Function) -> list[Function]:
+    called = [i.called_function for i in f.instructions() if isinstance(i, Call)]
+    return [g for g in called if g is not None and not g.is_declaration]
+
+
+def _changes_float(i: Instruction) -> bool:
+    """Is a float stored where a function's arguments lead to?"""
+    if not isinstance(i, Store) or not isinstance(i.value.type, FloatType):
+        return False
+    return any(isinstance(v, Argument) for v in reach([i.pointer], _led_by))
+
+
+def _led_by(v: AnyValue) -> list[AnyValue]:
+    match v:
+        case GetElementPtr() | Load():
+            return [v.operands[0]]
+        case Phi() | Select() | Cast():
+            return list(v.operands)
+    return []
 
 
 def _becomes_float(i: Instruction) -> bool:

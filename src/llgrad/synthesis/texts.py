@@ -37,6 +37,7 @@ _PUT_IN_TEXT, _GOT_FROM_TEXT = (re.compile(rf"_FortranAioBeginInternal\w*{way}")
 _PARSES = re.compile(rf"{_GOT_FROM_TEXT.pattern}|_ZNSt3__1[45]sto(?:[fd]|ld)ERKNS_12basic_string")
 _PUT_OUT, _GOT_IN = (re.compile(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
 _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
+_RUST_PARSER, _RUST_CONSOLE = re.compile(r"_R\w*4core3num7dec2flt"), re.compile(r"_R\w*3std2io5stdio")
 _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
 
 
@@ -45,6 +46,8 @@ def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     calls = [(c, _names(memory, c)) for f in functions for c in f.instructions() if isinstance(c, Call)]
     parsers = [c for c, names in calls if names & PARSERS or any(map(_PARSES.match, names))]
     readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED) or any(map(_GOT_IN.match, names))]
+    if (found := _rust_reads_back(memory, calls, varied)) is not None:
+        return found
     if not parsers and not readers:
         return None
     text = _texts(memory, calls, varied)
@@ -57,6 +60,27 @@ def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     ) or (_puts(memory, calls, varied) and any(map(_puts_out, calls)))
     inserted = any(names & _IN_MEMORY or any(map(_INSERTED.match, names)) for _, names in calls)
     return next(iter([*readers, *(parsers if inserted else [])]), None) if written else None
+
+
+def _rust_reads_back(
+    memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied
+) -> Call | None:
+    """A call that parses text that is no constant, in a program that puts active floats into text."""
+    read = [c for c, names in calls if any(map(_RUST_PARSER.match, names)) and not _is_constant_text(memory, c)]
+    return next(iter(read), None) if any(_formats(memory, c, names, varied) for c, names in calls if read) else None
+
+
+def _is_constant_text(memory: Memory, parser: Call) -> bool:
+    pointers = [a for a in parser.arguments if isinstance(a.type, PointerType)]
+    objects = memory.points_to(pointers[-1]) if pointers else frozenset()
+    return bool(objects) and all(o.is_constant for o in objects)
+
+
+def _formats(memory: Memory, call: Call, names: frozenset[str], varied: Varied) -> bool:
+    known = [library.effects(name) for name in names if not _RUST_CONSOLE.match(name)]
+    if not any(e is not None and e.text for e in known):
+        return False
+    return any(varied(o) for o in memory.reachable(frozenset(o for a in call.arguments for o in memory.points_to(a))))
 
 
 def read_over(memory: Memory, functions: Iterable[Function], varied: Varied) -> Call | None:
