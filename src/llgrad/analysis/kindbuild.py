@@ -415,7 +415,7 @@ class Builder:
         read, written = self.graph.region(), self.graph.region()
         self.graph.edge(*source, read)
         self.graph.edge(*target, written)
-        self.graph.edge(read, 0, written, store=True)
+        self.graph.edge(read, 0, written, store=True, moves=True)
 
     # --- types --------------------------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ from llgrad.analysis.kindtokens import (
     spoken_of,
     token_scalars,
 )
+from llgrad.analysis.shifts import Places
 from llgrad.analysis.solver import strong_components
 from llgrad.analysis.tbaa import Tag
 
@@ -91,6 +92,8 @@ class Edge(Struct, eq=False):
     unit: int = 0  # of the indexed type, where the index is a multiple of something too
     only: int = -1  # the evidence that is carried: by an access of a declared type, of that type's
     view: bool = False  # what the parent knows is not the child's own, though it is a copy
+    moves: bool = False  # so many bytes of memory, from here on
+    over: bool = False  # it moves memory over itself, and relates nothing: what lies before (a header) does not repeat
     down: int = 0  # how many of the parent's news the child knows; of the child's the parent; of changes, likewise
     up: int = 0
     slots_down: int = 0
@@ -138,14 +141,14 @@ class Graph:
 
     def edge(
         self, parent: Region, at: int, child: Region, *, step: int = 0, size: int | None = None,
-        to: int = 0, store: bool = False, unit: int = 0, only: int = -1,
+        to: int = 0, store: bool = False, unit: int = 0, only: int = -1, moves: bool = False,
     ) -> None:  # fmt: skip
         """Relate two regions. With `size`, bytes [to, to+size) of the child are bytes [at, at+size) of the parent."""
         parent, child = self.find(parent), self.find(child)
         if parent is child and at == to and not step:
             return
         low, high = (to, to + size) if size is not None else (None, None)
-        e = Edge(parent, at - to, child, step, low, high, store, unit or step, only)
+        e = Edge(parent, at - to, child, step, low, high, store, unit or step, only, moves=moves)
         self.edges.append(e)
         self._merged = True
         parent.edges[e] = child.edges[e] = None
@@ -368,22 +371,42 @@ class Graph:
 
     def _cycles(self) -> None:
         """Offsets around cycles of the ways that evidence goes, up (even nodes) and down (odd), become periods."""
+        while any([self._leave_out(flows) for flows in self._cyclic()]):
+            pass
         for regions, _, period in self._shifting():
             for r in regions:
                 self.set_period(r, period)
 
     def _shifting(self) -> Iterator[tuple[list[Region], set[int], int]]:
         """Regions (and nodes) that evidence goes around in with a shift, and the gcd of the shifts."""
-        flows = list(self._flows())
-        component = strong_components(2 * len(self.regions), [(source, target) for source, target, _ in flows])
-        inside: dict[int, list[tuple[int, int, int]]] = {}
-        for source, target, at in flows:
-            if component[source] == component[target]:
-                inside.setdefault(component[source], []).append((source, target, at))
-        for edges in inside.values():
+        for flows in self._cyclic():
+            edges = [(source, target, at) for source, target, at, _ in flows]
             if period := _discrepancy(edges):
                 nodes = dict.fromkeys(n for source, target, _ in edges for n in (source, target))
                 yield [self.regions[n] for n in dict.fromkeys(n // 2 for n in nodes)], set(nodes), period
+
+    def _cyclic(self) -> Iterable[list[tuple[int, int, int, Edge]]]:
+        """The flows within each strongly connected component."""
+        flows = list(self._flows())
+        component = strong_components(2 * len(self.regions), [(source, target) for source, target, _, _ in flows])
+        inside: dict[int, list[tuple[int, int, int, Edge]]] = {}
+        for flow in flows:
+            if component[flow[0]] == component[flow[1]]:
+                inside.setdefault(component[flow[0]], []).append(flow)
+        return inside.values()
+
+    def _leave_out(self, flows: list[tuple[int, int, int, Edge]]) -> bool:
+        """Copies of memory over itself, some bytes apart: are there any?"""
+        moving, places = [flow for flow in flows if flow[3].moves and flow[0] // 2 != flow[1] // 2], Places()
+        for source, target, at, e in flows if moving else ():
+            if not e.moves:
+                places.relate(source, target, at)
+        for source, target, at, e in moving:
+            if places.fits(source, target, at, gcd(self.find(e.parent).period, self.find(e.child).period)):
+                places.relate(source, target, at)
+            else:
+                e.over = True
+        return any(e.over for _, _, _, e in moving)
 
     def _find_views(self) -> bool:
         """Turn copies into views where a period would contradict what is known; are there any?"""
@@ -410,21 +433,23 @@ class Graph:
                     s.up = s.all = s.seen
                 self._tell_again(r)
 
-    def _flows(self) -> Iterator[tuple[int, int, int]]:
-        """(from, to, shift) of evidence along edges without a window."""
+    def _flows(self) -> Iterator[tuple[int, int, int, Edge]]:
+        """(from, to, shift, edge) of evidence along edges without a window."""
         for e in self.edges:
-            if e.low is not None:
+            if e.low is not None or e.over:
                 continue
             parent, child = 2 * self.find(e.parent).id, 2 * self.find(e.child).id
             if not e.step:
-                yield parent + 1, child if e.owns else child + 1, -e.at
+                yield parent + 1, child if e.owns else child + 1, -e.at, e
             if not e.store or self._backflow:
-                yield child, parent, e.at
-            yield child, child + 1, 0
-            yield parent, parent + 1, 0
+                yield child, parent, e.at, e
+            yield child, child + 1, 0, e
+            yield parent, parent + 1, 0, e
 
     def _relax(self, e: Edge) -> None:
         parent, child = self.find(e.parent), self.find(e.child)
+        if e.over:
+            return
         if e.low is None:
             step = self._sync(e, parent, child)
             if step:
