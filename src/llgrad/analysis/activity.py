@@ -416,7 +416,7 @@ class Activity:
                     return isinstance(value.type, PointerType) and self._touches_shadowed(self.memory.writes(i))
                 return self._touches_shadowed(self.memory.writes(i))
             case Return(value) if value is not None:
-                return self.shadowed(value)
+                return self.shadowed(value) or self.active(value)  # what a caller gave, handed back
         return i.opcode == "alloca" and self.shadowed(i)
 
     def _external(self, call: Call, callee: Function | None) -> bool:

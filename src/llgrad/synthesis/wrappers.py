@@ -359,11 +359,19 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         self.lines += [f"%whole = load {expected}, ptr %out", f"ret {expected} %whole"]
 
     def _mismatch(self, cause: str, fix: str = "") -> LlgradError:
-        declare = "declare the __enzyme_ function so that it returns the adjoints of the enzyme_out arguments, in order"
+        gives = _GIVES.get(self.site.request.mode if self.site.request else Mode.COMBINED, _GIVES[Mode.COMBINED])
+        declare = f"declare the __enzyme_ function so that it returns {gives}"
         return UnsupportedError(
             f"the derivative of {self.site.function.name} does not fit the call", span=self.site.span, cause=cause,
             fix=fix or declare,
         )  # fmt: skip
+
+
+_GIVES = {
+    Mode.COMBINED: "the adjoints of the enzyme_out arguments, in order",
+    Mode.FORWARD: "the tangent of the result, if it has one",
+    Mode.AUGMENTED: "{tape, value, shadow of a returned pointer}, as far as they exist",
+}
 
 
 def _type(text: str) -> Type:
