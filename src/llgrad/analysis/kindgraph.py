@@ -518,7 +518,9 @@ class Graph:
     def _view(self, e: Edge, parent: Region, child: Region, step: int) -> None:
         if step == 1:
             return
-        exact = any(not key[1] and s.pointee is not None for key, s in self._slots_down(e, parent))
+        known = self._slots_down(e, parent)
+        self._floats_beside(e, child, step, known)
+        exact = any(not key[1] and s.pointee is not None for key, s in known)
         changed = self._slots_up(e, child)
         for (offset, inner), s in list(child.slots.items()) if exact else changed:
             key = parent.key(offset + e.at, gcd(step, inner))
@@ -536,6 +538,16 @@ class Graph:
         for token, level in self._news(e, parent):
             if (found := element_of(token, e.at, step, parent.period)) is not None:
                 self._add_token(child, found, max(level, DECLARED), up=False)
+
+    def _floats_beside(self, e: Edge, child: Region, step: int, known: list[tuple[tuple[int, int], Slot]]) -> None:
+        """What others who walk the same array of records, from where this one does or a record beside, saw as floats.
+
+        (Arrays of plain numbers say nothing: a work array may hold doubles first and integers after them.)
+        """
+        for (offset, inner), s in known:
+            start, mask = (offset - e.at) // step * step, s.all & bl.FLOAT_MASK & e.only
+            if inner and inner % step == 0 and -step <= start <= step and 0 < bl.mask_reach(mask) < step:
+                self._join(child, child.key(offset - e.at - start, 0), 0, mask)
 
     def _meet(self, a: frozenset[Tag | None], b: frozenset[Tag | None]) -> bool:
         """May the pointers in an array and one that lies beside it, by the types of accesses, be the same?"""
