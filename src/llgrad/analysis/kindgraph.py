@@ -324,6 +324,8 @@ class Graph:
         if self._find_views():
             self._begin_again()
             self._fixpoint()
+        if self._floats_beside():
+            self._fixpoint()
         guesses: list[tuple[Edge, int, int]] = []
         for _ in range(2):
             guesses += self._agreements()
@@ -335,6 +337,28 @@ class Graph:
                     self._join(child, key, 0, mask)
             self._fixpoint()
         self._check_agreements(guesses)
+
+    def _floats_beside(self) -> bool:
+        """What others who walk the same array of records, from the same place or a record beside, saw as floats alone.
+
+        (Arrays of plain numbers say nothing: a work array may hold doubles first and integers after them.)
+        """
+        walked: dict[int, list[tuple[int, int, int]]] = {}
+        found: list[tuple[Region, tuple[int, int], int]] = []
+        for e in self.edges:
+            parent, child = self.find(e.parent), self.find(e.child)
+            if e.low is not None or (step := gcd(e.step, child.period)) <= 1:
+                continue
+            if parent.id not in walked:
+                walked[parent.id] = _strided_floats(parent)
+            for offset, inner, mask in walked[parent.id]:
+                at = (offset - e.at) % step
+                if inner % step == 0 and abs(offset - e.at - at) <= step and 0 < bl.mask_reach(mask & e.only) < step:
+                    found.append((child, child.key(at, 0), mask & e.only))
+        fresh = [(r, key, mask) for r, key, mask in found if key not in r.slots or not r.slots[key].all & mask]
+        for r, key, mask in fresh:
+            self._join(r, key, 0, mask)
+        return bool(fresh)
 
     def _settle(self) -> None:
         """From here on evidence also flows from a copy back to the slots of the original that nothing is known of."""
@@ -518,9 +542,7 @@ class Graph:
     def _view(self, e: Edge, parent: Region, child: Region, step: int) -> None:
         if step == 1:
             return
-        known = self._slots_down(e, parent)
-        self._floats_beside(e, child, step, known)
-        exact = any(not key[1] and s.pointee is not None for key, s in known)
+        exact = any(not key[1] and s.pointee is not None for key, s in self._slots_down(e, parent))
         changed = self._slots_up(e, child)
         for (offset, inner), s in list(child.slots.items()) if exact else changed:
             key = parent.key(offset + e.at, gcd(step, inner))
@@ -538,16 +560,6 @@ class Graph:
         for token, level in self._news(e, parent):
             if (found := element_of(token, e.at, step, parent.period)) is not None:
                 self._add_token(child, found, max(level, DECLARED), up=False)
-
-    def _floats_beside(self, e: Edge, child: Region, step: int, known: list[tuple[tuple[int, int], Slot]]) -> None:
-        """What others who walk the same array of records, from where this one does or a record beside, saw as floats.
-
-        (Arrays of plain numbers say nothing: a work array may hold doubles first and integers after them.)
-        """
-        for (offset, inner), s in known:
-            start, mask = (offset - e.at) // step * step, s.all & bl.FLOAT_MASK & e.only
-            if inner and inner % step == 0 and -step <= start <= step and 0 < bl.mask_reach(mask) < step:
-                self._join(child, child.key(offset - e.at - start, 0), 0, mask)
 
     def _meet(self, a: frozenset[Tag | None], b: frozenset[Tag | None]) -> bool:
         """May the pointers in an array and one that lies beside it, by the types of accesses, be the same?"""
@@ -743,6 +755,12 @@ def _is_cut(key: tuple[int, int], s: Slot, period: int, low: int) -> bool:
 def _is_part(token: Token, step: int) -> bool:
     """Does a token speak of some bytes of each `step` only?"""
     return token.low is not None and token.high is not None and token.high - token.low < step
+
+
+def _strided_floats(r: Region) -> list[tuple[int, int, int]]:
+    """(offset, step, mask) of what was seen as floats alone wherever an array was walked."""
+    found = ((o, step, s.all) for (o, step), s in r.slots.items() if step and s.all & bl.FLOAT_MASK)
+    return [(o, step, mask & bl.FLOAT_MASK) for o, step, mask in found if not mask & ~(bl.FLOAT_MASK | bl.LIKELY_INT)]
 
 
 def _repeats(r: Region, period: int) -> bool:
