@@ -302,9 +302,9 @@ class PointerGraph(Inclusion):
 
     def _load_value(self, i: Instruction, pointer: AnyValue) -> None:
         tag = self.types.tag(i)
-        if self.types.is_integer(tag):
-            return
         copied = isinstance(i.type, IntType) and i.type.bits >= 8 and is_byte_copy(i)
+        if self.types.is_integer(tag) and not (copied and carries_pointer(i.type)):
+            return
         for leaf, node in zip(leaves(i.type, self.layout), self._nodes(i), strict=True):
             if carries_pointer(leaf.type) or copied:
                 size = self.layout.size(leaf.type)
@@ -312,7 +312,8 @@ class PointerGraph(Inclusion):
 
     def _store_value(self, i: Instruction, value: AnyValue, pointer: AnyValue) -> None:
         tag = self.types.tag(i)
-        if self.types.is_integer(tag) or isinstance(value.type, FloatType):
+        whole = carries_pointer(value.type) and isinstance(value, Load | Phi | Select | Argument | Call)
+        if isinstance(value.type, FloatType) or (self.types.is_integer(tag) and not whole):
             return
         parts, nodes = leaves(value.type, self.layout), self._nodes(value)
         if len(parts) != len(nodes):
