@@ -214,8 +214,9 @@ class FlowGraph:
                     self._edge(source, o)
 
     def is_integer_store(self, i: Instruction) -> bool:
-        """By its TBAA tag, a store of something that is neither float nor pointer."""
-        return self.memory.types.is_integer(self.memory.types.tag(i))
+        """By its TBAA tag, a store of something that is neither float nor pointer (unless it was seen to be one)."""
+        assert isinstance(i, Store)
+        return self.memory.types.is_integer(self.memory.types.tag(i)) and not self.memory.points_to(i.value)
 
     # --- calls
 

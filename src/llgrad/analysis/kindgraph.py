@@ -324,7 +324,7 @@ class Graph:
         if self._find_views():
             self._begin_again()
             self._fixpoint()
-        if self._floats_beside():
+        if self._known_beside():
             self._fixpoint()
         guesses: list[tuple[Edge, int, int]] = []
         for _ in range(2):
@@ -338,8 +338,9 @@ class Graph:
             self._fixpoint()
         self._check_agreements(guesses)
 
-    def _floats_beside(self) -> bool:
-        """What others who walk the same array of records, from the same place or a record beside, saw as floats alone.
+    def _known_beside(self) -> bool:
+        """What others who walk the same array of records, from the same place or a record beside, saw as floats alone,
+        or as pointers alone. Was there any?
 
         (Arrays of plain numbers say nothing: a work array may hold doubles first and integers after them.)
         """
@@ -350,7 +351,7 @@ class Graph:
             if e.low is not None or (step := gcd(e.step, child.period)) <= 1:
                 continue
             if parent.id not in walked:
-                walked[parent.id] = _strided_floats(parent)
+                walked[parent.id] = _walked(parent)
             for offset, inner, mask in walked[parent.id]:
                 at = (offset - e.at) % step
                 if inner % step == 0 and abs(offset - e.at - at) <= step and 0 < bl.mask_reach(mask & e.only) < step:
@@ -757,10 +758,10 @@ def _is_part(token: Token, step: int) -> bool:
     return token.low is not None and token.high is not None and token.high - token.low < step
 
 
-def _strided_floats(r: Region) -> list[tuple[int, int, int]]:
-    """(offset, step, mask) of what was seen as floats alone wherever an array was walked."""
-    found = ((o, step, s.all) for (o, step), s in r.slots.items() if step and s.all & bl.FLOAT_MASK)
-    return [(o, step, mask & bl.FLOAT_MASK) for o, step, mask in found if not mask & ~(bl.FLOAT_MASK | bl.LIKELY_INT)]
+def _walked(r: Region) -> list[tuple[int, int, int]]:
+    """(offset, step, mask) of what was seen as floats alone, or as pointers alone, wherever an array was walked."""
+    found = ((o, step, s.all & ~bl.LIKELY_INT) for (o, step), s in r.slots.items() if step)
+    return [(o, step, mask) for o, step, mask in found if mask & bl.FLOAT_MASK == mask or mask == bl.POINTER_BIT]
 
 
 def _repeats(r: Region, period: int) -> bool:

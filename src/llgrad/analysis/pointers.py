@@ -303,8 +303,10 @@ class PointerGraph(Inclusion):
     def _load_value(self, i: Instruction, pointer: AnyValue) -> None:
         tag = self.types.tag(i)
         copied = isinstance(i.type, IntType) and i.type.bits >= 8 and is_byte_copy(i)
-        if self.types.is_integer(tag) and not (copied and carries_pointer(i.type)):
-            return
+        if self.types.is_integer(tag):
+            if not (copied and carries_pointer(i.type)):
+                return
+            tag = None  # whatever lies there is moved
         for leaf, node in zip(leaves(i.type, self.layout), self._nodes(i), strict=True):
             if carries_pointer(leaf.type) or copied:
                 size = self.layout.size(leaf.type)
@@ -312,9 +314,12 @@ class PointerGraph(Inclusion):
 
     def _store_value(self, i: Instruction, value: AnyValue, pointer: AnyValue) -> None:
         tag = self.types.tag(i)
-        whole = carries_pointer(value.type) and isinstance(value, Load | Phi | Select | Argument | Call)
-        if isinstance(value.type, FloatType) or (self.types.is_integer(tag) and not whole):
+        if isinstance(value.type, FloatType):
             return
+        if self.types.is_integer(tag):
+            if not (carries_pointer(value.type) and isinstance(value, Load | Phi | Select | Argument | Call)):
+                return
+            tag = None  # whatever lay there was moved
         parts, nodes = leaves(value.type, self.layout), self._nodes(value)
         if len(parts) != len(nodes):
             nodes = nodes[:1] * len(parts)
