@@ -150,7 +150,7 @@ class FlowGraph:
                 elif self.may_hold_float(i):
                     self._from_memory(self.memory.reads(i), i)
             case Store():
-                if not self.is_integer_store(i) or self._kinds is not None:
+                if not self.is_integer_store(i):
                     self._to_memory(i.value, self.memory.writes(i))
             case Return(value) if value is not None:
                 self._value_edge(value, Result(function))
@@ -214,9 +214,12 @@ class FlowGraph:
                     self._edge(source, o)
 
     def is_integer_store(self, i: Instruction) -> bool:
-        """By its TBAA tag, a store of something that is neither float nor pointer (unless it was seen to be one)."""
+        """By its TBAA tag, a store of something that is neither float nor pointer, unless it was seen to be one."""
         assert isinstance(i, Store)
-        return self.memory.types.is_integer(self.memory.types.tag(i)) and not self.memory.points_to(i.value)
+        if not self.memory.types.is_integer(self.memory.types.tag(i)) or self.memory.points_to(i.value):
+            return False
+        seen = self._kinds is not None and isinstance(i.value, Argument | Instruction)
+        return not (seen and self.may_hold_float(i.value))
 
     # --- calls
 

@@ -339,10 +339,8 @@ class Graph:
         self._check_agreements(guesses)
 
     def _known_beside(self) -> bool:
-        """What others who walk the same array of records, from the same place or a record beside, saw as floats alone,
-        or as pointers alone. Was there any?
-
-        (Arrays of plain numbers say nothing: a work array may hold doubles first and integers after them.)
+        """What others who walk the same array, from the same place or an element beside, saw as floats alone, or as
+        pointers alone. Was there any? (A work array may hold doubles first and integers after them.)
         """
         walked: dict[int, list[tuple[int, int, int]]] = {}
         found: list[tuple[Region, tuple[int, int], int]] = []
@@ -354,7 +352,7 @@ class Graph:
                 walked[parent.id] = _walked(parent)
             for offset, inner, mask in walked[parent.id]:
                 at = (offset - e.at) % step
-                if inner % step == 0 and abs(offset - e.at - at) <= step and 0 < bl.mask_reach(mask & e.only) < step:
+                if inner % step == 0 and abs(offset - e.at - at) <= step and 0 < bl.mask_reach(mask & e.only) <= step:
                     found.append((child, child.key(at, 0), mask & e.only))
         fresh = [(r, key, mask) for r, key, mask in found if key not in r.slots or not r.slots[key].all & mask]
         for r, key, mask in fresh:

@@ -1,0 +1,116 @@
+/* The bits of doubles in arrays of integers, which other functions look up, swap, and chain. */
+#include "selfcheck.h"
+#include <stdint.h>
+
+static __attribute__((noinline)) uint64_t packed(double t)
+{
+    uint64_t w;
+    memcpy(&w, &t, 8);
+    return w;
+}
+
+static __attribute__((noinline)) double unpacked(uint64_t w)
+{
+    double t;
+    memcpy(&t, &w, 8);
+    return t;
+}
+
+struct table {
+    int n;
+    uint64_t *keys, *values;
+};
+
+static __attribute__((noinline)) void put(struct table *t, uint64_t key, uint64_t value)
+{
+    t->keys[t->n] = key;
+    t->values[t->n++] = value;
+}
+
+static __attribute__((noinline)) uint64_t found(const struct table *t, uint64_t key)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->keys[i] == key)
+            return t->values[i];
+    return 0;
+}
+
+static double looked_up(const double *x, int n)
+{
+    struct table t = {0, malloc(n * sizeof *t.keys), malloc(n * sizeof *t.values)};
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        put(&t, i * 7, packed(x[i] * x[i]));
+    for (int i = 0; i < n; i++)
+        sum += sin(unpacked(found(&t, i * 7))) * (i + 1);
+    free(t.keys);
+    free(t.values);
+    return sum;
+}
+
+static __attribute__((noinline)) void swap(uint64_t *a, uint64_t *b)
+{
+    uint64_t t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static double swapped(const double *x, int n)
+{
+    uint64_t *a = malloc(n * sizeof *a);
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        a[i] = packed(x[i] * x[i]);
+    for (int i = 0; i < n / 2; i++)
+        swap(a + i, a + n - 1 - i);
+    for (int i = 0; i < n; i++)
+        sum += sin(unpacked(a[i])) * (i + 1);
+    free(a);
+    return sum;
+}
+
+struct node {
+    uint64_t word;
+    struct node *next;
+};
+
+static __attribute__((noinline)) struct node *pushed(struct node *head, uint64_t word)
+{
+    struct node *made = malloc(sizeof *made);
+    made->word = word;
+    made->next = head;
+    return made;
+}
+
+static void released(struct node *list)
+{
+    while (list) {
+        struct node *next = list->next;
+        free(list);
+        list = next;
+    }
+}
+
+static double chained(const double *x, int n)
+{
+    struct node *list = 0, *turned = 0;
+    double sum = 0;
+    int k = 0;
+    for (int i = 0; i < n; i++)
+        list = pushed(list, packed(x[i] * x[i]));
+    for (struct node *p = list; p; p = p->next)
+        turned = pushed(turned, p->word);
+    for (struct node *p = turned; p; p = p->next)
+        sum += sin(unpacked(p->word)) * ++k;
+    released(list);
+    released(turned);
+    return sum;
+}
+
+int main(void)
+{
+    CHECK_GRADIENT(looked_up, 6);
+    CHECK_GRADIENT(swapped, 6);
+    CHECK_GRADIENT(chained, 6);
+    return failures();
+}
