@@ -69,6 +69,40 @@ static double swapped(const double *x, int n)
     return sum;
 }
 
+/* As kernels sort: elements of eight bytes are swapped as integers, against the language's rules of aliasing. */
+static void sorted_by(void *base, int n, int size, int (*compare)(const void *, const void *))
+{
+    char *a = base;
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && compare(a + (k - 1) * size, a + k * size) > 0; k--)
+            if (size == sizeof(uint64_t)) {
+                swap((uint64_t *)(a + (k - 1) * size), (uint64_t *)(a + k * size));
+            } else {
+                for (int b = 0; b < size; b++) {
+                    char t = a[(k - 1) * size + b];
+                    a[(k - 1) * size + b] = a[k * size + b];
+                    a[k * size + b] = t;
+                }
+            }
+}
+
+static int upwards(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double sorted(const double *x, int n)
+{
+    double a[16], sum = 0;
+    for (int i = 0; i < n; i++)
+        a[i] = x[i] * x[i];
+    sorted_by(a, n, sizeof *a, upwards);
+    for (int i = 0; i < n; i++)
+        sum += sin(a[i]) * (i + 1);
+    return sum;
+}
+
 struct node {
     uint64_t word;
     struct node *next;
@@ -111,6 +145,7 @@ int main(void)
 {
     CHECK_GRADIENT(looked_up, 6);
     CHECK_GRADIENT(swapped, 6);
+    CHECK_GRADIENT(sorted, 6);
     CHECK_GRADIENT(chained, 6);
     return failures();
 }

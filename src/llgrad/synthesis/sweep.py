@@ -38,6 +38,7 @@ from llgrad.ir.values import (
     InsertValue,
     Instruction,
     Load,
+    MDRef,
     MetadataValue,
     Phi,
     Select,
@@ -199,7 +200,7 @@ class Sweep(Lanes):
                 cause="its targets are addresses of labels that are not known", fix="use a switch",
             )  # fmt: skip
         new = clone(i)
-        new.metadata = {k: v for k, v in i.metadata.items() if k in _KEPT_METADATA}
+        new.metadata = self._kept_metadata(i)
         if isinstance(new, (Load, Store)):
             mark(self.module, new, "primal")
         if isinstance(new, Call):
@@ -221,6 +222,14 @@ class Sweep(Lanes):
         if i.block in self.continued:
             self.b.at_end(self.continued[i.block])
         return new
+
+    def _kept_metadata(self, i: Instruction) -> dict[str, MDRef]:
+        """What stays true of the copy. Bits of floats that are moved as integers are floats to others: of any type."""
+        kept = {k: v for k, v in i.metadata.items() if k in _KEPT_METADATA}
+        moved = i.value if isinstance(i, Store) else i
+        if "tbaa" in kept and isinstance(moved.type, IntType) and self.facts.kinds.may_hold_float(moved):
+            del kept["tbaa"]
+        return kept
 
     def fail_if_nowhere(self, i: Instruction) -> None:
         """A call through a pointer that the program never sets is an error where it is reached."""
