@@ -58,22 +58,6 @@ def test_outputs_and_signatures(lib: llgrad.Library) -> None:
     np.testing.assert_allclose(dk, differences(at, [0.3])[0], rtol=1e-8)
 
 
-def test_built_for_debugging(tmp_path: Path) -> None:
-    """What is undefined is said to nobody, and checks that fail end the program."""
-    require("a.zig")
-    path = tmp_path / "debug.zig"
-    path.write_text(
-        'const std = @import("std");\n'
-        "export fn f(n: usize, x: [*]const f64) f64 {\n    var b: [4096]u8 = undefined;\n"
-        "    var fixed = std.heap.FixedBufferAllocator.init(&b);\n"
-        "    const y = fixed.allocator().alloc(f64, n) catch return 0;\n"
-        "    for (y, 0..) |*v, i| v.* = x[i] * x[n - 1 - i];\n"
-        "    return y[0] * y[1] * y[1];\n}\n"
-    )
-    f = llgrad.load(path, flags=["-O", "Debug"]).f
-    np.testing.assert_allclose(llgrad.grad(f, wrt=1)(6, X), differences(lambda v: f(*v), [6, X])[1], rtol=1e-7)
-
-
 def test_the_compilers_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require("a.zig")
     path = tmp_path / "bad.zig"

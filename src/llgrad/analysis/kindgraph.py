@@ -39,7 +39,7 @@ from llgrad.analysis.kindtokens import (
     token_scalars,
 )
 from llgrad.analysis.shifts import Places
-from llgrad.analysis.solver import strong_components
+from llgrad.analysis.solver import reach, strong_components
 from llgrad.analysis.tbaa import Tag
 
 _MOST_SLOTS, _MOST_COPIES, _MOST_TOKENS = 8192, 256, 64
@@ -69,6 +69,7 @@ class Region(Struct, eq=False):
     units: set[int] = field(default_factory=set)  # sizes of what was indexed in steps that are multiples of the period
     merged_into: Region | None = None
     overflow: bool = False
+    looked_at: bool = False  # integers are read there for more than to be moved
     told: dict[tuple[int, int], None] = field(default_factory=dict)  # slots whose pointees know the news
     told_news: int = 0  # how many of them; the slots were found in the first so many changes
     told_changes: int = 0
@@ -305,6 +306,7 @@ class Graph:
             a.edges.update(b.edges)
             a.units |= b.units
             a.overflow |= b.overflow
+            a.looked_at |= b.looked_at
             if b.period:
                 self.set_period(a, b.period)
             for (offset, step), s in b.slots.items():
@@ -340,7 +342,10 @@ class Graph:
 
     def _known_beside(self) -> bool:
         """What others who walk the same array, from the same place or an element beside, saw as floats alone, or as
-        pointers alone. Was there any? (A work array may hold doubles first and integers after them.)
+        pointers alone. Was there any?
+
+        Of arrays of plain numbers only elements learn whose bits nobody looks at: a work array may hold doubles first
+        and integers after them.
         """
         walked: dict[int, list[tuple[int, int, int]]] = {}
         found: list[tuple[Region, tuple[int, int], int]] = []
@@ -352,12 +357,24 @@ class Graph:
                 walked[parent.id] = _walked(parent)
             for offset, inner, mask in walked[parent.id]:
                 at = (offset - e.at) % step
-                if inner % step == 0 and abs(offset - e.at - at) <= step and 0 < bl.mask_reach(mask & e.only) <= step:
+                size = bl.mask_reach(mask & e.only)
+                if inner % step or abs(offset - e.at - at) > step or not 0 < size <= step:
+                    continue
+                if size < step or not (child.looked_at or self._is_walked(child)):
                     found.append((child, child.key(at, 0), mask & e.only))
         fresh = [(r, key, mask) for r, key, mask in found if key not in r.slots or not r.slots[key].all & mask]
         for r, key, mask in fresh:
             self._join(r, key, 0, mask)
         return bool(fresh)
+
+    def _is_walked(self, r: Region) -> bool:
+        """Does anybody walk from there?"""
+
+        def below(x: Region) -> list[Edge]:
+            return [e for e in x.edges if self.find(e.parent) is x and e.low is None]
+
+        passed = reach([r], lambda x: [self.find(e.child) for e in below(x) if not e.step])
+        return any(e.step > 1 for x in passed for e in below(x))
 
     def _settle(self) -> None:
         """From here on evidence also flows from a copy back to the slots of the original that nothing is known of."""

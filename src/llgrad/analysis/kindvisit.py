@@ -48,11 +48,16 @@ def visit(b: Builder, i: iv.Instruction) -> None:
             _scalar(b, i)
 
 
+_MOVES = (iv.Store, iv.Phi, iv.Select, iv.Return, iv.Call, iv.InsertValue, iv.Unary)
+
+
 def _load(b: Builder, i: iv.Load) -> None:
     if only_freed(i):
         b.graph.evidence(*b.cell(i.pointer), bl.POINTER_BIT)
         return
     b.get(i, b.cell(i.pointer), b.declared(i, b.layout.size(i.type)))
+    if not all(isinstance(u, _MOVES) for u in i.users):
+        b.graph.find(b.cell(i.pointer)[0]).looked_at = True
     b.tagged(i, b.cell(i.pointer), b.layout.size(i.type))
 
 

@@ -48,6 +48,9 @@ def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED) or any(map(_GOT_IN.match, names))]
     if (found := _rust_reads_back(memory, calls, varied)) is not None:
         return found
+    opened = next((c for c, names in calls if names & _IN_MEMORY), None)
+    if opened is not None and any("fwrite" in names and _hands_on(memory, c, names, varied) for c, names in calls):
+        return opened
     if not parsers and not readers:
         return None
     text = _texts(memory, calls, varied)
