@@ -271,6 +271,23 @@ double f(double x) {{
         ('fprintf(h, "%.17g", x);', 'if (fscanf(h, "%lf", &y) != 1) return 0;'),
         ('if (fwrite(&x, 8, 1, h) != 1) return 0;', 'if (fread(&y, 8, 1, h) != 1) return 0;'),
     ])),
+    Case("through_a_stream_in_memory", """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+double f(double x) {
+    char *memory;
+    size_t size;
+    double y;
+    FILE *h = open_memstream(&memory, &size);  //!
+    fwrite(&x, 8, 1, h);
+    fclose(h);
+    memcpy(&y, memory, 8);
+    free(memory);
+    return y * x;
+}
+""", "oo", "UnsupportedError", "a file"),
     *(Case(f"text_by_{name}", f"""
 #define _GNU_SOURCE
 #include <stdio.h>
