@@ -130,10 +130,14 @@ double f(const double *x, int n) {
 """
 
 
+def require_library(name: str) -> None:
+    if name == "libc++" and not has_libcxx():
+        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+
+
 @pytest.mark.parametrize("library", ["libstdc++", "libc++", "zig"])
 def test_both_standard_libraries(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if library == "libc++" and not has_libcxx():
-        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+    require_library(library)
     if library == "zig":
         if importlib.util.find_spec("ziglang") is None or ctypes.util.find_library("c++") is None:
             pytest.skip("no ziglang, or no libc++ to load (it would be built, a minute)")
@@ -164,8 +168,7 @@ double f(const double *x, int n) {
 @pytest.mark.parametrize("library", ["libstdc++", "libc++"])
 def test_throws_of_both_standard_libraries(library: str, tmp_path: Path) -> None:
     """What a library throws itself, and what the program does, is caught here: there is one of what does it."""
-    if library == "libc++" and not has_libcxx():
-        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+    require_library(library)
     path = tmp_path / "a.cpp"
     path.write_text(THROWN)
     lib = llgrad.load(path, flags=[f"-stdlib={library}"], isolate=True)
@@ -181,8 +184,7 @@ double f(double x) { std::string t = std::to_string(x * x); std::string u = t; r
 
 @pytest.mark.parametrize("library", ["libstdc++", "libc++"])
 def test_numbers_that_were_text(library: str, tmp_path: Path) -> None:
-    if library == "libc++" and not has_libcxx():
-        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+    require_library(library)
     path = tmp_path / "a.cpp"
     path.write_text(NUMBERS_AS_TEXT)
     with pytest.raises(UnsupportedError, match="a number is read from text"):

@@ -1,24 +1,10 @@
 /* The bits of doubles in integers of records, which one function writes and another moves as the integers they are. */
-#include "selfcheck.h"
+#include "bits.h"
 
 struct record {
     long word;
     int weight;
 };
-
-static __attribute__((noinline)) long packed(double t)
-{
-    long w;
-    memcpy(&w, &t, 8);
-    return w;
-}
-
-static __attribute__((noinline)) double unpacked(long w)
-{
-    double t;
-    memcpy(&t, &w, 8);
-    return t;
-}
 
 static __attribute__((noinline)) void copied(struct record *to, const struct record *from)
 {

@@ -1,20 +1,5 @@
 /* The bits of doubles in arrays of integers, which other functions look up, swap, and chain. */
-#include "selfcheck.h"
-#include <stdint.h>
-
-static __attribute__((noinline)) uint64_t packed(double t)
-{
-    uint64_t w;
-    memcpy(&w, &t, 8);
-    return w;
-}
-
-static __attribute__((noinline)) double unpacked(uint64_t w)
-{
-    double t;
-    memcpy(&t, &w, 8);
-    return t;
-}
+#include "bits.h"
 
 struct table {
     int n;
