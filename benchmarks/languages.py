@@ -2,7 +2,8 @@
 
 The functions of `examples/languages` at larger sizes: value and gradient by all floats, called from Python, against the
 same function called from Python, both compiled by llgrad for this machine. CPU time, the median of several turns. The
-last column is that ratio in units of C's; above 1.5 it is red. Writes `build/languages.json`.
+last column is that ratio in units of C's; above 1.5 it is red.
+Writes `build/languages.json`.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def table(found: Measured) -> Table:
                     style = "red" if ratio > LIMIT * of_c else None
                     cells = [f"{1e6 * primal:.0f}", f"{1e6 * gradient:.0f}", f"{ratio:.2f}", f"{ratio / of_c:.2f}"]
                     made.add_row(name, source, *cells, style=style)
-                case str(why):
-                    made.add_row(name, source, why[:40])
+                case str():
+                    made.add_row(name, source, *["–"] * 4, style="dim")
     return made
 
 
@@ -96,7 +97,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
     found = measure(options.rounds)
-    Console().print(table(found))
+    console = Console()
+    console.print(table(found))
+    for source, of in found.items():
+        for why in dict.fromkeys(w for w in of.values() if isinstance(w, str)):
+            console.print(f"{source}: {why}")
     Path("build").mkdir(exist_ok=True)
     Path("build", "languages.json").write_text(json.dumps(found, indent=1))
 

@@ -13,6 +13,7 @@ from llgrad.rules.library import PARTS
 
 NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _TOKEN = re.compile(rf'{NAME}|"[^"\n]*"')
+STATIC = "llgrad.static."  # prefix of static variables that derivatives share with the program
 GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
 _LONG = r"\{ x86_fp80, x86_fp80 \}|x86_fp80"

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from llgrad import denormals, pipeline, versions
 from llgrad.api import Derivative
+from llgrad.assembly import STATIC
 from llgrad.backend import emit_object
 from llgrad.backend.elf import read_object
 from llgrad.entry import quoted
@@ -55,7 +56,7 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
 
 def _refuse_statics(data: bytes) -> None:
     wanted = [s.name for s in read_object(data).symbols if not s.defined]
-    names = [name.removeprefix(pipeline.STATIC) for name in wanted if name.startswith(pipeline.STATIC)]
+    names = [name.removeprefix(STATIC) for name in wanted if name.startswith(STATIC)]
     if names:
         raise UnsupportedError(
             f"the function uses the static variable {', '.join(names)}",

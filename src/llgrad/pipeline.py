@@ -33,6 +33,7 @@ from llgrad.assembly import (
     DEFINITION,
     GLOBAL,
     NAME,
+    STATIC,
     definitions,
     direct_variables,
     joined,
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
 
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
 LEVELS = range(4)
-STATIC = "llgrad.static."  # prefix of static variables that derivatives share
 _DECLARATION = re.compile(rf"^(declare [^@\n]*)({NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
 _WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
 _HIDE = "llgrad.hide."

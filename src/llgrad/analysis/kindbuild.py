@@ -17,7 +17,8 @@ from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, is_ro
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
 from llgrad.analysis.inner import Inner
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
-from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Graph, Region
+from llgrad.analysis.kindgraph import Graph
+from llgrad.analysis.kindregions import CONFLICT_BIT, CUT_BIT, Region, find
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, OWN, WEAK, Token
 from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
@@ -116,7 +117,7 @@ class Builder:
         """Is an integer known to hold a float in bytes [start, end), or doubted there?"""
         if not isinstance(scalar(v.type), IntType) or (region := self.contents.get(v)) is None:
             return False
-        slots = self.graph.find(region).slots.items()
+        slots = find(region).slots.items()
         return any(s.all & (bl.FLOAT_MASK | CONFLICT_BIT) and (step or start <= o < end) for (o, step), s in slots)
 
     def _reads_bits(self, i: iv.Instruction) -> bool:
@@ -206,7 +207,7 @@ class Builder:
             found = self._make_cell(v)
             if not isinstance(v, (iv.ConstNull, iv.Undef)):
                 self.cells[v] = found
-        return self.graph.find(found[0]), found[1]
+        return find(found[0]), found[1]
 
     def _make_cell(self, v: iv.AnyValue) -> Cell:
         match v:
@@ -310,7 +311,7 @@ class Builder:
         if found is None:
             found = self._make_content(v)
             self.contents[v] = found
-        return self.graph.find(found)
+        return find(found)
 
     def _make_content(self, v: iv.AnyValue) -> Region:
         same = v.value if isinstance(v, iv.Cast | iv.Unary) and v.opcode in ("bitcast", "freeze") else None

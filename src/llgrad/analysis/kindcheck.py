@@ -12,7 +12,8 @@ from __future__ import annotations
 from math import gcd
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.kindgraph import CONFLICT_BIT, Edge, Graph, Region, Slot, declared, positions
+from llgrad.analysis.kindgraph import Graph
+from llgrad.analysis.kindregions import CONFLICT_BIT, Edge, Region, Slot, declared, find, positions
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, Token
 
 ENDLESS = 1 << 62
@@ -36,7 +37,7 @@ def suspect_integers(graph: Graph) -> None:
 
 def _suspect_copied(graph: Graph, e: Edge) -> None:
     """What became a float, or a conflict, where it was copied to, is doubted where it came from."""
-    parent, child = graph.find(e.parent), graph.find(e.child)
+    parent, child = find(e.parent), find(e.child)
     for key, s in list(child.slots.items()):
         if s.all & (bl.FLOAT_MASK | CONFLICT_BIT):
             for offset, step in positions(key, child.period, 0, e.low, e.high):
@@ -48,7 +49,7 @@ def _suspect_view(graph: Graph, e: Edge) -> None:
     step = graph.step(e)
     if not step:
         return
-    parent, child = graph.find(e.parent), graph.find(e.child)
+    parent, child = find(e.parent), find(e.child)
     floats = [(key, s) for key, s in parent.slots.items() if s.all & bl.FLOAT_MASK]
     if not floats:
         return
@@ -71,7 +72,7 @@ def _suspect_pieces(graph: Graph, e: Edge) -> None:
     step = graph.step(e)
     if not step:
         return
-    parent, child = graph.find(e.parent), graph.find(e.child)
+    parent, child = find(e.parent), find(e.child)
     for offset, size in _moved(graph, child):
         slot = child.slots.get(child.key(offset, 0))
         if slot is not None and slot.all & ~bl.LIKELY_INT:
@@ -87,7 +88,7 @@ def _suspect_addresses(graph: Graph, e: Edge) -> None:
     step = graph.step(e)
     if not step:
         return
-    parent, child = graph.find(e.parent), graph.find(e.child)
+    parent, child = find(e.parent), find(e.child)
     walked = [(at, inner) for (at, inner), s in parent.slots.items() if 0 < inner < step and s.all & bl.POINTER_BIT]
     for offset, size in _moved(graph, child, ENDLESS) if walked else ():
         for start in range(offset, offset + size - 7, 8):
@@ -129,7 +130,7 @@ def _moved(graph: Graph, r: Region, most: int = 8) -> set[tuple[int, int]]:
     found = set()
     for e in r.edges:
         if e.low is not None and e.high is not None and e.high - e.low <= most:
-            found.add((e.low + (e.at if graph.find(e.parent) is r else 0), e.high - e.low))
+            found.add((e.low + (e.at if find(e.parent) is r else 0), e.high - e.low))
     return found
 
 

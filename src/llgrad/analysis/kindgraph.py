@@ -1,31 +1,31 @@
-"""The constraint graph behind `analysis.kinds`: regions of bytes seen through pointers, and how they overlap.
+"""The constraint graph behind `analysis.kinds`: how evidence travels between regions that overlap (`kindregions`).
 
-A `Region` is what one class of pointer values points to, or the bytes of one SSA value. Its slots hold evidence: key
-(offset, 0) is the scalar at that offset, key (offset, S) the scalars at some of offset, offset+S, …: an array of
-unknown length, of which no particular byte is proven. A region with a period is the same at every multiple of it.
-Evidence is a mask of `bytelayout` bits, twice: `up` is what is known from the region itself and from what was made of
-its pointer, `all` adds what is known of where the pointer came from. So a function called with an array of doubles and
-one of integers sees both, and neither caller sees the other's.
-
-`Edge(parent, at, child)`: byte o of the child is byte at+o of the parent; with `step` S the child starts at
-at + k·S for unknown k; with a window only bytes [low, high) of the child are meant; `store` edges copy contents, so
-that what the parent knows becomes the child's own (unless it is a `view`, below). Masks only grow, so that solving is
-a fixpoint of a worklist. Offsets around a cycle of edges become periods: one walks an array. Where only the way back
-from a stored pointer closes the cycle, and what is known does not repeat so (one variable pointed to several members
-of a struct), nobody does: such a pointer is then a view, like one that is passed to a function. (Compare Lattner's
-data structure analysis, whose nodes are folded whole; here each pointer keeps its own view.)
+Masks only grow, so that solving is a fixpoint of a worklist. Offsets around a cycle of edges become periods, or some of
+its edges views (`kindcycles`). What others know of the same array, or of the original of a copy, is asked for last.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import gcd
 
-from msgspec import Struct, field
-
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.bytelayout import ByteType, Found, Record, Sequence, Unknown
+from llgrad.analysis.bytelayout import ByteType, Record, Sequence, Unknown
+from llgrad.analysis.kindcycles import Cycles
+from llgrad.analysis.kindregions import (
+    CONFLICT_BIT,
+    CUT_BIT,
+    Edge,
+    Region,
+    Slot,
+    clipped,
+    find,
+    is_cut,
+    positions,
+    residues,
+    walked,
+)
 from llgrad.analysis.kindtokens import (
     DECLARED,
     OWN,
@@ -38,75 +38,10 @@ from llgrad.analysis.kindtokens import (
     spoken_of,
     token_scalars,
 )
-from llgrad.analysis.shifts import Places
-from llgrad.analysis.solver import reach, strong_components
+from llgrad.analysis.solver import reach
 from llgrad.analysis.tbaa import Tag
 
-_MOST_SLOTS, _MOST_COPIES, _MOST_TOKENS = 8192, 256, 64
-CONFLICT_BIT = 1 << 12
-CUT_BIT = 1 << 18  # with it: not about what a scalar is, but where it begins or ends, or how far an array reaches
-
-
-class Slot(Struct):
-    up: int = 0
-    all: int = 0
-    seen: int = 0  # what instructions say
-    pointee: Region | None = None
-    linked: bool = False  # a pointer was loaded or stored here, through this region or what was made of its pointer
-    tags: frozenset[Tag | None] = frozenset()  # of TBAA, of the accesses of that pointer; None: any
-
-
-class Region(Struct, eq=False):
-    id: int
-    period: int = 0
-    slots: dict[tuple[int, int], Slot] = field(default_factory=dict)
-    tokens: dict[Token, int] = field(default_factory=dict)  # level; lower is stronger
-    tokens_up: dict[Token, int] = field(default_factory=dict)
-    news: list[Token] = field(default_factory=list)  # tokens, in the order in which they came or grew stronger
-    news_up: list[Token] = field(default_factory=list)
-    changes: list[tuple[int, int]] = field(default_factory=list)  # of slots, likewise
-    edges: dict[Edge, None] = field(default_factory=dict)
-    units: set[int] = field(default_factory=set)  # sizes of what was indexed in steps that are multiples of the period
-    merged_into: Region | None = None
-    overflow: bool = False
-    looked_at: bool = False  # integers are read there for more than to be moved
-    told: dict[tuple[int, int], None] = field(default_factory=dict)  # slots whose pointees know the news
-    told_news: int = 0  # how many of them; the slots were found in the first so many changes
-    told_changes: int = 0
-
-    def key(self, offset: int, step: int) -> tuple[int, int]:
-        """Where evidence at `offset` (every `step` bytes) is kept."""
-        if self.period:
-            step = gcd(step, self.period) if step else 0
-            return offset % self.period, 0 if step == self.period else step
-        return offset, step
-
-
-class Edge(Struct, eq=False):
-    parent: Region
-    at: int
-    child: Region
-    step: int = 0
-    low: int | None = None
-    high: int | None = None
-    store: bool = False
-    unit: int = 0  # of the indexed type, where the index is a multiple of something too
-    only: int = -1  # the evidence that is carried: by an access of a declared type, of that type's
-    view: bool = False  # what the parent knows is not the child's own, though it is a copy
-    moves: bool = False  # so many bytes of memory, from here on
-    over: bool = False  # it moves memory over itself, and relates nothing: what lies before (a header) does not repeat
-    down: int = 0  # how many of the parent's news the child knows; of the child's the parent; of changes, likewise
-    up: int = 0
-    slots_down: int = 0
-    slots_up: int = 0
-
-    @property
-    def owns(self) -> bool:
-        """Is what the parent knows the child's own?"""
-        return self.store and not self.view
-
-    def forget(self) -> None:
-        self.down = self.up = self.slots_down = self.slots_up = 0
+_MOST_SLOTS, _MOST_TOKENS = 8192, 64
 
 
 class Graph:
@@ -133,19 +68,12 @@ class Graph:
         self.regions.append(r)
         return r
 
-    def find(self, r: Region) -> Region:
-        while r.merged_into is not None:
-            if r.merged_into.merged_into is not None:
-                r.merged_into = r.merged_into.merged_into
-            r = r.merged_into
-        return r
-
     def edge(
         self, parent: Region, at: int, child: Region, *, step: int = 0, size: int | None = None,
         to: int = 0, store: bool = False, unit: int = 0, only: int = -1, moves: bool = False,
     ) -> None:  # fmt: skip
         """Relate two regions. With `size`, bytes [to, to+size) of the child are bytes [at, at+size) of the parent."""
-        parent, child = self.find(parent), self.find(child)
+        parent, child = find(parent), find(child)
         if parent is child and at == to and not step:
             return
         low, high = (to, to + size) if size is not None else (None, None)
@@ -156,11 +84,11 @@ class Graph:
         if step > 1:
             self.set_period(child, step)
             self._merge()
-        self._touch(self.find(parent))
+        self._touch(find(parent))
 
     def evidence(self, r: Region, offset: int, mask: int, step: int = 0) -> None:
         """The scalar at `offset`, and at all multiples of `step` from there, was seen to be of a kind in `mask`."""
-        r = self.find(r)
+        r = find(r)
         key = r.key(offset, step)
         self._join(r, key, mask, mask)
         if key in r.slots:
@@ -168,7 +96,7 @@ class Graph:
 
     def pointee(self, r: Region, offset: int, tag: Tag | None = None) -> Region:
         """What the pointer stored at `offset` points to, for an access with that tag."""
-        r = self.find(r)
+        r = find(r)
         key = r.key(offset, 0)
         slot = r.slots.get(key)
         if slot is None:
@@ -179,7 +107,7 @@ class Graph:
             slot.linked = True
             slot.tags |= {tag}
             self._changed(r, key)
-        return self.find(slot.pointee)
+        return find(slot.pointee)
 
     def declare(self, r: Region, token: Token, level: int) -> None:
         """A declared type; `level` is OWN, DECLARED, LLVM_TYPE or WEAK."""
@@ -189,7 +117,7 @@ class Graph:
                 if token.high is None:
                     return
                 level = WEAK
-            self._add_token(self.find(r), Token(t, token.at, token.low, token.high), level, up=True)
+            self._add_token(find(r), Token(t, token.at, token.low, token.high), level, up=True)
 
     def declare_pointer(self, r: Region, offset: int, pointee: ByteType | None, level: int, one: bool = False) -> None:
         """A pointer at byte `offset` of the region is declared to point to `pointee` (`one`: never into an array)."""
@@ -241,7 +169,7 @@ class Graph:
             self._changed(r, key)
         if slot.pointee is None:
             slot.pointee = pointee
-        elif self.find(slot.pointee) is not self.find(pointee):
+        elif find(slot.pointee) is not find(pointee):
             self._same.append((slot.pointee, pointee))
 
     def _add_token(self, r: Region, token: Token, level: int, up: bool) -> None:
@@ -297,7 +225,7 @@ class Graph:
     def _merge(self) -> None:
         """Regions found to be one (what one stored pointer points to) become one."""
         while self._same:
-            a, b = (self.find(x) for x in self._same.pop())
+            a, b = (find(x) for x in self._same.pop())
             if a is b:
                 continue
             if len(a.slots) + len(a.edges) < len(b.slots) + len(b.edges):
@@ -323,7 +251,7 @@ class Graph:
     def solve(self) -> None:
         """The least solution; then what follows where nothing is known: agreement, and what copies became."""
         self._fixpoint()
-        if self._find_views():
+        if Cycles(self.regions, self.edges, back=True).find_views():
             self._begin_again()
             self._fixpoint()
         if self._known_beside():
@@ -333,7 +261,7 @@ class Graph:
             guesses += self._agreements()
             self._settle()
             for e, residue, mask in guesses:
-                child = self.find(e.child)
+                child = find(e.child)
                 key = child.key(residue, 0)
                 if not (s := child.slots.get(key)) or not s.all:
                     self._join(child, key, 0, mask)
@@ -347,15 +275,15 @@ class Graph:
         Of arrays of plain numbers only elements learn whose bits nobody looks at: a work array may hold doubles first
         and integers after them.
         """
-        walked: dict[int, list[tuple[int, int, int]]] = {}
+        seen: dict[int, list[tuple[int, int, int]]] = {}
         found: list[tuple[Region, tuple[int, int], int]] = []
         for e in self.edges:
-            parent, child = self.find(e.parent), self.find(e.child)
+            parent, child = find(e.parent), find(e.child)
             if e.low is not None or (step := gcd(e.step, child.period)) <= 1:
                 continue
-            if parent.id not in walked:
-                walked[parent.id] = _walked(parent)
-            for offset, inner, mask in walked[parent.id]:
+            if parent.id not in seen:
+                seen[parent.id] = walked(parent)
+            for offset, inner, mask in seen[parent.id]:
                 at = (offset - e.at) % step
                 size = bl.mask_reach(mask & e.only)
                 if inner % step or abs(offset - e.at - at) > step or not 0 < size <= step:
@@ -371,9 +299,9 @@ class Graph:
         """Does anybody walk from there?"""
 
         def below(x: Region) -> list[Edge]:
-            return [e for e in x.edges if self.find(e.parent) is x and e.low is None]
+            return [e for e in x.edges if find(e.parent) is x and e.low is None]
 
-        passed = reach([r], lambda x: [self.find(e.child) for e in below(x) if not e.step])
+        passed = reach([r], lambda x: [find(e.child) for e in below(x) if not e.step])
         return any(e.step > 1 for x in passed for e in below(x))
 
     def _settle(self) -> None:
@@ -388,7 +316,7 @@ class Graph:
         }
         for e in self.edges:
             e.forget()
-            self._touch(self.find(e.parent))
+            self._touch(find(e.parent))
 
     def _fixpoint(self) -> None:
         budget = 10_000 + 200 * len(self.regions) + 50 * len(self.edges)
@@ -410,60 +338,9 @@ class Graph:
             r.overflow = True
 
     def _cycles(self) -> None:
-        """Offsets around cycles of the ways that evidence goes, up (even nodes) and down (odd), become periods."""
-        while any([self._leave_out(flows) for flows in self._cyclic()]):
-            pass
-        for regions, _, period in self._shifting():
+        for regions, period in Cycles(self.regions, self.edges, self._backflow).periods():
             for r in regions:
                 self.set_period(r, period)
-
-    def _shifting(self) -> Iterator[tuple[list[Region], set[int], int]]:
-        """Regions (and nodes) that evidence goes around in with a shift, and the gcd of the shifts."""
-        for flows in self._cyclic():
-            edges = [(source, target, at) for source, target, at, _ in flows]
-            if period := _discrepancy(edges):
-                nodes = dict.fromkeys(n for source, target, _ in edges for n in (source, target))
-                yield [self.regions[n] for n in dict.fromkeys(n // 2 for n in nodes)], set(nodes), period
-
-    def _cyclic(self) -> Iterable[list[tuple[int, int, int, Edge]]]:
-        """The flows within each strongly connected component."""
-        flows = list(self._flows())
-        component = strong_components(2 * len(self.regions), [(source, target) for source, target, _, _ in flows])
-        inside: dict[int, list[tuple[int, int, int, Edge]]] = {}
-        for flow in flows:
-            if component[flow[0]] == component[flow[1]]:
-                inside.setdefault(component[flow[0]], []).append(flow)
-        return inside.values()
-
-    def _leave_out(self, flows: list[tuple[int, int, int, Edge]]) -> bool:
-        """Copies of memory over itself, some bytes apart: are there any?"""
-        moving, places = [flow for flow in flows if flow[3].moves and flow[0] // 2 != flow[1] // 2], Places()
-        for source, target, at, e in flows if moving else ():
-            if not e.moves:
-                places.relate(source, target, at)
-        for source, target, at, e in moving:
-            if places.fits(source, target, at, gcd(self.find(e.parent).period, self.find(e.child).period)):
-                places.relate(source, target, at)
-            else:
-                e.over = True
-        return any(e.over for _, _, _, e in moving)
-
-    def _find_views(self) -> bool:
-        """Turn copies into views where a period would contradict what is known; are there any?"""
-        self._backflow, found = True, False
-        while fresh := [
-            e
-            for regions, nodes, period in self._shifting()
-            if not all(_repeats(r, period) for r in regions)
-            for e in dict.fromkeys(e for r in regions for e in r.edges)
-            if e.owns and not e.step and e.low is None
-            and 2 * self.find(e.parent).id + 1 in nodes and 2 * self.find(e.child).id in nodes
-        ]:  # fmt: skip
-            found = True
-            for e in fresh:
-                e.view = True
-        self._backflow = False
-        return found
 
     def _begin_again(self) -> None:
         """Only what was seen is known."""
@@ -473,21 +350,8 @@ class Graph:
                     s.up = s.all = s.seen
                 self._tell_again(r)
 
-    def _flows(self) -> Iterator[tuple[int, int, int, Edge]]:
-        """(from, to, shift, edge) of evidence along edges without a window."""
-        for e in self.edges:
-            if e.low is not None or e.over:
-                continue
-            parent, child = 2 * self.find(e.parent).id, 2 * self.find(e.child).id
-            if not e.step:
-                yield parent + 1, child if e.owns else child + 1, -e.at, e
-            if not e.store or self._backflow:
-                yield child, parent, e.at, e
-            yield child, child + 1, 0, e
-            yield parent, parent + 1, 0, e
-
     def _relax(self, e: Edge) -> None:
-        parent, child = self.find(e.parent), self.find(e.child)
+        parent, child = find(e.parent), find(e.child)
         if e.over:
             return
         if e.low is None:
@@ -499,7 +363,7 @@ class Graph:
             self._carry_down(e, child, key, s, parent.period)
         for key, s in self._slots_up(e, child):
             for position in positions(key, child.period, 0, e.low, e.high):
-                up = _clipped(s.up, position[0], e.high) & e.only
+                up = clipped(s.up, position[0], e.high) & e.only
                 self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
         self._exact_tokens(e, parent, child)
 
@@ -518,14 +382,14 @@ class Graph:
 
     def _carry_down(self, e: Edge, child: Region, key: tuple[int, int], s: Slot, period: int) -> None:
         for position in positions(key, period, -e.at, e.low, e.high):
-            every = _clipped(s.all, position[0], e.high) & e.only
+            every = clipped(s.all, position[0], e.high) & e.only
             up = every & ~(CONFLICT_BIT | CUT_BIT) if e.owns else 0
             if every:
                 self._join(child, child.key(*position), up, every)
             led = s.pointee is not None and e.only & bl.POINTER_BIT
             if s.pointee is not None and led and (e.owns or self._asks(child, child.key(*position))):
                 self._link(child, child.key(*position), s.pointee, e.owns, s.tags)
-        if e.low is not None and s.all & bl.FLOAT_MASK & e.only and _is_cut(key, s, period, e.low + e.at):
+        if e.low is not None and s.all & bl.FLOAT_MASK & e.only and is_cut(key, s, period, e.low + e.at):
             self.doubt(child, child.key(e.low, 0), CUT_BIT)
 
     def _asks(self, r: Region, key: tuple[int, int]) -> bool:
@@ -536,7 +400,7 @@ class Graph:
         key = parent.key(*position)
         blocked = e.store and (not self._backflow or (parent.id, key) in self._settled)
         if not blocked and (known or (s.all and not e.view)):
-            copied = _clipped(s.all, position[0] - e.at, e.high) & e.only if e.owns else known
+            copied = clipped(s.all, position[0] - e.at, e.high) & e.only if e.owns else known
             self._join(parent, key, known, copied)
         if s.pointee is not None and e.only & bl.POINTER_BIT and s.linked and (not e.store or self._backflow):
             self._link(parent, key, s.pointee, True, s.tags)
@@ -645,9 +509,9 @@ class Graph:
         known: dict[tuple[int, int], dict[int, int]] = {}
         steps = [(e, step) for e in self.edges if (step := self.step(e)) > 1]
         for e, step in steps:
-            child, parent = self.find(e.child), self.find(e.parent)
+            child, parent = find(e.child), find(e.parent)
             if (parent.id, step) not in known:
-                known[parent.id, step] = _residues(parent, step)
+                known[parent.id, step] = residues(parent, step)
             for start, mask in known[parent.id, step].items():
                 residue = (start - e.at) % step
                 s = child.slots.get(child.key(residue, 0))
@@ -673,7 +537,7 @@ class Graph:
 
     def step(self, e: Edge) -> int:
         """The unknown multiple by which child and parent are apart; 0 where they match exactly."""
-        return self._sync(e, self.find(e.parent), self.find(e.child)) if e.low is None else 0
+        return self._sync(e, find(e.parent), find(e.child)) if e.low is None else 0
 
     def _check_agreements(self, guesses: list[tuple[Edge, int, int]]) -> None:
         """What was taken over by agreement must still be agreed upon when all is known; what was added is added."""
@@ -681,7 +545,7 @@ class Graph:
         while fresh:
             grown = []
             for e, residue, mask in fresh:
-                child, now = self.find(e.child), self._agreed_now(e, residue, mask)
+                child, now = find(e.child), self._agreed_now(e, residue, mask)
                 s = child.slots.get(child.key(residue, 0))
                 if s is None or now == mask:
                     continue
@@ -696,117 +560,12 @@ class Graph:
     def _agreed_now(self, e: Edge, residue: int, mask: int) -> int | None:
         step = self.step(e)
         start = (residue + e.at) % step if step > 1 else 0
-        return _residues(self.find(e.parent), step, start).get(start) if step > 1 else mask
-
-
-def declared(r: Region, offset: int) -> list[tuple[Token, Found, int]]:
-    """What declared types say of the byte at `offset`, with their levels; starts are relative to it (≤ 0)."""
-    found = []
-    for token, level in r.tokens.items():
-        inside = token.within(offset, r.period)
-        if inside is not None:
-            scalars = token_scalars(token, inside)
-            found += [(token, Found(f.mask, f.start - inside, f.size, f.pointer), level) for f in scalars]
-    return found
-
-
-def _residues(parent: Region, step: int, only: int | None = None) -> dict[int, int]:
-    """residue → mask, where others walk the parent in the same steps: what all evidence at this residue says.
-
-    Scalars seen at fixed offsets can only veto: one field proves nothing about an array.
-    """
-    walked: dict[int, int] = {}
-    for (offset, inner), s in parent.slots.items():
-        if inner == step and s.all:
-            residue = offset % step
-            walked[residue] = walked.get(residue, 0) | s.all
-    slots = parent.slots.items()
-    return {
-        residue: mask
-        for residue, mask in walked.items()
-        if only in (None, residue) and not any(_vetoes(key, s, residue, mask, step) for key, s in slots)
-    }
-
-
-def _vetoes(key: tuple[int, int], s: Slot, start: int, mask: int, step: int) -> bool:
-    """Does other evidence contradict scalars of `mask` at start + k·step?"""
-    apart = (key[0] - start) % gcd(step, key[1] or step)
-    if not (s.all | mask) & ~bl.INT_MASK:  # integers of other sizes
-        return False
-    return bool(s.all) and (bool(s.all & ~mask) if apart == 0 else apart < bl.mask_reach(mask))
-
-
-def positions(
-    key: tuple[int, int], period: int, shift: int, low: int | None, high: int | None
-) -> Iterable[tuple[int, int]]:
-    """A slot's key shifted, and repeated (by the period) to all its places in the window [low, high)."""
-    offset, step = key[0] + shift, key[1]
-    if low is None or high is None:
-        return ((offset, step),)
-    if step:
-        return ()
-    if not period:
-        return ((offset, 0),) if low <= offset < high else ()
-    return tuple((o, 0) for o in range(low + (offset - low) % period, high, period)[:_MOST_COPIES])
-
-
-def _clipped(mask: int, offset: int, high: int | None) -> int:
-    """A mask as seen through a window that ends at `high`: integers are cut, a float that is cut is a conflict."""
-    if high is None or bl.mask_reach(mask) <= high - offset:
-        return mask
-    if bl.mask_reach(mask & bl.FLOAT_MASK) > high - offset:
-        return CONFLICT_BIT | CUT_BIT
-    room = max(n for n in bl.INT_BITS if n <= high - offset)
-    for every, bits in ((bl.INT_MASK, bl.INT_BITS), (bl.LIKELY_INT, bl.LIKELY_INTS)):
-        mask = (mask & ~every) | bits[room] if mask & every else mask
-    return mask
-
-
-def _is_cut(key: tuple[int, int], s: Slot, period: int, low: int) -> bool:
-    """Does a window that starts at `low` cut into a float?"""
-    apart = (low - key[0]) % period if period else low - key[0]
-    return not key[1] and 0 < apart < bl.mask_reach(s.all & bl.FLOAT_MASK)
+        return residues(find(e.parent), step, start).get(start) if step > 1 else mask
 
 
 def _is_part(token: Token, step: int) -> bool:
     """Does a token speak of some bytes of each `step` only?"""
     return token.low is not None and token.high is not None and token.high - token.low < step
-
-
-def _walked(r: Region) -> list[tuple[int, int, int]]:
-    """(offset, step, mask) of what was seen as floats alone, or as pointers alone, wherever an array was walked."""
-    found = ((o, step, s.all & ~bl.LIKELY_INT) for (o, step), s in r.slots.items() if step)
-    return [(o, step, mask) for o, step, mask in found if mask & bl.FLOAT_MASK == mask or mask == bl.POINTER_BIT]
-
-
-def _repeats(r: Region, period: int) -> bool:
-    """Is what is known of a region the same at every multiple of `period`, or may it be?"""
-    if r.period and period % r.period == 0:
-        return True
-    known: dict[int, int] = {}
-    for (offset, step), s in r.slots.items():
-        mask = s.all & ~bl.LIKELY_INT
-        if mask and not step and known.setdefault(offset % period, mask) != mask:
-            return False
-    return True
-
-
-def _discrepancy(edges: list[tuple[int, int, int]]) -> int:
-    """The gcd of the offsets around the cycles of one strongly connected component."""
-    neighbours: dict[int, list[tuple[int, int]]] = {}
-    for source, target, at in edges:
-        neighbours.setdefault(source, []).append((target, at))
-        neighbours.setdefault(target, []).append((source, -at))
-    start = edges[0][0]
-    place, stack, period = {start: 0}, [start], 0
-    while stack:
-        n = stack.pop()
-        for m, at in neighbours[n]:
-            if m not in place:
-                place[m] = place[n] + at
-                stack.append(m)
-            period = gcd(period, place[n] + at - place[m])
-    return period
 
 
 def _may_be_longer(t: ByteType) -> bool:
@@ -820,4 +579,4 @@ def _says_nothing(t: ByteType) -> bool:
     return isinstance(t, Unknown) or not t.size or getattr(t, "encoding", "") in ("char", "uchar")
 
 
-__all__ = ["Edge", "Graph", "Region", "Slot", "declared"]
+__all__ = ["Graph"]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
-from llgrad.analysis.kindgraph import CONFLICT_BIT, CUT_BIT, Region, declared
+from llgrad.analysis.kindregions import CONFLICT_BIT, CUT_BIT, Region, declared
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, WEAK
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK

@@ -23,7 +23,6 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
 from llgrad.analysis.cells import Spot, strided
 from llgrad.analysis.kindbuild import Builder
-from llgrad.analysis.kindgraph import Region
 from llgrad.analysis.kindquery import (
     ANY_MASK,
     CONFLICT_MASK,
@@ -38,6 +37,7 @@ from llgrad.analysis.kindquery import (
     sees_float,
     stride_of,
 )  # fmt: skip
+from llgrad.analysis.kindregions import Region, find
 from llgrad.analysis.memory import Memory
 from llgrad.analysis.moves import blank_bytes
 from llgrad.analysis.solver import reach
@@ -165,7 +165,7 @@ class Kinds:
     def may_be_pointer(self, v: iv.AnyValue) -> bool:
         """Is nothing known of an integer, or was a pointer seen where it lies?"""
         region = self._builder.contents.get(v)
-        slots = self._builder.graph.find(region).slots.values() if region is not None else ()
+        slots = find(region).slots.values() if region is not None else ()
         return self.value(v) is UNKNOWN or any(s.all & bl.POINTER_BIT for s in slots)
 
     def holds_word(self, v: iv.AnyValue, at: int) -> bool:
@@ -173,14 +173,14 @@ class Kinds:
         region = self._builder.contents.get(v)
         if region is None:
             return False
-        slot = (found := self._builder.graph.find(region)).slots.get(found.key(at, 0))
+        slot = (found := find(region)).slots.get(found.key(at, 0))
         mask = slot.all if slot is not None else 0
         return bool(mask & bl.FLOAT_BIT["double"] and mask & (bl.POINTER_BIT | bl.INT_MASK)) and is_word(found, at)
 
     def sees_float(self, load: iv.Load) -> bool:
         """Was a float seen where an integer is loaded, or is it doubted? (Else it is only too short for a pointer.)"""
         region, size = self._builder.contents.get(load), self.layout.size(load.type)
-        cells = [self._builder.cell(load.pointer), *([(self._builder.graph.find(region), 0)] if region else [])]
+        cells = [self._builder.cell(load.pointer), *([(find(region), 0)] if region else [])]
         return self.value(load) is UNKNOWN or any(sees_float(r, at, size) for r, at in cells)
 
     def is_one_of_several(self, load: iv.Load) -> bool:
@@ -202,16 +202,15 @@ class Kinds:
 
     def string_may_hold_float(self, pointer: iv.AnyValue) -> bool:
         """Were floats seen in the text of a `std::string`, by pointers to any of its characters, too?"""
-        graph = self._builder.graph
         region, at = self._builder.cell(pointer)
         slot = region.slots.get(region.key(at, 0))
         if slot is None or slot.pointee is None:
             return False
 
         def views(r: Region) -> list[Region]:
-            return [graph.find(e.child) for e in r.edges if e.step == 1 and graph.find(e.parent) is r]
+            return [find(e.child) for e in r.edges if e.step == 1 and find(e.parent) is r]
 
-        found = reach([graph.find(slot.pointee)], views)
+        found = reach([find(slot.pointee)], views)
         return any(s.all & bl.FLOAT_MASK for r in found for s in r.slots.values())
 
     def clashes(self, pointer: iv.AnyValue, value: iv.AnyValue) -> bool:
@@ -239,9 +238,9 @@ class Kinds:
     def turning(self, v: iv.AnyValue) -> FloatType | None:
         """The format of the float that an integer may be, all of it, if that is not a part of it or a pointer."""
         region, size = self._builder.contents.get(v), self.layout.size(v.type)
-        if region is None or may_be_pointer(self._builder.graph.find(region), 0, size):
+        if region is None or may_be_pointer(find(region), 0, size):
             return None
-        found = float_around(self._builder.graph.find(region), 0, size)
+        found = float_around(find(region), 0, size)
         return _float_of(found[1]) if found is not None and bl.mask_size(found[1]) == size else None
 
     def float_around(self, pointer: iv.AnyValue, size: int) -> tuple[int, FloatType] | None:
@@ -282,7 +281,7 @@ class Kinds:
         region = self._builder.contents.get(v)
         if region is None:
             return False
-        leaves = resolve(self._builder.graph.find(region), 0, self.layout.size(v.type))
+        leaves = resolve(find(region), 0, self.layout.size(v.type))
         return any(mask & (bl.FLOAT_MASK | CONFLICT_MASK) for _, mask, _ in leaves)
 
     def _typed(self, t: Type) -> tuple[tuple[int, Kind, int], ...] | None:
@@ -452,7 +451,7 @@ class Kinds:
 
     def _turning(self, cell: tuple[Region, int], at: int) -> FloatType | None:
         """The format of the float that begins at a byte, if nothing but integers is there at other times."""
-        region, offset = self._builder.graph.find(cell[0]), cell[1] + at
+        region, offset = find(cell[0]), cell[1] + at
         found = float_around(region, offset, 1)
         if found is None or found[0] or may_be_pointer(region, offset, bl.mask_size(found[1])):
             return None
@@ -477,7 +476,7 @@ class Kinds:
     ) -> bool:  # fmt: skip
         return (
             all(k is not None and k[1] in (CONFLICT, INTEGER, ANY, UNKNOWN) for k in kinds)
-            and (told or all(is_word(self._builder.graph.find(region), offset + at) for region, offset in cells))
+            and (told or all(is_word(find(region), offset + at) for region, offset in cells))
             and all(_is_in_words(self._resolve(r, offset + at, 8)) for r, offset in cells)
         )
 
@@ -489,7 +488,7 @@ class Kinds:
         return self._repeated(*self._builder.cell(pointer), 0) if lost and local else found
 
     def _resolve(self, region: Region, offset: int, size: int) -> tuple[tuple[int, Kind, int], ...]:
-        return tuple(_named(resolve(self._builder.graph.find(region), offset, size)))
+        return tuple(_named(resolve(find(region), offset, size)))
 
     # --- errors -------------------------------------------------------------------------------------------------
 

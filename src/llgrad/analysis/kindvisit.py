@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, is_arithmetic
+from llgrad.analysis.kindregions import find
 from llgrad.analysis.moves import Moves, compared_bytes, integer_moves, moves, read_bytes
 from llgrad.ir import values as iv
 from llgrad.ir.types import IntType, PointerType, StructType, VectorType, scalar
@@ -57,7 +58,7 @@ def _load(b: Builder, i: iv.Load) -> None:
         return
     b.get(i, b.cell(i.pointer), b.declared(i, b.layout.size(i.type)))
     if not all(isinstance(u, _MOVES) for u in i.users):
-        b.graph.find(b.cell(i.pointer)[0]).looked_at = True
+        find(b.cell(i.pointer)[0]).looked_at = True
     b.tagged(i, b.cell(i.pointer), b.layout.size(i.type))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from llgrad.analysis.activitygraph import is_opaque
 from llgrad.analysis.known import met_functions, tape_call, virtual_functions
+from llgrad.assembly import STATIC
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
@@ -98,8 +99,9 @@ class Derivation:
     def _refuse_threads(self, shadow: GlobalVariable) -> None:
         """The two sweeps of a split derivative may run on two threads."""
         if any(map(is_thread_local, shadow.prefix)) and self.roots[0].mode in (Mode.AUGMENTED, Mode.REVERSE):
+            name = shadow.name.rpartition(".shadow")[0].removeprefix(STATIC)
             raise UnsupportedError(
-                f"thread-local variable {shadow.name.rpartition('.shadow')[0]} in a split derivative",
+                f"thread-local variable {name} in a split derivative",
                 cause="the reverse sweep may run on another thread, where it is another variable",
                 fix="ask for the derivative in one call, or make the variable a parameter",
             )
