@@ -120,6 +120,12 @@ def test_a_function_copies_what_it_is_passed_by_value() -> None:
     assert "%s = alloca %S, align 8" in text and "memcpy.p0.p0.i64(ptr %s, ptr %s.byval, i64 32" in text
 
 
+def test_what_llvm_says_of_a_parameter_may_hold_commas() -> None:
+    said = "captures(address, read_provenance) initializes((0, 8), (16, 24)) "
+    text = lowered(BYVAL.replace("noundef byval(%S) align 8 ", f"noundef byval(%S) align 8 {said}"))
+    assert "define internal double @inside(ptr %s.byval)" in text and text.count("byval(") == 2
+
+
 def test_calls_that_may_reach_other_code_pass_by_value_as_before() -> None:
     assert lowered(BYVAL + POINTED).count("byval(") == 5
 

@@ -46,6 +46,7 @@ _DECLARED = re.compile(rf"^declare [^@\n]*({_NAME})\([^\n]*\n", re.MULTILINE)
 _CALL = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:%[\w.$]+ \([^\n]*\) )?({_NAME}|%[-\w.$]+)\(")
 _LOCAL = re.compile(r"^define (?:internal|private|linkonce_odr|linkonce) ")
 _BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\) (?:align (\d+) )?")
+_ATTRIBUTES = r'(?:[^,%()"]|\((?:[^()]|\([^()]*\))*\)|"[^"]*")*'  # some hold commas: `initializes((0, 8))`
 _THREAD_LOCAL = "@llvm.threadlocal.address"
 _ADDRESS = re.compile(
     rf"^( *(%[-\w.$]+) = (?:tail )?call [^\n]*{_THREAD_LOCAL}\.p0\(ptr [^@\n]*({_NAME})\).*\n)", re.MULTILINE
@@ -351,7 +352,7 @@ def _copying(definition: str, sizes: list[int]) -> str:
         copies.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {name}, ptr {name}.byval, i64 {next(left)}, i1 false)")
         return f"ptr {name}.byval"
 
-    head = re.sub(rf"ptr [^,%]*?{_BYVAL.pattern}([^,%]*)(%[-\w.$]+)", edit, head)
+    head = re.sub(rf"ptr {_ATTRIBUTES}?{_BYVAL.pattern}({_ATTRIBUTES})(%[-\w.$]+)", edit, head)
     return "\n".join([head, label, *copies, rest])
 
 

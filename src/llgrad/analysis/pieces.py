@@ -109,7 +109,7 @@ class _Pieces(Reaching):
             if isinstance(i, Store):
                 found.append(i)
             elif isinstance(i, Call) and is_copy(i):
-                for a in self.memory.reads(i) if depth else ():
+                for a in self.copied_from(i, access) if depth else ():
                     more, before = self._stores(i, a, depth - 1)
                     found, older = found + more, older or before
                 older = older or not depth
