@@ -530,6 +530,19 @@ def test_objects(file: str, name: str) -> None:
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(SIX), truth, rtol=1e-7, atol=1e-8)
 
 
+def test_constructors() -> None:
+    """An allocatable `class` component takes the type of what it is given; its methods were null."""
+    require("constructed.f90")
+    x = np.array([0.7, 0.5, 0.9, 0.3, 1.1, 0.2])
+    for level in (0, 2):
+        built = llgrad.load(HERE / "constructed.f90", optimize=level)
+        assert built.boxes(x) == pytest.approx(38.5326, rel=1e-14)
+        assert built.wraps(x) == pytest.approx(1.0225, rel=1e-14)
+    f = llgrad.load(HERE / "constructed.f90").boxes
+    truth = differences(lambda v: f(*v), [x])[0]
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x), truth, rtol=1e-7, atol=1e-8)
+
+
 @pytest.mark.parametrize("level", [pytest.param("-O0", marks=pytest.mark.full), "-O1"])
 @pytest.mark.parametrize("name", ["folded", "drawn", "transferred", "scaled", "spectrum"])
 def test_intrinsics(name: str, level: str) -> None:

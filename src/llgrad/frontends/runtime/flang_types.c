@@ -333,17 +333,25 @@ API void llgrad_Assign(int its, int others, Descriptor *to, const Descriptor *fr
     else assign(to, rank_of(to, its), from, rank_of(from, others), t, t);
 }
 
+/* A component of an object that is being made; an allocatable one (`class`) takes the type of what it is given. */
 API void llgrad_AssignTemporary(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
 {
-    Type t = declared(to, its, from, others);
+    Type t = within(type_of(from, others), its), old = type_of(to, its);
     tell(to, its);
-    if (!t.is || strange(from, others, t)) {
-        if (t.is) _FortranAAssignTemporary(to, from, file, line);
-        else _FortranAAssign(to, from, file, line);
-        return;
+    if (!t.is && takes_numbers(to, its, t)) {
+        assign_numbers_to_any(to, rank_of(to, its), from, rank_of(from, others));
+    } else if (!t.is) {
+        _FortranAAssign(to, from, file, line);
+    } else if (strange(from, others, t) || strange(to, its, old)) {
+        _FortranAAssignTemporary(to, from, file, line);
+    } else if (to->attribute == ALLOCATABLE) {
+        if (to->base) init_all(old, described(to, its, old));
+        assign(to, rank_of(to, its), from, rank_of(from, others), t, old);
+    } else {
+        t = declared(to, its, from, others);
+        init_all(t, described(to, its, t));
+        assign(to, rank_of(to, its), from, rank_of(from, others), t, t);
     }
-    if (to->base) init_all(t, described(to, its, t));
-    assign(to, rank_of(to, its), from, rank_of(from, others), t, t);
 }
 
 API void llgrad_AssignPolymorphic(int its, int others, Descriptor *to, const Descriptor *from, const char *file, int line)
