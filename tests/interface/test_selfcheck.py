@@ -34,9 +34,12 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 # What through `llgrad opt` is understood with debug info only: text beside numbers, padding of pairs that are copied.
 DEBUG = ("cpp_sorted_and_queued.cpp", "cpp_string_inactive.cpp", "cpp_string_keys.cpp", "cpp_string_member.cpp")
 
+# Programs in C++20.
+NEWER = ("cpp_coroutine.cpp", "cpp_ranges.cpp", "cpp_span_views.cpp")
+
 
 def flags(path: Path) -> list[str]:
-    standard = "c++20" if "coroutine" in path.name else "c++17"
+    standard = "c++20" if path.name in NEWER else "c++17"
     return [f"-std={standard}", "-isystem", str(EIGEN)] if path.suffix == ".cpp" else []
 
 
