@@ -43,3 +43,21 @@ def test_what_is_thrown_is_not_followed(name: str, tmp_path: Path) -> None:
         act = Act.DUP if mode is Mode.FORWARD else Act.OUT
         with pytest.raises(UnsupportedError, match="an active value is thrown"):
             pipeline.derivative(text, Request("f", mode, (act,), act))
+
+
+def test_unknown_code_that_may_throw(tmp_path: Path) -> None:
+    """What never returns, and is not known, may throw what it is handed to a handler: that derivative was zero."""
+    source = tmp_path / "f.cpp"
+    source.write_text("""
+struct E { double v; };
+[[noreturn]] void fail(double v, int code);
+extern "C" double f(double x) {
+    try { if (x > 0) fail(x * x, 1); return x; } catch (E &g) { return g.v * 3; }
+}
+extern "C" double g(double x) {
+    try { if (x > 100) fail(1.0, 2); return x * x; } catch (E &g) { return g.v * 3; }
+}""")
+    program = pipeline.program(compile_sources([source], ["-w"]).modules)
+    with pytest.raises(UnsupportedError, match="an active value may be thrown"):
+        pipeline.derivative(pipeline.prepare(program, ["f"], 1), Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
+    pipeline.derivative(pipeline.prepare(program, ["g"], 1), Request("g", Mode.COMBINED, (Act.OUT,), Act.OUT))

@@ -36,3 +36,26 @@ def test_idioms(lib: llgrad.Library, name: str) -> None:
 def test_refused(lib: llgrad.Library, name: str, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):
         llgrad.grad(lib[name], wrt="x")(X)
+
+
+@pytest.fixture(scope="module")
+def panics() -> llgrad.Library:
+    require("a.rs")
+    return llgrad.load(HERE / "panics.rs", flags=["-Cpanic=unwind"])
+
+
+@pytest.mark.parametrize("name", ["caught", "bounds"])
+def test_panics(panics: llgrad.Library, name: str) -> None:
+    f = panics[name]
+    (truth,) = differences(lambda v: f(*v), [X])
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)
+    _, tangent = llgrad.jvp(f, wrt="x")(X, tangents=(WEIGHTS,))
+    np.testing.assert_allclose(tangent, truth @ WEIGHTS, rtol=1e-7, atol=1e-8)
+
+
+def test_payload(panics: llgrad.Library) -> None:
+    """An active value goes through the library from a panic to who catches it: the derivative was zero."""
+    with pytest.raises(UnsupportedError, match="an active value may be thrown"):
+        llgrad.grad(panics.payload, wrt="x")(X)
+    with pytest.raises(UnsupportedError, match="an active value may be thrown"):
+        llgrad.jvp(panics.payload, wrt="x")(X, tangents=(WEIGHTS,))

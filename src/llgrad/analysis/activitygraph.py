@@ -390,7 +390,7 @@ class DeadEnds:
         self._flows: dict[Function, Flow] = {}
         self._found: dict[Block, bool] = {}
         self._ways_out: dict[Function, set[Block]] = {}
-        self._caught = any(self._is_caught(i) for f in memory.functions for i in f.instructions())
+        self.caught = any(self._is_caught(i) for f in memory.functions for i in f.instructions())  # is any exception?
 
     def _reaches_return(self, block: Block) -> bool:
         f = block.function
@@ -406,7 +406,7 @@ class DeadEnds:
     def holds(self, block: Block) -> bool:
         """Is this such a block?"""
         if block not in self._found:
-            ends = not self._caught and not self._reaches_return(block)
+            ends = not self.caught and not self._reaches_return(block)
             self._found[block] = ends and not any(map(self._matters, reach([block], lambda b: b.successors())))
         return self._found[block]
 

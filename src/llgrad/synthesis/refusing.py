@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from llgrad.analysis import kinds as kinds_analysis
-from llgrad.analysis.activitygraph import has_rule
-from llgrad.analysis.known import behaviour, is_column
+from llgrad.analysis.activitygraph import DeadEnds, has_rule
+from llgrad.analysis.known import STOPS, behaviour, is_column
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.objects import TEXT
@@ -41,6 +43,9 @@ from llgrad.synthesis.unwinding import with_returned_exceptions
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ADDRESSES = (Alloca, GetElementPtr, Constant, Phi, Select)  # or made of values looked at by themselves
+_NO_VALUE = re.compile(  # what throws no value that is handed to it, or is looked at by itself (`__cxa_throw`)
+    r"__cxa_|__clang_|_Unwind_|llgrad[._]|_Z(?:N4core|N5alloc)\d|_R\w*?C(?:s\w+?_)?(?:4core|5alloc)\d"
+)
 _EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
 
 
@@ -119,6 +124,24 @@ class _Refusals:
             )
             error.remedy = with_returned_exceptions
             raise error
+        unknown = [i for f in self.activity.functions for i in f.instructions() if self._may_throw_active(i)]
+        if unknown and DeadEnds(self.memory).caught:
+            raise UnsupportedError(
+                "an active value may be thrown, and a handler may look at it",
+                span=self.facts.span(unknown[0]),
+                cause="it is handed to code that is not known and never returns, and the program catches exceptions",
+                fix="return the value instead of throwing it (in Rust a `Result`), or add the source of that code",
+            )
+
+    def _may_throw_active(self, i: Instruction) -> bool:
+        """Is active data handed to unknown code that never returns? Panics within Rust's core make text of it."""
+        f = i.called_function if isinstance(i, Call) else None
+        if not isinstance(i, Call) or f is None or not f.is_declaration or _NO_VALUE.match(f.name):
+            return False
+        if behaviour(i, f) is not STOPS or library.effects(f.name) is not None:
+            return False
+        handed = [o for a in i.arguments for o in self.memory.points_to(a)]
+        return any(map(self.activity.varied, (*i.arguments, *self.memory.reachable(frozenset(handed)))))
 
     def _is_thrown(self, o: MemoryObject) -> bool:
         made_by = getattr(getattr(o.site, "callee", None), "name", "")
