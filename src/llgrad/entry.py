@@ -78,9 +78,11 @@ def offsets(entry: Entry) -> tuple[list[int], list[int], int]:
 
 def entry_text(
     entry: Entry, target: str, *, extensions: Sequence[str] = (), aggregate: bool = False, wide: bool = False,
-    cxx: bool = False, flush: bool = False,
+    taker: str = "", flush: bool = False,
 ) -> str:  # fmt: skip
-    """IR of the entry. `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct,
+    """IR of the entry, which catches what is thrown if there is who takes it: `__cxa_begin_catch`, Rust's `cleanup`.
+
+    `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct,
     which goes through memory if it is `wide` (`synthesis.results`). `flush`: denormals are zero while it runs.
     """
     arguments, slots, _ = offsets(entry)
@@ -91,12 +93,13 @@ def entry_text(
     way = f"call {result} {'%behind' if flush else '@' + quoted(target)}({values}) noinline"
     if entry.results:
         way = f"%r = {way}"
-    if cxx:
+    if taker:
         way = way.replace("call ", "invoke ") + "\n    to label %returned unwind label %thrown"
     lines = [f"declare {result} @{quoted(target)}({parameters})"]
     lines += ["declare i32 @_setjmp(ptr) returns_twice"] if entry.guarded else []
-    lines += _CATCH_DECLARATIONS if cxx else []
-    personality = " personality ptr @__gxx_personality_v0" if cxx else ""
+    whose, caught = _CAUGHT if taker == CXX_TAKER else _caught_panic(taker)
+    lines += caught[0] if taker else []
+    personality = f" personality ptr @{whose}" if taker else ""
     lines += denormals.declarations() if flush else []
     lines += [f"define i32 @{quoted(entry.name)}(ptr %frame){personality} {{"]
     places = (("mode", _MODE), ("scratch", _SCRATCH)) if flush else ()
@@ -112,23 +115,32 @@ def entry_text(
         lines += [f"  %p{n} = getelementptr i8, ptr %frame, i64 {at}", f"  %a{n} = load {t}, ptr %p{n}, align 8"]
     lines += [*denormals.behind_memory(f"@{quoted(target)}"), *denormals.set_mode("%mode", "%scratch")] if flush else []
     lines += [f"  {way}"]
-    lines += ["returned:"] if cxx else []
+    lines += ["returned:"] if taker else []
     lines += put_back("returned")
     for n, (t, at) in enumerate(zip(entry.results, slots, strict=True)):
         lines += [f"  %x{n} = extractvalue {result} %r, {results.member(n, wide)}"] if aggregate else []
         lines += [f"  %q{n} = getelementptr i8, ptr %frame, i64 {at}"]
         lines += [f"  store {t} {f'%x{n}' if aggregate else '%r'}, ptr %q{n}, align 8"]
-    lines += ["  ret i32 0", *([*_CATCH[:2], *put_back("thrown"), *_CATCH[2:]] if cxx else []), "}", ""]
+    lines += ["  ret i32 0", *([*_LANDED, *put_back("thrown"), *caught[1]] if taker else []), "}", ""]
     return "\n".join(lines)
 
 
-_CATCH_DECLARATIONS = [
-    "declare i32 @__gxx_personality_v0(...)", "declare ptr @__cxa_begin_catch(ptr)", "declare void @__cxa_end_catch()",
-]  # fmt: skip
-_CATCH = [
-    "thrown:", "  %what = landingpad { ptr, i32 } catch ptr null", "  %it = extractvalue { ptr, i32 } %what, 0",
-    "  call ptr @__cxa_begin_catch(ptr %it)", "  call void @__cxa_end_catch()", "  ret i32 2",
-]  # fmt: skip
+CXX_TAKER = "__cxa_begin_catch"
+_LANDED = ["thrown:", "  %what = landingpad { ptr, i32 } catch ptr null"]
+_IT = "  %it = extractvalue { ptr, i32 } %what, 0"
+_CATCH = ["declare ptr @__cxa_begin_catch(ptr)", "declare void @__cxa_end_catch()"]
+_CAUGHT = "__gxx_personality_v0", (
+    ["declare i32 @__gxx_personality_v0(...)", *_CATCH],
+    [_IT, "  call ptr @__cxa_begin_catch(ptr %it)", "  call void @__cxa_end_catch()", "  ret i32 2"],
+)
+
+
+def _caught_panic(cleanup: str) -> tuple[str, tuple[list[str], list[str]]]:
+    """A panic of Rust's: its library counts it as done, and hands out what was thrown, which stays where it is."""
+    return "rust_eh_personality", (
+        ["declare i32 @rust_eh_personality(...)", f"declare {{ ptr, ptr }} @{quoted(cleanup)}(ptr)"],
+        [_IT, f"  call {{ ptr, ptr }} @{quoted(cleanup)}(ptr %it)", "  ret i32 3"],
+    )
 
 
 def support_text() -> str:
@@ -213,6 +225,8 @@ def failure(status: int, code: int, detail: int) -> ForeignError:
     """The exception for the status of an entry; `code` and `detail` are what `llgrad_fail` was given."""
     if status == 2:
         return ForeignError("the compiled code threw a C++ exception", fix="catch it in the code and return a status")
+    if status == 3:
+        return ForeignError("the code panicked", cause="nobody caught it", fix="correct what it was given")
     if code == _PANICKED:
         place = getattr(_calls, "place", "")
         return ForeignError("the code panicked", cause=f"at {place}" if place else "", fix="correct what it was given")

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from llgrad import cache
 from llgrad.denormals import refuse_jumps
-from llgrad.entry import HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
+from llgrad.entry import CXX_TAKER, HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.passing import parts
 from llgrad.signature import Pointer, Scalar, Signature, Void
@@ -53,6 +53,9 @@ class Facts(Struct, frozen=True):
         """The entry of the function itself."""
         results = () if self.result == "void" else (self.result,)
         return Entry(f"llgrad.entry.{self.signature.symbol}", self.arguments, results)
+
+
+_PANIC_TAKER = re.compile(r"_R\w+3std9panicking12catch_unwind7cleanup")
 
 
 class Effects(Struct, frozen=True):
@@ -222,9 +225,9 @@ class Loaded:
         from llgrad.trampolines import TRAMPOLINE
 
         program = self._program()
-        cxx = self._may_throw(program.text())
+        taker = self._taker(program.text())
         fails = "@llgrad_fail(" in program.text() or TRAMPOLINE in program.text()
-        entries = [_entry(f, cxx, fails) for f in self.table.values() if not f.unsupported]
+        entries = [_entry(f, taker, fails) for f in self.table.values() if not f.unsupported]
         entries += [fail_text()] if fails else []
         data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))
         if self._key:
@@ -299,11 +302,11 @@ class Loaded:
         requests = tuple(map(self.asked, requests))
         made = versions.derivatives(self.prepared(requests[0].root), requests, self._level)
         entries = [Entry(f"llgrad.entry.{d.symbol}", d.parameters, d.results, guarded=True) for d in made]
-        cxx, flush = self._may_throw(made[0].text), requests[0].flush
+        taker, flush = self._taker(made[0].text), requests[0].flush
         if flush:
             refuse_jumps(made[0].text)
         written = [
-            entry_text(e, d.symbol, aggregate=d.aggregate, wide=d.wide, cxx=cxx, flush=flush)
+            entry_text(e, d.symbol, aggregate=d.aggregate, wide=d.wide, taker=taker, flush=flush)
             for e, d in zip(entries, made, strict=True)
         ]
         whole = pipeline.finish(
@@ -320,14 +323,18 @@ class Loaded:
         """What synthesis is asked for, if `request` is asked of this code."""
         return replace(request, vector_math=self._vector_math)
 
-    def _may_throw(self, text: str) -> bool:
-        """Must entries catch C++ exceptions? Yes for C++ wherever there is the library that this takes."""
+    def _taker(self, text: str) -> str:
+        """What takes an exception that comes to an entry: C++'s runtime, wherever there is the library that this takes,
+        or, for Rust that catches panics itself (others do not unwind), what its library catches them with."""
         from llgrad.backend.libraries import Libraries
 
         if "@__gxx_personality_v0" in text or "@__cxa_" in text:
-            return True
-        cxx = any(p.suffix in (".cc", ".cpp", ".cxx", ".C") for p in self._paths)
-        return cxx and Libraries(self._libraries).address("__gxx_personality_v0") != 0
+            return CXX_TAKER
+        suffixes = {p.suffix for p in self._paths}
+        if suffixes & {".rs", ".toml"}:
+            return next((n for n in self._functions() if _PANIC_TAKER.fullmatch(n)), "")
+        cxx = suffixes & {".cc", ".cpp", ".cxx", ".C"}
+        return CXX_TAKER if cxx and Libraries(self._libraries).address("__gxx_personality_v0") != 0 else ""
 
     def prepared(self, symbol: str) -> str:
         """The IR of a function from which derivatives are made."""
@@ -362,9 +369,13 @@ class Loaded:
         """What has been said of this library's functions, and of functions of the names that it has."""
         if not EVERYWHERE:
             return tuple(self._said)
+        return (*self._said, *(text for text, name in EVERYWHERE.items() if name in self._functions()))
+
+    def _functions(self) -> frozenset[str]:
+        """The names of all functions."""
         if self._names is None:
             self._names = frozenset(f.name for f in self._program().functions())
-        return (*self._said, *(text for text, name in EVERYWHERE.items() if name in self._names))
+        return self._names
 
 
 def _effects(program: LLVMModule, symbol: str) -> Effects:
@@ -429,6 +440,6 @@ def _unsupported(s: Signature, arguments: tuple[str, ...], variadic: bool) -> st
     return "" if len(arguments) == carried else "its parameters in the IR do not match the source"
 
 
-def _entry(facts: Facts, cxx: bool, fails: bool) -> str:
+def _entry(facts: Facts, taker: str, fails: bool) -> str:
     made = replace(facts.entry, guarded=fails)
-    return entry_text(made, facts.signature.symbol, extensions=facts.extensions, cxx=cxx)
+    return entry_text(made, facts.signature.symbol, extensions=facts.extensions, taker=taker)

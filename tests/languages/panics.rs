@@ -43,3 +43,11 @@ pub fn payload(x: &[f64]) -> f64 {
         Err(e) => e.downcast::<Found>().map_or(0.0, |found| found.0 * found.0),
     }
 }
+
+/// A panic that nobody catches, in a program that catches others.
+pub fn escaped(x: &[f64]) -> f64 {
+    if x[0] > 0.5 {
+        panic!("too large");
+    }
+    x[0] * x[1]
+}

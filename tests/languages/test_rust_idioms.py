@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import UnsupportedError
+from llgrad.errors import ForeignError, UnsupportedError
 
 HERE = Path(__file__).parent
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
@@ -59,3 +59,14 @@ def test_payload(panics: llgrad.Library) -> None:
         llgrad.grad(panics.payload, wrt="x")(X)
     with pytest.raises(UnsupportedError, match="an active value may be thrown"):
         llgrad.jvp(panics.payload, wrt="x")(X, tangents=(WEIGHTS,))
+
+
+def test_panics_that_nobody_catches(panics: llgrad.Library) -> None:
+    """They ended Python; what was thrown before does no harm to what is thrown, or caught, next."""
+    gradient = llgrad.grad(panics.escaped, wrt="x")
+    for _ in range(2):
+        for call in (panics.escaped, gradient):
+            with pytest.raises(ForeignError, match="the code panicked"):
+                call(X)
+        np.testing.assert_allclose(gradient(X - 0.3), [X[1] - 0.3, X[0] - 0.3, 0, 0, 0, 0], rtol=1e-14)
+        assert panics.caught(X) == pytest.approx(X[0] ** 2 + X[3] ** 2, rel=1e-14)
