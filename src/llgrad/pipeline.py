@@ -48,6 +48,7 @@ from llgrad.assembly import (
 )
 from llgrad.backend import LLVMModule, unblock, with_vector_maths
 from llgrad.blas import bridged
+from llgrad.bytewise import in_blocks
 from llgrad.closures import with_closures
 from llgrad.collector import collecting_rarely
 from llgrad.errors import ArgumentError, KindError, ParseError, UnknownNameError, UnsupportedError, VerifyError
@@ -292,13 +293,14 @@ def _mangled(t: str) -> str:
 @collecting_rarely()
 def prepare(
     whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
-    constants: Constants = (),
+    constants: Constants = (), blocks: bool = False,
 ) -> str:  # fmt: skip
     """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is.
 
     `threads`: derivatives may use its thread-local variables, because they are linked with it. `said`: registrations
     (`synthesis.registrations`) besides those in the program, as definitions of globals. `constants`: arguments of the
-    one root that are fixed; it has its special name then.
+    one root that are fixed; it has its special name then. `blocks`: loops that move bytes move blocks (`bytewise`);
+    where there are none, the text is empty.
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
@@ -318,6 +320,10 @@ def prepare(
         work.replace_text(specialised(work.text(), roots[0], special, constants))
         roots = [special]
     lower(work, roots)
+    if blocks:
+        if (moved := in_blocks(text := work.text(), tape.FAIL_BITS)) == text:
+            return ""
+        work.replace_text(moved)
     if level:
         work.run(["sroa", "sccp", "dce"])
     with_signs(work, unoptimised=not level)

@@ -232,7 +232,7 @@ def _derive(
     """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
 
     What is refused at one level may be plain at another: unoptimised code has bit tricks that LLVM knows, optimised
-    code merges what was told apart. So the others are tried, from `least` on.
+    code merges what was told apart. So the others are tried, from `least` on, and then blocks instead of bytes.
 
     `last`: they are not differentiated again, and may have two versions.
     """
@@ -257,12 +257,14 @@ def _derive(
 
 
 def _first_accepted(
-    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int], str], last: bool
+    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int, bool], str], last: bool
 ) -> list[Derived]:
+    """The derivatives at the first level at which they are not refused; at last, loops over bytes move blocks."""
     refused: UnsupportedError | None = None
-    for level in levels:
+    for level, blocks in [*((n, False) for n in levels), (max(levels), True)]:
         try:
-            text = prepared(name, level)
+            if not (text := prepared(name, level, blocks)):
+                break
             alone = last and len(requests) == 1
             return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests)
         except UnsupportedError as error:
@@ -397,11 +399,11 @@ def _for_all(definition: str) -> str:
     return re.sub(r" comdat(?:\(\$[^)]*\))?(?= )", "", line)
 
 
-def _prepared_static(program: LLVMModule, name: str, level: int) -> str:
+def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> str:
     """`prepare` for a function that may be static or inline: it is called `_root_name(name)` here."""
     text = renamed(only(program, [name]), {name: _root_name(name)})
     definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
     text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
     whole = LLVMModule.from_text(hide(text))
     whole.run(["global_opt"])
-    return prepare(whole, [_root_name(name)], level, threads=True)
+    return prepare(whole, [_root_name(name)], level, threads=True, blocks=blocks)
