@@ -70,3 +70,16 @@ def test_panics_that_nobody_catches(panics: llgrad.Library) -> None:
                 call(X)
         np.testing.assert_allclose(gradient(X - 0.3), [X[1] - 0.3, X[0] - 0.3, 0, 0, 0, 0], rtol=1e-14)
         assert panics.caught(X) == pytest.approx(X[0] ** 2 + X[3] ** 2, rel=1e-14)
+
+
+@pytest.mark.parametrize("flags", [["-Copt-level=0"], ["-C", "opt-level=s"]])
+def test_levels(flags: list[str], tmp_path: Path) -> None:
+    """At levels below 2, rustc calls what the standard library has compiled: what allocates was refused."""
+    require("a.rs")
+    source = tmp_path / "sorted.rs"
+    source.write_text("""pub fn f(x: &[f64]) -> f64 {
+    let v: Vec<(f64, usize)> = x.iter().enumerate().map(|(i, a)| (a * a, i)).collect();
+    v.iter().rev().map(|(a, i)| a * *i as f64).sum()
+}""")
+    f = llgrad.load(source, flags=flags).f
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), 2 * X * np.arange(len(X)), rtol=1e-13)

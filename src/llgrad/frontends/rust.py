@@ -44,10 +44,23 @@ def _file(source: Source, raw: bool) -> Compiled:
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         made, rule = Path(folder, f"{name}.ll"), Path(folder, f"{name}.d")
         command = [tool.path, f"--crate-name={name}", "--crate-type=lib", *_FLAGS, *_always(raw)]
-        command += ["--emit=llvm-ir,dep-info", f"--out-dir={folder}", *source.flags, str(source.path.absolute())]
+        command += ["--emit=llvm-ir,dep-info", f"--out-dir={folder}", *_levelled(source.flags)]
+        command.append(str(source.path.absolute()))
         run(command, source.path, _FIX)
         read = makefile_dependencies(rule, source.path)
         return Compiled(finished(made.read_text()), read[:1] + read[2:], _standard_library(tool.path))
+
+
+_LEVEL = re.compile(r"((?:-C|--codegen=)?opt-level=)([01sz])")
+
+
+def _levelled(flags: Sequence[str]) -> list[str]:
+    """Flags with the levels below 2 as 2: at those, rustc calls generic code (of `Vec`) where the standard library has
+    it compiled, without its IR. Level 0 keeps its debug assertions."""
+    found = [_LEVEL.fullmatch(flag) for flag in flags]  # the second word of `-C opt-level=1`, too
+    words = [f"{m[1]}2" if m else flag for m, flag in zip(found, flags, strict=True)]
+    asserts = "0" in [m[2] for m in found if m][-1:] and not any("debug-assertions" in flag for flag in flags)
+    return [*words, "-Cdebug-assertions=on"] if asserts else words
 
 
 def _always(raw: bool) -> list[str]:
