@@ -19,7 +19,7 @@ from llgrad.analysis.objects import WORD, constant_index
 from llgrad.analysis.solver import Propagation
 from llgrad.analysis.tbaa import Tag
 from llgrad.ir.types import ArrayType, DataLayout, StructType, Type, VectorType
-from llgrad.ir.values import AnyValue, ConstInt, GetElementPtr, Select
+from llgrad.ir.values import AnyValue
 
 Remainder = tuple[int, int]
 Spot = int | Remainder | None
@@ -105,14 +105,6 @@ def overlap(a: Extent, b: Extent) -> bool:
         apart %= stride
         return apart < length or stride - apart < size
     return -size < apart < length
-
-
-def chosen_indices(i: GetElementPtr) -> tuple[list[AnyValue], ...]:
-    """The indices of a `getelementptr`, or two lists of them where one is chosen of two constants."""
-    for n, index in enumerate(i.indices):
-        if isinstance(index, Select) and all(isinstance(v, ConstInt) for v in index.operands[1:]):
-            return tuple([*i.indices[:n], v, *i.indices[n + 1 :]] for v in index.operands[1:])
-    return (i.indices,)
 
 
 def gep_spot(source: Type, indices: list[AnyValue], layout: DataLayout) -> Spot:

@@ -17,7 +17,8 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from functools import partial
 
-from llgrad.analysis.cells import chosen_indices, gep_bytes, gep_spot, strided
+from llgrad.analysis.cells import gep_bytes, gep_spot, strided
+from llgrad.analysis.few import Few
 from llgrad.analysis.inclusion import Inclusion, Nodes
 from llgrad.analysis.known import (
     Behaviour,
@@ -90,6 +91,7 @@ class PointerGraph(Inclusion):
     ) -> None:
         super().__init__(module)
         self.root = root
+        self._few = Few()
         self._returns: dict[Function, Nodes] = {}
         self._exposed_code: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
@@ -236,7 +238,7 @@ class PointerGraph(Inclusion):
                 self._arithmetic(i)
 
     def _address(self, i: GetElementPtr) -> None:
-        for indices in chosen_indices(i):
+        for indices in self._few.chosen_indices(i):
             by = gep_bytes(i.source_type, indices, self.layout)
             if by is not None and by[0] and "nuw" in i.flags:
                 self._forwards(self._nodes(i.pointer)[0], self._nodes(i)[0], *by)
