@@ -119,6 +119,12 @@ class ActivityError(UnsupportedError):
     code = "activity"
 
 
+class SeedError(LlgradError):
+    """No adjoint can be given to any of the results, so that the derivative would be zero."""
+
+    code = "seed"
+
+
 class CheckpointError(UnsupportedError):
     """A loop that cannot have checkpoints, or is not there."""
 

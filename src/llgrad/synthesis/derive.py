@@ -34,6 +34,7 @@ from llgrad.synthesis.routines import RoutineRule
 from llgrad.synthesis.scopes import shadow_may_be_primal, stack_on_tape
 from llgrad.synthesis.speculated import define_lanes
 from llgrad.synthesis.sweep import takes_shadow
+from llgrad.synthesis.unseeded import refuse_unseeded
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3, Act.BOTH: 4}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
@@ -58,6 +59,7 @@ class Derivation:
             root.runtime_activity, analysed, root.vector_math, any(r.primal_result for r in self.roots),
         )  # fmt: skip
         refuse_undecidable(self.facts)
+        refuse_unseeded(self.facts, root)
         if root.runtime_activity:
             shadow_may_be_primal(module)
         if any(self._lives_on_tape(i, f) for f in self.facts.memory.functions for i in f.instructions()):
