@@ -32,6 +32,10 @@ def test_container(program: Program) -> None:
     assert not found.wrong and not found.refused, [*found.wrong, *found.refused.values()]
 
 
+# What is refused there today, and why.
+REFUSED = {"expression_parser": "the text of what was thrown (`what()`) is made by a function of the library"}
+
+
 def cases() -> list[object]:
     return [pytest.param(p, id=p.name, marks=() if p.name in LIBCXX else pytest.mark.full) for p in PROGRAMS]
 
@@ -46,4 +50,5 @@ def test_container_of_libcxx(program: Program, monkeypatch: pytest.MonkeyPatch) 
     except OSError as error:
         pytest.skip(f"the libc++ that is loaded is older than its headers: {error}")
     found = isolated(check, program, reference, duals=False, levels=(2,), seconds=300)
-    assert not found.wrong and not found.refused, [*found.wrong, *found.refused.values()]
+    assert not found.wrong
+    assert bool(found.refused) is (program.name in REFUSED), list(found.refused.values())

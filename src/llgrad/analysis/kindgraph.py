@@ -288,9 +288,10 @@ class Graph:
                 size = bl.mask_reach(mask & e.only)
                 if inner % step or abs(offset - e.at - at) > step or not 0 < size <= step:
                     continue
-                if size < step or not (child.looked_at or self._is_walked(child)):
+                one = mask & bl.FLOAT_MASK == mask or mask == bl.POINTER_BIT
+                if size < step or (one and not (child.looked_at or self._is_walked(child))):
                     found.append((child, child.key(at, 0), mask & e.only))
-        fresh = [(r, key, mask) for r, key, mask in found if key not in r.slots or not r.slots[key].all & mask]
+        fresh = [(r, key, mask) for r, key, mask in found if key not in r.slots or mask & ~r.slots[key].all]
         for r, key, mask in fresh:
             self._join(r, key, 0, mask)
         return bool(fresh)

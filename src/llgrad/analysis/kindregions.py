@@ -170,9 +170,10 @@ def is_cut(key: tuple[int, int], s: Slot, period: int, low: int) -> bool:
 
 
 def walked(r: Region) -> list[tuple[int, int, int]]:
-    """(offset, step, mask) of what was seen as floats alone, or as pointers alone, wherever an array was walked."""
+    """(offset, step, mask) of what was seen as floats, at times as something else, or as pointers alone, wherever an
+    array was walked."""
     found = ((o, step, s.all & ~bl.LIKELY_INT) for (o, step), s in r.slots.items() if step)
-    return [(o, step, mask) for o, step, mask in found if mask & bl.FLOAT_MASK == mask or mask == bl.POINTER_BIT]
+    return [(o, step, mask) for o, step, mask in found if mask & bl.FLOAT_MASK or mask == bl.POINTER_BIT]
 
 
 def repeats(r: Region, period: int) -> bool:

@@ -54,6 +54,15 @@ class Moves(Struct, frozen=True):
         return set(range(size)).difference(*(range(start, end) for start, end in made))
 
 
+_EXTREMA = {"llvm.smax.": "sgt", "llvm.smin.": "slt", "llvm.umax.": "ugt", "llvm.umin.": "ult"}
+
+
+def extremum(i: iv.AnyValue) -> str:
+    """How the smaller or larger of two integers is chosen, a predicate of `icmp`; empty for other instructions."""
+    name = i.called_function.name if isinstance(i, iv.Call) and i.called_function is not None else ""
+    return _EXTREMA.get(name[: len("llvm.smax.")], "")
+
+
 def moves(i: iv.AnyValue, layout: DataLayout) -> Moves | None:
     """How `i` moves bits; None where it does something else, or to a place that varies."""
     match i:
@@ -357,5 +366,5 @@ def _named(i: iv.Call, prefix: str) -> bool:
 
 
 __all__ = [
-    "Moves", "Window", "blank_bytes", "compared_bytes", "integer_moves", "moves", "read_bytes",
+    "Moves", "Window", "blank_bytes", "compared_bytes", "extremum", "integer_moves", "moves", "read_bytes",
 ]  # fmt: skip

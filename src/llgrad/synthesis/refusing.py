@@ -8,9 +8,10 @@ from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis.activitygraph import DeadEnds, has_rule
 from llgrad.analysis.known import STOPS, behaviour, is_column
 from llgrad.analysis.memory import MemoryObject
-from llgrad.analysis.moves import integer_moves
+from llgrad.analysis.moves import extremum, integer_moves
 from llgrad.analysis.objects import TEXT
 from llgrad.analysis.pieces import pieces
+from llgrad.analysis.regained import lost
 from llgrad.analysis.remade import remade
 from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, UnsupportedError
@@ -46,7 +47,6 @@ _ADDRESSES = (Alloca, GetElementPtr, Constant, Phi, Select)  # or made of values
 _NO_VALUE = re.compile(  # what throws no value that is handed to it, or is looked at by itself (`__cxa_throw`)
     r"__cxa_|__clang_|_Unwind_|llgrad[._]|_Z(?:N4core|N5alloc)\d|_R\w*?C(?:s\w+?_)?(?:4core|5alloc)\d"
 )
-_EXTREMA = ("llvm.smax.", "llvm.smin.", "llvm.umax.", "llvm.umin.")
 
 
 def refuse_undecidable(facts: Facts) -> None:
@@ -61,10 +61,7 @@ class _Refusals:
     def check(self) -> None:
         """Raise the first of them."""
         self._refuse_thrown()
-        for i in self.activity.bits_changed:
-            raise self._bits_changed(i)
-        if (numbers := self.activity.numbers_made) and remade(self.memory, numbers, self._holds_floats) is not None:
-            raise self._bits_changed(numbers[0])
+        self._refuse_changed_bits()
         for i, o in self.activity.conflicts:
             if self.facts.decided_as_it_runs(self._written_through(i)):
                 continue
@@ -105,6 +102,16 @@ class _Refusals:
         for i in everything:
             self._refuse_hidden(i)
             self._refuse_torn(i)
+
+    def _refuse_changed_bits(self) -> None:
+        """Bits of active floats that arithmetic changes, or that are followed no further, where they become floats."""
+        for i in self.activity.bits_changed:
+            raise self._bits_changed(i)
+        if (numbers := self.activity.numbers_made) and remade(self.memory, numbers, self._holds_floats) is not None:
+            raise self._bits_changed(numbers[0])
+        layout = self.facts.layout
+        if (load := lost(self.memory, self.kinds, layout, self._is_number, self.activity.useful)) is not None:
+            raise self.kinds.error(load, 0, kinds_analysis.CONFLICT, layout.size(load.type))
 
     def _holds_floats(self, i: Instruction) -> bool:
         """May what a store or a copy moves be floats?"""
@@ -183,7 +190,6 @@ class _Refusals:
         if isinstance(i, Load) and isinstance(i.type, IntType) and not self.facts.active(i):
             if self._matters(i):
                 self.facts.refuse_conflict(i)
-                self._refuse_becoming_float(i)
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
             if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
                 self.facts.copied(i)
@@ -231,10 +237,9 @@ class _Refusals:
                 fix="keep the bytes in a std::vector<char>, or the numbers in an array",
             )
 
-    def _refuse_becoming_float(self, i: Instruction) -> None:
-        """A load that its TBAA tag says is an integer's: KindError if its bits are handed on to become a float's."""
-        if _becomes_float(i):
-            raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
+    def _is_number(self, load: Load) -> bool:
+        """Is it taken for one, though where it is read active floats lie?"""
+        return not self.facts.active(load) and self._matters(load)
 
     def _refuse_float_in_pointer(self, i: Cast) -> None:
         """A float in a register of pointer type (a union's, which has both): it would have no derivative."""
@@ -362,7 +367,7 @@ def _becomes_float(i: Instruction) -> bool:
 def _hands_on(i: Instruction) -> bool:
     """Is the result of `i`, which is an integer's or a float's, all bits of one of its operands?"""
     if isinstance(i, Call):
-        return i.called_function is not None and i.called_function.name.startswith(_EXTREMA)
+        return bool(extremum(i))
     return isinstance(i, (Phi, Select, Cast)) or i.opcode == "freeze"
 
 

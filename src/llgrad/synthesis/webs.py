@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis.kinds import Kinds
+from llgrad.analysis.moves import extremum
 from llgrad.analysis.solver import reach
+from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type
@@ -30,6 +32,7 @@ from llgrad.ir.values import (
     Store,
     Unary,
     Value,
+    put_instead,
 )
 from llgrad.ir.write import write
 from llgrad.synthesis.demoted import calls_of, demote, is_move, returned
@@ -43,6 +46,10 @@ def in_memory(text: str, root: str) -> str:
     function = module.function(root)
     kinds = kinds_analysis.analyse(module, function)
     values = [v for f in kinds.functions for v in (*f.arguments, *f.instructions()) if isinstance(v, Value)]
+    if extrema := [v for v in values if extremum(v) and kinds.value(v) is kinds_analysis.CONFLICT]:
+        for v in extrema:
+            _choose(v)
+        return in_memory(write(module), root)
     mixed = [v for v in values if _is_mixed(kinds, v)]
     if not mixed:
         return text
@@ -52,6 +59,17 @@ def in_memory(text: str, root: str) -> str:
     words = {(v.type, o) for v in web for o, _ in kinds.leaves(v) if kinds.holds_word(v, o)}
     demote(module, web, words)
     return write(module)
+
+
+def _choose(i: Value) -> None:
+    """The smaller or larger of two integers is one of them, whatever it holds."""
+    assert isinstance(i, Call) and i.block.function is not None
+    f = i.block.function
+    b = Builder(i.block, Names(v.name for v in (*f.arguments, *f.blocks, *f.instructions())))
+    b.at = i.block.instructions.index(i)
+    lhs, rhs = i.arguments
+    chosen = b.icmp(extremum(i), lhs, rhs)
+    put_instead(i, Select(chosen, lhs, rhs, i.name))
 
 
 def _is_mixed(kinds: Kinds, v: AnyValue) -> bool:
