@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+import llgrad
+
 N, M, STEPS = 4, 5, 12
 _rng = np.random.default_rng(7)
 X, B1, W2 = (_rng.uniform(-1, 1, k) for k in (N, M, M))
@@ -74,3 +76,11 @@ def differences(f: Callable[[Sequence[Any]], float], active: Sequence[Any]) -> l
             gradient[i] = (45 * one - 9 * two + three) / 60e-3
         found.append(gradient.reshape(np.shape(value)))
     return found
+
+
+def both_modes(f: llgrad.ForeignFunction, x: Any) -> None:
+    """Asserts that the gradient by `x`, and the tangent in one direction, agree with differences."""
+    (truth,), direction = differences(lambda v: f(*v), [x]), np.linspace(0.3, 1.7, len(x))
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x), truth, rtol=1e-7, atol=1e-8)
+    _, tangent = llgrad.jvp(f, wrt="x")(x, tangents=(direction,))
+    np.testing.assert_allclose(tangent, truth @ direction, rtol=1e-7, atol=1e-8)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import require
-from core import differences
+from core import both_modes
 
 import llgrad
 from llgrad.errors import ForeignError, UnsupportedError
@@ -25,11 +25,7 @@ def lib() -> llgrad.Library:
 
 @pytest.mark.parametrize("name", ["cloned", "shown", "failures", "dropped"])
 def test_idioms(lib: llgrad.Library, name: str) -> None:
-    f = lib[name]
-    (truth,) = differences(lambda v: f(*v), [X])
-    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)
-    _, tangent = llgrad.jvp(f, wrt="x")(X, tangents=(WEIGHTS,))
-    np.testing.assert_allclose(tangent, truth @ WEIGHTS, rtol=1e-7, atol=1e-8)
+    both_modes(lib[name], X)
 
 
 @pytest.mark.parametrize(("name", "said"), [("read_back", "read from text"), ("counted", "changed by what writes")])
@@ -46,11 +42,7 @@ def panics() -> llgrad.Library:
 
 @pytest.mark.parametrize("name", ["caught", "bounds"])
 def test_panics(panics: llgrad.Library, name: str) -> None:
-    f = panics[name]
-    (truth,) = differences(lambda v: f(*v), [X])
-    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-7, atol=1e-8)
-    _, tangent = llgrad.jvp(f, wrt="x")(X, tangents=(WEIGHTS,))
-    np.testing.assert_allclose(tangent, truth @ WEIGHTS, rtol=1e-7, atol=1e-8)
+    both_modes(panics[name], X)
 
 
 def test_payload(panics: llgrad.Library) -> None:
