@@ -23,7 +23,7 @@ import functools
 import re
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
@@ -56,6 +56,28 @@ class Buffer(Struct, frozen=True):
     pointers: tuple[tuple[int, str, int], ...] = ()
 
 
+class Precision(NamedTuple):
+    """How far derivatives of the same program may be apart: its coarsest floats round.
+
+    `step`: of finite differences. `differences`: from them, at least. `kink`: what they may change by with their step
+    before they say nothing. `rounding`: primal results. `levels`: derivatives of one text and another. `duals`: dual
+    numbers, of the same text. `others`: other tools.
+    """
+
+    step: float
+    differences: float
+    kink: float
+    rounding: float
+    levels: float
+    duals: float
+    others: float
+
+
+DOUBLE = Precision(2e-4, 0.0, 1e-7, 1e-12, 1e-9, 1e-11, 1e-7)
+SINGLE = Precision(1e-2, 2e-3, 1e-3, 2e-4, 2e-4, 2e-4, 2e-3)
+HALF = Precision(1e-2, 0.1, 1e-2, 2e-2, 2e-2, 2e-2, 2e-2)
+
+
 class Program(Struct, frozen=True, dict=True):
     """A function and what to call it with. `result`: LLVM type, or void. `alias`: name → (name of a buffer, bytes)."""
 
@@ -67,7 +89,7 @@ class Program(Struct, frozen=True, dict=True):
     alias: dict[str, tuple[str, int]] = field(default_factory=dict)
     tolerance: float = 1e-7
     differentiable: bool = True  # by finite differences
-    precise: bool = True  # all floats are double or wider; else rounding to float is what limits comparisons
+    precision: Precision = DOUBLE
 
     @functools.cached_property
     def leaves(self) -> list[tuple[str, int, str]]:
@@ -165,8 +187,14 @@ def read_program(path: Path, name: str = "") -> Program:
     return Program(
         name, path, tuple(parameters), _llvm_type(m[1].strip()), tuple(buffers), _resolved(alias, buffers),
         float(marks.get("tolerance", 1e-7)), "no finite differences" not in before,
-        not re.search(r"\bfloat\b|\bstruct T\b", re.sub(r"//.*", "", body)),
+        _precision(re.sub(r"//.*", "", body)),
     )  # fmt: skip
+
+
+def _precision(text: str) -> Precision:
+    if re.search(r"\b(_Float16|__bf16)\b", text):
+        return HALF
+    return SINGLE if re.search(r"\bfloat\b|\bstruct T\b", text) else DOUBLE
 
 
 def _alias(text: str) -> dict[str, tuple[str, int]]:

@@ -19,9 +19,6 @@ from sandbox import isolated
 from llgrad.errors import LlgradError
 from llgrad.synthesis.request import Mode
 
-ROUNDING, LEVELS_TOLERANCE, DUALS_TOLERANCE = 1e-12, 1e-9, 1e-11
-SINGLE = dict(step=1e-2, differences=2e-3, exact=2e-4)  # where floats of 32 bits are around
-
 
 @dataclass
 class Findings:
@@ -48,8 +45,8 @@ def judge(
 ) -> None:  # fmt: skip
     """Compare the derivatives among each other and with finite differences; run each `apart`, in a child of its own."""
     run_derivative = partial(isolated, jacobian, seconds=60) if apart else jacobian
-    run = reference.function(program)
-    truth = finite_differences(run, program.point, 2e-4 if program.precise else SINGLE["step"])
+    run, precision = reference.function(program), program.precision
+    truth = finite_differences(run, program.point, precision.step)
     values = run(program.point)[: len(program.leaves)]
     first: Matrix | None = None
     for b in built:
@@ -64,13 +61,11 @@ def judge(
                 found.wrong.append(f"{title}: {crash}")
                 continue
             if program.differentiable and differences:
-                tolerance = program.tolerance if program.precise else max(program.tolerance, SINGLE["differences"])
+                tolerance = max(program.tolerance, precision.differences)
                 _note(found, disagreement(f"{title} against finite differences", matrix, truth, tolerance))
             first = matrix if first is None else first
-            exact = LEVELS_TOLERANCE if program.precise else SINGLE["exact"]
-            _note(found, disagreement(f"{title} against the first derivative", matrix, first, exact))
-            rounding = ROUNDING if program.precise else SINGLE["exact"]
-            _note(found, disagreement(f"{title}, primal results", primal[None, :], values[None, :], rounding))
+            _note(found, disagreement(f"{title} against the first derivative", matrix, first, precision.levels))
+            _note(found, disagreement(f"{title}, primal results", primal[None, :], values[None, :], precision.rounding))
 
 
 def compare_with_duals(program: Program, text: str, built: Sequence[Built], found: Findings) -> None:
@@ -82,12 +77,11 @@ def compare_with_duals(program: Program, text: str, built: Sequence[Built], foun
         matrix, _ = isolated(jacobian, compiled_forward[0], program, Mode.FORWARD, program.point, seconds=60)
     except Exception:
         return  # told already
-    tolerance = DUALS_TOLERANCE if program.precise else SINGLE["exact"]
     for seed in (1, 2):
         u = np.random.default_rng(seed).uniform(-1, 1, program.inputs)
         _, tangents = interpreted(machine(text), program, program.point, u)
         what = f"{program.name} forward against dual numbers, direction {seed}"
-        _note(found, directional(what, matrix, u, tangents, tolerance))
+        _note(found, directional(what, matrix, u, tangents, program.precision.duals))
 
 
 def _note(found: Findings, sentence: str) -> None:

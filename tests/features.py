@@ -10,6 +10,7 @@ anew wherever they are used, `<A>` is one array throughout the block.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 HEADER = """#include <math.h>
 #include <stdarg.h>
@@ -134,6 +135,13 @@ NOINLINE struct W *without(struct W *o) {
     free(o);
     return r;
 }
+struct X { int n; double s; double d[]; };
+struct M { char name[12]; int k; double v; };
+NOINLINE struct M *named(struct M *o, int n, const char *name) {
+    for (int i = 0; i < n; i++) if (!strcmp(o[i].name, name)) return o + i;
+    return o;
+}
+NOINLINE void two(double u, double v, double *a, double *b) { *a = WRAP(u + v * v), *b = sin(*a) * v; }
 struct G { char c; double v; float f; double z[2]; } __attribute__((packed));
 NOINLINE double packed(struct G *o, double u) { o->z[1] = WRAP(o->v * u); return o->z[0] + o->f; }
 NOINLINE struct V joined(struct V a, struct V b) {
@@ -216,6 +224,22 @@ struct Pooled {
 };
 NOINLINE double through(double *p, double u, int k) { Guard g(p, u); return risky(u * *p, k); }
 struct Worth { double v; };
+struct Leafy {
+    double v;
+    std::unique_ptr<Leafy> l, r;
+    double sum(double u) const { return WRAP(v * u + (l ? l->sum(0.5 * u) : 0.1) - (r ? r->sum(u) : u)); }
+};
+NOINLINE std::unique_ptr<Leafy> leafy(double v, int k) {
+    auto o = std::make_unique<Leafy>();
+    o->v = v;
+    if (k > 0) o->l = leafy(v * 0.9, k - 2), o->r = leafy(sin(v), k - 3);
+    return o;
+}
+struct Labelled { std::string name; double v; };
+struct Disc { double r; };
+struct Box3 { double a, b; int n; };
+template <class... F> struct Overloaded : F... { using F::operator()...; };
+template <class... F> Overloaded(F...) -> Overloaded<F...>;
 NOINLINE double dear(double *p, double u, int k) {
     std::vector<double> t(3, u);
     Guard g(p, t[1]);
@@ -230,13 +254,16 @@ NOINLINE double checked(double u, int k) {
 NOINLINE double listed(std::initializer_list<double> l) { double r = 0; for (double v : l) r = WRAP(r + v); return r; }
 """
 
+INCLUDED = (Path("/usr/include"), Path("/usr/local/include"))
+
 
 @dataclass(frozen=True)
 class Feature:
     """`doubles`, `arrays`, `calls`, `ints`: what the block may use. `times`: how often it runs at most.
 
     `frees`: the end must be reached. `leave`: how the function is left from inside, if otherwise. `header`: what it
-    needs at file scope. `once`: in a program. `single`: has 32-bit floats. `throws`: an exception is caught.
+    needs at file scope. `needs`: a library's header, which may be missing. `once`: in a program. `single`: has
+    floats of 32 bits or less. `throws`: an exception is caught.
     """
 
     name: str
@@ -251,11 +278,16 @@ class Feature:
     frees: bool = False
     leave: str = ""
     header: str = ""
+    needs: str = ""
     single: bool = False
     cxx: bool = False
     throws: bool = False
     once: bool = False
     most: int = 24  # only where the code around it runs at most so often
+
+    @property
+    def available(self) -> bool:
+        return any((folder / self.needs).exists() for folder in INCLUDED)
 
 
 _FILL = "for (int i = 0; i < 5; i++)"
@@ -305,6 +337,9 @@ FEATURES = (
             "<target> = (double)WRAP(<t> + <t>a[1]); }", calls=("(double)<t>", "(double)<t>a[<at> & 1]")),
     Feature("float", "{ float <t> = (float)<value>, <t>a[3] = {0.5f, (float)<leaf>, 1.0f};",
             "<target> = WRAP(<t> * <t>a[1]); }", doubles=("<t>", "<t>a[<at> % 3]"), single=True),
+    Feature("half", "{ _Float16 <t> = (_Float16)<value>, <t>a[3] = {(_Float16)0.5, (_Float16)<leaf>, (_Float16)1.0};"
+            " <t>a[<at> % 3] *= <t>;", "<target> = WRAP((double)<t> * (double)<t>a[1]); }",
+            calls=("(double)<t>", "(double)<t>a[<at> % 3]"), single=True),
     # --- memory
     Feature("pointer to pointer", "{ double *<T>p = <array>, **<t>q = &<T>p; if (<cond>) *<t>q = <array>;",
             arrays=("<T>p",), doubles=("(*<t>q)[<at>]",)),
@@ -413,6 +448,36 @@ FEATURES = (
             calls=("seen(<T> + <at> % 3)", "seen(&<T>c)"), most=6),
     Feature("thread-local", "{ static __thread double <t>, <T>[5]; <t> = <value>; " + _FILL + " <T>[i] = <leaf> * i;",
             doubles=("<t>",), arrays=("<T>",)),
+    Feature("arena", "{ char *<T>m = (char *)malloc(256); int <t>o = 0; double *<T> = (double *)(<T>m + <t>o);"
+            " <t>o += 5 * sizeof(double); struct N *<t> = (struct N *)(<T>m + <t>o); <t>o += sizeof(struct N);"
+            " int *<t>k = (int *)(<T>m + <t>o); " + _FILL + " <T>[i] = <leaf> * 0.3, <t>k[i] = i ^ 1;"
+            " <t>->v = <value>, <t>->next = <t>;", "<target> = WRAP(<t>->next->v + <T>[<at>]); free(<T>m); }",
+            arrays=("<T>",), doubles=("<t>->v",), ints=("<t>k[1]",), frees=True),
+    Feature("flexible", "{ struct X *<T> = (struct X *)malloc(sizeof(struct X) + 5 * sizeof(double)); <T>->n = 5;"
+            " <T>->s = <value>; memcpy(<T>->d, <array>, 5 * sizeof(double));",
+            "<target> = WRAP(<T>->s + <T>->d[<at>]); free(<T>); }", arrays=("<T>->d",), doubles=("<T>->s",),
+            ints=("<T>->n",), frees=True),
+    Feature("named", "{ struct M <t>[4] = {{\"one\", 1, <leaf>}, {\"two\", 2, <value>}, {\"three\", 3, 0.4}};"
+            " strcpy(<t>[3].name, \"four\"), <t>[3].k = <at>, <t>[3].v = <leaf>;"
+            " if (<cond>) { struct M <t>o = <t>[1]; <t>[1] = <t>[3]; <t>[3] = <t>o; }",
+            calls=("named(<t>, 4, \"four\")->v",), doubles=("named(<t>, 4, \"two\")->v", "<t>[<at> & 3].v"),
+            ints=("<t>[2].k",), most=6),
+    Feature("shifted structs", "{ struct S <t>[4] = {<struct>[0], <struct>[1], <struct>[2]}; <t>[3] = <t>[0];"
+            " <t>[3].v = <value>; int <t>n = 1 + <at> % 3; memmove(<t>, <t> + 1, <t>n * sizeof *<t>);",
+            doubles=("<t>[<at> & 3].v", "<t>[1].z[<at> & 1]"), ints=("<t>[2].k",), most=6),
+    Feature("ring", "{ struct { double v[4]; int at, n; } <t> = {{<leaf>, 0.2}, 0, 2}; for (int i = 0; i < <n>; i++) {"
+            " <t>.v[(<t>.at + <t>.n) & 3] = <value>; if (<t>.n < 4) <t>.n++; else <t>.at = (<t>.at + 1) & 3; }",
+            doubles=("<t>.v[<t>.at & 3]", "<t>.v[(<t>.at + <at>) & 3]"), ints=("<t>.n",), most=6),
+    Feature("strides", "{ double <T>[15], *<t> = <T> + 14; for (int i = 0; i < 15; i++) <T>[i] = <leaf> * 0.1 * i;"
+            " int <t>s = 1 + <at> % 3; for (int i = 0; i < 4; i++, <t> -= <t>s) *<t> = WRAP(*<t> + <value> * <t>[-1]);",
+            arrays=("<T>",), doubles=("*<t>",), most=6),
+    Feature("grown structs", "{ int <t>n = 0, <t>m = 1; struct V *<T> = NEW(struct V, 1); for (int i = 0; i < 3; i++) {"
+            " if (<t>n == <t>m) { <t>m *= 2; <T> = (struct V *)realloc(<T>, <t>m * sizeof *<T>); }"
+            " struct V <t>v = {<array>, i, <leaf>}; <T>[<t>n++] = <t>v; }",
+            "<target> = WRAP(<T>[<at> % 3].s * <T>[1].d[<at>]); free(<T>); }", arrays=("<T>[<at> % 3].d",),
+            doubles=("<T>[<at> % 3].s",), frees=True, most=6),
+    Feature("two results", "{ double <t>, <t>c; struct P2 <t>p; two(<leaf>, <value>, &<t>, &<t>c);"
+            " two(<t>, 0.3, &<t>p.a, &<t>p.b);", doubles=("<t>", "<t>c", "<t>p.a", "<t>p.b")),
     # --- control
     Feature("device", "{ int <t> = 3; switch (<at> % 3) { case 0: do { <target> = <value>; case 1: {", "}"
             " case 2: <target> = <value>; } while (--<t> > 0 && <cond>); } }", times=3, ints=("<t>",)),
@@ -590,4 +655,36 @@ FEATURES = (
             "} <target> = WRAP(<T>[1]); }",
             doubles=("<t>",), times=3, loop=True, cxx=True),
     Feature("template", "{", calls=("Power<3>::of(<leaf>)",), cxx=True),
+    Feature("owned tree", "{ auto <t> = leafy(<leaf>, 2 + <at> % 3); <t>->l->v = <value>;",
+            calls=("<t>->sum(<leaf>)",), doubles=("<t>->v", "<t>->r->v"), cxx=True, most=3),
+    Feature("map of text", "{ std::map<std::string, double> <t>; <t>[\"one\"] = <value>;"
+            " <t>[\"a name too long for a small string\"] = <leaf>;",
+            "for (auto &[<t>k, <t>v] : <t>) <target> = WRAP(<target> + <t>v * <t>k.size()); }",
+            doubles=("<t>[\"one\"]",), calls=("<t>.count(\"one\") * <leaf>",), cxx=True, once=True, most=3),
+    Feature("records", "{ std::vector<Labelled> <t>; <t>.push_back({\"one\", <value>});"
+            " <t>.push_back({\"two\", <leaf>});"
+            " if (<cond>) std::swap(<t>[0], <t>[1]);",
+            "for (const auto &<t>o : <t>) if (<t>o.name == \"two\") <target> = <t>o.v; }",
+            doubles=("<t>[<at> & 1].v",), cxx=True, once=True, most=3),
+    Feature("visited", "{ std::variant<double, Disc, Box3> <t> = <leaf>; if (<cond>) <t> = Disc{<value>};"
+            " else if (<cond>) <t> = Box3{<leaf>, <value>, <at>};",
+            calls=("std::visit(Overloaded{[](double v) { return v; }, [](const Disc &o) { return o.r * o.r; },"
+                   " [](const Box3 &o) { return o.a * o.b + o.n; }}, <t>)",), cxx=True, most=3),
+    Feature("shared shapes", "{ std::list<std::shared_ptr<Shape>> <t>{std::make_shared<Round>(<leaf>)};"
+            " <t>.push_front(std::make_shared<Long>(<value>)); auto <t>o = <cond> ? <t>.front() : <t>.back();",
+            calls=("<t>o->f(<leaf>)", "<t>.front()->f(<leaf>)"), doubles=("<t>o->w",), cxx=True, most=3),
+    Feature("multimap", "{ std::multimap<double, double> <t>; for (int i = 0; i < 3; i++)"
+            " <t>.emplace(<leaf> + i, <value>);", doubles=("<t>.begin()->second",), cxx=True, most=3,
+            calls=("<t>.begin()->first", "WRAP(<t>.rbegin()->second)")),
+    Feature("flags", "{ std::vector<bool> <t>(5, <cond>); <t>[<at>] = <cond>; std::vector<int> <t>i{3, 0, 1, 4, 2};"
+            " std::swap(<t>i[<at>], <t>i[1]);", calls=("(<t>[<at>] ? <leaf> : 0.2)",), ints=("<t>i[1]",), cxx=True),
+    Feature("Eigen", "{ Eigen::Vector3d <t>(<leaf>, <value>, 0.3); Eigen::Matrix3d <t>m = <t> * <t>.transpose();"
+            " <t>m += 2.0 * Eigen::Matrix3d::Identity(); <t> = <t>m.inverse() * <t> + <t>.cross(<t>m.col(1));",
+            doubles=("<t>(<at> % 3)", "<t>m(1, <at> % 3)"), calls=("WRAP(<t>.dot(<t>m * <t>))",), cxx=True, most=3,
+            once=True, needs="eigen3/Eigen/Dense"),
+    Feature("Eigen of any size", "{ Eigen::VectorXd <T> = Eigen::VectorXd::Constant(5, <leaf>);"
+            " Eigen::MatrixXd <T>m(5, 2); Eigen::Map<Eigen::VectorXd> <T>a(<array>, 5);"
+            " <T>m << <T>, <T>a.array().sin().matrix(); <T> = 0.3 * <T>m.lazyProduct(<T>m.topRows(2)).rowwise().sum() + <T>a;",
+            "<T>a(<at>) = WRAP(<T>.squaredNorm()); }", arrays=("<T>.data()",), doubles=("<T>(<at>)", "<T>m(<at>, 1)"),
+            cxx=True, most=3, once=True, needs="eigen3/Eigen/Dense"),
 )  # fmt: skip

@@ -118,7 +118,8 @@ class Generator:
         """Some of the table; a program of C++ has more of what C lacks."""
         fit = [f for f in FEATURES if f.cxx <= self.cxx and f.single <= self.floats]
         weights = [2 if f.cxx else 1 for f in fit]
-        return self.random.choices(fit, weights, k=self.random.randint(2, 6))
+        drawn = self.random.choices(fit, weights, k=self.random.randint(2, 6))
+        return [f for f in drawn if f.available]
 
     # --- the whole
 
@@ -245,8 +246,8 @@ class Generator:
         names = {"<t>": f"q{self.fresh}", "<T>": f"T{self.fresh}", "<p>": self.name}
         names["<A>"] = self._array(scope) if scope.arrays else ""
         bind = lambda text: re.sub("<[tTpA]>", lambda m: names[m[0]], text)  # noqa: E731
-        if f.header and bind(f.header) not in self.headers:
-            self.headers.append(bind(f.header))
+        for header in filter(None, (f.needs and f"#include <{f.needs}>", bind(f.header))):
+            self.headers += [header] if header not in self.headers else []
         self.once |= {f.name} if f.once else set()
         start = self._filled(bind(f.start), scope)
         more = {kind: tuple(map(bind, getattr(f, kind))) for kind in ("doubles", "arrays", "calls", "ints")}

@@ -31,8 +31,8 @@ import numpy as np
 import rival
 import towers
 from apart import Apart, sweeps
-from cases import Program, read_program
-from checks import SINGLE, Findings, judge
+from cases import DOUBLE, HALF, SINGLE, Program, read_program
+from checks import Findings, judge
 from features import HEADER, HEADER_CXX
 from generator import Source, generate, reduced
 from harness import Built, Reference, _engine, _entry, compiled, interpreted, jacobian, machine, prepared, request
@@ -55,8 +55,7 @@ from llgrad.synthesis.request import Mode, Request
 BATCH = 48
 LEVELS = (2, 1, 3, 0)
 FINISH = {0: 0, 1: 1, 2: 1, 3: 2}  # level of the derivatives' own optimisation
-KINK, SINGLE_KINK = 1e-7, 1e-3  # finite differences that change this much with the step lie near a kink
-DUALS, SINGLE_DUALS = 1e-9, 5e-4
+DUALS = {DOUBLE: 1e-9, SINGLE: 5e-4, HALF: 5e-2}  # of dual numbers: a sum over all inputs
 
 
 @dataclass(frozen=True)
@@ -251,14 +250,13 @@ def _judged(
         for mode, error in refused:
             found.refused[mode, built.level] = type(error).__name__, "\n".join([str(error), *_notes(error)])
         return found
-    rough = smoothness(run, program.point) if program.precise else smoothness(run, program.point, SINGLE["step"])
-    found.trusted = rough < (KINK if program.precise else SINGLE_KINK)
+    found.trusted = smoothness(run, program.point, program.precision.step) < program.precision.kink
     judge(program, [built], reference, found, differences=found.trusted, apart=False)
     if not found.wrong:
         matrix, _ = jacobian(built, program, Mode.FORWARD, program.point)
         _compare_with_duals(program, matrix, duals, found)
         _compare_variants(program, built, matrix, found)
-        if (twice := Variant.of(program.name).twice) is not None and found.trusted and program.precise:
+        if (twice := Variant.of(program.name).twice) is not None and found.trusted and program.precision is DOUBLE:
             _differentiate_again(program, built.level, whole, twice, found)
         if other is not None:
             found.rival = rival.compared(other, whole, program, matrix, found.trusted)
@@ -271,7 +269,7 @@ def _notes(error: Exception) -> list[str]:
 
 def _compare_with_duals(program: Program, matrix: Matrix, duals: Duals, found: Findings) -> None:
     u = np.random.default_rng(3).uniform(-1, 1, program.inputs)
-    tolerance = DUALS if program.precise else SINGLE_DUALS
+    tolerance = DUALS[program.precision]
     if (tangents := duals(program, u)) is not None:
         sentence = directional(f"{program.name} forward against dual numbers", matrix, u, tangents, tolerance)
         found.wrong += [sentence] if sentence else []
@@ -289,9 +287,8 @@ def _compare_variants(program: Program, built: Built, matrix: Matrix, found: Fin
         swept = [run(program.point, seed) for seed in np.eye(program.outputs)]
         for n in range(3):
             rows[f"split reverse sweep {n}"] = np.array([row[n] for row in swept]).reshape(program.outputs, -1)
-    exact = 1e-9 if program.precise else SINGLE["exact"]
     for what, got in rows.items():
-        sentence = disagreement(f"{program.name} {what} against forward", got, matrix, exact)
+        sentence = disagreement(f"{program.name} {what} against forward", got, matrix, program.precision.levels)
         found.wrong += [sentence] if sentence else []
 
 

@@ -53,7 +53,7 @@ def _differing(built: Built, program: Program, ours: Matrix) -> Mode | None:
         theirs = jacobian(built, program, mode, program.point)[0]
         if mode is Mode.COMBINED:
             theirs[:-1] -= theirs[-1]  # the result's seed is always 1
-        if disagreement("", theirs, ours, 1e-7 if program.precise else 2e-3):
+        if disagreement("", theirs, ours, program.precision.others):
             return mode
     return None
 
