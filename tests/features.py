@@ -684,7 +684,8 @@ FEATURES = (
             once=True, needs="eigen3/Eigen/Dense"),
     Feature("Eigen of any size", "{ Eigen::VectorXd <T> = Eigen::VectorXd::Constant(5, <leaf>);"
             " Eigen::MatrixXd <T>m(5, 2); Eigen::Map<Eigen::VectorXd> <T>a(<array>, 5);"
-            " <T>m << <T>, <T>a.array().sin().matrix(); <T> = 0.3 * <T>m.lazyProduct(<T>m.topRows(2)).rowwise().sum() + <T>a;",
+            " <T>m << <T>, <T>a.array().sin().matrix();"
+            " <T> = 0.3 * <T>m.lazyProduct(<T>m.topRows(2)).rowwise().sum() + <T>a;",
             "<T>a(<at>) = WRAP(<T>.squaredNorm()); }", arrays=("<T>.data()",), doubles=("<T>(<at>)", "<T>m(<at>, 1)"),
             cxx=True, most=3, once=True, needs="eigen3/Eigen/Dense"),
 )  # fmt: skip
