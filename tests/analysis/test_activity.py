@@ -498,6 +498,27 @@ def assert_sound(activity: Activity, i: Instruction) -> None:
         assert activity.shadowed(i.operands[0]) or i.opcode == "phi"
 
 
+def test_tables_of_the_library_lead_to_nothing_active() -> None:
+    """Unknown code has to do with the public variable, and unknown memory is behind the tables that are not at hand."""
+    activity, f = of(ll("""
+        @last = global double 0.0
+        @_ZTVSt9bad_alloc = external constant { [5 x ptr] }
+        @_ZTV5Other = external constant { [5 x ptr] }
+        declare ptr @malloc(i64)
+        define double @f(double %x) {
+          store double %x, ptr @last
+          %library = call ptr @malloc(i64 8)
+          store ptr getelementptr (i8, ptr @_ZTVSt9bad_alloc, i64 16), ptr %library
+          %other = call ptr @malloc(i64 8)
+          store ptr getelementptr (i8, ptr @_ZTV5Other, i64 16), ptr %other
+          %r = load double, ptr @last
+          ret double %r
+        }
+    """), "f", "out out")
+    shadowed = {v.name for v in f.instructions() if activity.shadowed(v)}
+    assert shadowed == {"other"}
+
+
 # --- code that leads to no return
 
 ENDS = """

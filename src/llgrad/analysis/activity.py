@@ -210,7 +210,7 @@ class Activity:
         def successors(o: MemoryObject) -> list[MemoryObject]:
             wider = [x for x in merged.get(o, ()) if not self._is_shadowless(x)]
             other = [x for x in (*holders.get(o, ()), *wider) if not x.is_code and x.kind not in ("thrown", "text")]
-            return [x for x in other if x not in self._constant]
+            return [x for x in other if x not in self._constant and not x.is_library_table]
 
         return frozenset(reach(self.active_objects, successors))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from math import prod
@@ -56,6 +57,14 @@ class MemoryObject(Struct, frozen=True):
     def is_constant(self) -> bool:
         """A global that is never written."""
         return isinstance(self.site, GlobalVariable) and self.kind == "global" and self.site.constant
+
+    @property
+    def is_library_table(self) -> bool:
+        """The table of virtual functions of a class of the C++ library, which is not at hand: code alone."""
+        g = self.site
+        if not isinstance(g, GlobalVariable) or not g.constant or g.initializer is not None:
+            return False
+        return re.match("_ZTVN?(St|10__cxxabiv1)", g.name) is not None
 
     @property
     def has_own_shadow(self) -> bool:
