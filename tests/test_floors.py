@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("blas", "denormals", "lapack", "variadic"),
     ("synthesis", "alignment", "bytewise", "interleaved", "lowering", "merging", "strings", "unrolling", "peeling",
      "reducing", "signs", "trampolines"),
-    ("checkpointing", "closures", "specialising"),
+    ("checkpointing", "closures", "rounding", "specialising"),
     ("asking", "pipeline"),
     ("excerpt", "versions"),
     ("program",),

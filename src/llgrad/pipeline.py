@@ -61,6 +61,7 @@ from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out
 from llgrad.merging import has_split_tests, merged
 from llgrad.reducing import make_reducible
+from llgrad.rounding import with_steps
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
@@ -330,6 +331,7 @@ def prepare(
     if level:
         work = _optimised(work, level)
         with_signs(work)
+    with_steps(work, unoptimised=not level)
     with_lanes_apart(work)
     with_alignment(work)
     reveal(work)

@@ -47,6 +47,16 @@ _OPAQUE = re.compile(
 )
 
 
+def ignoring(module: Module, t: Type) -> Function:
+    """The identity of numbers of type `t` that has no derivative."""
+    f = declare(module, f"{IGNORE}{re.sub(r'[^a-z0-9]+', '.', str(t)).strip('.')}", t, [t])
+    f.attributes = (
+        Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "none"),
+        Attribute("enzyme_inactive", string=True),
+    )  # fmt: skip
+    return f
+
+
 def says_something(text: str) -> bool:
     """Does the program have such calls, or such attributes?"""
     return _SAID.search(text) is not None or f'"{TYPE}"=' in text
@@ -146,12 +156,7 @@ class _Statement:
             self.refuse("it takes one number")
         t = self.call.type
         v = self.fitted(self.arguments[0], t)
-        f = declare(self.module, f"{IGNORE}{re.sub(r'[^a-z0-9]+', '.', str(t)).strip('.')}", t, [t])
-        f.attributes = (
-            Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "none"),
-            Attribute("enzyme_inactive", string=True),
-        )  # fmt: skip
-        self.replace(f, [v])
+        self.replace(ignoring(self.module, t), [v])
 
     def kind(self) -> None:
         if len(self.arguments) < 2 or not isinstance(self.arguments[0].type, PointerType):
