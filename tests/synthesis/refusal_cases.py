@@ -304,6 +304,19 @@ double f(double x) {{
         ("asprintf", 'if (asprintf(&text, "%.17g", x) < 0) return 0;'),
         ("a_stream", 'size_t n; FILE *h = open_memstream(&text, &n); fprintf(h, "%.17g", x); fclose(h);'),
     ]),
+    Case("digits_of_text", """
+#include <stdio.h>
+#include <string.h>
+double f(double x) {
+    char own[64], text[64];
+    double y = 0;
+    snprintf(own, sizeof own, "%.15f", x * x);
+    memcpy(text, own, sizeof own);
+    for (const char *s = text + 2; *s >= '0' && *s <= '9'; s++)
+        y = y * 10 + (*s - '0');  //!
+    return y * x;
+}
+""", "oo", "UnsupportedError", "text"),
     Case("scanned_text", """
 #include <stdio.h>
 double f(double x) {

@@ -74,7 +74,8 @@ class _Refusals:
         everything = [i for f in self.activity.functions for i in f.instructions()]
         for i in everything:
             self._refuse_changed_by_text(i)
-        if (parser := read_back(self.memory, self.memory.functions, self.activity.varied)) is not None:
+        varied, useful = self.activity.varied, self.activity.useful
+        if (parser := read_back(self.memory, self.memory.functions, varied, useful)) is not None:
             raise UnsupportedError(
                 "a number is read from text or a file that an active float was written to",
                 span=self.facts.span(parser),

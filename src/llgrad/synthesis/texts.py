@@ -1,18 +1,32 @@
 """Numbers that leave the program's memory and come back: what is printed is inactive, unless it is read again.
 
 Formatting has no derivative, and a program that prints needs none. One that formats an active float and parses the
-text again would have a zero derivative where it depends on the float: it is refused. Texts in memory are followed; of
-files and streams only the console's are known to be never read, so all others count as one.
+text again, by a function of the library or by itself, would have a zero derivative where it depends on the float: it
+is refused. Texts in memory are followed; of files and streams only the console's are known to be never read, so all
+others count as one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.ir.types import FloatType, PointerType
-from llgrad.ir.values import AnyValue, Call, ConstInt, Function, GlobalVariable, Load
+from llgrad.analysis.solver import reach
+from llgrad.ir.types import FloatType, IntType, PointerType
+from llgrad.ir.values import (
+    AnyValue,
+    Binary,
+    Call,
+    Cast,
+    ConstInt,
+    Function,
+    GlobalVariable,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+)
 from llgrad.rules import library
 from llgrad.rules.facts import STRING
 
@@ -38,11 +52,14 @@ _PARSES = re.compile(rf"{_GOT_FROM_TEXT.pattern}|_ZNSt3__1[45]sto(?:[fd]|ld)ERKN
 _PUT_OUT, _GOT_IN = (re.compile(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
 _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
 _RUST_PARSER, _RUST_CONSOLE = re.compile(r"_R\w*4core3num7dec2flt"), re.compile(r"_R\w*3std2io5stdio")
+_CHARACTER = 8  # bits
 _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
 
 
-def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> Call | None:
-    """A call that may read a number from text, or a file, which an active float was written to."""
+def read_back(
+    memory: Memory, functions: Sequence[Function], varied: Varied, useful: Varied
+) -> Instruction | None:
+    """What may read a number from text, or a file, which an active float was written to: a call, or a conversion."""
     calls = [(c, _names(memory, c)) for f in functions for c in f.instructions() if isinstance(c, Call)]
     parsers = [c for c, names in calls if names & PARSERS or any(map(_PARSES.match, names))]
     readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED) or any(map(_GOT_IN.match, names))]
@@ -51,6 +68,9 @@ def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     opened = next((c for c, names in calls if names & _IN_MEMORY), None)
     if opened is not None and any("fwrite" in names and _hands_on(memory, c, names, varied) for c, names in calls):
         return opened
+    text = _texts(memory, calls, varied, known=True) if any(names & FORMATTERS for _, names in calls) else set()
+    if text and (digit := _digit(memory, functions, text, useful)) is not None:
+        return digit
     if not parsers and not readers:
         return None
     text = _texts(memory, calls, varied)
@@ -63,6 +83,22 @@ def read_back(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     ) or (_puts(memory, calls, varied) and any(map(_puts_out, calls)))
     inserted = any(names & _IN_MEMORY or any(map(_INSERTED.match, names)) for _, names in calls)
     return next(iter([*readers, *(parsers if inserted else [])]), None) if written else None
+
+
+def _digit(
+    memory: Memory, functions: Sequence[Function], text: set[MemoryObject], useful: Varied
+) -> Instruction | None:
+    """Where a float that matters is made of what was computed from characters of such text."""
+
+    def after(v: Instruction) -> list[Instruction]:
+        return [u for u in v.users if isinstance(u, Binary | Cast | Phi | Select) and isinstance(u.type, IntType)]
+
+    everything = [i for f in functions for i in f.instructions()]
+    loads = (i for i in everything if isinstance(i, Load) and isinstance(i.type, IntType) and i.type.bits == _CHARACTER)
+    start: list[Instruction] = [i for i in loads if any(o in text for a in memory.reads(i) for o in a.objects)]
+    read = reach(start, after)
+    made = (u for v in read for u in v.users if isinstance(u, Cast) and u.opcode in ("sitofp", "uitofp"))
+    return next(filter(useful, made), None)
 
 
 def _rust_reads_back(
@@ -93,15 +129,20 @@ def read_over(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     return next((c for c in read if any(varied(o) for a in c.arguments[1:] for o in memory.points_to(a))), None)
 
 
-def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied) -> set[MemoryObject]:
-    """The memory that active floats were (or may have been) formatted into, and what was copied from there."""
+def _texts(
+    memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied, *, known: bool = False
+) -> set[MemoryObject]:
+    """The memory that active floats were (or may have been) formatted into, and what was copied from there.
+
+    `known`: by functions that are known to format.
+    """
     text: set[MemoryObject] = set()
     if _puts(memory, calls, varied):
         places = (c.arguments[0] for c, names in calls if any(map(_PUT_IN_TEXT.match, names)))
         text |= {o for place in places for o in memory.points_to(place)}
     for c, names in calls:
         formats = names & FORMATTERS or any(map(_TO_TEXT.match, names))
-        if not (formats or any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
+        if not (formats or not known and any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
             continue
         text |= memory.points_to(c.arguments[0])
         text |= set() if names <= FORMATTERS else {o for a in memory.writes(c) for o in a.objects}
