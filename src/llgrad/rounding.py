@@ -2,14 +2,17 @@
 
     r = (x + C) - C      →      r = llgrad.ignore.double((x + C) - C)
 
-where C is a power of two, or one and a half, beyond what the format tells fractions of well (2^40 in doubles): `x` as a
-multiple of C's last digit. Exponentials and sines of numerical libraries begin so. It is a step, like `rint`, though
-each operation by itself has the derivative of a sum: in x - (x + C) - C both would cancel to a silent zero.
+where C is a power of two, or one and a half, beyond what the format tells fractions of well (2^40 in doubles), and may
+have the sign of `x`: `x` as a multiple of C's last digit. Exponentials and sines of numerical libraries begin so. It is
+a step, like `rint`, though each operation by itself has the derivative of a sum: in x - ((x + C) - C) both would
+cancel to a silent zero.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from llgrad.backend import LLVMModule
 from llgrad.ir.build import Builder, Names
@@ -23,11 +26,12 @@ from llgrad.ir.values import (
     ConstAggregate,
     ConstFloat,
     Function,
-    Instruction,
+    Select,
 )
 from llgrad.ir.write import write
 from llgrad.synthesis.statements import ignoring
 
+Shape = tuple[Any, ...]
 _FORMATS = {"float": (8, 23, 22), "double": (11, 52, 40)}  # bits of exponent and fraction, and the least exponent
 _LARGE = re.compile(
     r"\b(?:0x[4C](?:1[5-9A-F]|[2-7][0-9A-F])[08]0{12}\b|(?:4\.194304|6\.291456|8\.388608)e\+06)"
@@ -67,24 +71,39 @@ def _marked(module: Module, f: Function) -> int:
 
 
 def _is_step(i: Binary) -> bool:
-    """Does `i` take off a constant that its operand has added?"""
-    off = _added(i)
-    if off is None or not isinstance(off[0], Instruction):
-        return False
-    on = _added(off[0])
-    return on is not None and on[1] == tuple(bits ^ _sign(i.type) for bits in off[1]) and _is_large(off[1], i.type)
+    """Does `i` take off a large constant that its operand has added?"""
+    return any(_added(t, i.type, shape) for t, shape in _terms(i, i.type, off=True))
 
 
-def _added(i: AnyValue) -> tuple[AnyValue | None, tuple[int, ...]] | None:
-    """What `i` adds a constant to, None for a product, and the constant's bits, lane by lane."""
-    match i:
-        case Binary("fadd", x, c) | Binary("fadd", c, x) if (bits := _bits(c)) is not None:
-            return x, bits
-        case Binary("fsub", x, c) if (bits := _bits(c)) is not None:
-            return x, tuple(b ^ _sign(i.type) for b in bits)
-        case Call() if (f := i.called_function) is not None and re.match(r"(?:llvm\.(?:fma|fmuladd)\.|fmaf?$)", f.name):
-            bits = _bits(i.arguments[2])
-            return None if bits is None else (None, bits)
+def _added(v: AnyValue, t: Type, shape: Shape) -> bool:
+    """Is `v` a sum, or a product and a sum, with that constant?"""
+    if isinstance(v, Call):
+        f = v.called_function
+        fused = f is not None and re.match(r"(?:llvm\.(?:fma|fmuladd)\.|fmaf?$)", f.name) is not None
+        return fused and _shape(v.arguments[2], t) == shape
+    return isinstance(v, Binary) and any(other == shape for _, other in _terms(v, t))
+
+
+def _terms(i: Binary, t: Type, *, off: bool = False) -> Iterator[tuple[AnyValue, Shape]]:
+    """The other operand, and the large constant that `i` adds, or takes `off`."""
+    pairs = [(i.lhs, i.rhs)] if i.opcode == "fsub" else [(i.lhs, i.rhs), (i.rhs, i.lhs)] if i.opcode == "fadd" else []
+    for v, c in pairs:
+        if (shape := _shape(c, t, negative=(i.opcode == "fsub") != off)) is not None:
+            yield v, shape
+
+
+def _shape(c: AnyValue, t: Type, *, negative: bool = False) -> Shape | None:
+    """A large constant, or what is one whatever is chosen, or its opposite: equal for what is the same."""
+    match c:
+        case ConstFloat() | ConstAggregate():
+            bits = _bits(c)
+            large = bits is not None and _is_large(bits, t)
+            return tuple(n ^ _sign(t) if negative else n for n in bits) if bits is not None and large else None
+        case Select(condition, if_true, if_false):
+            left, right = _shape(if_true, t, negative=negative), _shape(if_false, t, negative=negative)
+            return None if left is None or right is None else (id(condition), left, right)
+        case Call() if (f := c.called_function) is not None and re.match(r"(?:llvm\.copysign\.|copysignf?$)", f.name):
+            return None if _shape(c.arguments[0], t) is None else (id(c), negative)
     return None
 
 

@@ -45,6 +45,22 @@ static double of_singles(const double *x, int n)
     }
     return sum;
 }
+/* The constant has the number's sign. */
+static double away(double v)
+{
+    double c = copysign(0x1p52, v);
+    return (v + c) - c;
+}
+static double chosen(double v) { return v < 0 ? v - 0x1p52 + 0x1p52 : v + 0x1p52 - 0x1p52; }
+static double by_sign(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        double v = 5 * (x[i] - 0.8);
+        sum += (v - away(v)) * x[0] + (v - chosen(1.3 * v)) * (v - chosen(v));
+    }
+    return sum;
+}
 /* No rounding: what is small beside the numbers, and another constant. */
 static double sums(const double *x, int n)
 {
@@ -57,6 +73,7 @@ int main(void)
 {
     CHECK_GRADIENT(exponentials, 3);
     CHECK_GRADIENT(fractions, 3);
+    CHECK_GRADIENT(by_sign, 3);
     CHECK_GRADIENT(sums, 3);
     double x[3], d[3] = {0}, s[3] = {0}, t[3];
     sample(x, 3);
