@@ -63,6 +63,7 @@ class Marked:
         if not self.activity.shadowed(i.pointer):
             return None
         if i in self._torn:
+            self._refuse_cramped(i, self._torn[i][1])
             return self._torn[i]
         if self._by_turns.isdisjoint(self.memory.points_to(i.pointer)) or not self.memory.is_own(i):
             return None
@@ -86,7 +87,7 @@ class Marked:
 
     def may_hold(self, allocation: AnyValue) -> bool:
         """May numbers that are stored in memory allocated here make marks, which are wider?"""
-        return any(o.site is allocation for o in self._by_turns)
+        return any(o.site is allocation for o in self._objects)
 
     def may_be_written(self, i: Store) -> bool:
         """Does `i` write to memory where there are floats and numbers by turns?"""
