@@ -1,6 +1,6 @@
 //! Hash maps: control bytes and buckets in one allocation, at places that only the program knows; cloned text.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub fn hash_u64(x: &[f64]) -> f64 {
     let mut m: HashMap<u64, f64> = HashMap::new();
@@ -65,6 +65,13 @@ pub fn named(x: &[f64]) -> f64 {
     }
     let w: Vec<Named> = v.iter().filter(|n| n.name != "n2").cloned().collect();
     w.iter().map(|n| n.value * n.value * n.scale + n.name.len() as f64).sum()
+}
+
+pub fn tree_u64(x: &[f64]) -> f64 {
+    let mut m: BTreeMap<u64, f64> = BTreeMap::new();
+    for i in 0..40 { *m.entry((i * 17) % 23).or_insert(0.1) += x[i as usize % x.len()]; }
+    let low: f64 = m.range(..9).map(|(k, v)| v * v * *k as f64).sum();
+    low + m.get(&20).copied().unwrap_or(0.0) * m.values().next_back().unwrap().sin()
 }
 
 pub fn named_map(x: &[f64]) -> f64 {

@@ -25,8 +25,9 @@ def lib() -> llgrad.Library:
     "name",
     [
         "hash_u64", "hash_string", "named",
-        *(pytest.param(n, marks=pytest.mark.full) for n in ("hash_vec", "hash_removed", "hash_iter", "hash_str")),
-        pytest.param("named_map", marks=pytest.mark.full),
+        *(pytest.param(n, marks=pytest.mark.full) for n in (
+            "hash_vec", "hash_removed", "hash_iter", "hash_str", "tree_u64", "named_map",
+        )),
     ],
 )  # fmt: skip
 def test_maps(lib: llgrad.Library, name: str) -> None:
