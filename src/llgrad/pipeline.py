@@ -16,6 +16,7 @@ Levels: 0 leaves the frontend's IR as it is (normal form only, and `signs`), 1 t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import Counter
@@ -427,6 +428,7 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[
     natural = [f.function_type.result for f in made]
     results.widen(made)
     borrow_globals(module, shared)
+    leave_comdats(module)
     written = original(with_bodies(write(module)))
     new = tuple(name for name in definitions(written) if name not in there)
     return [_described(written, r, f, t, shared, new) for r, f, t in zip(requests, made, natural, strict=True)]
@@ -460,6 +462,8 @@ def derived_module(
         text = prepare_again(set_apart(text, [function], new, f"d{_depth(inner)}"), function, level)
     own = [replace(r, function=function, inner=None) for r in requests]
     derivation, made = derived(text, own)
+    if derivation.leaves_memory and not level:
+        _refuse_unseeded(text, own[0])
     module = derivation.module
     for r, f in zip(requests, made, strict=True) if described else ():
         declare_types(module, module.function(function), f, r)
@@ -494,6 +498,15 @@ def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Fu
                 cause="an analysis that follows values from one to the next came to the end of Python's stack",
                 fix="differentiate a smaller part of it, or sys.setrecursionlimit(10000) before",
             ) from error
+
+
+def _refuse_unseeded(text: str, request: Request) -> None:
+    """Ask optimised code whether the caller can seed what `request` asks for: it tells apart what the functions of a
+    container do to several of its kind."""
+    from llgrad.synthesis.derive import Derivation
+
+    with contextlib.suppress(UnsupportedError):
+        Derivation(reducible(prepare_again(text, request.function, 1)), request)
 
 
 def mended(text: str, mode: Mode, error: UnsupportedError) -> str:
@@ -535,6 +548,16 @@ def prepare_again(text: str, symbol: str, level: int) -> str:
     """The derivative `symbol`, prepared to be differentiated itself; derivatives are written to be optimised."""
     whole = LLVMModule.from_text(hide(pure_libm(text)))
     return prepare(whole, [symbol], max(level, 1))
+
+
+_COMDAT = re.compile(r",?\s*\bcomdat(?:\(\$(?:\"[^\"]*\"|[^)]*)\))?")
+
+
+def leave_comdats(module: Module) -> None:
+    """Functions that will be internal leave their groups: a linker drops the program's own for a group it has twice."""
+    module.comdats.clear()
+    for g in module.globals.values():
+        g.suffix = _COMDAT.sub("", g.suffix)
 
 
 def borrow_globals(module: Module, names: Collection[str]) -> None:

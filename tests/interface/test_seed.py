@@ -36,19 +36,24 @@ APART = """
     __enzyme_reverse_void((void *)f, enzyme_dup, &x, &dx, enzyme_dup, &y, &dy, tape);"""
 
 
-def built(tmp_path: Path, body: str, asked: str) -> tuple[int, Path]:
+LEVELS = pytest.mark.parametrize("level", [["-O2"], ["-O0", "--level", "0"]], ids=["O2", "O0"])
+
+
+def built(tmp_path: Path, body: str, asked: str, level: list[str]) -> tuple[int, Path]:
     source, program = tmp_path / "program.cpp", tmp_path / "program"
     source.write_text(PROGRAM % (body, asked))
-    return drive(["-O2", *flags(source), "-w", str(source), "-o", str(program)], cxx=True), program
+    return drive([*level, *flags(source), "-w", str(source), "-o", str(program)], cxx=True), program
 
 
-def test_what_moves_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    status, _ = built(tmp_path, MOVED, AT_ONCE)
+@LEVELS
+def test_what_moves_is_refused(level: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, _ = built(tmp_path, MOVED, AT_ONCE, level)
     assert status != 0 and "[seed]" in capfd.readouterr().err
 
 
+@LEVELS
 @pytest.mark.parametrize("body, asked", [(COPIED, AT_ONCE), (MOVED, APART)])
-def test_ways_out(body: str, asked: str, tmp_path: Path) -> None:
-    status, program = built(tmp_path, body, asked)
+def test_ways_out(body: str, asked: str, level: list[str], tmp_path: Path) -> None:
+    status, program = built(tmp_path, body, asked, level)
     assert status == 0
     assert subprocess.run([program], capture_output=True, text=True, check=True).stdout == "2 4\n"

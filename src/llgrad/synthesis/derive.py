@@ -59,7 +59,7 @@ class Derivation:
             root.runtime_activity, analysed, root.vector_math, any(r.primal_result for r in self.roots),
         )  # fmt: skip
         refuse_undecidable(self.facts)
-        refuse_unseeded(self.facts, root)
+        self.leaves_memory = refuse_unseeded(self.facts, root)
         if root.runtime_activity:
             shadow_may_be_primal(module)
         if any(self._lives_on_tape(i, f) for f in self.facts.memory.functions for i in f.instructions()):

@@ -15,13 +15,16 @@ from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.request import Mode, Request
 
 
-def refuse_unseeded(facts: Facts, root: Request) -> None:
-    """Raise a SeedError where the derivative in one call would be zero, whatever the caller seeds."""
+def refuse_unseeded(facts: Facts, root: Request) -> bool:
+    """Raise a SeedError where the derivative in one call would be zero, whatever the caller seeds.
+
+    Returns whether there is such memory beside other results, or what unoptimised code lets appear as such.
+    """
     if root.mode is not Mode.COMBINED or root.result.seeded or root.runtime_activity:
-        return
+        return False
     new = [o for o in facts.activity.active_objects if o.kind == "heap" and facts.memory.escapes(o)]
     if not new or any(_is_result(facts, i) for f in facts.memory.functions for i in f.instructions()):
-        return
+        return bool(new)
     site = min(new, key=str).site
     raise SeedError(
         f"all results of {facts.root.name} lie in memory that it allocates itself, and leaves to its caller",
