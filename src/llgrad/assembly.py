@@ -13,6 +13,8 @@ from llgrad.rules.library import PARTS
 
 NAME = r'@(?:[-\w.$]+|"[^"]*")'
 _TOKEN = re.compile(rf'{NAME}|"[^"\n]*"')
+# In a function's or a variable's line.
+COMDAT = re.compile(r'(?:,? |^)comdat(?:\(\$(?:"[^"\n]*"|[^)\n]*)\))?(?=[\s,]|$)')
 STATIC = "llgrad.static."  # prefix of static variables that derivatives share with the program
 GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)

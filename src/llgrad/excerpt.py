@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from llgrad.assembly import DEFINITION, NAME, mutable_globals, plain, spelt, without_idle_metadata
+from llgrad.assembly import COMDAT, DEFINITION, NAME, mutable_globals, plain, spelt, without_idle_metadata
 from llgrad.ir.module import Module
 from llgrad.ir.write import write
 from llgrad.pipeline import borrow_globals
@@ -32,7 +32,6 @@ _LINKAGE = re.compile(r"^define (?:(?:internal|private|external|(?:linkonce|weak
 _NAMED = re.compile(rf"[^@]*{NAME}")
 _OF_BODIES = re.compile(r' (?:comdat\b|personality |prefix |prologue |section "|partition "|gc "|align \d|![a-z])')
 _LABEL = re.compile(rf"blockaddress\(({NAME}),")
-_COMDAT = re.compile(r" comdat(?:\(\$[^)]*\))?(?= )")
 _OF_LLVM = re.compile(r"@llvm\.(?:used|compiler\.used|global_ctors|global_dtors)$")
 _INDIRECT = re.compile(r"^@[^\n]*? = ([^\n\"]*)\b(?:alias|ifunc) ([^\n]*?), (?:ptr )?(?=@|getelementptr )")
 
@@ -214,4 +213,4 @@ def remainder(module: Module, program: Program, edited: Collection[str]) -> str:
 
 def _visible(line: str) -> str:
     """The first line of a function, with external linkage and in no group."""
-    return _COMDAT.sub("", _LINKAGE.sub("define ", line))
+    return COMDAT.sub("", _LINKAGE.sub("define ", line))

@@ -31,6 +31,7 @@ from llgrad import peeling
 from llgrad.alignment import with_alignment
 from llgrad.analysis.flow import may_go_round
 from llgrad.assembly import (
+    COMDAT,
     DEFINITION,
     GLOBAL,
     NAME,
@@ -550,14 +551,11 @@ def prepare_again(text: str, symbol: str, level: int) -> str:
     return prepare(whole, [symbol], max(level, 1))
 
 
-_COMDAT = re.compile(r",?\s*\bcomdat(?:\(\$(?:\"[^\"]*\"|[^)]*)\))?")
-
-
 def leave_comdats(module: Module) -> None:
     """Functions that will be internal leave their groups: a linker drops the program's own for a group it has twice."""
     module.comdats.clear()
     for g in module.globals.values():
-        g.suffix = _COMDAT.sub("", g.suffix)
+        g.suffix = COMDAT.sub("", g.suffix)
 
 
 def borrow_globals(module: Module, names: Collection[str]) -> None:

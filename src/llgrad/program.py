@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from llgrad.asking import inline_askers
 from llgrad.assembly import (
+    COMDAT,
     GLOBAL,
     NAME,
     direct_variables,
@@ -396,7 +397,7 @@ def _root_name(symbol: str) -> str:
 def _for_all(definition: str) -> str:
     """The first line of a function, with external linkage: static and inline functions are differentiated too."""
     line = re.sub(r"^define (?:(?:internal|private|(?:linkonce|weak)(?:_odr)?) )?", "define ", definition)
-    return re.sub(r" comdat(?:\(\$[^)]*\))?(?= )", "", line)
+    return COMDAT.sub("", line)
 
 
 def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> str:

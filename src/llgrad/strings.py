@@ -20,7 +20,7 @@ import re
 
 from msgspec import Struct
 
-from llgrad.assembly import NAME, plain, renamed
+from llgrad.assembly import COMDAT, NAME, plain, renamed
 from llgrad.backend import LLVMModule
 from llgrad.errors import CompilerError
 from llgrad.rules.facts import STRING
@@ -53,7 +53,7 @@ _FUNCTION = re.compile(
 _APART = re.compile(
     rf"^declare [^@\n]*?(\S+) @({re.escape(STRING)}[nwp]*\.[nst]\.(\w+))\(([^\n]*?)\)[^\n]*\n", re.MULTILINE
 )
-_COMDAT = re.compile(r"^\$[^\n]* = comdat any\n|,? comdat(?:\(\$[^)\n]*\))?(?=[ ,\n])", re.MULTILINE)
+_GROUP = re.compile(r"^\$[^\n]* = comdat any\n", re.MULTILINE)
 _PARAMETER = re.compile(r"\b(ptr|i\d+|double|float|x86_fp80)\b")
 _RESULT = re.compile(r"void|ptr|i\d+")
 
@@ -204,7 +204,7 @@ def _bodies(family: Family) -> Bodies:
     text = LLVMModule.read(made.module).text()
     same = dict(_ALIAS.findall(text))
     text = re.sub(NAME, lambda m: same.get(m[0], m[0]), _ALIAS.sub("", text))
-    text = _COMDAT.sub("", text)  # LLVM links no function whose comdat the program still names
+    text = COMDAT.sub("", _GROUP.sub("", text))  # LLVM links no function whose comdat the program still names
     module = LLVMModule.from_text(text)
     bare = {_TAG.sub("", f.name): f.name for f in module.functions() if not f.is_declaration}
     known = {name: own for name, own in bare.items() if _changes(name, family)}

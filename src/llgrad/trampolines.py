@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from llgrad.assembly import NAME, plain, spelt
+from llgrad.assembly import COMDAT, NAME, plain, spelt
 
 _VALUE = r"%[-\w.$]+"
 _DEFINITION = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
@@ -93,7 +93,7 @@ class _Program:
         parameters, end = arguments(head, m.start(3))
         closures = {parameters[n].rpartition(" ")[2]: (procedure, f"{_FRAME}{n}") for n, procedure in procedures}
         own = ", ".join([*parameters, *(f"ptr {_FRAME}{n}" for n, _ in procedures)])
-        tail = re.sub(r" (?:comdat(?:\([^)]*\))?|!dbg !\d+)", "", head[end:])  # one function, one place in the source
+        tail = re.sub(r" !dbg !\d+", "", COMDAT.sub("", head[end:]))  # one function, one place in the source
         self.made.append(f"{_LINKAGE.sub('', m[1]).replace('define ', 'define internal ')}{name}({own}{tail}\n")
         self.made.append(self.edited(rest, {**_closures(rest), **closures}))
         return name

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from llgrad.analysis.apart import Site, Split, direct_calls
-from llgrad.assembly import joined, renamed
+from llgrad.assembly import COMDAT, joined, renamed
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Call, Function
@@ -17,7 +17,6 @@ _MARK = ".copy."
 _COPY = re.compile(re.escape(_MARK) + r"\d+$")
 _LINKAGE = r"(?:internal|private|linkonce_odr|linkonce|weak_odr|weak|available_externally|dso_local|hidden|protected) "
 _HEAD = re.compile(rf"^define (?:{_LINKAGE})*")
-_COMDAT = re.compile(r" comdat(?:\(\$[^)]*\))?(?=[^\n]* \{\n)")
 _REFERENCE = re.compile(r"(?<![\w.])!(\d+)\b")
 _OUTER = re.compile(r"\b(?:scope|inlinedAt): !(\d+)")
 _LOOP = re.compile(r"!llvm\.loop !(\d+)")  # of its operands, two say where the loop is
@@ -54,9 +53,10 @@ def fresh_names(module: Module, members: Sequence[Function]) -> dict[str, str]:
 
 def copy(f: Function, names: Mapping[str, str]) -> str:
     """The definition of a function under another name; what it calls has other names, too."""
-    text = _HEAD.sub("define internal ", write_function(f), count=1)
+    header, end, body = write_function(f).partition("\n")
+    text = COMDAT.sub("", _HEAD.sub("define internal ", header)) + end + body
     assert f.module is not None
-    return _in_scopes_of_its_own(f.module, renamed(_COMDAT.sub("", text, count=1), names)) + "\n"
+    return _in_scopes_of_its_own(f.module, renamed(text, names)) + "\n"
 
 
 def _in_scopes_of_its_own(module: Module, text: str) -> str:
