@@ -194,6 +194,11 @@ _FAILURES = {
         "the bits of an active float were taken for a number (a union read as the member that it is not)",
         "convert the float instead, or give the function that does it a rule",
     ),
+    11: (
+        "adjoints lie in the shadow of memory of the caller's that the function released and replaced (a buffer that "
+        "grew, or was moved into): nobody could find them",
+        "let the function work on a copy",
+    ),
     4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
 _Byte = ctypes.c_char

@@ -343,7 +343,7 @@ class Derivation:
             sweep.late.write(b)
         if sweep is not None and sweep.frame is not None:
             b.call(tape.release(self.module), [r.arena, sweep.frame])
-        if not r.plan.split and {tape.DEFER, tape.HOLD} & self.module.globals.keys():
+        if not r.plan.split and {tape.DEFER, tape.HOLD, tape.WATCH} & self.module.globals.keys():
             b.call(tape.finish(self.module), [r.arena])
         type = r.target.function_type.result
         if type == VOID:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.known import tape_call
-from llgrad.ir.build import Builder, const_int, declare, i64, zero
+from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import I8, I64, PTR, VOID, ArrayType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
@@ -30,6 +30,7 @@ from llgrad.synthesis import scopes, support, tape
 from llgrad.synthesis.allocated import allocated
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.late import Late
+from llgrad.synthesis.lost import watched
 from llgrad.synthesis.needs import Allocate, CallBody, Free, Key, Memory, Partials, reserves
 from llgrad.synthesis.plan import CHUNK, Guard, Nest, Plan, Slot
 from llgrad.synthesis.released import at_once
@@ -492,6 +493,10 @@ class RecordingSweep(Sweep):
         if self.facts.shadowed(freed) and i not in self.plan.paired.values() and self.facts.all_escape(freed):
             for _ in self.each_lane():
                 self.b.call(tape.defer(self.module), [self.arena, self.shadow(freed), free])
+        if self.facts.shadowed(freed) and (floats := watched(self.facts, self.module, known.deallocator, freed)):
+            later = TRUE if self.facts.apart else FALSE
+            for _ in self.each_lane():
+                self.b.call(tape.watch(self.module), [self.arena, self.shadow(freed), floats, later])
         if at_once(self.facts, i):
             self.copy(i)
             return
@@ -532,6 +537,8 @@ class RecordingSweep(Sweep):
                 self.values[i] = self.arena
             case "defer":
                 self.b.call(tape.defer(self.module), [self.arena, *(self.value(v) for v in i.arguments[1:])])
+            case "watch":
+                self.b.call(tape.watch(self.module), [self.arena, *(self.value(v) for v in i.arguments[1:])])
             case "hold" | "arm":
                 self.values[i] = i64(0)
                 block, free = i.arguments[-2:]

@@ -13,7 +13,7 @@ The arena is a struct `{ ptr top, ptr limit, ptr segment, i64 used, i64 peak, pt
 held }`; a segment begins with
 `{ ptr previous, ptr next, i64 bytes, ptr top when left }` (64 bytes). All of it zero is an empty arena. `used` counts
 the bytes in the segments below the current one. `deferred` is a list of freed-by-the-primal blocks, released by
-`finish`.
+`finish`, and of blocks that are *watched* (`watch`): at the end they must hold no adjoints.
 
 `column(block, offset, number)` is `block + offset`, said so that kinds tell the columns of one block apart when the
 derivative is differentiated again: the same number is the same column. `SHADOW` is the number of the second half of a
@@ -26,21 +26,22 @@ import functools
 
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I64, PTR, VOID
+from llgrad.ir.types import I1, I64, PTR, VOID
 from llgrad.ir.values import AnyValue, Attribute, Call, Function
 
 ARENA_BYTES = 64
 HEADER_BYTES = 64
 FIRST_SEGMENT_BYTES = 1 << 10  # (short tapes are many: what nobody reserves should cost no page)
 HUGE_PAGES_FROM = 8 << 20  # bytes of a segment for which the system is asked for them: as much is in use by then
-RESERVE, RELEASE, DEFER, FINISH, FAIL = (
-    "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.finish", "llgrad_fail",
+RESERVE, RELEASE, DEFER, WATCH, FINISH, FAIL = (
+    "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.watch", "llgrad.tape.finish",
+    "llgrad_fail",
 )  # fmt: skip
 COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give"
 USED = "llgrad.tape.used"  # `i64 used(arena)`: how many bytes are reserved
 HOLD, ARM, DROP = "llgrad.tape.hold", "llgrad.tape.arm", "llgrad.tape.drop"
 SHADOW, INTEGERS = 1 << 16, 1 << 20
-FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS = 1, 2, 3, 10  # codes of llgrad_fail
+FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS, FAIL_LOST = 1, 2, 3, 10, 11  # codes of llgrad_fail
 
 _PUSHES = (
     Attribute("nounwind"), Attribute("willreturn"),
@@ -91,8 +92,20 @@ def defer(module: Module) -> Function:
     return f
 
 
+def watch(module: Module) -> Function:
+    """`watch(arena, block, floats, i1 later)`: have `finish` fail where there is a finite float in `block` but zero.
+
+    `later`: not if there is one now; the caller may put adjoints elsewhere before the reverse sweep. `floats` points
+    to the stride in bytes, a count, and for so many floats the offset of the two bytes that their exponent is in, and
+    its bits there. Up to a word at the end of the block may not be looked at.
+    """
+    f = declare(module, WATCH, VOID, [PTR, PTR, PTR, I1])
+    f.attributes = (Attribute("nounwind"),)
+    return f
+
+
 def finish(module: Module) -> Function:
-    """`finish(arena)`: free what was deferred. Called once, after the reverse sweep of the root."""
+    """`finish(arena)`: free what was deferred, test what is watched. Called once, after the root's reverse sweep."""
     f = declare(module, FINISH, VOID, [PTR])
     f.attributes = (Attribute("nounwind"),)
     return f
@@ -177,7 +190,79 @@ done:
 }
 
 define linkonce_odr hidden void @llgrad.tape.defer(ptr %arena, ptr %block, ptr %free) noinline nounwind {
-  %cell = call ptr @malloc(i64 24)
+  call void @llgrad.tape.note(ptr %arena, ptr %block, ptr %free, ptr null)
+  ret void
+}
+
+define linkonce_odr hidden void @llgrad.tape.watch(ptr %arena, ptr %block, ptr %floats, i1 %later) noinline nounwind {
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %done, label %some
+some:
+  br i1 %later, label %look, label %note
+look:
+  %seeded = call i1 @llgrad.tape.search(ptr %block, ptr %floats)
+  br i1 %seeded, label %done, label %note
+note:
+  call void @llgrad.tape.note(ptr %arena, ptr %block, ptr @llgrad.tape.search, ptr %floats)
+  ret void
+done:
+  ret void
+}
+
+declare i64 @malloc_usable_size(ptr)
+
+define linkonce_odr hidden i1 @llgrad.tape.search(ptr %block, ptr %floats) noinline nounwind {
+entry:
+  %usable = call i64 @malloc_usable_size(ptr %block)
+  ; glibc gives out blocks of 16 n + 8 bytes: the last word may be nobody's
+  %odd = and i64 %usable, 15
+  %rounded = icmp eq i64 %odd, 8
+  %less = sub i64 %usable, 8
+  %size = select i1 %rounded, i64 %less, i64 %usable
+  %stride = load i64, ptr %floats, align 8
+  %countp = getelementptr i8, ptr %floats, i64 8
+  %count = load i64, ptr %countp, align 8
+  br label %record
+record:
+  %base = phi i64 [ 0, %entry ], [ %beyond, %next ]
+  %over = icmp uge i64 %base, %size
+  br i1 %over, label %done, label %float
+float:
+  %n = phi i64 [ 0, %record ], [ %following, %zero ]
+  %described = shl i64 %n, 4
+  %described.1 = add i64 %described, 16
+  %offsetp = getelementptr i8, ptr %floats, i64 %described.1
+  %offset = load i64, ptr %offsetp, align 8
+  %bitsp = getelementptr i8, ptr %offsetp, i64 8
+  %bits = load i64, ptr %bitsp, align 8
+  %at = add i64 %base, %offset
+  %end = add i64 %at, 2
+  %inside = icmp ule i64 %end, %size
+  br i1 %inside, label %look, label %zero
+look:
+  %exponentp = getelementptr i8, ptr %block, i64 %at
+  %exponent.2 = load i16, ptr %exponentp, align 1
+  %exponent.8 = zext i16 %exponent.2 to i64
+  %exponent = and i64 %exponent.8, %bits
+  %denormal = icmp eq i64 %exponent, 0
+  %infinite = icmp eq i64 %exponent, %bits
+  %other = or i1 %denormal, %infinite
+  br i1 %other, label %zero, label %found
+found:
+  ret i1 true
+zero:
+  %following = add i64 %n, 1
+  %all = icmp uge i64 %following, %count
+  br i1 %all, label %next, label %float
+next:
+  %beyond = add i64 %base, %stride
+  br label %record
+done:
+  ret i1 false
+}
+
+define linkonce_odr hidden void @llgrad.tape.note(ptr %arena, ptr %block, ptr %how, ptr %floats) noinline nounwind {
+  %cell = call ptr @malloc(i64 32)
   %none = icmp eq ptr %cell, null
   br i1 %none, label %fail, label %ok
 fail:
@@ -189,13 +274,20 @@ ok:
   store ptr %old, ptr %cell, align 8
   %payload = getelementptr i8, ptr %cell, i64 8
   store ptr %block, ptr %payload, align 8
-  %how = getelementptr i8, ptr %cell, i64 16
-  store ptr %free, ptr %how, align 8
+  %howp = getelementptr i8, ptr %cell, i64 16
+  store ptr %how, ptr %howp, align 8
+  %floatsp = getelementptr i8, ptr %cell, i64 24
+  store ptr %floats, ptr %floatsp, align 8
   store ptr %cell, ptr %list, align 8
   ret void
 }
 
 define linkonce_odr hidden void @llgrad.tape.finish(ptr %arena) noinline nounwind {
+  call void @llgrad.tape.settle(ptr %arena, i1 true)
+  ret void
+}
+
+define linkonce_odr hidden void @llgrad.tape.settle(ptr %arena, i1 %whole) noinline nounwind {
 entry:
   call void @llgrad.tape.drop(ptr %arena, ptr inttoptr (i64 -1 to ptr))
   %list = getelementptr i8, ptr %arena, i64 40
@@ -203,17 +295,30 @@ entry:
   store ptr null, ptr %list, align 8
   br label %loop
 loop:
-  %cell = phi ptr [ %first, %entry ], [ %next, %body ]
+  %cell = phi ptr [ %first, %entry ], [ %next, %release ], [ %next, %test ], [ %next, %search ]
   %end = icmp eq ptr %cell, null
   br i1 %end, label %done, label %body
 body:
   %next = load ptr, ptr %cell, align 8
   %payload = getelementptr i8, ptr %cell, i64 8
   %block = load ptr, ptr %payload, align 8
-  %how = getelementptr i8, ptr %cell, i64 16
-  %free = load ptr, ptr %how, align 8
-  call void %free(ptr %block)
+  %howp = getelementptr i8, ptr %cell, i64 16
+  %how = load ptr, ptr %howp, align 8
+  %floatsp = getelementptr i8, ptr %cell, i64 24
+  %floats = load ptr, ptr %floatsp, align 8
   call void @free(ptr %cell)
+  %watched = icmp ne ptr %floats, null
+  br i1 %watched, label %test, label %release
+test:
+  br i1 %whole, label %search, label %loop
+search:
+  %lost = call i1 %how(ptr %block, ptr %floats)
+  br i1 %lost, label %fail, label %loop
+fail:
+  call void @llgrad_fail(i32 11, ptr null)
+  unreachable
+release:
+  call void %how(ptr %block)
   br label %loop
 done:
   ret void
@@ -304,8 +409,8 @@ done:
 }
 
 define linkonce_odr hidden void @llgrad.tape.clear(ptr %arena) noinline nounwind {
-  ; all that is held and deferred, as a throw or a failure left it
-  call void @llgrad.tape.finish(ptr %arena)
+  ; all that is held and deferred, as a throw or a failure left it: what adjoints there are is not all
+  call void @llgrad.tape.settle(ptr %arena, i1 false)
   %listp = getelementptr i8, ptr %arena, i64 56
   %list = load ptr, ptr %listp, align 8
   call void @free(ptr %list)
