@@ -68,7 +68,8 @@ def read_back(
     opened = next((c for c, names in calls if names & _IN_MEMORY), None)
     if opened is not None and any("fwrite" in names and _hands_on(memory, c, names, varied) for c, names in calls):
         return opened
-    text = _texts(memory, calls, varied, known=True) if any(names & FORMATTERS for _, names in calls) else set()
+    formats = opened is not None or any(names & FORMATTERS for _, names in calls)
+    text = _texts(memory, calls, varied, known=True) if formats else set()
     if text and (digit := _digit(memory, functions, text, useful)) is not None:
         return digit
     if not parsers and not readers:
@@ -146,6 +147,9 @@ def _texts(
             continue
         text |= memory.points_to(c.arguments[0])
         text |= set() if names <= FORMATTERS else {o for a in memory.writes(c) for o in a.objects}
+    if any(_stream(c, names, _WRITERS, _INSERTED) and _hands_on(memory, c, names, varied) for c, names in calls):
+        opened = [memory.points_to(c.arguments[0]) for c, names in calls if names & _IN_MEMORY]
+        text |= {o for held in opened for o in (*held, *(p for h in held for p in memory.contents(h)))}
     size = -1
     while text and size != len(text):  # copies of the text
         size = len(text)
