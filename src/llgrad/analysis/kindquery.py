@@ -274,6 +274,8 @@ def stride_of(region: Region, offset: int, multiple: int | None) -> int | None:
         return region.period
     declared = _declared_strides(region, offset)
     walked = {step for start, step in region.slots if step > 1 and offset >= start}
+    if declared == {1} and walked:
+        declared = set()  # a `char *` that memory of any type is cast to
     if not declared and multiple is not None:
         size = multiple if multiple in walked else _dense(region, offset, multiple)
         if multiple or size is not None:
