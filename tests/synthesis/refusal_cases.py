@@ -22,6 +22,7 @@ class Case:
     modes: tuple[Mode, ...] = BOTH
     level: int = 1
     flags: tuple[str, ...] = ()
+    fix: str = ""
 
     @property
     def line(self) -> int:
@@ -49,6 +50,24 @@ double f(double *x) {
     return x[0];
 }
 """, "do", "NoRuleError", "elsewhere"),
+    Case("thread", """
+#include <pthread.h>
+struct job { const double *x; double y; };
+static void *work(void *given) { struct job *j = given; j->y = j->x[0] * j->x[0]; return 0; }
+double f(const double *x) {
+    struct job job = {x, 0};
+    pthread_t thread;
+    pthread_create(&thread, 0, work, &job);  //!
+    pthread_join(thread, 0);
+    return job.y;
+}
+""", "do", "NoRuleError", "pthread_create", fix="in the calling thread"),
+    Case("mangled", """
+double elsewhere(double) __asm__("_ZN5space9elsewhereEd");
+double f(double x) {
+    return 3 * elsewhere(x);  //!
+}
+""", "oo", "NoRuleError", "space::elsewhere (_ZN5space9elsewhereEd)"),
     Case("text_and_back", """
 #include <stdio.h>
 #include <stdlib.h>

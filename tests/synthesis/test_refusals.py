@@ -26,6 +26,7 @@ def test_refused(case: Case, mode: Mode) -> None:
     assert type(error) is getattr(errors, case.error)
     assert case.says in error.message
     assert error.cause and error.fix
+    assert case.fix in error.fix
     assert error.span is not None
     assert (Path(error.span.file).name, error.span.line) == (FILE, case.line)
     assert error.span.column > 0

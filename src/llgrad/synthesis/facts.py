@@ -58,6 +58,7 @@ from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.copies import with_copies
 from llgrad.synthesis.marked import Marked
+from llgrad.synthesis.norule import no_rule
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import WORDS, Copied
 from llgrad.synthesis.unsorted import Unsorted
@@ -139,20 +140,7 @@ class Facts:
 
     def no_rule(self, call: Call) -> NoRuleError:
         """The refusal of a call whose derivative is not known."""
-        match call.callee:
-            case Function() as f:
-                what, fix = f"the call of {f.name}", "add the source file that defines it, or mark the call inactive"
-            case InlineAsm():
-                what, fix = "inline assembly", "write it in C, or use a compiler builtin"
-            case _:
-                what, fix = "the call of a function pointer", "make all functions that it may point to visible"
-        variadic = isinstance(call.callee, Function) and call.callee.name.startswith("llvm.va_")
-        return NoRuleError(
-            "no derivative for variable arguments" if variadic else f"no derivative for {what}",
-            span=self.span(call),
-            cause="active floats reach the call, and the function has neither a body here nor a rule",
-            fix="pass the arguments in an array, or never take the function's address" if variadic else fix,
-        )
+        return no_rule(call, self.span(call))
 
     def refuse_mixed(self, i: Instruction, pointer: AnyValue) -> None:
         """Raise ActivityError where a pointer may point to active memory and to memory without a shadow."""
