@@ -69,7 +69,7 @@ from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
 from llgrad.specialising import specialised
 from llgrad.strings import strings_again, strings_apart
-from llgrad.synthesis import results, schedule, tape
+from llgrad.synthesis import results, schedule, tape, taperuntime
 from llgrad.synthesis.met import called_types, may_call, met_types, with_met
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
@@ -608,7 +608,7 @@ def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
 
 
 def tape_runtime() -> LLVMModule:
-    return LLVMModule.from_text(tape.runtime(os.environ.get("LLGRAD_ARENA") == "malloc"))
+    return LLVMModule.from_text(taperuntime.runtime(os.environ.get("LLGRAD_ARENA") == "malloc"))
 
 
 def verified(text: str) -> LLVMModule:

@@ -30,6 +30,7 @@ from llgrad.synthesis import (
     scopes,
     sweep,
     tape,
+    taperuntime,
 )
 from llgrad.synthesis.cut import Choice, minimum_cut
 from llgrad.synthesis.facts import Facts, LoopFacts
@@ -288,7 +289,7 @@ def chunked_tape(patch: Patch) -> None:
 
 def no_huge_pages(patch: Patch) -> None:
     """The system is never asked for large pages."""
-    patch.setattr(tape, "HUGE_PAGES_FROM", 1 << 62)
+    patch.setattr(taperuntime, "HUGE_PAGES_FROM", 1 << 62)
 
 
 def malloc_arena(patch: Patch) -> None:

@@ -17,7 +17,7 @@ import pytest
 from sandbox import Crash, isolated
 
 from llgrad.backend import Engine, LLVMModule
-from llgrad.synthesis import tape
+from llgrad.synthesis import tape, taperuntime
 
 VARIANTS = [False, True]
 SEGMENTS, BLOCKS = VARIANTS  # values of `each_block_its_own`
@@ -125,7 +125,7 @@ class Arena:
             ctypes.CFUNCTYPE(pointer, pointer, size)(self.heap.reallocate),
             ctypes.CFUNCTYPE(None, pointer)(self.heap.free),
         )
-        text = _DECLARED.sub("", tape.runtime(variant))
+        text = _DECLARED.sub("", taperuntime.runtime(variant))
         module = LLVMModule.from_text(text + _EXPORTED + self._hook_text())
         module.internalize([f"test.{name}" for name in _EXPORTS])
         module.optimise(level, vectorize=False, unroll=False)
