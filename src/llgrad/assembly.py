@@ -20,6 +20,8 @@ GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
 _LONG = r"\{ x86_fp80, x86_fp80 \}|x86_fp80"
 _PARTS = re.compile(rf"^declare [^@\n]*?({_LONG}) @{re.escape(PARTS)}(\w+)\(([^\n]*?)\)", re.MULTILINE)
+_LOCAL = re.compile(r'%(?:[-\w.$]+|"[^"\n]*")')
+_TYPE = re.compile(rf"^({_LOCAL.pattern}) = type (.*)$", re.MULTILINE)
 _METADATA = re.compile(r"^!(\d+) = ([^\n]*)\n", re.MULTILINE)
 _REFERENCE = re.compile(r"!(\d+)")
 _UNIT_LISTS = re.compile(r", (?:enums|retainedTypes|globals|imports): !\d+")
@@ -157,6 +159,18 @@ def joined(texts: Sequence[str]) -> str:
         if m:
             declared.add(m[1])
     return "\n".join(kept)
+
+
+def types_named(text: str, program: str) -> str:
+    """The program's definitions of the structs that `text` names, and of those that these name."""
+    bodies = dict(_TYPE.findall(program))
+    found, wanted = dict[str, str](), _LOCAL.findall(text) if bodies else []
+    while wanted:
+        name = wanted.pop()
+        if name in bodies and name not in found:
+            found[name] = bodies[name]
+            wanted += _LOCAL.findall(bodies[name])
+    return "".join(f"{name} = type {body}\n" for name, body in found.items())
 
 
 def without_bodies(text: str, names: Collection[str]) -> str:

@@ -27,6 +27,7 @@ from llgrad.assembly import (
     quoted_again,
     renamed,
     spelt,
+    types_named,
     unquoted,
     with_bodies,
 )
@@ -355,7 +356,8 @@ def _linked_program(
     """
     whole = verified(text)
     if wrappers:
-        parts = [LLVMModule.from_text(joined(wrappers))]
+        beside = joined(wrappers)
+        parts = [LLVMModule.from_text(types_named(beside, text) + beside)]
         known = {d.text: d.module for d in derived}
         for text, symbols in _by_text(derived).items():
             part = _read(text, known[text])

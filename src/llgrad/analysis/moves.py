@@ -309,7 +309,7 @@ def _vector_call(i: iv.Call, name: str, layout: DataLayout) -> Moves | None:
         case "reverse":
             return _lanes(i.type, first, first, tuple(reversed(range(count))))
         case "splice" if numbers:
-            start = numbers[0] % count if numbers[0] < 0 else numbers[0]
+            start = count - numbers[0] if name.split(".")[3] == "right" else numbers[0]  # `splice.left`, `splice.right`
             return _lanes(i.type, first, second, tuple(range(start, start + count)))
         case "extract" if numbers and isinstance(i.type, VectorType):
             return Moves((Window(first, numbers[0] * size, 0, i.type.count * size),))

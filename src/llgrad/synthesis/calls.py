@@ -25,7 +25,6 @@ from llgrad.ir.types import (
     VOID,
     ArrayType,
     DataLayout,
-    FloatType,
     IntType,
     PointerType,
     StructType,
@@ -492,6 +491,6 @@ def _holds_floats(t: Type) -> bool:
     match t:
         case StructType(fields) if fields is not None:
             return any(_holds_floats(x) for x in fields)
-        case VectorType(element):
-            return isinstance(element, FloatType)
+        case ArrayType(element) | VectorType(element):
+            return _holds_floats(element)
     return is_float(t)

@@ -44,14 +44,26 @@ class EmitAlgebra:
             case "not":
                 return self.b.binary("xor", args[0], const_int(args[0].type, 1))
             case "iadd" | "isub":
-                return self.b.binary(op[1:], args[0], args[1])
+                return self.b.binary(op[1:], self._spread(args[0], args[1].type), self._spread(args[1], args[0].type))
             case "sitofp":
-                return self.b.cast("sitofp", args[0], self.type)
+                n = args[0]
+                whole = self.type if isinstance(n.type, VectorType) else scalar(self.type)
+                return self._spread(self.b.cast("sitofp", n, whole), self.type)
             case "fptosi":
-                return self.b.cast("fptosi", args[0], I32)
+                one = self.b.extract_element(args[0], 0) if isinstance(args[0].type, VectorType) else args[0]
+                return self.b.cast("fptosi", one, I32)  # of a constant
             case "select":
                 return self.b.select(args[0], args[1], args[2])
         return self._call(op, args)
+
+    def _spread(self, one: AnyValue, beside: Type) -> AnyValue:
+        """A number beside a vector, as the integer of `llvm.powi`: the same for all lanes."""
+        if not isinstance(beside, VectorType) or isinstance(one.type, VectorType):
+            return one
+        result: AnyValue = zero(VectorType(one.type, beside.count))
+        for lane in range(beside.count):
+            result = self.b.insert_element(result, one, lane)
+        return result
 
     def _call(self, base: str, args: Sequence[AnyValue]) -> AnyValue:
         lanes = self.type.count if isinstance(self.type, VectorType) else 1

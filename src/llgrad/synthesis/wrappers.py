@@ -25,7 +25,6 @@ from llgrad.ir.parse_types import TypeReader
 from llgrad.ir.types import (
     VOID,
     ArrayType,
-    DataLayout,
     FloatType,
     FunctionType,
     IntType,
@@ -98,7 +97,7 @@ def size_wrapper(site: CallSite, wrapper: str) -> str:
 
 def wrapper_text(site: CallSite, wrapper: str, target: Target, module: Module, again: bool = False) -> str:
     """IR of the function that stands between the caller and the derivative, which is differentiated `again`."""
-    return _Wrapper(site, wrapper, target, module.layout, not site.call.users, personality(module), again).text()
+    return _Wrapper(site, wrapper, target, module, not site.call.users, personality(module), again).text()
 
 
 def personality(module: Module) -> str:
@@ -111,7 +110,7 @@ class _Wrapper(Struct):
     site: CallSite
     name: str
     target: Target
-    layout: DataLayout
+    module: Module  # the program, which knows its structs by name
     unused: bool  # nobody looks at the call's result, which may be declared as anything
     personality: str = ""
     again: bool = False
@@ -133,7 +132,7 @@ class _Wrapper(Struct):
             else:
                 self.lines.append("%frame = load ptr, ptr %kept")
             passed.append("ptr %kept" if site.sret is None else "ptr %frame")
-        passed += [f"{t} {_one(_type(t))}" for t in target.parameters[len(passed) :]]
+        passed += [f"{t} {_one(self._type(t))}" for t in target.parameters[len(passed) :]]
         got = results.spelt(target.results, target.aggregate, target.wide)
         self._call("" if got == "void" else "%r = ", f"{got} @{target.symbol}({', '.join(passed)})")
         parts = self._parts(got)
@@ -159,7 +158,7 @@ class _Wrapper(Struct):
 
     def _shared_memory(self, t: Type, lanes: int) -> None:
         """The result of the sweeps of a split derivative and its shadows, behind the frame's address."""
-        size, mode = self.layout.alloc_size(t), self.site.request.mode if self.site.request else None
+        size, mode = self.module.layout.alloc_size(t), self.site.request.mode if self.site.request else None
         step = -(-size // 64) * 64
         if mode is Mode.AUGMENTED:
             self.lines.append(f"%kept = call ptr @calloc(i64 1, i64 {step * (lanes + 2)})")
@@ -240,9 +239,10 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
 
     def _copied(self, n: int, t: Type) -> str:
         """Memory passed by value: the callee has its own."""
+        size = self.module.layout.alloc_size(t)
         self.lines += [
             f"%own{n} = alloca {t.body() if isinstance(t, StructType) else t}, align 16",
-            f"call void @llvm.memcpy.p0.p0.i64(ptr %own{n}, ptr %v{n}, i64 {self.layout.alloc_size(t)}, i1 false)",
+            f"call void @llvm.memcpy.p0.p0.i64(ptr %own{n}, ptr %v{n}, i64 {size}, i1 false)",
         ]
         return f"%own{n}"
 
@@ -266,7 +266,7 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         if t is None:
             return
         assert self.site.request is not None
-        text, size = _spelt(t), self.layout.alloc_size(t)
+        text, size = _spelt(t), self.module.layout.alloc_size(t)
         lanes = self.site.request.width if self.site.request.arguments[0] is Act.DUP else 0
         if self.site.request.mode in (Mode.AUGMENTED, Mode.REVERSE):
             self._shared_memory(t, lanes)
@@ -341,22 +341,25 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         if len(parts) == 1 and not site.hidden_result and str(expected) == parts[0][0]:
             self.lines.append(f"ret {expected} {parts[0][1]}")
             return
-        struct = StructType(tuple(_type(t) for t, _ in parts))
+        struct = StructType(tuple(self._type(t) for t, _ in parts))
         target = "%to"
         if not site.hidden_result:
-            too_small = self.layout.alloc_size(struct) > self.layout.alloc_size(expected)
+            too_small = self.module.layout.alloc_size(struct) > self.module.layout.alloc_size(expected)
             if too_small or isinstance(expected, FloatType | IntType | PointerType):
                 returned = ", ".join(t for t, _ in parts)
                 raise self._mismatch(f"the call expects {expected}, the derivative returns {returned}")
             self.lines += [f"%out = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %out"]
             target = "%out"
-        for n, ((t, name), at) in enumerate(zip(parts, self.layout.offsets(struct), strict=True)):
+        for n, ((t, name), at) in enumerate(zip(parts, self.module.layout.offsets(struct), strict=True)):
             self.lines.append(f"%q{n} = getelementptr i8, ptr {target}, i64 {at}")
             self.lines.append(f"store {t} {name}, ptr %q{n}, align 1")
         if site.hidden_result:
             self.lines.append("ret void")
             return
         self.lines += [f"%whole = load {expected}, ptr %out", f"ret {expected} %whole"]
+
+    def _type(self, text: str) -> Type:
+        return TypeReader(self.module, text).type()
 
     def _mismatch(self, cause: str, fix: str = "") -> LlgradError:
         gives = _GIVES.get(self.site.request.mode if self.site.request else Mode.COMBINED, _GIVES[Mode.COMBINED])
@@ -372,10 +375,6 @@ _GIVES = {
     Mode.FORWARD: "the tangent of the result, if it has one",
     Mode.AUGMENTED: "{tape, value, shadow of a returned pointer}, as far as they exist",
 }
-
-
-def _type(text: str) -> Type:
-    return TypeReader(Module(), text).type()
 
 
 def _spelt(t: Type) -> str:

@@ -1,0 +1,13 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+/* What a module's main calls: ends the program where a derivative is not what it should be. */
+void expect(double got, double wanted)
+{
+    static int number;
+    number++;
+    if (fabs(got - wanted) <= 1e-9 * fmax(1, fabs(wanted)))
+        return;
+    printf("number %d is %.17g, not %.17g\n", number, got, wanted);
+    exit(1);
+}
