@@ -51,4 +51,4 @@ def test_split(program: Program) -> None:
     expected, _ = isolated(jacobian, together, program, Mode.COMBINED, program.point, seconds=60)
     found = isolated(rows_apart, apart, program, seconds=60)
     for n, matrix in enumerate(found):
-        assert not disagreement(f"reverse sweep {n}", matrix, expected, 1e-9 if program.precise else 1e-3)
+        assert not disagreement(f"reverse sweep {n}", matrix, expected, program.precision.levels)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import FOLDER, Program, read_program
-from checks import LEVELS_TOLERANCE, SINGLE
+from cases import DOUBLE, FOLDER, Program, read_program
 from harness import build, compiled, jacobian, prepared, request
 from oracle import Matrix, disagreement
 from sandbox import isolated
@@ -51,8 +50,7 @@ def differences(program: Program) -> list[str]:
         except Exception as error:
             found.append(f"{program.name} {name}: {error}")
             continue
-        tolerance = LEVELS_TOLERANCE if program.precise else SINGLE["exact"]
-        found.append(disagreement(f"{program.name} {name}", got, expected, tolerance))
+        found.append(disagreement(f"{program.name} {name}", got, expected, program.precision.levels))
     return [sentence for sentence in found if sentence]
 
 
@@ -155,5 +153,5 @@ def test_adbench(name: str, switch: str, tmp_path: Path, monkeypatch: pytest.Mon
     expected = isolated(rows, name, None, seconds=200)
     got = isolated(rows, name, switch, seconds=200)
     assert len(got) == len(expected)
-    wrong = [disagreement(f"{name} {switch}", g, e, LEVELS_TOLERANCE) for g, e in zip(got, expected, strict=True)]
+    wrong = [disagreement(f"{name} {switch}", g, e, DOUBLE.levels) for g, e in zip(got, expected, strict=True)]
     assert not any(wrong), "\n".join(wrong)

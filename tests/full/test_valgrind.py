@@ -79,7 +79,7 @@ def findings(valgrind: str, program: Path, folder: Path) -> tuple[int, str]:
 def judge(valgrind: str, program: Program, folder: Path) -> tuple[int, str]:
     """Exit status and log of the derivatives of one program of the corpus: 0, 1 if the modes disagree, or FOUND."""
     source = folder / f"driver{program.path.suffix}"
-    source.write_text(driver(program, 1e-9 if program.precise else 2e-4))
+    source.write_text(driver(program, program.precision.levels))
     return findings(valgrind, built(source, folder), folder)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import harness
 import numpy as np
 import pytest
-from cases import Program, all_programs
-from checks import SINGLE
+from cases import DOUBLE, Program, all_programs
 from harness import MODES, compiled, prepared
 from msgspec.structs import replace
 from oracle import Matrix, disagreement
@@ -49,7 +48,7 @@ def differences(program: Program) -> list[str]:
             except LlgradError as error:
                 found += [] if name == "runtime activity" else [f"{mode} with {name}: {error}"]
                 continue
-            tolerance = EXACT if program.precise else SINGLE["exact"]
+            tolerance = EXACT if program.precision is DOUBLE else program.precision.levels
             found.append(disagreement(f"{mode} with {name}", got, plain, tolerance))
     return [sentence for sentence in found if sentence]
 
