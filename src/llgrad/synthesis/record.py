@@ -496,7 +496,7 @@ class RecordingSweep(Sweep):
         if self.facts.shadowed(freed) and (floats := watched(self.facts, self.module, known.deallocator, freed)):
             later = TRUE if self.facts.apart else FALSE
             for _ in self.each_lane():
-                self.b.call(tape.watch(self.module), [self.arena, self.shadow(freed), floats, later])
+                self.b.call(tape.watch(self.module), [self.arena, self.value(freed), self.shadow(freed), floats, later])
         if at_once(self.facts, i):
             self.copy(i)
             return

@@ -89,13 +89,13 @@ def defer(module: Module) -> Function:
 
 
 def watch(module: Module) -> Function:
-    """`watch(arena, block, floats, i1 later)`: have `finish` fail where there is a finite float in `block` but zero.
+    """`watch(arena, block, shadow, floats, i1 later)`: have `finish` fail where a finite float in `shadow` is not zero.
 
-    `later`: not if there is one now; the caller may put adjoints elsewhere before the reverse sweep. `floats` points
-    to the stride in bytes, a count, and for so many floats the offset of the two bytes that their exponent is in, and
-    its bits there. Up to a word at the end of the block may not be looked at.
+    `block` is what `malloc` gave, and is released after this. `later`: not if there is one now; the caller may put
+    adjoints elsewhere before the reverse sweep. `floats` points to the stride in bytes, a count, and for so many floats
+    the offset of the two bytes that their exponent is in, and its bits there. The last word may not be looked at.
     """
-    f = declare(module, WATCH, VOID, [PTR, PTR, PTR, I1])
+    f = declare(module, WATCH, VOID, [PTR, PTR, PTR, PTR, I1])
     f.attributes = (Attribute("nounwind"),)
     return f
 

@@ -56,20 +56,29 @@ done:
 }
 
 define linkonce_odr hidden void @llgrad.tape.defer(ptr %arena, ptr %block, ptr %free) noinline nounwind {
-  call void @llgrad.tape.note(ptr %arena, ptr %block, ptr %free, ptr null)
+  call void @llgrad.tape.note(ptr %arena, ptr %block, ptr %free, ptr null, i64 0)
   ret void
 }
 
-define linkonce_odr hidden void @llgrad.tape.watch(ptr %arena, ptr %block, ptr %floats, i1 %later) noinline nounwind {
-  %none = icmp eq ptr %block, null
+define linkonce_odr hidden
+void @llgrad.tape.watch(ptr %arena, ptr %primal, ptr %shadow, ptr %floats, i1 %later) noinline nounwind {
+  %none.1 = icmp eq ptr %primal, null
+  %none.2 = icmp eq ptr %shadow, null
+  %none = or i1 %none.1, %none.2
   br i1 %none, label %done, label %some
 some:
+  %usable = call i64 @malloc_usable_size(ptr %primal)
+  ; glibc gives out blocks of 16 n + 8 bytes: the last word may be nobody's
+  %odd = and i64 %usable, 15
+  %rounded = icmp eq i64 %odd, 8
+  %less = sub i64 %usable, 8
+  %size = select i1 %rounded, i64 %less, i64 %usable
   br i1 %later, label %look, label %note
 look:
-  %seeded = call i1 @llgrad.tape.search(ptr %block, ptr %floats)
+  %seeded = call i1 @llgrad.tape.search(ptr %shadow, ptr %floats, i64 %size)
   br i1 %seeded, label %done, label %note
 note:
-  call void @llgrad.tape.note(ptr %arena, ptr %block, ptr @llgrad.tape.search, ptr %floats)
+  call void @llgrad.tape.note(ptr %arena, ptr %shadow, ptr @llgrad.tape.search, ptr %floats, i64 %size)
   ret void
 done:
   ret void
@@ -77,14 +86,8 @@ done:
 
 declare i64 @malloc_usable_size(ptr)
 
-define linkonce_odr hidden i1 @llgrad.tape.search(ptr %block, ptr %floats) noinline nounwind {
+define linkonce_odr hidden i1 @llgrad.tape.search(ptr %block, ptr %floats, i64 %size) noinline nounwind {
 entry:
-  %usable = call i64 @malloc_usable_size(ptr %block)
-  ; glibc gives out blocks of 16 n + 8 bytes: the last word may be nobody's
-  %odd = and i64 %usable, 15
-  %rounded = icmp eq i64 %odd, 8
-  %less = sub i64 %usable, 8
-  %size = select i1 %rounded, i64 %less, i64 %usable
   %stride = load i64, ptr %floats, align 8
   %countp = getelementptr i8, ptr %floats, i64 8
   %count = load i64, ptr %countp, align 8
@@ -127,8 +130,9 @@ done:
   ret i1 false
 }
 
-define linkonce_odr hidden void @llgrad.tape.note(ptr %arena, ptr %block, ptr %how, ptr %floats) noinline nounwind {
-  %cell = call ptr @malloc(i64 32)
+define linkonce_odr hidden
+void @llgrad.tape.note(ptr %arena, ptr %block, ptr %how, ptr %floats, i64 %size) noinline nounwind {
+  %cell = call ptr @malloc(i64 40)
   %none = icmp eq ptr %cell, null
   br i1 %none, label %fail, label %ok
 fail:
@@ -144,6 +148,8 @@ ok:
   store ptr %how, ptr %howp, align 8
   %floatsp = getelementptr i8, ptr %cell, i64 24
   store ptr %floats, ptr %floatsp, align 8
+  %sizep = getelementptr i8, ptr %cell, i64 32
+  store i64 %size, ptr %sizep, align 8
   store ptr %cell, ptr %list, align 8
   ret void
 }
@@ -172,13 +178,15 @@ body:
   %how = load ptr, ptr %howp, align 8
   %floatsp = getelementptr i8, ptr %cell, i64 24
   %floats = load ptr, ptr %floatsp, align 8
+  %sizep = getelementptr i8, ptr %cell, i64 32
+  %size = load i64, ptr %sizep, align 8
   call void @free(ptr %cell)
   %watched = icmp ne ptr %floats, null
   br i1 %watched, label %test, label %release
 test:
   br i1 %whole, label %search, label %loop
 search:
-  %lost = call i1 %how(ptr %block, ptr %floats)
+  %lost = call i1 %how(ptr %block, ptr %floats, i64 %size)
   br i1 %lost, label %fail, label %loop
 fail:
   call void @llgrad_fail(i32 11, ptr null)
