@@ -53,6 +53,17 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(edit, text) if '@"' in text else text
 
 
+_NUMBERED = re.compile(r"^define [^@\n]*@\d+\(", re.MULTILINE)
+_NUMBER = re.compile(r'@(\d+)\b|"[^"\n]*"')
+
+
+def numbers_named(text: str) -> str:
+    """The text with names where functions have numbers, by which LLVM does not find them."""
+    if not _NUMBERED.search(text):
+        return text
+    return _NUMBER.sub(lambda m: f"@llgrad.number.{m[1]}" if m[1] else m[0], text)
+
+
 def quoted_again(text: str) -> str:
     """The text with the names that `unquoted` took."""
 

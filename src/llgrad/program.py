@@ -23,6 +23,7 @@ from llgrad.assembly import (
     direct_variables,
     joined,
     mutable_globals,
+    numbers_named,
     plain,
     quoted_again,
     renamed,
@@ -68,7 +69,7 @@ from llgrad.synthesis.markers import PREFIX
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.request import Act, Mode, Request
-from llgrad.synthesis.statements import says_something, settled
+from llgrad.synthesis.statements import marked_inactive, says_something, settled
 from llgrad.synthesis.sweep import takes_shadow
 from llgrad.versions import dispatched
 
@@ -88,7 +89,8 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    text = not_inlined(named(markers_as_globals(direct_variables(unquoted(spelt_out(unblock(source.text())))))))
+    text = markers_as_globals(direct_variables(numbers_named(unquoted(spelt_out(unblock(source.text()))))))
+    text = marked_inactive(not_inlined(named(text)))
     whole = source.clone() if text == source.text() else LLVMModule.from_text(text)
     whole.run(["global_opt"])  # while it can be seen which static variables never change
     text = whole.text()
@@ -210,10 +212,13 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
 
 _HIDDEN = ("llgrad.", "llvm.")
 _ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?(?:alias|ifunc) )', re.MULTILINE)
+_ASSEMBLY = re.compile(r"^module asm [^\n]*\n", re.MULTILINE)
 
 
 def _read(text: str, known: LLVMModule | None = None) -> LLVMModule:
-    """A module of derivatives; aliases and ifuncs are the program's own there. `known`: as LLVM has read the text."""
+    """A module of derivatives; aliases, ifuncs and assembly are the program's. `known`: as LLVM has read the text."""
+    if "module asm" in text:
+        text, known = _ASSEMBLY.sub("", text), None
     if " alias " in text or " ifunc " in text:
         return verified(_ALIAS.sub(r"\1internal \2", text))
     return known or verified(text)

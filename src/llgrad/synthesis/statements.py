@@ -18,7 +18,8 @@ from llgrad.analysis.known import VIRTUAL, virtual_functions
 from llgrad.errors import UnsupportedError
 from llgrad.ir.build import Builder, Names, call_instead, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I64, PTR, VOID, FloatType, IntType, PointerType, Type
+from llgrad.ir.parse import parse
+from llgrad.ir.types import I64, PTR, VOID, FloatType, IntType, PointerType, Type, is_float
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -30,12 +31,16 @@ from llgrad.ir.values import (
     Function,
     GlobalVariable,
     Instruction,
+    Phi,
+    Undef,
     replace_uses,
 )
+from llgrad.ir.write import write
 from llgrad.synthesis.calls import naming, origin
 from llgrad.synthesis.markers import marker_of, marker_text
 from llgrad.synthesis.thrown import with_runtime
 
+INACTIVE = "enzyme_inactive"  # attribute of calls, metadata of all instructions
 IGNORE, KIND = "llgrad.ignore.", "llgrad.kind."
 TYPE = "enzyme_type"  # attribute of parameters
 _SIZES = {"pointer": 8, "integer": 8, "half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16}
@@ -52,7 +57,7 @@ def ignoring(module: Module, t: Type) -> Function:
     f = declare(module, f"{IGNORE}{re.sub(r'[^a-z0-9]+', '.', str(t)).strip('.')}", t, [t])
     f.attributes = (
         Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "none"),
-        Attribute("enzyme_inactive", string=True),
+        Attribute(INACTIVE, string=True),
     )  # fmt: skip
     return f
 
@@ -100,7 +105,7 @@ def _kind(module: Module, word: str) -> Function:
     f = declare(module, f"{KIND}{word}", VOID, [PTR, I64])
     f.attributes = (
         Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "inaccessiblemem: readwrite"),
-        Attribute("enzyme_inactive", string=True),
+        Attribute(INACTIVE, string=True),
     )  # fmt: skip
     f.arguments[0].attributes = (Attribute("captures", "none"),)
     return f
@@ -139,7 +144,7 @@ class _Statement:
             given = [self.fitted(v, t) for v, t in zip(given, wanted, strict=True)]
         hidden = self.call.arguments[:1] if self.hidden else []
         new = self.replace(callee if isinstance(callee, Function) else self.arguments[0], [*hidden, *given])
-        new.attributes = (Attribute("noinline"), Attribute("enzyme_inactive", string=True))
+        new.attributes = (Attribute("noinline"), Attribute(INACTIVE, string=True))
 
     def virtual(self) -> None:
         """What is the shadow of code is a function that derivatives may meet; a variable tells them where it is."""
@@ -268,6 +273,47 @@ class _Statement:
             f"a call of {self.name} that cannot be read", span=self.module.span(self.call), cause=cause,
             fix="see the manual of the C interface",
         )  # fmt: skip
+
+
+_MARKED = re.compile(rf'^ .*!{INACTIVE}\b|"{INACTIVE}"', re.MULTILINE)
+
+
+def marked_inactive(text: str) -> str:
+    """The program with instructions that are marked `enzyme_inactive` as LLVM will not change them.
+
+    Marked calls are not inlined; their numbers, and those of other instructions, go through an inactive identity.
+    """
+    if not _MARKED.search(text):
+        return text
+    module = parse(text)
+    marked = [i for f in module.functions if not f.is_declaration for i in f.instructions() if _is_marked(i)]
+    for i in marked:
+        if isinstance(i, Call):
+            kept = [a for a in i.attributes if a.name not in ("noinline", "alwaysinline", INACTIVE)]
+            i.attributes = (*kept, Attribute("noinline"), Attribute(INACTIVE, string=True))
+        elif i.type == VOID and i.opcode in ("store", "atomicrmw", "cmpxchg"):
+            raise UnsupportedError(
+                f"`{i.opcode}` is marked {INACTIVE}", span=module.span(i),
+                fix="pass what is stored through __enzyme_ignore_derivatives",
+            )  # fmt: skip
+        if is_float(i.type) and i.opcode != "invoke" and getattr(i, "tail", "") != "musttail":
+            _ignored(module, i)
+    return write(module) if marked else text
+
+
+def _is_marked(i: Instruction) -> bool:
+    return INACTIVE in i.metadata or (isinstance(i, Call) and any(a.name == INACTIVE for a in i.attributes))
+
+
+def _ignored(module: Module, i: Instruction) -> None:
+    """What uses the number uses an inactive copy of it."""
+    block = i.block
+    assert block is not None and block.function is not None
+    b = Builder(block, Names(v.name for v in (*block.function.arguments, *block.function.instructions())))
+    b.at = max(block.instructions.index(i) + 1, sum(isinstance(x, Phi) for x in block.instructions))
+    copy = b.call(ignoring(module, i.type), [Undef(i.type)], i.name)
+    replace_uses(i, copy)
+    copy.set_operand(0, i)
 
 
 def settled(text: str) -> str:
