@@ -75,7 +75,8 @@ class Inclusion:
         self._values: dict[Value, Nodes] = {}
         self._constants: dict[frozenset[int], int] = {}
         self._shared: dict[int, int] = {}  # of an object: what memory that callers may have linked to it holds
-        self._before: dict[int, int] = {}  # of a global: what it may hold from before the root is entered
+        self._before: dict[int, int] = {}  # of an object: what it may hold from before the root is entered
+        self._scalar: set[int] = set()  # objects that hold no pointers then which copies would move
         self._empty = self._flow.node()
         # Code that is not known: what it hands out, and what it is handed. One fact stands for all data it was handed.
         self._anything = self._fact(UNKNOWN)
@@ -276,7 +277,8 @@ class Inclusion:
                     continue
                 between = difference(_spot(target), _spot(source))
                 self._cells.copy(obj, to, between, self._copied(source, target))
-                for node in (self._before.get(obj), self._shared.get(obj)):
+                before = None if obj in self._scalar else self._before.get(obj)
+                for node in (before, self._shared.get(obj)):
                     if node is not None:
                         self._flow.edge(node, self._cells.cell(to, None))
                 if to in self._shared:

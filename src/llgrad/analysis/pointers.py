@@ -43,6 +43,7 @@ from llgrad.analysis.objects import (
     leaves,
     resolve_alias,
 )
+from llgrad.analysis.scalars import to_scalars
 from llgrad.analysis.written import settled
 from llgrad.ir.module import Module
 from llgrad.ir.types import DataLayout, FloatType, IntType
@@ -153,7 +154,7 @@ class PointerGraph(Inclusion):
 
     def _arguments(self, root: Function, distinct: bool, constant: frozenset[int]) -> None:
         """Objects and their contents for the root's pointers; who shares memory with whom."""
-        shared = self._flow.node()
+        shared, scalar = self._flow.node(), to_scalars(root, self.layout)
         for argument in root.arguments:
             if not holds_pointer_type(argument.type):
                 continue
@@ -168,8 +169,12 @@ class PointerGraph(Inclusion):
             for leaf, node in zip(leaves(argument.type, self.layout), self._nodes(argument), strict=True):
                 if holds_pointer_type(leaf.type):
                     self._flow.add(node, {self._raw(outer, None if several else 0)})
-            for holder in (outer, inner):
-                self._flow.add(self._cells.cell(holder, None), {self._raw(inner, None)})
+            self._flow.add(self._cells.cell(inner, None), {self._raw(inner, None)})
+            if argument.index in scalar:
+                self._before[outer] = self._constant({self._raw(inner, None)})
+                self._scalar.add(outer)
+            else:
+                self._flow.add(self._cells.cell(outer, None), {self._raw(inner, None)})
 
     def _expose(self, facts: set[int]) -> None:
         """Unknown code got hold of these: it may call them, hand on what they hold, and store in them."""
