@@ -55,6 +55,7 @@ remainder. Offsets outside [_LOW, _HIGH) become any; more than _MOST spots of on
 
 _RTTI = ("_ZTI", "_ZTS", "_ZTV", "_ZTT")
 """Type information and tables of virtual functions: they lead to code, and to no data."""
+_OF_TYPE_INFOS = "_ZTVN10__cxxabiv1"  # what these tables hold is called by C++'s runtime alone
 
 Nodes = tuple[int, ...]
 
@@ -128,7 +129,8 @@ class Inclusion:
             self._before[index] = self._constant({self._raw(inner, None)})
             self._flow.add(self._cells.cell(inner, None), {self._raw(inner, None)})
         if variable.initializer is None and variable.name.startswith(_RTTI):
-            self._flow.add(self._cells.cell(index, None), {self._anything})  # code of a library
+            if not variable.name.startswith(_OF_TYPE_INFOS):
+                self._flow.add(self._cells.cell(index, None), {self._anything})  # code of a library
         elif variable.initializer is not None:
             for at, g, offset in initial_pointers(variable.initializer, self.layout):
                 self._flow.add(self._cells.cell(index, at // WORD), self._targets({(g, offset)}))

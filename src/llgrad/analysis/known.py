@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from llgrad.ir.module import Module
-from llgrad.ir.values import Attribute, Call, Function, GlobalVariable, InlineAsm
+from llgrad.ir.values import AnyConstant, Attribute, Call, Function, GlobalVariable, InlineAsm
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.facts import STRING
@@ -59,6 +59,7 @@ NOTHING = Behaviour("nothing", "none", "none", inactive=True, pure_result=True)
 STOPS = Behaviour("plain", "any", "none", inactive=True, pure_result=True)
 """The program ends, or what is thrown leaves the derivative: nothing in it sees what the call writes."""
 
+_AT_EXIT = re.compile("atexit|__cxa_(thread_)?atexit")  # what they are given runs after all derivatives
 _JUMPS = re.compile(r"_?(_?sig)?longjmp|__longjmp_chk")
 _COPY = re.compile(r"llvm\.(memcpy|memmove|memcpy\.inline)\..*|memcpy|memmove|__mem(cpy|move)_chk")
 _FILL = re.compile(r"llvm\.memset(\.inline|\.pattern)?\..*|memset|__memset_chk")
@@ -147,6 +148,8 @@ def _named(call: Call, name: str) -> Behaviour | None:
         return Behaviour("fill", "none", "args", pure_result=True)
     if _LIFETIME.fullmatch(name):
         return Behaviour("lifetime", "none", "args", inactive=True, pure_result=True)
+    if _AT_EXIT.fullmatch(name) and all(isinstance(a, AnyConstant) for a in call.arguments):
+        return NOTHING
     for pattern, told in _RUN_TIME:
         if pattern.fullmatch(name):
             return told
