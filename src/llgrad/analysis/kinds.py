@@ -525,14 +525,17 @@ class Kinds:
         what = "used both as a float and as something else" if kind is CONFLICT else "of unknown kind"
         where = f"in @{v.block.function.name}" if isinstance(v, iv.Instruction) and v.block.function else ""
         cause = "no access, TBAA tag or debug info says whether they hold floats, integers or pointers"
+        fix = "copy element by element through a pointer of the right type"
         if kind is CONFLICT:
             cause = "accesses or types disagree about these bytes (a union, or memory used again for another type)"
+            fix = f"keep floats apart from what else lies there, in members or memory of their own, or {fix}"
+        if "llvm.dbg.cu" not in self.module.named_metadata:
+            fix = f"compile with -g, or with -O1 or higher so that TBAA tells, or {fix}"
         return KindError(
             f"bytes {offset} to {offset + size - 1} of {_describe(v)} {where} are {what}".replace("  ", " "),
-            span=self.module.span(v) if isinstance(v, iv.Instruction) else None,
+            span=self.module.place(v) if isinstance(v, iv.Instruction) else None,
             cause=cause,
-            fix="compile with -g, or with -O1 or higher so that TBAA tells, or copy element by element through a "
-            "pointer of the right type",
+            fix=fix,
         )
 
 

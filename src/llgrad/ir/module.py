@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from llgrad.errors import Span
@@ -17,6 +18,8 @@ from llgrad.ir.values import (
     MDRef,
     MDString,
 )
+
+_LIBRARY = re.compile(r"^/usr/(local/)?(include|lib)/|/include/c\+\+/|/c\+\+/v1/|^/rustc/|/rustlib/|/lib/std/")
 
 
 class Module:
@@ -84,9 +87,18 @@ class Module:
     def span(self, instruction: Instruction) -> Span | None:
         """Where the source has this instruction (`!dbg`), or None."""
         ref = instruction.metadata.get("dbg")
-        if ref is None or ref.id < 0:
-            return None
-        location = self.node(ref)
+        return None if ref is None or ref.id < 0 else self._span(self.node(ref))
+
+    def place(self, instruction: Instruction) -> Span | None:
+        """Where a user looks for it: of what was inlined from a library, the line that calls the library."""
+        ref: object = instruction.metadata.get("dbg")
+        first = found = self.span(instruction)
+        while found is not None and _LIBRARY.search(found.file) and isinstance(ref, MDRef):
+            ref = self.node(ref).fields.get("inlinedAt")
+            found = self._span(self.node(ref)) if isinstance(ref, MDRef) else None
+        return found or first
+
+    def _span(self, location: MDNode) -> Span | None:
         scope = location.fields.get("scope")
         while isinstance(scope, MDRef):
             node = self.node(scope)

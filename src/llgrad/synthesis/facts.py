@@ -221,7 +221,7 @@ class Facts:
         return self._loops[loop]
 
     def span(self, i: Instruction) -> Span | None:
-        return self.module.span(i)
+        return self.module.place(i)
 
     def is_caught(self, i: Instruction) -> bool:
         """Is this a call under a handler that runs in the derivative? In reverse mode one from which the function goes

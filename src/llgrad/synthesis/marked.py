@@ -80,7 +80,7 @@ class Marked:
             if o.is_external and (size_of(o, self.layout) or 0) % (t.bits // 8):
                 raise KindError(
                     f"a number is stored over what is read as a float elsewhere, perhaps at the end of {o}",
-                    span=self.memory.module.span(i),
+                    span=self.memory.module.place(i),
                     cause=f"the variable has no room for a whole number of {t}s, nor has its shadow",
                     fix="give numbers and floats functions of their own, or make the variable larger",
                 )
