@@ -548,7 +548,10 @@ class Builder:
         unit = {"pointer": 8, "integer": 1}.get(kind) or bl.FLOAT_SIZES[kind]
         if kind in self._floats:
             self.graph.declare_pointer(region, at, self._floats[kind], DECLARED)
-        for o in range(0, size.value if isinstance(size, iv.ConstInt) and size.value <= _LARGE else unit, unit):
+        known = size.value if isinstance(size, iv.ConstInt) and size.value <= _LARGE else unit
+        if kind == "integer":  # also behind floats, of which there may be more than was said
+            self.graph.declare(region, Token(self._ints, at, at, at + known), DECLARED)
+        for o in range(0, known, unit):
             self.graph.evidence(region, at + o, bit)
 
     def tagged(self, i: iv.Instruction, cell: Cell, size: int) -> None:

@@ -46,6 +46,8 @@ from llgrad.synthesis.byaddress import by_address
 PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
 SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
+_INACTIVE_GROUP = re.compile(rf'^attributes #(\d+) = \{{[^\n]*"{INACTIVE}"', re.MULTILINE)
+_GROUP_OF_GLOBAL = re.compile(rf"^({NAME}) = [^\n]*\b(?:global|constant) [^\n]* #(\d+)", re.MULTILINE)
 _ON_GLOBALS = re.compile(rf"^({NAME}) = [^\n]*, !({SHADOW}|{INACTIVE}) !(\d+)", re.MULTILINE)
 CALLED = "llgrad.called."
 """`llgrad.called.llgrad.like.exp.mine` calls the function behind it: what pointers to that one point to."""
@@ -128,12 +130,19 @@ def named(text: str) -> str:
     text = GLOBAL.sub(edit, text)
     if renamed:
         text = re.sub(NAME, lambda m: renamed.get(m[0], m[0]), text)
-    return text + _said_by_metadata(text)
+    return text + _said_of_globals(text)
 
 
-def _said_by_metadata(text: str) -> str:
-    """Registrations for what metadata says of globals: LLVM takes a variable that only metadata names for unused."""
-    made: list[str] = []
+def _said_of_globals(text: str) -> str:
+    """Registrations for what metadata and attributes say of globals.
+
+    LLVM takes a variable that only metadata names for unused, and takes what is stored in one for what is loaded.
+    """
+    groups = _INACTIVE_GROUP.findall(text)
+    marked = [name for name, group in _GROUP_OF_GLOBAL.findall(text) if group in groups] if groups else []
+    made = [
+        f"\n@{PREFIX}inactive_global.attribute.{n} = global [1 x ptr] [ptr {name}]\n" for n, name in enumerate(marked)
+    ]
     for name, word, node in _ON_GLOBALS.findall(text):
         told = re.search(rf"^!{node} = [^\n]*?({NAME})", text, re.MULTILINE) if word == SHADOW else None
         pointers = f"ptr {name}, ptr {told[1]}" if told else f"ptr {name}"

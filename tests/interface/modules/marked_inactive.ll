@@ -1,4 +1,5 @@
-; Instructions and calls marked inactive, which LLVM would inline and forget; what has a number for a name.
+; Instructions, calls and variables marked inactive, which LLVM would inline and forget; a number for a name.
+@kept = global double 0.0 #0
 declare void @expect(double, double)
 declare double @__enzyme_autodiff(ptr, ...)
 declare double @__enzyme_fwddiff(ptr, ...)
@@ -38,6 +39,13 @@ end:
   ret double %r
 }
 
+define double @through(double %x) {
+  store double %x, ptr @kept
+  %v = load double, ptr @kept
+  %r = fmul double %v, %x
+  ret double %r
+}
+
 define internal double @0(double %x) {
   %y = fmul double %x, %x
   ret double %y
@@ -50,6 +58,8 @@ define i32 @main() {
   call void @expect(double %b, double 1728.0)
   %c = call double (ptr, ...) @__enzyme_autodiff(ptr @0, double 3.0)
   call void @expect(double %c, double 6.0)
+  %d = call double (ptr, ...) @__enzyme_autodiff(ptr @through, double 3.0)
+  call void @expect(double %d, double 3.0)
   ret i32 0
 }
 
