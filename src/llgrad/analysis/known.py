@@ -33,6 +33,7 @@ class Behaviour(Struct, frozen=True):
     moves, freed, place  the operands of realloc's old block, of what is freed, and of where posix_memalign stores;
     inactive     no derivative passes through it;
     pure_result  a pointer that it returns is one of its arguments';
+    ends         it stores where in the memory of its first argument it ended, where the second one points to;
     links        it may store one argument's pointer in the memory of another;
     handle       it returns what only code that is not known looks behind;
     calls        inactive, it calls what its arguments lead to all the same;
@@ -48,6 +49,7 @@ class Behaviour(Struct, frozen=True):
     place: int | None = None
     inactive: bool = False
     pure_result: bool = False
+    ends: bool = False
     links: bool = True
     handle: bool = False
     calls: bool = False
@@ -186,6 +188,7 @@ def _of_effects(known: Effects, links: bool) -> Behaviour:
         writes=known.writes_memory,
         inactive=known.inactive,
         pure_result=not known.inactive,
+        ends=known.ends,
         links=links,
         handle=known.handle,
         calls=known.text,

@@ -148,7 +148,7 @@ class PointerGraph(Inclusion):
     def _leads_nowhere(self, call: Call) -> bool:
         """Does the program set the pointer that is called to no code that takes what is passed? (An ifunc is code.)"""
         met = self.met(self._flow.facts(self._nodes(call.callee)[0]))
-        found = [o for o in met if not (isinstance(o.site, Function) and _takes_more(call, o.site))]
+        found = [o for o in met if not isinstance(o.site, Function) or _is_callable(call, o.site)]
         named = [o.site for o in found if isinstance(o.site, GlobalValue)]
         return all(map(self._is_data, found)) and all(isinstance(g, GlobalVariable) for g in named)
 
@@ -473,6 +473,10 @@ class PointerGraph(Inclusion):
                 self._allocate(call, known, arguments)
                 if "any" in (known.reads, known.writes):
                     self._plain(call, known, callee, arguments)
+            case _ if known.ends:
+                end = self._flow.node()
+                self._flow.edge(arguments[0][0], end, None)
+                self._store(end, arguments[1][0], 0, WORD)
             case "string":
                 self._string(call, known, arguments)
             case _ if is_column(call):

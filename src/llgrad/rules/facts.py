@@ -48,6 +48,7 @@ class Effects(Struct, frozen=True):
     """What a call of a known function may do.
 
     `within_first`: the pointer that it returns is null or points to the memory that its first argument points to.
+    `ends`: it stores at its second argument where in the text of its first one it ended, and no other pointer.
     `handle`: it returns what only functions of its kind look behind, a stream for instance.
     `text`: it reads or writes text, keeps pointers in what it is given, and calls what that leads to, to write more.
     """
@@ -59,6 +60,7 @@ class Effects(Struct, frozen=True):
     allocator: Allocator | None = None
     deallocator: Deallocator | None = None
     within_first: bool = False
+    ends: bool = False
     handle: bool = False
     text: bool = False
 
@@ -180,7 +182,7 @@ _TABLE: dict[str, Effects] = {
     **_all("clock rand random lrand48 mrand48 drand48 srand srandom srand48 getpid sched_yield usleep sleep", _PURE),
     **_all("time gettimeofday clock_gettime nanosleep rand_r erand48 nrand48", _STREAM),
     **_all("getenv atoi atol atoll atof nan nanf nanl", _READS),
-    **_all("strtod strtof strtold strtol strtoll strtoul strtoull", _STREAM),
+    **_all("strtod strtof strtold strtol strtoll strtoul strtoull", replace(_STREAM, ends=True)),
     # strings and bytes that are looked at only
     **_all("strlen strnlen strcmp strncmp strcasecmp strncasecmp memcmp bcmp strspn strcspn strcoll", _READS),
     **_all("strchr strrchr strstr strpbrk memchr memrchr", replace(_READS, within_first=True)),

@@ -246,8 +246,17 @@ def refuse(facts: Facts) -> None:
     """Raise a KindError at such stores, which its remedy makes copies."""
     if found := moves(facts):
         error = facts.kinds.error(found[0], 0, CONFLICT, _BYTES)
-        error.remedy = partial(copied, found=[place_of(i) for i in found])
+        plain = not any(_hands_back_words(facts.memory, i.value) for i in found)
+        error.remedy = partial(copied, found=[place_of(i) for i in found], plain=plain)
         raise error
+
+
+def _hands_back_words(memory: Memory, v: AnyValue) -> bool:
+    """May it come from memory through a call of which it is not written which function it calls?"""
+    ways = _Ways(memory)
+    indirect = [c for c in reach([v], ways.back) if isinstance(c, Call) and _is_indirect(c)]
+    unknown = any(memory.functions_called(c).may_be_unknown for c in indirect)
+    return unknown or any(isinstance(w, Load) for w in reach(list[AnyValue](indirect), ways.back))
 
 
 def place_of(i: Store) -> Move:
@@ -255,11 +264,11 @@ def place_of(i: Store) -> Move:
     return Move(i.block.function.name, i.block.name, i.block.instructions.index(i))
 
 
-def copied(text: str, found: Sequence[Move]) -> str:
-    """The text with such moves as copies of memory."""
+def copied(text: str, found: Sequence[Move], *, plain: bool = False) -> str:
+    """The text with such moves as copies of memory. `plain`: calls through pointers hand back none of the words."""
     module = parse(text)
     stores = [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
-    web = _Web(module).behind([i.operands[0] for i in stores])
+    web = _Web(module).behind([i.operands[0] for i in stores], plain)
     if not web:
         return text
     words = {(v.type, at) for v in web for at, t in _scalars(v.type, module.layout) if t in _MOVED}
@@ -280,11 +289,12 @@ class _Web:
                 if (known := calls_of(module, f)) is not None:
                     self.calls[f] = known
 
-    def behind(self, values: Sequence[AnyValue]) -> list[AnyValue]:
+    def behind(self, values: Sequence[AnyValue], plain: bool) -> list[AnyValue]:
         """A web of these values; empty where they come from functions that may be called from elsewhere."""
         found = list(reach(values, self._back))
         through = [f for v in found if (f := self._function(v)) is not None]
-        if any(f not in self.calls for f in through) or any(isinstance(v, Call) and _is_indirect(v) for v in found):
+        indirect = any(isinstance(v, Call) and _is_indirect(v) for v in found)
+        if any(f not in self.calls for f in through) or (indirect and not plain):
             return []
         return [v for v in found if is_move(v) or self._function(v) is not None]
 
