@@ -53,13 +53,14 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(edit, text) if '@"' in text else text
 
 
+_CALLED_NUMBER = re.compile(r"@\d+\(")  # quick to look for
 _NUMBERED = re.compile(r"^define [^@\n]*@\d+\(", re.MULTILINE)
 _NUMBER = re.compile(r'@(\d+)\b|"[^"\n]*"')
 
 
 def numbers_named(text: str) -> str:
     """The text with names where functions have numbers, by which LLVM does not find them."""
-    if not _NUMBERED.search(text):
+    if not _CALLED_NUMBER.search(text) or not _NUMBERED.search(text):
         return text
     return _NUMBER.sub(lambda m: f"@llgrad.number.{m[1]}" if m[1] else m[0], text)
 
@@ -174,7 +175,7 @@ def joined(texts: Sequence[str]) -> str:
 
 def types_named(text: str, program: str) -> str:
     """The program's definitions of the structs that `text` names, and of those that these name."""
-    bodies = dict(_TYPE.findall(program))
+    bodies = dict(_TYPE.findall(program.partition("\ndefine ")[0]))  # types come first
     found, wanted = dict[str, str](), _LOCAL.findall(text) if bodies else []
     while wanted:
         name = wanted.pop()

@@ -138,7 +138,7 @@ def _said_of_globals(text: str) -> str:
 
     LLVM takes a variable that only metadata names for unused, and takes what is stored in one for what is loaded.
     """
-    groups = _INACTIVE_GROUP.findall(text)
+    groups = _INACTIVE_GROUP.findall(text) if INACTIVE in text else []
     marked = [name for name, group in _GROUP_OF_GLOBAL.findall(text) if group in groups] if groups else []
     made = [
         f"\n@{PREFIX}inactive_global.attribute.{n} = global [1 x ptr] [ptr {name}]\n" for n, name in enumerate(marked)

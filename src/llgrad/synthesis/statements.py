@@ -283,7 +283,7 @@ def marked_inactive(text: str) -> str:
 
     Marked calls are not inlined; their numbers, and those of other instructions, go through an inactive identity.
     """
-    if not _MARKED.search(text):
+    if INACTIVE not in text or not _MARKED.search(text):
         return text
     module = parse(text)
     marked = [i for f in module.functions if not f.is_declaration for i in f.instructions() if _is_marked(i)]
