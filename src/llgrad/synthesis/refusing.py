@@ -303,12 +303,17 @@ class _Refusals:
             return
         touched.sort(key=lambda found: str(self.facts.span(found[0]) or ""))
         i, o = touched[0]
+        kept = _is_global(o)
         raise ActivityError(
             f"{o} needs a shadow and cannot have one",
             span=self.facts.span(i),
-            cause="active data reaches memory that llgrad did not see being made",
-            fix="pass the memory as an active argument, allocate it with a known allocator"
-            + (", or name a shadow of the variable (`__enzyme_shadow_global`)" if _is_global(o) else ""),
+            cause="a variable may hold it from before, as the buffer of an earlier call: nobody made a shadow of it"
+            if kept
+            else "active data reaches memory that llgrad did not see being made",
+            fix="allocate the memory in each call, pass it as an active argument, or name a shadow of the variable "
+            "(`__enzyme_shadow_global`)"
+            if kept
+            else "pass the memory as an active argument, or allocate it with a known allocator",
         )
 
     def _leads_outside(self, call: Call) -> bool:
