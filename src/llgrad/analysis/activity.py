@@ -77,15 +77,17 @@ Mode = Literal["forward", "reverse"]
 
 
 def analyse(
-    memory: Memory, arguments: Sequence[Act], result: Act, mode: Mode = "reverse", kinds: KindAnswers | None = None
+    memory: Memory, arguments: Sequence[Act], result: Act, mode: Mode = "reverse", kinds: KindAnswers | None = None,
+    kept: Collection[MemoryObject] = (),
 ) -> Activity:
     """The activity of the program that `memory` describes, when its root is differentiated so.
 
     Without `kinds`, every integer of 16 bits or more that comes from memory may hold floats unless TBAA says no.
+    `kept`: what variables held before that shadows are made for.
     """
     if len(arguments) != len(memory.root.arguments):
         raise ValueError(f"@{memory.root.name} has {len(memory.root.arguments)} arguments, not {len(arguments)}")
-    return Activity(memory, tuple(arguments), result, mode, kinds)
+    return Activity(memory, tuple(arguments), result, mode, kinds, frozenset(kept))
 
 
 class Mixture(Struct, frozen=True):
@@ -102,8 +104,10 @@ class Activity:
     """See the module. Immutable; answers are computed when first asked for."""
 
     def __init__(
-        self, memory: Memory, arguments: tuple[Act, ...], result: Act, mode: Mode, kinds: KindAnswers | None
-    ) -> None:
+        self, memory: Memory, arguments: tuple[Act, ...], result: Act, mode: Mode, kinds: KindAnswers | None,
+        kept: frozenset[MemoryObject],
+    ) -> None:  # fmt: skip
+        self._kept = kept
         self.memory, self.arguments, self.result, self.mode = memory, arguments, result, mode
         self._kinds = kinds
         self._graph = FlowGraph(memory, kinds)
@@ -234,6 +238,7 @@ class Activity:
     def _is_shadowless(self, obj: MemoryObject) -> bool:
         """Memory for which there is no shadow and none can be made."""
         outside = obj.kind == "contents" and not isinstance(obj.site, Argument) and not obj.has_own_shadow
+        outside = outside and obj not in self._kept
         return obj in self._constant or obj.kind in ("unknown", "thrown") or outside
 
     def object_active(self, obj: MemoryObject) -> bool:

@@ -15,7 +15,7 @@ from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, ArrayType, FunctionType, PointerType, StructType, Type
-from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Undef
+from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Return, Undef
 from llgrad.rules.library import LIKE
 from llgrad.synthesis import registrations, results, tape
 from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
@@ -23,6 +23,7 @@ from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Analysed, Facts
 from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
+from llgrad.synthesis.keptshadows import make_shadows, release
 from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan
 from llgrad.synthesis.planning import make_plan
@@ -89,14 +90,24 @@ class Derivation:
         (A reverse sweep on its own reads no shadow pointers in memory, which may have changed: all that is cleared are
         adjoints.)
         """
-        b = Builder(root.entry, Names(()))
+        names = Names(i.name for i in root.instructions())
+        b = Builder(root.entry, names)
         b.at = 0
         width = range(self.roots[0].width)
         shadows = {shadow_name(g, lane) for g in self.module.variables for lane in width}
-        for v in self.module.variables:
+        for v in list(self.module.variables):
             if v.name in shadows:
                 self._refuse_threads(v)
                 clear(b, self.module, v)
+        wanted = [kept for o, kept in self.facts.kept.items() if o in self.facts.activity.shadowed_objects]
+        made = [(kept, make_shadows(b, self.module, kept, lane)) for kept in wanted for lane in width]
+        for block in root.blocks if made else ():
+            if isinstance(block.terminator, Return):
+                end = Builder(block, names)
+                end.at = len(block.instructions) - 1
+                for kept, shadow in made:
+                    if shadow is not None:
+                        release(end, self.module, kept, shadow)
 
     def _refuse_threads(self, shadow: GlobalVariable) -> None:
         """The two sweeps of a split derivative may run on two threads."""

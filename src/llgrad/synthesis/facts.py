@@ -15,6 +15,7 @@ from llgrad.analysis.activitygraph import has_rule
 from llgrad.analysis.apart import splits
 from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, Loop, flow
+from llgrad.analysis.keptbuffers import kept_buffers
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.objects import holds_pointer_type
@@ -118,8 +119,10 @@ class Facts:
         self.memory, self.kinds = self.analysed.memory, self.analysed.kinds
         way: activity_analysis.Mode = "forward" if mode is Mode.FORWARD else "reverse"
         acts = tuple(activity_analysis.Act(a.value) for a in arguments)
+        at_once = mode in (Mode.FORWARD, Mode.COMBINED) and not runtime_activity
+        self.kept = kept_buffers(self.memory) if at_once else {}
         self.activity = activity_analysis.analyse(
-            self.memory, acts, activity_analysis.Act(result.value), way, self.kinds
+            self.memory, acts, activity_analysis.Act(result.value), way, self.kinds, self.kept
         )
         self.reverse, self.runtime_activity = mode is not Mode.FORWARD, runtime_activity
         self.vector_math, self.returns_primal = vector_math, returns_primal
@@ -566,7 +569,7 @@ class Facts:
     def all_escape(self, pointer: AnyValue) -> bool:
         """Is it memory whose shadow has no mirror that releases it, but which was allocated under the root?"""
         objects = self.memory.points_to(pointer)
-        heap = bool(objects) and all(o.kind == "heap" and self.memory.escapes(o) for o in objects)
+        heap = bool(objects) and all((o.kind == "heap" and self.memory.escapes(o)) or o in self.kept for o in objects)
         return heap and not self.runtime_activity
 
 

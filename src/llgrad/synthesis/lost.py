@@ -58,7 +58,7 @@ def _floats(facts: Facts, freed: AnyValue) -> tuple[int, list[tuple[int, FloatTy
 def _is_replaced(facts: Facts, freed: AnyValue) -> bool:
     """May it be a block of the caller's in whose place the program has put one that it allocates, for good?"""
     memory, active = facts.memory, facts.activity.active_objects
-    old = {o for o in memory.points_to(freed) & active if o.is_external}
+    old = {o for o in memory.points_to(freed) & active if o.is_external and o not in facts.kept}
     if not old:
         return False
     owners = [memory.contents(o) for o in memory.objects if o.is_external]

@@ -1,0 +1,115 @@
+"""Buffers that a function's static variable keeps from one call to the next.
+
+`static double *work;` that grows when it is too small, or a `static std::vector<double>`: all that such a variable can
+hold, whoever called before, are blocks that the function itself allocated, and pointers into them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from llgrad.analysis.memory import Memory, MemoryObject
+from llgrad.ir.types import FloatType, IntType, PointerType, Type
+from llgrad.ir.values import AnyValue, Call, ConstInt, GlobalVariable, Load, Store
+from llgrad.rules.facts import RELEASES
+from llgrad.rules.library import effects
+
+_PREFIX = re.compile(r"llgrad\.static\.")
+_LOCAL = re.compile(r"_ZZ|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\d+)?$")  # (parts of a global variable end in `.0`)
+_NO_STORES = ("llvm.lifetime.", "llvm.threadlocal.", "__cxa_guard", "__cxa_atexit", "__cxa_thread_atexit")
+_MADE_BY_LLVM = ("b", "body", "init")
+
+
+class Kept(Struct, frozen=True):
+    """Where in a variable the start of its buffer is, and pointers into it; what allocates that (`rules.facts`)."""
+
+    variable: GlobalVariable
+    family: str
+    start: int
+    others: tuple[int, ...]
+
+
+def kept_buffers(memory: Memory) -> dict[MemoryObject, Kept]:
+    """What such variables hold when the root is entered."""
+    found = {}
+    for o in memory.objects:
+        g = o.site
+        if o.kind != "contents" or not isinstance(g, GlobalVariable) or o.has_own_shadow or not _is_local(g):
+            continue
+        if (kept := _kept(memory, g, o)) is not None:
+            found[o] = kept
+    return found
+
+
+def _is_local(g: GlobalVariable) -> bool:
+    """Is it a static variable of a function's own, as C and C++ name them, which no other function can name?"""
+    name = _PREFIX.sub("", g.name)
+    return bool(_LOCAL.match(name)) and g.name.rpartition(".")[2] not in _MADE_BY_LLVM
+
+
+def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | None:
+    words: dict[int, set[tuple[MemoryObject, object]]] = {}
+    for at, value in _stored(memory, g):
+        if at is None:
+            return None
+        words.setdefault(at, set()).update(memory.places(value))
+    blocks = {o for held in words.values() for o, _ in held if o is not contents}
+    starts = [at for at, held in words.items() if all(o is contents or spot == 0 for o, spot in held)]
+    if len(starts) != 1 or not blocks or memory.contents(contents) != {contents}:
+        return None
+    families = {_family(o) for o in blocks}
+    if len(families) != 1 or not families <= set(RELEASES.values()):
+        return None
+    if any(memory.contents(o) - {contents} for o in blocks) or not _holds_floats(memory, {contents, *blocks}):
+        return None
+    return Kept(g, families.pop(), starts[0], tuple(sorted(words.keys() - {starts[0]})))
+
+
+def _stored(memory: Memory, g: GlobalVariable) -> Iterator[tuple[int | None, AnyValue]]:
+    """Pointers that are stored in a variable, and where in it; None: that is not known."""
+    for i in (i for f in memory.functions for i in f.instructions()):
+        if not any(o.kind == "global" and o.site is g for a in memory.writes(i) for o in a.objects):
+            continue
+        if isinstance(i, Store) and isinstance(i.value.type, PointerType):
+            places = {spot for o, spot in memory.places(i.pointer) if o.site is g and o.kind == "global"}
+            at = next(iter(places)) if len(places) == 1 else None
+            yield (at if isinstance(at, int) else None), i.value
+        elif isinstance(i, Store):
+            if not isinstance(i.value.type, IntType) or i.value.type.bits >= 64:
+                yield None, i.value
+        elif not isinstance(i, Call) or not _leaves_pointers(memory, i):
+            yield None, g
+
+
+def _leaves_pointers(memory: Memory, call: Call) -> bool:
+    """Does a call move none itself? Those of functions with bodies are looked at there."""
+    called, unknown = memory.functions_called(call)
+    if call.called_function is not None and call.called_function.name.startswith("llvm.memset."):
+        return isinstance(call.arguments[1], ConstInt) and call.arguments[1].value == 0
+    named = [f.name for f in called if f.is_declaration]
+    return not unknown and all(name.startswith(_NO_STORES) for name in named)
+
+
+def _family(o: MemoryObject) -> str:
+    """What kind of allocator made it; "": no one that returns it, as it is."""
+    f = o.site.called_function if o.kind == "heap" and isinstance(o.site, Call) else None
+    known = effects(f.name) if f is not None else None
+    a = known.allocator if known is not None else None
+    return a.family if a is not None and a.place == "return" and a.alignment is None else ""
+
+
+def _holds_floats(memory: Memory, blocks: set[MemoryObject]) -> bool:
+    """Are such blocks accessed as floats and small integers alone?"""
+    accessed = set[Type]()
+    for i in (i for f in memory.functions for i in f.instructions() if isinstance(i, Load | Store)):
+        if any(a.objects & blocks for a in (*memory.reads(i), *memory.writes(i))):
+            accessed.add(i.type if isinstance(i, Load) else i.value.type)
+    return bool(accessed) and all(
+        isinstance(t, FloatType) or (isinstance(t, IntType) and t.bits < 64) for t in accessed
+    )
+
+
+__all__ = ["Kept", "kept_buffers"]
