@@ -34,13 +34,16 @@ class Kept(Struct, frozen=True):
 
 def kept_buffers(memory: Memory) -> dict[MemoryObject, Kept]:
     """What such variables hold when the root is entered."""
+    read = (a for f in memory.functions for i in f.instructions() if isinstance(i, Load) for a in memory.reads(i))
+    variables = dict.fromkeys(o for a in read for o in a.objects if o.kind == "global" and not o.has_own_shadow)
     found = {}
-    for o in memory.objects:
+    for o in variables:  # (not all objects that are met: some are only when they are asked for)
         g = o.site
-        if o.kind != "contents" or not isinstance(g, GlobalVariable) or o.has_own_shadow or not _is_local(g):
+        if not isinstance(g, GlobalVariable) or not _is_local(g):
             continue
-        if (kept := _kept(memory, g, o)) is not None:
-            found[o] = kept
+        for held in memory.contents(o):
+            if held.kind == "contents" and held.site is g and (kept := _kept(memory, g, held)) is not None:
+                found[held] = kept
     return found
 
 

@@ -529,7 +529,7 @@ class Kinds:
         if kind is CONFLICT:
             cause = "accesses or types disagree about these bytes (a union, or memory used again for another type)"
             fix = f"keep floats apart from what else lies there, in members or memory of their own, or {fix}"
-        if "llvm.dbg.cu" not in self.module.named_metadata:
+        if not any("emissionKind: FullDebug" in text for text in self.module.raw_metadata.values()):
             fix = f"compile with -g, or with -O1 or higher so that TBAA tells, or {fix}"
         return KindError(
             f"bytes {offset} to {offset + size - 1} of {_describe(v)} {where} are {what}".replace("  ", " "),
