@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from math import gcd
+
+from llgrad.analysis.bitflow import linear
 from llgrad.analysis.bytelayout import Basic, Pointer
 from llgrad.analysis.cells import gep_bytes
 from llgrad.analysis.debuginfo import DebugTypes
 from llgrad.analysis.objects import WORD
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import DataLayout, FloatType, IntType, Type
-from llgrad.ir.values import AnyValue, Argument, Call, Function, GetElementPtr, Load, Phi, Select, Store
+from llgrad.ir.values import AnyValue, Argument, Call, ConstInt, Function, GetElementPtr, Load, Phi, Select, Store
+
+_COPIES = ("llvm.memcpy.", "llvm.memmove.")
 
 
 def to_scalars(root: Function, layout: DataLayout) -> set[int]:
     """The arguments that point to floats, or to integers that are smaller than pointers.
 
-    Debug info says so, or that they are walked as such. Who loads a pointer there is believed; who copies bytes moves
-    none.
+    Debug info says so; without it, that they are walked as such, and that arrays of such are copied. Who loads a
+    pointer there is believed; who copies bytes moves none.
     """
     declared = DebugTypes(root.module).result_and_parameters(root) if root.module is not None else None
     types = [d.type for d in declared[1]] if declared is not None and len(declared[1]) == len(root.arguments) else []
     pointees = [t.to() if isinstance(t, Pointer) else None for t in types]
     told = {n for n, t in enumerate(pointees) if isinstance(t, Basic) and (t.format or 1 < t.size < WORD)}
-    return told | {a.index for a in root.arguments if _is_walked(a, layout)}
+    return told or {a.index for a in root.arguments if not types and _is_walked(a, layout)}
 
 
 def _is_walked(argument: Argument, layout: DataLayout) -> bool:
     """Is memory walked from where an argument points, here and in what is called with it, in steps of its scalars?"""
-    steps, scalars = set[tuple[int, int] | None](), set[Type]()
+    steps, scalars, copied = set[tuple[int, int] | None](), set[Type](), set[int]()
 
     def onwards(pointer: AnyValue) -> list[AnyValue]:
         found: list[AnyValue] = []
@@ -41,6 +46,8 @@ def _is_walked(argument: Argument, layout: DataLayout) -> bool:
                     scalars.add(u.type)
                 case Store(value, to) if to is pointer:
                     scalars.add(value.type)
+                case Call() if u.called_function is not None and u.called_function.name.startswith(_COPIES):
+                    copied.add(gcd(*linear(u.arguments[2])) if not isinstance(u.arguments[2], ConstInt) else 0)
                 case Call() if u.called_function is not None and not u.called_function.is_declaration:
                     taken = zip(u.called_function.arguments, u.arguments, strict=False)
                     found += [a for a, v in taken if v is pointer]
@@ -51,7 +58,7 @@ def _is_walked(argument: Argument, layout: DataLayout) -> bool:
     size = layout.size(only) if isinstance(only := next(iter(scalars), None), FloatType | IntType) else 0
     even = size > 1 and all(step is not None and step[0] in (0, size) and step[1] % size == 0 for step in steps)
     walked = even and any(step is not None and step[0] for step in steps)  # (in larger steps, of records)
-    return walked and len(scalars) == 1 and (isinstance(only, FloatType) or size < WORD)
+    return walked and copied <= {size} and len(scalars) == 1 and (isinstance(only, FloatType) or size < WORD)
 
 
 __all__ = ["to_scalars"]
