@@ -307,6 +307,18 @@ double f(double x) {
     return y * x;
 }
 """, "oo", "UnsupportedError", "a file"),
+    Case("two_variables_keep_a_buffer", """
+#include <stdlib.h>
+double f(double x) {
+    static double *base, *current;
+    if (!base) {
+        base = malloc(80);
+        current = base;
+    }
+    *current = x * x;
+    return *base * x;  //!
+}
+""", "oo", "ActivityError", "(no shadow)"),
     *(Case(f"digits_in_a_stream_{n}", f"""
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -60,8 +60,13 @@ def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | N
             return None
         words.setdefault(at, set()).update(memory.places(value))
     blocks = {o for held in words.values() for o, _ in held if o is not contents}
+    if _are_elsewhere(memory, g, blocks):
+        return None
     starts = [at for at, held in words.items() if all(o is contents or spot == 0 for o, spot in held)]
     if len(starts) != 1 or not blocks or memory.contents(contents) != {contents}:
+        return None
+    held = {o for o, _ in words[starts[0]]}
+    if any(o not in held for word in words.values() for o, _ in word if o is not contents):
         return None
     families = {_family(o) for o in blocks}
     if len(families) != 1 or not families <= set(RELEASES.values()):
@@ -69,6 +74,13 @@ def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | N
     if any(memory.contents(o) - {contents} for o in blocks) or not _holds_floats(memory, {contents, *blocks}):
         return None
     return Kept(g, families.pop(), starts[0], tuple(sorted(words.keys() - {starts[0]})))
+
+
+def _are_elsewhere(memory: Memory, g: GlobalVariable, blocks: set[MemoryObject]) -> bool:
+    """Does other memory that outlives the call hold pointers to such blocks? Their shadows must be the same."""
+    written = {o for f in memory.functions for i in f.instructions() for a in memory.writes(i) for o in a.objects}
+    outer = (o for o in written if o.is_external and not (o.kind == "global" and o.site is g))
+    return any(memory.contents(o) & blocks for o in outer)
 
 
 def _stored(memory: Memory, g: GlobalVariable) -> Iterator[tuple[int | None, AnyValue]]:
