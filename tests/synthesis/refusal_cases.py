@@ -315,8 +315,8 @@ double f(double x) {
         base = malloc(80);
         current = base;
     }
-    *current = x * x;
-    return *base * x;  //!
+    *current = x * x;  //!
+    return *base * x;
 }
 """, "oo", "ActivityError", "(no shadow)"),
     *(Case(f"digits_in_a_stream_{n}", f"""
