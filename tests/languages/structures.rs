@@ -366,3 +366,95 @@ pub mod raw_ {
         b.as_slice().iter().enumerate().map(|(i, v)| v * v * (i + 1) as f64).sum()
     }
 }
+
+/// A vector whose first elements lie in the enum itself, over the members of the `Vec` that it becomes.
+pub mod small_vec_ {
+    enum Small {
+        Inline([f64; 3], usize),
+        Heap(Vec<f64>),
+    }
+    impl Small {
+        fn push(&mut self, v: f64) {
+            match self {
+                Small::Inline(a, n) if *n < 3 => {
+                    a[*n] = v;
+                    *n += 1;
+                }
+                Small::Inline(a, n) => {
+                    let mut h = a[..*n].to_vec();
+                    h.push(v);
+                    *self = Small::Heap(h);
+                }
+                Small::Heap(h) => h.push(v),
+            }
+        }
+        fn items(&self) -> &[f64] {
+            match self {
+                Small::Inline(a, n) => &a[..*n],
+                Small::Heap(h) => h,
+            }
+        }
+    }
+    pub fn small_vec(x: &[f64]) -> f64 {
+        let mut s = Small::Inline([0.0; 3], 0);
+        let mut t = Small::Inline([0.0; 3], 0);
+        for (i, v) in x.iter().enumerate() {
+            s.push(v * v);
+            if i % 3 == 0 {
+                t.push(v.sin());
+            }
+        }
+        s.items().iter().map(|v| v * v).sum::<f64>() + t.items().iter().product::<f64>()
+    }
+}
+
+/// A pool whose free places are a list, in the places themselves.
+pub mod free_list_ {
+    enum Slot {
+        Free(usize),
+        Used(f64),
+    }
+    struct Pool {
+        slots: Vec<Slot>,
+        head: usize,
+    }
+    impl Pool {
+        fn put(&mut self, v: f64) -> usize {
+            if self.head == usize::MAX {
+                self.slots.push(Slot::Used(v));
+                return self.slots.len() - 1;
+            }
+            let at = self.head;
+            if let Slot::Free(next) = self.slots[at] {
+                self.head = next;
+            }
+            self.slots[at] = Slot::Used(v);
+            at
+        }
+        fn take(&mut self, at: usize) -> Option<f64> {
+            match self.slots[at] {
+                Slot::Used(v) => {
+                    self.slots[at] = Slot::Free(self.head);
+                    self.head = at;
+                    Some(v)
+                }
+                Slot::Free(_) => None,
+            }
+        }
+    }
+    pub fn free_list(x: &[f64]) -> f64 {
+        let mut p = Pool { slots: Vec::new(), head: usize::MAX };
+        let ids: Vec<usize> = x.iter().map(|v| p.put(v * v)).collect();
+        let a = p.take(ids[1]).unwrap();
+        let b = p.take(ids[3]).unwrap();
+        let i = p.put(a * b.sin());
+        p.put(a + x[0]);
+        let mut s = p.take(i).unwrap_or(0.0);
+        for (k, slot) in p.slots.iter().enumerate() {
+            if let Slot::Used(v) = slot {
+                s += v * (k as f64 + 1.0);
+            }
+        }
+        s
+    }
+}

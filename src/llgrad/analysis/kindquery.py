@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
-from llgrad.analysis.kindregions import CONFLICT_BIT, CUT_BIT, Region, declared
+from llgrad.analysis.kindregions import CONFLICT_BIT, CUT_BIT, Region, declared, find
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, WEAK
+from llgrad.analysis.solver import reach
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
 _MOST_STRIDE = 4096
@@ -157,6 +158,26 @@ def float_around(region: Region, at: int, size: int) -> tuple[int, int] | None:
             found.add((n, mask))
     start, mask = found.pop() if len(found) == 1 else (0, 0)
     return (start, mask) if mask in _TURNING and start <= 0 and start + bl.mask_reach(mask) >= size else None
+
+
+def carried_float(region: Region, size: int) -> int:
+    """The mask of the one float that may be all of a value, and not a pointer; 0 if there is none.
+
+    A value does not know of floats that were seen in steps where it was read, or where one was that it is a copy of.
+    """
+    found: set[int] = set()
+    for r, at in reach([(region, 0)], lambda cell: _windows_above(*cell, size)):
+        if may_be_pointer(r, at, size):
+            return 0
+        if (seen := float_around(r, at, size)) is not None:
+            found.add(seen[1] if not seen[0] and bl.mask_size(seen[1]) == size else 0)
+    return found.pop() if len(found) == 1 else 0
+
+
+def _windows_above(region: Region, at: int, size: int) -> list[tuple[Region, int]]:
+    """The places of which all of these bytes are a copy, or a view."""
+    edges = [e for e in region.edges if find(e.child) is region and e.low is not None and e.high is not None]
+    return [(find(e.parent), at + e.at) for e in edges if (e.low or 0) <= at and at + size <= (e.high or 0)]
 
 
 def _walked(region: Region, at: int) -> int:

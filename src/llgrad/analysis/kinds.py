@@ -28,6 +28,7 @@ from llgrad.analysis.kindquery import (
     CONFLICT_MASK,
     INT_ANSWER,
     Leaf,
+    carried_float,
     float_around,
     header,
     is_word,
@@ -238,10 +239,8 @@ class Kinds:
     def turning(self, v: iv.AnyValue) -> FloatType | None:
         """The format of the float that an integer may be, all of it, if that is not a part of it or a pointer."""
         region, size = self._builder.contents.get(v), self.layout.size(v.type)
-        if region is None or may_be_pointer(find(region), 0, size):
-            return None
-        found = float_around(find(region), 0, size)
-        return _float_of(found[1]) if found is not None and bl.mask_size(found[1]) == size else None
+        mask = carried_float(find(region), size) if region is not None else 0
+        return _float_of(mask) if mask and bl.mask_size(mask) == size else None
 
     def float_around(self, pointer: iv.AnyValue, size: int) -> tuple[int, FloatType] | None:
         """(start, format) of the one float of which `size` bytes behind a pointer may be a part, or all."""
