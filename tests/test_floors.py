@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("assembly",),
     ("blas", "denormals", "lapack", "variadic"),
     ("synthesis", "alignment", "bytewise", "interleaved", "lowering", "merging", "strings", "unrolling", "peeling",
-     "reducing", "signs", "trampolines"),
+     "reducing", "relative", "signs", "trampolines"),
     ("checkpointing", "closures", "rounding", "specialising"),
     ("asking", "pipeline"),
     ("excerpt", "versions"),

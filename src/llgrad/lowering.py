@@ -384,6 +384,7 @@ _SAME = re.compile(
     r"^( *%[^=\n]* = )(?:tail )?call [^@\n]*@llvm\.(?:(?:launder|strip)\.invariant\.group|ptr\.annotation\.p\d+)\.p\d+"
     r"\(ptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*([%@][^ ,()\n]+)[,)][^\n]*$", re.MULTILINE,
 )  # fmt: skip
+_COUNTING = re.compile(r"^ *(?:tail )?call void @llvm\.instrprof\.[^\n]*\n", re.MULTILINE)
 _MASKED = re.compile(
     r"^( *)(%[^=\n]*) = (?:tail )?call [^@\n]*@llvm\.ptrmask\.p0\.i64"
     r"\(ptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*([%@][^ ,()\n]+), i64 (?:noundef )?([^ ,()\n]+)\)[^\n]*$", re.MULTILINE,
@@ -394,7 +395,9 @@ def plain_calls(text: str) -> str:
     """Calls that must be the last thing are calls, as derivatives go on after them; a pointer whose virtual table LLVM
     is to forget, or that is annotated, is that pointer (and nothing says any longer that tables stay the same); one
     whose last bits are cleared lies so many bytes before it, and its shadow as many before the shadow.
-    Swift's register for errors is a pointer like others."""
+    Swift's register for errors is a pointer like others. A profile counts what the program itself runs."""
+    if "@llvm.instrprof." in text:
+        text = _COUNTING.sub("", text)
     if "musttail " in text:
         text = _MUST.sub(r"tail \1", text)
     if ".invariant.group." in text:

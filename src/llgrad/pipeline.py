@@ -63,6 +63,7 @@ from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out
 from llgrad.merging import has_split_tests, merged
 from llgrad.reducing import make_reducible
+from llgrad.relative import with_pointers
 from llgrad.rounding import with_steps
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -85,6 +86,7 @@ NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instructi
 LEVELS = range(4)
 _DECLARATION = re.compile(rf"^(declare [^@\n]*)({NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
 _WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
+_COMDAT_OF = re.compile(rf"^({NAME}) = [^\n]*, comdat(?=,|$)", re.MULTILINE)
 _HIDE = "llgrad.hide."
 # Reserved by C with external linkage (C11 7.1.3): whoever defines one means the function of the library.
 _LIBM = """
@@ -193,7 +195,12 @@ def share_globals(text: str) -> str:
         kept = [w for w in m[2].split() if w not in left_out]
         return f"{m[1]} = {''.join(w + ' ' for w in kept)}{m[3]} "
 
-    return renamed(GLOBAL.sub(edit, text), found) if found else text
+    if not found:
+        return text
+    text = GLOBAL.sub(edit, text)
+    if "comdat" in text:  # one that has the variable's own name is not named
+        text = _COMDAT_OF.sub(lambda m: f"{m[0]}(${m[1][1:]})" if plain(m[1]) in found else m[0], text)
+    return renamed(text, found)
 
 
 def shared_names(text: str) -> dict[str, str]:
@@ -337,7 +344,7 @@ def prepare(
     with_lanes_apart(work)
     with_alignment(work)
     reveal(work)
-    text = loaded_apart(normal(work))
+    text = with_pointers(loaded_apart(normal(work)))
     if not threads:
         _refuse_thread_local(text)
     return text

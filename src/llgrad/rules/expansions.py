@@ -335,12 +335,14 @@ _STRICT = re.compile(
     r"@llvm\.(?:experimental\.constrained\.(?P<op>\w+)|fptrunc\.round)\.(?P<suffix>[\w.]+)"
     r"\((?P<arguments>[^\n]*?)(?:, )?(?P<meta>metadata [^\n]*?)\)(?: #\d+)?"
 )
+_STRICTLY = re.compile(r"^((?:attributes #\d+ = \{|define |declare )[^\n]*?) strictfp\b", re.MULTILINE)
 _CASTS = {"fptosi", "fptoui", "sitofp", "uitofp", "fptrunc", "fpext"}
 _BINARY = {"fadd", "fsub", "fmul", "fdiv", "frem"}
 
 
 def unstrict(text: str) -> str:
     """The module without constrained operations, as far as `library` knows what they are without."""
+    text = _STRICTLY.sub(r'\1 "was-strictfp"', text) if "strictfp" in text else text  # or what LLVM inlines gets strict
     if "@llvm.experimental.constrained." not in text and "@llvm.fptrunc.round." not in text:
         return text
     used: dict[str, str] = {}

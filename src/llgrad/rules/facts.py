@@ -203,6 +203,8 @@ _TABLE: dict[str, Effects] = {
     **_all("isnan isnanf isnanl __isnan __isnanf __isnanl isinf isinff isinfl __isinf __isinff __isinfl", _PURE),
     **_all("finite finitef finitel __finite __finitef __finitel __fpclassify __fpclassifyf __fpclassifyl", _PURE),
     **_all("__signbit __signbitf __signbitl fegetround feclearexcept feraiseexcept fetestexcept", _PURE),
+    # what compilers add: a profiler's hooks
+    **_all("__cyg_profile_func_enter __cyg_profile_func_exit", _READS),
     # the end
     **_all("exit _exit _Exit quick_exit abort __assert_fail __assert __stack_chk_fail __chk_fail", _STOPS),
     **_all("_ZSt9terminatev __clang_call_terminate __cxa_pure_virtual __cxa_bad_cast __cxa_bad_typeid", _STOPS),
@@ -265,7 +267,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
     (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
     (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),
-    # what clang's sanitizer of undefined behaviour calls
+    # what clang adds to look for undefined behaviour, and to count
+    (re.compile(r"__sanitizer_cov_\w+"), _READS),
     (re.compile(r"__ubsan_handle_\w+_abort"), _STOPS),
     (re.compile(r"__ubsan_handle_\w+"), _READS),
     # x86: integers and bits that are found from floats; registers of the processor

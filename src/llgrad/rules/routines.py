@@ -225,6 +225,19 @@ go:
     return Routine(f"ptr (ptr %to, {from_}, i64 %size, i64 %room)", body)
 
 
+def _unchecked(name: str, from_: str, given: str, returned: str = "ptr %to", unit: int = 1) -> Routine:
+    """What is called to copy or fill where `-fno-builtin` keeps it from being an intrinsic."""
+    low = "  %low = trunc i32 %byte to i8" if "%low" in given else ""
+    body = f"""
+{low}
+  %size = mul i64 %count, {unit}
+  call void @llvm.{name}(ptr %to, {given}, i64 %size, i1 false)
+  %end = getelementptr i8, ptr %to, i64 %size
+  ret {returned}
+"""
+    return Routine(f"{returned.split()[0]} ({from_}, i64 %count)", body)
+
+
 def _sorting(name: str, parameter: str, given: str) -> dict[str, Routine]:
     """`qsort` or `qsort_r`, and the function that finds the permutation (not inlined: nothing in it is active)."""
     order = f"{name}.order"
@@ -236,6 +249,7 @@ def _sorting(name: str, parameter: str, given: str) -> dict[str, Routine]:
     }
 
 
+_UNITS, _TO_FROM = {"": 1, "w": 4}, "ptr %to, ptr %from"  # bytes, wide characters
 ROUTINES: dict[str, Routine] = {
     "realloc": Routine("ptr (ptr %old, i64 %size)", _REALLOC),
     "reallocarray": Routine("ptr (ptr %old, i64 %count, i64 %size)", _REALLOCARRAY, ("realloc",)),
@@ -243,6 +257,12 @@ ROUTINES: dict[str, Routine] = {
     "strdup": Routine("ptr (ptr %text)", _STRDUP.replace("{length}", "@strlen(ptr %text)")),
     "strndup": Routine("ptr (ptr %text, i64 %most)", _STRDUP.replace("{length}", "@strnlen(ptr %text, i64 %most)")),
     "bsearch": Routine("ptr (ptr %key, ptr %base, i64 %count, i64 %size, ptr %compare)", _BSEARCH),
+    **{f"{w}memcpy": _unchecked("memcpy.p0.p0.i64", _TO_FROM, "ptr %from", unit=u) for w, u in _UNITS.items()},
+    **{f"{w}memmove": _unchecked("memmove.p0.p0.i64", _TO_FROM, "ptr %from", unit=u) for w, u in _UNITS.items()},
+    **{f"{w}mempcpy": _unchecked("memcpy.p0.p0.i64", _TO_FROM, "ptr %from", "ptr %end", u) for w, u in _UNITS.items()},
+    "memset": _unchecked("memset.p0.i64", "ptr %to, i32 %byte", "i8 %low"),
+    "bcopy": _unchecked("memmove.p0.p0.i64", "ptr %from, ptr %to", "ptr %from", "void"),
+    "bzero": _unchecked("memset.p0.i64", "ptr %to", "i8 0", "void"),
     "__memcpy_chk": _checked("memcpy.p0.p0.i64", "ptr %from", "ptr %from"),
     "__memmove_chk": _checked("memmove.p0.p0.i64", "ptr %from", "ptr %from"),
     "__mempcpy_chk": _checked("memcpy.p0.p0.i64", "ptr %from", "ptr %from", "%end"),
