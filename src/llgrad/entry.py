@@ -207,7 +207,7 @@ _calls = threading.local()  # frame: address of the innermost frame; failure: (c
 
 def _failed(code: int, detail: int | None) -> int:
     _calls.failure = (code, detail or 0)
-    _calls.place = _rust_location(detail) if code == _PANICKED and detail else ""
+    _calls.place = _TOLD[code](detail) if code in _TOLD and detail else ""
     return int(_calls.frame)
 
 
@@ -215,7 +215,7 @@ _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(_fa
 PYTHON_HOOK = ctypes.cast(_CALLBACK, ctypes.c_void_p).value or 0
 
 
-_PANICKED = 5
+_PANICKED, _RAISED = 5, 12
 
 
 def _rust_location(address: int) -> str:
@@ -224,6 +224,17 @@ def _rust_location(address: int) -> str:
     numbers = (ctypes.c_uint32 * 2).from_address(address + 16)
     name = ctypes.string_at(words[0], words[1]).decode(errors="replace")
     return f"{name}:{numbers[0]}:{numbers[1]}"
+
+
+def _nim_exception(address: int) -> str:
+    """What an exception of Nim's says: behind its type and its parent lie its name, the text's length and the text."""
+    name, length, text = (ctypes.c_uint64 * 3).from_address(address + 16)
+    words = [ctypes.string_at(name)] if name else []
+    words += [ctypes.string_at(text + 8, length)] if text and length else []
+    return b": ".join(words).decode(errors="replace")
+
+
+_TOLD = {_PANICKED: _rust_location, _RAISED: _nim_exception}
 
 
 def failure(status: int, code: int, detail: int) -> ForeignError:
@@ -235,6 +246,9 @@ def failure(status: int, code: int, detail: int) -> ForeignError:
     if code == _PANICKED:
         place = getattr(_calls, "place", "")
         return ForeignError("the code panicked", cause=f"at {place}" if place else "", fix="correct what it was given")
+    if code == _RAISED:
+        said = getattr(_calls, "place", "")
+        return ForeignError("the code raised an exception", cause=said, fix="correct what it was given, or catch it")
     if code == _BUDGET:
         message, fix = _FAILURES[code]
         return ForeignError(message, cause=f"it takes about {detail:,} bytes at least", fix=fix)

@@ -639,6 +639,7 @@ def fail_text() -> str:
         tape.FAIL_BITS: "the bits of an active float were taken for a number, or changed by one (a union?)",
         tape.FAIL_LOST: "adjoints lie in the shadow of memory of the caller's that the function released and replaced "
         "(a buffer that grew, or was moved into): let it work on a copy",
+        12: "an exception was raised that nobody caught",
         schedule.FAIL_BUDGET: "the checkpoints do not fit into the budget",
         schedule.FAIL_RANGE: "a step of a loop with checkpoints writes where it was not known to",
     }

@@ -16,15 +16,19 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from llgrad.errors import CompilerError
+from llgrad.errors import CompilerError, UnsupportedError
 from llgrad.frontends import clang
+from llgrad.frontends.nimraised import entered
 from llgrad.frontends.tools import Compiled, Language, Source, answer, run
 
 _FIX = "correct the source, or pass the flags it needs (--path:…, -d:…)"
 _FLAGS = (
-    "--cc:clang", "--noMain", "--noLinking", "--app:staticlib", "--mm:arc", "-d:danger", "-d:useMalloc",
-    "--compileOnly", "--lineDir:on", "--hints:off", "--exceptions:goto",
+    "--cc:clang", "--noMain", "--noLinking", "--app:staticlib", "--mm:arc", "-d:useMalloc", "-d:noSignalHandler",
+    "--compileOnly", "--lineDir:on", "--hints:off", "--exceptions:goto", "--stackTrace:off", "--lineTrace:off",
 )  # fmt: skip
+_UNCHECKED = "-d:danger"  # unless the flags ask for another build
+_BUILD = re.compile(r"--?(?:d|define|u|undef):(?:release|debug|danger)")
+_MEMORY = re.compile(r"--(?:mm|gc):(?!arc$|orc$)(\w+)")
 
 
 def nim() -> str:
@@ -49,7 +53,7 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
 
 def _file(source: Source, raw: bool) -> list[Compiled]:
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
-        command = [nim(), "c", *_FLAGS, f"--nimcache:{folder}", *source.flags, str(source.path.absolute())]
+        command = [nim(), "c", *_flags(source.flags), f"--nimcache:{folder}", str(source.path.absolute())]
         run(command, source.path, _FIX)
         plan = json.loads(next(Path(folder).glob("*.json")).read_text())
         read = tuple(Path(name) for name, _ in plan.get("depfiles", []) if Path(name).is_file())
@@ -58,12 +62,31 @@ def _file(source: Source, raw: bool) -> list[Compiled]:
         texts = {Path(name): Path(name).read_text() for name, _ in plan["compile"]}
         beside = Path(folder, "llgrad_beside.c")
         made = []
-        for path, text in {**_finished(texts), beside: _beside(texts.values())}.items():
+        own = [path for path in texts if not _place(path, source.path).is_relative_to(include[1].strip("'"))]
+        for path, text in {**entered(_finished(texts), own), beside: _beside(texts.values())}.items():
             path.write_text(text)
             unit = Source(path, (f"-I{include[1].strip(chr(39))}", "-w", "-fno-strict-aliasing"))
             module = clang.compile_file(unit, raw=raw, cxx=False).module
             made.append(Compiled(module, (source.path, *(p for p in read if p != source.path))))
         return made
+
+
+def _flags(given: Sequence[str]) -> tuple[str, ...]:
+    """nim's flags; UnsupportedError where memory is to be managed by what cannot see a derivative's memory."""
+    for manager in (m[1] for m in map(_MEMORY.fullmatch, given) if m):
+        raise UnsupportedError(
+            f"--mm:{manager} is not supported",
+            cause="it would not know what a derivative keeps of the program's memory",
+            fix="leave it out: with --mm:arc and --mm:orc the values of a program are the same",
+        )  # fmt: skip
+    build = () if any(map(_BUILD.fullmatch, given)) else (_UNCHECKED,)
+    return (*_FLAGS, *build, *given)
+
+
+def _place(unit: Path, source: Path) -> Path:
+    """The file of which nim has made a unit, whose name says where that is, seen from the program's."""
+    name = unit.name.removeprefix("@m").removesuffix(".c").replace("@s", "/").replace("@c", ":")
+    return Path(os.path.normpath(source.absolute().parent / name))
 
 
 # A sequence that grows: nim copies its header and its elements as one piece; here only elements are copied, and where
@@ -101,6 +124,8 @@ _HOOK = re.compile(r"^N_LIB_PRIVATE (?=\w+ (\w*RaiseHook\w*);$)", re.MULTILINE)
 # Types: what the start of the program writes into them, and what destroys an object of any type
 _TYPE = re.compile(r"^(?:extern|N_LIB_PRIVATE) (?=TNimTypeV2 NTIv2__\w+;$)", re.MULTILINE)
 _FIELD = re.compile(r'\b(NTIv2__\w+)\.(\w+) = ((?:"(?:[^"\\]|\\.)*"|[^;"])*);')
+# orc is arc and a list of what cycles may begin with: without the list, cycles are not collected, as with arc
+_REMEMBERS = re.compile(r"^(N_LIB_PRIVATE N_NOINLINE\(void, rememberCycle__\w+\)\([^\n{]*\) \{)", re.MULTILINE)
 _START = re.compile(r"^N_LIB_PRIVATE N_NIMCALL\(void, \w+_DatInit000\)\(void\) \{", re.MULTILINE)
 _DESTROYED = re.compile(r"\(\(\w+\) \(\(\*\(\*rti\)\)\.destructor\)\)\(p\);")
 
@@ -108,12 +133,15 @@ _DESTROYED = re.compile(r"\(\(\w+\) \(\(\*\(\*rti\)\)\.destructor\)\)\(p\);")
 # Addresses that nim's runtime computes as numbers: headers lie before objects, 8 or 16 bytes before, as almost
 # all objects are aligned to no more
 _ADDRESS = re.compile(r"\b(plus|minus)percent___system_\d+\(\(\(NI\) \(ptrdiff_t\) \((\w+)\)\), ")
-_DISPOSED = re.compile(r"^N_LIB_PRIVATE N_NIMCALL\(void, nimRawDispose\)\(void\* p, NI alignment\) \{", re.MULTILINE)
+_DISPOSED = re.compile(
+    r"^N_LIB_PRIVATE N_NIMCALL\(void, nimRawDispose\)\(void\* p, NI alignment\) \{"
+    r"(?=[^}]*?\balign__system_\d+\(\(\(NI\) (\d+)\), alignment\))", re.MULTILINE,
+)  # fmt: skip
 _OFFSETS = """#define llgrad_plus(p, n) ((NI) (ptrdiff_t) ((char*) p + (n)))
 #define llgrad_minus(p, n) ((NI) (ptrdiff_t) ((char*) p - (n)))
 """
 _DISPOSES = r"""\g<0>
-  if (alignment <= 8) { __builtin_free((char*) p - 8); return; }
+  if (alignment <= \1) { __builtin_free((char*) p - \1); return; }
   if (alignment <= 16) { __builtin_free((char*) p - 16); return; }
 """
 # An element of a sequence lies behind the header: an index without a sign says so, and a store there leaves the header
@@ -153,6 +181,7 @@ def _finished(texts: Mapping[Path, str]) -> dict[Path, str]:
     def edited(text: str) -> str:
         text = _HOOK.sub(hook, _NO_OBJECT.sub(_FAILS, _GROWS.sub(_GROWN, text)))
         text = _DESTROYED.sub("{ extern void llgrad_destroy(void*, void*); llgrad_destroy(*rti, p); }", text)
+        text = _REMEMBERS.sub(r"\1 return;", text)
         text = _OFFSETS + _DISPOSED.sub(_DISPOSES, _ADDRESS.sub(r"llgrad_\1(\2, ", text))
         return _with_types(_unsigned(text))
 
