@@ -21,6 +21,7 @@ from llgrad.analysis.cells import gep_bytes, gep_spot, strided
 from llgrad.analysis.few import Few
 from llgrad.analysis.inclusion import Inclusion, Nodes
 from llgrad.analysis.known import (
+    STOPS,
     Behaviour,
     behaviour,
     is_column,
@@ -534,7 +535,8 @@ class PointerGraph(Inclusion):
         if kept:
             self._flow.edge(node, self._outside)
         self._flow.edge(node, hub, None)
-        if not known.inactive or "any" in (known.reads, known.writes):  # no function that is known to compare text, say
+        # no function that is known to compare text, say, or where the program ends
+        if not known.inactive or ("any" in (known.reads, known.writes) and known is not STOPS):
             self._flow.watch(node, lambda facts: self._call_given(facts, hub))
         if known.links and known.reads != "none":
             self._load(node, hub, None, WORD)
