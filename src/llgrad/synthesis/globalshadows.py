@@ -87,10 +87,11 @@ def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -
 
 
 def _fill_shadow(facts: Facts, module: Module, shadow: GlobalVariable, contents: AnyConstant) -> None:
+    # no adjoint is added where there are pointers alone, those of a virtual table say
+    shadow.constant = all(isinstance(leaf.type, PointerType) for leaf in leaves(shadow.value_type, facts.layout))
     if not any(True for _ in initial_pointers(contents, facts.layout)):
         return
     shadow.initializer = contents
-    shadow.constant = all(isinstance(leaf.type, PointerType) for leaf in leaves(shadow.value_type, facts.layout))
     if not shadow.constant:
         first = GlobalVariable(shadow.name + _INITIAL, shadow.value_type, contents)
         first.linkage, first.align, first.constant = "internal", shadow.align, True
