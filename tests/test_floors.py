@@ -26,7 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
      "reducing", "relative", "signs", "trampolines"),
     ("checkpointing", "closures", "rounding", "specialising"),
     ("asking", "pipeline"),
-    ("excerpt", "versions"),
+    ("excerpt", "tables", "versions"),
     ("program",),
     ("cache", "entry", "nested", "passing"),
     ("arguments",),

@@ -71,6 +71,7 @@ from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.statements import marked_inactive, says_something, settled
 from llgrad.synthesis.sweep import takes_shadow
+from llgrad.tables import set_aside
 from llgrad.versions import dispatched
 
 
@@ -89,7 +90,8 @@ def optimise_program(
     """
     from llgrad.synthesis import calls, wrappers
 
-    text = markers_as_globals(direct_variables(numbers_named(unquoted(spelt_out(unblock(source.text()))))))
+    text, tables = set_aside(source.text())
+    text = markers_as_globals(direct_variables(numbers_named(unquoted(spelt_out(unblock(text))))))
     text = marked_inactive(not_inlined(named(text)))
     whole = source.clone() if text == source.text() else LLVMModule.from_text(text)
     whole.run(["global_opt"])  # while it can be seen which static variables never change
@@ -141,6 +143,8 @@ def optimise_program(
                 linked = whole
                 linked.replace(_linked_program(text, derived, texts, edited, called, personality(taken.program.text)))
                 linked.internalize([name for name in linked.definitions() if not name.startswith(_HIDDEN)])
+            if tables is not None:
+                tables.put_back(linked)
             return _finished(linked, level, cpu, vector_math)
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised

@@ -7,6 +7,7 @@ explicit leading bit. `ppc_fp128` is a pair of doubles and only kept, never conv
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from fractions import Fraction
 
 from llgrad.ir.types import FloatType
@@ -21,12 +22,15 @@ _FORMATS = {
     "fp128": (15, 112),
 }
 _PREFIX = {"half": "0xH", "bfloat": "0xR", "x86_fp80": "0xK", "fp128": "0xL", "ppc_fp128": "0xM"}
+_PACKED = {"half": "<e", "float": "<f", "double": "<d"}
 _LOW = (1 << 64) - 1
 
 
 def from_text(t: FloatType, token: str) -> int:
     """The bit pattern of a constant as LLVM writes it (`1.0e+00`, `0x3FF…`, `0xH3C00`); ValueError if it is none."""
     if token[:2] != "0x":
+        if token[-1:].isdigit() and (packed := _packed(t, float(token))) is not None:
+            return packed
         return from_number(t, Fraction(token)) | _negative_zero(t, token)
     if token[2] in "HRKLM":
         if not token.startswith(_PREFIX.get(t.name, "-")):
@@ -122,6 +126,16 @@ def _fraction_width(t: FloatType) -> int:
     return 64 if t.name == "x86_fp80" else _FORMATS[t.name][1]
 
 
+def _packed(t: FloatType, number: float) -> int | None:
+    """The pattern of what is exactly such a number, in a fraction of the time: tables have many. None: another way."""
+    if t.name not in _PACKED or number - number != 0:
+        return None
+    with suppress(OverflowError):
+        packed = struct.pack(_PACKED[t.name], number)
+        return int.from_bytes(packed, "little") if struct.unpack(_PACKED[t.name], packed)[0] == number else None
+    return None
+
+
 def _negative_zero(t: FloatType, token: str) -> int:
     return 1 << (t.bits - 1) if token[0] == "-" and Fraction(token) == 0 else 0
 
@@ -150,6 +164,8 @@ def _narrow(t: FloatType, double: int) -> int:
         leading = 1 << 63 if t.name == "x86_fp80" else 0
         return double >> 63 << (t.bits - 1) | ((1 << exponent) - 1) << _fraction_width(t) | leading | kept
     number = struct.unpack("<d", double.to_bytes(8, "little"))[0]
+    if (packed := _packed(t, number)) is not None:
+        return packed
     bits = from_float(t, number)
     if to_float(t, bits) != number:
         raise ValueError(f"0x{double:016X} is not exactly a {t}")
