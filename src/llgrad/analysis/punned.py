@@ -116,7 +116,7 @@ class Trial(Reaching):
     def tears(self, load: Load, access: Access) -> bool:
         """May a part of an address be moved, and the rest beside it? Of whole ones, it is known what they point to."""
         narrow = isinstance(load.type, IntType) and load.type.bits < 64
-        if not narrow or all(isinstance(u, Instruction) and changes_bits(u) for u in load.users):
+        if not narrow or only_steers(load, set(), changes_bits):
             return False
         beside = self.kinds.may_be_pointer(load) and self.kinds.is_one_of_several(load)
         return beside and self._addresses.reached((load, replace(access, tbaa=None)))
@@ -228,20 +228,23 @@ class Trial(Reaching):
         return None
 
 
-def only_steers(v: Value, seen: set[Value]) -> bool:
-    """Does an integer only decide where the program goes and what it addresses? Derivatives take no such way."""
+def only_steers(v: Value, seen: set[Value], ends: Callable[[Instruction], bool] = lambda u: False) -> bool:
+    """Does an integer only decide where the program goes and what it addresses? Derivatives take no such way.
+
+    `ends` says of what else may use it.
+    """
     seen.add(v)
-    return all(u in seen or _is_steered(u, v, seen) for u in v.users)
+    return all(u in seen or (isinstance(u, Instruction) and ends(u)) or _is_steered(u, v, seen, ends) for u in v.users)
 
 
-def _is_steered(user: Value, v: Value, seen: set[Value]) -> bool:
+def _is_steered(user: Value, v: Value, seen: set[Value], ends: Callable[[Instruction], bool]) -> bool:
     match user:
         case Compare() | Alloca():
             return True
         case GetElementPtr(_, pointer, _):
             return pointer is not v
         case Cast("trunc" | "zext" | "sext") | Binary() | Phi() | Unary() | Select():
-            return only_steers(user, seen)
+            return only_steers(user, seen, ends)
         case Call():
             return is_copy(user) and user.arguments[2] is v and v not in user.arguments[:2]
     return isinstance(user, Instruction) and user.is_terminator and not isinstance(user, Return)
