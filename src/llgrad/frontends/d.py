@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from llgrad.frontends.dframes import with_arrays_apart
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, find, makefile_dependencies, run
 
 _FIX = "correct the source, or pass the flags it needs (-I…, -d-version=…)"
@@ -129,7 +130,7 @@ def _file(source: Source, raw: bool) -> Compiled:
         command = [ldc().path, *flags, f"--of={made}", str(source.path.absolute())]
         run(command, source.path, _FIX, noise="^BISECT:", cwd=Path(folder))
         read = makefile_dependencies(rule, source.path)
-        text = finished(made.read_text())
+        text = with_arrays_apart(finished(made.read_text()))
         libraries = _libraries() if "_D3std" in text or "_D4core" in text else ()
         return Compiled(text.encode(), (source.path, *(p for p in read[1:] if p.is_file())), libraries)
 
@@ -145,7 +146,7 @@ _LIBM = (
 )  # fmt: skip
 _MATHS = re.compile(
     r"^(?:declare|define) [^\n@]*?(double|float|x86_fp80|i64) "
-    rf"@(_D(?:3std|4core)4math(?:\d+[a-z]+)?(?:__T)?\d+({'|'.join(_LIBM)})[FT](?:(?!4impl)\w)*)\(([^\n()]*)\)"
+    rf"@(_D(?:3std|4core)4math(?:\d+[a-z]+)?(?:__T)?\d+({'|'.join(_LIBM)})(?:Impl)?[FT](?:(?!4impl)\w)*)\(([^\n()]*)\)"
     r"[^\n]*?(?:\{\n.*?^\})?$", re.MULTILINE | re.DOTALL,
 )  # fmt: skip
 _SUFFIXES = {"x86_fp80": "l", "double": "", "float": "f"}
