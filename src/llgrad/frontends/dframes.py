@@ -1,7 +1,7 @@
 """Frames of D's nested functions, with arrays beside them.
 
-ldc keeps the variables of a function that nested ones use in one struct on the stack. LLVM lets the index of an array in
-a struct go beyond the array, so that an element at an index that only the program knows may be the number that lies
+ldc keeps the variables of a function that nested ones use in one struct on the stack. LLVM lets the index of an array
+in a struct go beyond the array, so that an element at an index that only the program knows may be the number that lies
 behind (`std.algorithm.sum` has such a frame); in D it never is. Arrays become memory of their own here, which the frame
 points to.
 """
