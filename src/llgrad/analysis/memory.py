@@ -514,8 +514,13 @@ class Memory:
         return self._returning[function]
 
     def _may_write(self, write: Access, read: Access) -> bool:
+        """May a later write be to what was read? Blocks of the heap may be used for one type first, for another after:
+        of them, types tell members of one class apart, and no more."""
         if not self.types.may_alias(write.tbaa, read.tbaa):
-            return False
+            if self.types.are_members(write.tbaa, read.tbaa):
+                return False
+            places = frozenset(p for p in read.places if p[0].kind == "heap" and p[0] in write.objects)
+            return bool(places) and self._overlaps.meet(write, replace(read, places=places))
         return self._overlaps.meet(write, self._changing(read))
 
     def _changing(self, access: Access) -> Access:

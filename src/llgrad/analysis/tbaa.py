@@ -67,6 +67,10 @@ class TypeTree:
             self._answers[a, b] = self._root(a.access) != self._root(b.access) or self._meet(a, b) or self._meet(b, a)
         return self._answers[a, b]
 
+    def are_members(self, a: Tag | None, b: Tag | None) -> bool:
+        """Are these accesses of members of one class, at other offsets?"""
+        return a is not None and b is not None and a.base == b.base and a.base != a.access and a.offset != b.offset
+
     def is_integer(self, tag: Tag | None) -> bool:
         """Does C's or C++'s type of the access hold neither floats nor pointers, nor may it be anything (char)?"""
         if tag is None or not _C_ROOT.fullmatch(self._chain(tag.access)[-1].name):
