@@ -125,3 +125,48 @@ def test_numbers_computed_ahead_of_their_condition(source: Callable[..., Path]) 
     wanted = np.where(np.arange(6) % 2, 2 * x, 0)
     assert np.allclose(llgrad.grad(lib.f, wrt="x")(x, 6), wanted)
     assert llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=np.ones(6))[1] == pytest.approx(wanted.sum())
+
+
+HALVES = """
+#include <stdlib.h>
+#include <string.h>
+static __attribute__((noinline)) double *value(char *b, long i) { return (double *)b + i; }
+static __attribute__((noinline)) unsigned *key(char *b, long n, long i) { return (unsigned *)((double *)b + n) + i; }
+static char *made(const double *x, long n) {
+    char *a = malloc(12 * n + 8);
+    for (long i = 0; i < n; i++) { *value(a, i) = x[i] * x[i]; *key(a, n, i) = 3 * i + 1; }
+    return a;
+}
+double keys(const double *x, long n) {
+    char *a = made(x, n), *b = malloc(12 * n + 8);
+    for (long i = 0; i < n; i++) { *value(b, n - 1 - i) = *value(a, i); *key(b, n, n - 1 - i) = *key(a, n, i); }
+    memmove(key(b, n, 0), key(b, n, 1), 4 * (n - 1));
+    double s = 0;
+    for (long i = 0; i < n; i++) s += *value(b, i) * *key(b, n, i);
+    free(a); free(b);
+    return s;
+}
+double halves(const double *x, long n) {
+    char *a = made(x, n), *b = malloc(12 * n + 8);
+    for (long i = 0; i < 3 * n; i++) { unsigned k = *key(a, 0, i); if (k == 12345) k = 1; *key(b, 0, i) = k; }
+    double s = 0;
+    for (long i = 0; i < n; i++) s += *value(b, i) * *key(b, n, i);
+    free(a); free(b);
+    return s;
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_numbers_in_halves_of_words(source: Callable[..., Path], level: int) -> None:
+    """Doubles, and behind them numbers of 32 bits, at places that only the program knows: B-trees are such blocks.
+
+    The address says in which word a number lies. What moves the halves of doubles as such numbers is an error.
+    """
+    lib = llgrad.load(source(HALVES), optimize=level, flags=["-fno-strict-aliasing"])
+    x = np.linspace(1.1, 2.3, 5)
+    wanted = 2 * x * np.array([1, 1, 4, 7, 10])
+    assert np.allclose(llgrad.grad(lib.keys, wrt="x")(x, 5), wanted)
+    assert llgrad.jvp(lib.keys, wrt="x")(x, 5, tangents=np.ones(5))[1] == pytest.approx(wanted.sum())
+    assert _is_loud(lambda: llgrad.jvp(lib.halves, wrt="x")(x, 5, tangents=np.ones(5))[1])
+    assert _is_loud(lambda: llgrad.grad(lib.halves, wrt="x")(x, 5))
