@@ -215,7 +215,7 @@ _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(_fa
 PYTHON_HOOK = ctypes.cast(_CALLBACK, ctypes.c_void_p).value or 0
 
 
-_PANICKED, _RAISED = 5, 12
+_PANICKED, _RAISED, _SAID = 5, 12, 13
 
 
 def _rust_location(address: int) -> str:
@@ -234,7 +234,11 @@ def _nim_exception(address: int) -> str:
     return b": ".join(words).decode(errors="replace")
 
 
-_TOLD = {_PANICKED: _rust_location, _RAISED: _nim_exception}
+def _text(address: int) -> str:
+    return ctypes.string_at(address).decode(errors="replace")
+
+
+_TOLD = {_PANICKED: _rust_location, _RAISED: _nim_exception, _SAID: _text}
 
 
 def failure(status: int, code: int, detail: int) -> ForeignError:
@@ -246,6 +250,8 @@ def failure(status: int, code: int, detail: int) -> ForeignError:
     if code == _PANICKED:
         place = getattr(_calls, "place", "")
         return ForeignError("the code panicked", cause=f"at {place}" if place else "", fix="correct what it was given")
+    if code == _SAID:
+        return ForeignError("the code panicked", cause=getattr(_calls, "place", ""), fix="correct what it was given")
     if code == _RAISED:
         said = getattr(_calls, "place", "")
         return ForeignError("the code raised an exception", cause=said, fix="correct what it was given, or catch it")

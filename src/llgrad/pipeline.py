@@ -640,6 +640,7 @@ def fail_text() -> str:
         tape.FAIL_LOST: "adjoints lie in the shadow of memory of the caller's that the function released and replaced "
         "(a buffer that grew, or was moved into): let it work on a copy",
         12: "an exception was raised that nobody caught",
+        13: "the code panicked",
         schedule.FAIL_BUDGET: "the checkpoints do not fit into the budget",
         schedule.FAIL_RANGE: "a step of a loop with checkpoints writes where it was not known to",
     }

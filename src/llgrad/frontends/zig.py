@@ -18,6 +18,7 @@ from pathlib import Path
 
 from llgrad.errors import CompilerError
 from llgrad.frontends.tools import NEWEST, UNOPTIMISED, Compiled, Language, Source, answer, run
+from llgrad.frontends.zigpanics import failing
 
 _FIX = "correct the source, or pass the flags it needs (-I…, --dep …, -M…)"
 _FLAGS = (
@@ -194,7 +195,7 @@ def _swapped(m: re.Match[str]) -> str:
 
 def finished(text: str) -> bytes:
     """The module with functions under their exported names, and libm in place of zig's own mathematics."""
-    text = _ALLOCATORS.sub(_allocating, _SWAP.sub(_swapped, text))
+    text = _ALLOCATORS.sub(_allocating, _SWAP.sub(_swapped, failing(text)))
     for name, declaration in _NEEDED.items():
         known = re.search(rf"^(?:declare|define) [^\n]*@{re.escape(name)}\(", text, re.MULTILINE)
         if f"@{name}(" in text and not known:
