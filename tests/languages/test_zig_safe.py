@@ -25,7 +25,7 @@ fn halves(a: std.mem.Allocator, x: []const f64) !f64 {
     return s;
 }
 export fn listed(n: usize, x: [*]f64) f64 {
-    var arena = std.heap.ArenaAllocator.init(std.heap.c_allocator);
+    var arena = std.heap.ArenaAllocator.init(std.heap.page_allocator);
     defer arena.deinit();
     return halves(arena.allocator(), x[0..n]) catch 0;
 }

@@ -195,7 +195,7 @@ def _swapped(m: re.Match[str]) -> str:
 
 def finished(text: str) -> bytes:
     """The module with functions under their exported names, and libm in place of zig's own mathematics."""
-    text = _ALLOCATORS.sub(_allocating, _SWAP.sub(_swapped, failing(text)))
+    text = failing(_ALLOCATORS.sub(_allocating, _SWAP.sub(_swapped, text)))
     for name, declaration in _NEEDED.items():
         known = re.search(rf"^(?:declare|define) [^\n]*@{re.escape(name)}\(", text, re.MULTILINE)
         if f"@{name}(" in text and not known:
