@@ -395,6 +395,24 @@ def test_input_and_questions_about_files_find_no_pointers() -> None:
     assert not any(UNKNOWN in memory.points_to(i) for i in memory.root.instructions())
 
 
+def test_what_returns_its_first_argument_returns_no_other() -> None:
+    """Not what an integer that is written into a stream may hold, as far as is known."""
+    module = ll("""
+        declare ptr @_ZNSo9_M_insertIyEERSoT_(ptr, i64)
+        declare ptr @strchr(ptr, i32)
+        define void @f(ptr %x, ptr %text) {
+          %stream = alloca [400 x i8]
+          %number = ptrtoint ptr %x to i64
+          %same = call ptr @_ZNSo9_M_insertIyEERSoT_(ptr %stream, i64 %number)
+          %found = call ptr @strchr(ptr %text, i32 7)
+          ret void
+        }
+    """)
+    memory, f = of(module, "f")
+    assert memory.points_to(named(f, "same")) == memory.points_to(named(f, "stream"))
+    assert memory.points_to(named(f, "found")) == memory.points_to(f.arguments[1])
+
+
 def test_callees_of_no_known_origin_are_unknown_code() -> None:
     memory, f = of(ll("""
         @_ZTV5Thing = external constant { [4 x ptr] }

@@ -32,7 +32,7 @@ class Behaviour(Struct, frozen=True):
     keeps        the arguments whose pointers it may keep or hand on;
     moves, freed, place  the operands of realloc's old block, of what is freed, and of where posix_memalign stores;
     inactive     no derivative passes through it;
-    pure_result  a pointer that it returns is one of its arguments';
+    pure_result  a pointer that it returns is one of its arguments', of the `first` alone where that is said;
     ends         it stores where in the memory of its first argument it ended, where the second one points to;
     links        it may store one argument's pointer in the memory of another;
     handle       it returns what only code that is not known looks behind;
@@ -49,6 +49,7 @@ class Behaviour(Struct, frozen=True):
     place: int | None = None
     inactive: bool = False
     pure_result: bool = False
+    first: bool = False
     ends: bool = False
     links: bool = True
     handle: bool = False
@@ -187,7 +188,8 @@ def _of_effects(known: Effects, links: bool) -> Behaviour:
         reads=known.reads_memory,
         writes=known.writes_memory,
         inactive=known.inactive,
-        pure_result=not known.inactive,
+        pure_result=known.within_first or not known.inactive,
+        first=known.within_first,
         ends=known.ends,
         links=links,
         handle=known.handle,

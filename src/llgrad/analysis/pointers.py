@@ -571,7 +571,7 @@ class PointerGraph(Inclusion):
         for leaf, result in zip(leaves(call.type, self.layout), self._nodes(call), strict=True):
             if not carries_pointer(leaf.type) or (isinstance(leaf.type, IntType) and known.inactive):
                 continue
-            for nodes in arguments:
+            for nodes in arguments[:1] if known.first else arguments:
                 for node in nodes:
                     self._flow.edge(node, result, None)
                     if known.reads != "none" and known.links:

@@ -283,8 +283,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(r"_ZNSt3__1\d+__throw_\w+"), _STOPS),
     # libc++: std::stoi & co.
     (re.compile(r"_ZNSt3__1[45]sto(?:i|u?ll?|[fd]|ld)ERKNS_12basic_string\w+"), _STREAM),
-    # std::ostream::operator<<, put, write, flush; operator<<(ostream&, char const*); endl
-    (re.compile(r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*"), _STREAM),
-    (re.compile(r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*"), _STREAM),
+    # std::ostream::operator<<, put, write, flush; operator<<(ostream&, char const*); endl: they return the stream
+    (re.compile(r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*"), replace(_STREAM, within_first=True)),
+    (re.compile(r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*"), replace(_STREAM, within_first=True)),
     (re.compile(r"_ZNSt9basic_iosI\w*(?:5clear|4init|8setstate)\w*"), _STREAM),
 )
