@@ -126,3 +126,26 @@ def test_collectors_that_look_for_pointers(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="--mm:refc") as caught:
         llgrad.load(path, flags=["--mm:refc"])
     assert "--mm:arc" in caught.value.fix
+
+
+def test_procedures_of_another_module(tmp_path: Path) -> None:
+    """nim declares in a unit only what is called there: what another module calls, and raises, is defined alone."""
+    require("a.nim")
+    (tmp_path / "other.nim").write_text(
+        "type Pair* = object\n  a*, b*: float\nvar calls*: int = 0\n"
+        "proc pair*(v: float): Pair =\n  calls += 1\n  if v < 0: raise newException(ValueError, \"below\")\n"
+        "  Pair(a: v * v, b: v)\n"
+    )
+    path = tmp_path / "a.nim"
+    path.write_text(
+        "import other\nproc f*(x: ptr UncheckedArray[float], n: cint, o: ptr float) {.exportc, cdecl, dynlib.} =\n"
+        "  for i in 0 ..< n: o[] += pair(x[i]).a * pair(x[i]).b\n"
+        "proc g(x: float): float {.exportc.} =\n  try: result = pair(x).a\n  except ValueError: result = 3 * x\n"
+    )
+    lib = llgrad.load(path)
+    derivative = llgrad.grad(lib.f, wrt="x", of="o")
+    np.testing.assert_allclose(derivative(X, 4, np.zeros(1)), 3 * X**2)
+    with pytest.raises(ForeignError) as caught:
+        derivative(-X, 4, np.zeros(1))
+    assert caught.value.cause == "ValueError: below"
+    assert [llgrad.grad(lib.g)(v) for v in (2.0, -2.0)] == [4.0, 3.0]

@@ -18,7 +18,7 @@ RAISED = "__llgrad_nim_raised"
 _HEAD = r"^(?:N_LIB_PRIVATE|N_LIB_EXPORT|extern) +N_\w+\(([^\n()]+), (\w+)\)\(([^\n()]*)\)"
 _DEFINED = re.compile(_HEAD + r" \{(.*?)^(?=N_|static N_|\Z)", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r"^(?: *)" + _HEAD[1:] + ";$", re.MULTILINE)
-_FIRST = re.compile(r"^ *(?:N_LIB_\w+|extern|static) +N_\w+\(", re.MULTILINE)
+_FIRST = re.compile(r"^ *(?:N_LIB_\w+|extern|static) ", re.MULTILINE)
 _RAISING = re.compile(r"\bnimErr_\b|\bBeforeRet_\b")
 _LINE = re.compile(r'^#line \d+ "[^\n]*"$', re.MULTILINE)
 _FLAG = re.compile(r"^N_LIB_PRIVATE (?:NIM_THREADVAR )?NIM_BOOL (nimInErrorMode__\w+);", re.MULTILINE)
@@ -49,13 +49,21 @@ def entered(texts: Mapping[Path, str], own: Collection[Path]) -> dict[Path, str]
     return made
 
 
-def _labelled(text: str, names: Collection[str]) -> str:
+def _labelled(text: str, names: set[str]) -> str:
     """The unit, where declarations say under which symbol the program finds what may raise."""
-    return _DECLARED.sub(lambda m: f'{m[0][:-1]} __asm__("__llgrad_nim.{m[2]}");' if m[2] in names else m[0], text)
+    declared = {m[2] for m in _DECLARED.finditer(text)}
+
+    def label(m: re.Match[str]) -> str:
+        return f'{m[0].rstrip(";")} __asm__("__llgrad_nim.{m[2]}");' if m[2] in names else m[0]
+
+    def head(m: re.Match[str]) -> str:  # what nobody calls in its own unit is not declared there
+        return f"{label(m)} {m[0]}" if m[2] in names - declared else m[0]
+
+    return re.sub(_HEAD + r"(?= \{)", head, _DECLARED.sub(label, text), flags=re.MULTILINE)
 
 
 def _first(text: str) -> int:
-    """Where functions are declared: all types are before."""
+    """Where functions and variables are declared: all types are before."""
     found = _FIRST.search(text)
     return found.start() if found else len(text)
 
