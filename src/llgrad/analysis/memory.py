@@ -514,12 +514,13 @@ class Memory:
         return self._returning[function]
 
     def _may_write(self, write: Access, read: Access) -> bool:
-        """May a later write be to what was read? Blocks of the heap may be used for one type first, for another after:
-        of them, types tell members of one class apart, and no more."""
+        """May a later write be to what was read? Memory may be used for one type first, for another after (blocks of
+        the heap, arrays of characters): of one object, types tell members of one class apart, and no more. Only what
+        pointers in the caller's memory lead to counts as many objects, of one type each."""
         if not self.types.may_alias(write.tbaa, read.tbaa):
             if self.types.are_members(write.tbaa, read.tbaa):
                 return False
-            places = frozenset(p for p in read.places if p[0].kind == "heap" and p[0] in write.objects)
+            places = frozenset(p for p in read.places if p[0].kind in _ONE and p[0] in write.objects)
             return bool(places) and self._overlaps.meet(write, replace(read, places=places))
         return self._overlaps.meet(write, self._changing(read))
 
@@ -637,6 +638,7 @@ class Memory:
         return "\n".join(lines)
 
 
+_ONE = ("argument", "global", "stack", "heap")
 _FEW, _BLOCK = 16, 64
 _Write = tuple[Instruction, Access, bool]
 """Who writes, what, and whether that is a release."""
