@@ -25,6 +25,7 @@ _FIX = "correct the source, or pass the flags it needs (--path:…, -d:…)"
 _FLAGS = (
     "--cc:clang", "--noMain", "--noLinking", "--app:staticlib", "--mm:arc", "-d:useMalloc", "-d:noSignalHandler",
     "--compileOnly", "--lineDir:on", "--hints:off", "--exceptions:goto", "--stackTrace:off", "--lineTrace:off",
+    "--threads:off",
 )  # fmt: skip
 _UNCHECKED = "-d:danger"  # unless the flags ask for another build
 _BUILD = re.compile(r"--?(?:d|define|u|undef):(?:release|debug|danger)")
