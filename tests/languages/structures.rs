@@ -458,18 +458,3 @@ pub mod free_list_ {
         s
     }
 }
-
-/// Trees of nodes whose keys lie in halves of words, behind their values.
-pub mod btree_ {
-    use std::collections::BTreeMap;
-    pub fn btree(x: &[f64]) -> f64 {
-        let (mut m, mut w) = (BTreeMap::<u32, f64>::new(), BTreeMap::<u16, Vec<f64>>::new());
-        for i in 0..40 {
-            let v = x[i % 6] * (i as f64 * 0.1).cos();
-            *m.entry((i as u32 * 37) % 29).or_insert(0.5) += v * v;
-            w.entry(i as u16 % 13).or_default().push(v);
-        }
-        let s: f64 = m.range(3..).map(|(k, v)| (*k as f64 * 0.1 + 1.0) * v.sin()).sum();
-        s + w.into_iter().map(|(k, v)| k as f64 * v.iter().product::<f64>()).sum::<f64>() * m[&11]
-    }
-}

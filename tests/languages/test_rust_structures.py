@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
 SHORT = (
     "deque", "graph_rc", "dijkstra", "shapes", "tree", "ring", "compose_all", "results", "cow", "raw", "small_vec",
-    "free_list", "btree",
+    "free_list",
 )  # fmt: skip
 LONG = (
     "graph_weak", "heap", "rc_cell", "mem_take", "values", "unions", "mixed_records", "stackvm", "any_down",

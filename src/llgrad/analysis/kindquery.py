@@ -144,26 +144,18 @@ def _inside(region: Region, at: int) -> tuple[int, int] | None:
     return None
 
 
-BY_ADDRESS = -8
-"""Of a double: it begins at the multiple of eight at or before an address."""
-
-
 def float_around(region: Region, at: int, size: int) -> tuple[int, int] | None:
     """(start relative to `at`, mask) of the one float that bytes [at, at + size) may be all of, or a part.
 
-    None where other floats were seen there, too; of doubles of which each may be the one, and where it is not known
-    which, the address says it, if all are aligned. What else was seen there are integers, and pointers.
+    None where other floats were seen there, too. What else was seen there are integers, and pointers.
     """
     if region.overflow:
         return None
-    found, doubted = set(), False
+    found = set()
     for n in range(-15, size):
-        seen = _exact(region, at + n) | _walked(region, at + n)
-        doubted, mask = doubted or bool(n >= 0 and seen & CONFLICT_BIT), seen & bl.FLOAT_MASK
+        mask = (_exact(region, at + n) | _walked(region, at + n)) & bl.FLOAT_MASK
         if mask and n + bl.mask_reach(mask) > 0:
             found.add((n, mask))
-    if size < 8 and (len(found) > 1 or doubted and not found) and {m for _, m in found} <= {bl.FLOAT_BIT["double"]}:
-        return BY_ADDRESS, bl.FLOAT_BIT["double"]
     start, mask = found.pop() if len(found) == 1 else (0, 0)
     return (start, mask) if mask in _TURNING and start <= 0 and start + bl.mask_reach(mask) >= size else None
 
@@ -447,6 +439,6 @@ def _declared_strides(region: Region, offset: int) -> set[int]:
 
 
 __all__ = [
-    "ANY_MASK", "BY_ADDRESS", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "carried_float", "float_around",
-    "header", "is_word", "may_be_pointer", "repeated", "resolve", "sees_float", "stride_of",
+    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "float_around", "header", "is_word", "may_be_pointer",
+    "repeated", "resolve", "sees_float", "stride_of",
 ]  # fmt: skip

@@ -43,9 +43,6 @@ from llgrad.ir.values import (
     Value,
 )
 
-NUMBER = "llgrad.number"
-"""Metadata of loads that are taken for numbers, which is tested."""
-
 
 class Bits(PunnedBits, Protocol):
     """What is asked of an analysis of kinds."""
@@ -68,9 +65,8 @@ def turns(memory: Memory, kinds: Bits, constant: Collection[int] = ()) -> Turns:
     """What values of undecided kind are. `constant`: arguments of the root that have no derivative."""
     values: list[Value] = [v for f in memory.functions for v in (*f.arguments, *f.instructions())]
     undecided = [v for v in values if isinstance(scalar(v.type), IntType) and kinds.is_undecided(v)]
-    told = {v for v in values if isinstance(v, Load) and NUMBER in v.metadata}
     if not undecided:
-        return Turns(numbers=frozenset(told))
+        return Turns()
     steering = {v for v in undecided if only_steers(v, set())}
     given = frozenset(a for a in memory.root.arguments if a.index in constant)
     first = _Trial(memory, kinds, undecided, given)
@@ -79,7 +75,6 @@ def turns(memory: Memory, kinds: Bits, constant: Collection[int] = ()) -> Turns:
     floats = {v for v in doubtful if _is_moved_whole(v) and kinds.turning(v) is not None}
     turning = [v for v in doubtful if first.may_be_number(v)]
     numbers: set[AnyValue] = {v for v in turning if isinstance(v, Load) and first.is_number_load(v)}
-    numbers |= told
     numbers |= {u for v in turning if v in floats for u in v.users if isinstance(u, Instruction) and _as_number(u, v)}
     last = first
     while numbers:
@@ -91,7 +86,7 @@ def turns(memory: Memory, kinds: Bits, constant: Collection[int] = ()) -> Turns:
         numbers -= mixed
     floats -= integers | numbers
     innocent = last.acquitted()
-    tested = told | {u for u in numbers if (u not in innocent if isinstance(u, Load) else _takes(u, floats))}
+    tested = {u for u in numbers if (u not in innocent if isinstance(u, Load) else _takes(u, floats))}
     return Turns(integers - tested, frozenset(floats), frozenset(tested))
 
 
@@ -193,4 +188,4 @@ def _as_number(user: Instruction, v: AnyValue) -> bool:
     return not whole or bool(found.changed) or any(w.source is v and w.at != w.to for w in found.windows)
 
 
-__all__ = ["NUMBER", "Turns", "turns"]
+__all__ = ["Turns", "turns"]

@@ -238,8 +238,7 @@ class Adjoints(ForwardValues):
         taken = numbers.if_chosen(self.b, i, self.get)
         for v, at, t in self.facts.marked.tested(i):
             wanted = const_int(IntType(t.bits), numbers.MARKS[t.name])
-            address = self.where(v, t, self.nowhere) if isinstance(i, Load) else self.cell(v)
-            address = numbers.float_at(self.b, address, at)
+            address = self.b.offset(self.where(v, t, self.nowhere), at) if isinstance(i, Load) else self.cell(v)
             old = Load(wanted.type, address, 1)
             self.b.insert(old)
             pointer = self.b.icmp("ult", self.b.binary("sub", old, const_int(old.type, 1)), numbers.last_address(t))
@@ -430,7 +429,7 @@ class Adjoints(ForwardValues):
             self.add(v, leaves)
         if (place := self.facts.marked.part_overwritten(i)) is not None:
             at, t = place
-            address = numbers.float_at(self.b, self.where(p, t, self.nowhere), at)
+            address = self.b.offset(self.where(p, t, self.nowhere), at)
             old = Load(IntType(t.bits), address, 1)
             mark(self.module, self.b.insert(old), "shadow")
             mark(self.module, self.b.store(numbers.torn_adjoint(self.b, t, old), address), "shadow")

@@ -131,7 +131,7 @@ class Facts:
         self.allocated: Any = None  # see `allocated`
         given = zip(root.arguments, arguments, strict=True)
         self.unwanted = Unwanted(self.memory, [a for a, act in given if act is Act.DUPNONEED])
-        self.marked = Marked(self.activity, self.kinds, self._unsorted)
+        self.marked = Marked(self.activity, self.kinds)
         self._flows: dict[Function, Flow] = {}
         self._loops: dict[Loop, LoopFacts] = {}
         self._visible: dict[Function, frozenset[MemoryObject]] = {}

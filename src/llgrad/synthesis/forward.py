@@ -202,7 +202,7 @@ class ForwardSweep(Sweep):
                 self.numbers.append((i, t, self.shadow(v)))
                 continue
             place = self.unless_constant(v, self.shadow(v), functools.partial(self._nowhere, t))
-            self.numbers.append((i, t, self.b.load(IntType(t.bits), numbers.float_at(self.b, place, at))))
+            self.numbers.append((i, t, self.b.load(IntType(t.bits), self.b.offset(place, at))))
 
     def before_terminator(self, block: Block) -> None:
         for i, t, tangent in self.numbers:
@@ -213,7 +213,7 @@ class ForwardSweep(Sweep):
     def store(self, i: Store) -> None:
         if (place := self.facts.marked.part_overwritten(i)) is not None:
             at, t = place
-            address = numbers.float_at(self.b, self.where(i.pointer, t), at)
+            address = self.b.offset(self.where(i.pointer, t), at)
             self.b.store(numbers.torn_tangent(self.b, t, self.b.load(IntType(t.bits), address)), address)
             return
         self.b.insert(Store(self.shadow(i.value), self.where(i.pointer, i.value.type), i.align))

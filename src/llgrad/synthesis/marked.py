@@ -10,25 +10,22 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from llgrad.analysis.activity import Activity
-from llgrad.analysis.kindquery import BY_ADDRESS
-from llgrad.analysis.kinds import CONFLICT, Kinds
+from llgrad.analysis.kinds import Kinds
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.objects import size_of
 from llgrad.analysis.torn import Overwriting, Place
-from llgrad.analysis.turns import NUMBER
 from llgrad.errors import KindError
-from llgrad.ir.types import DOUBLE, FloatType, IntType, scalar
+from llgrad.ir.types import FloatType, IntType, scalar
 from llgrad.ir.values import AnyValue, Argument, Binary, Call, Instruction, Load, Store, Unary
 from llgrad.synthesis.numbers import MARKS
-from llgrad.synthesis.unsorted import Unsorted
 
 
 class Marked:
     """The answers for one root request."""
 
-    def __init__(self, activity: Activity, kinds: Kinds, unsorted: Unsorted) -> None:
+    def __init__(self, activity: Activity, kinds: Kinds) -> None:
         self.activity, self.kinds, self.memory = activity, kinds, activity.memory
-        self.layout, self._unsorted = self.memory.module.layout, unsorted
+        self.layout = self.memory.module.layout
 
     def hides_float(self, i: Store) -> bool:
         """Does `i` write an integer (zero is one, too, to LLVM) where a float is kept at other times?"""
@@ -46,9 +43,8 @@ class Marked:
             return []
         if isinstance(i, Load):
             place = self.kinds.float_around(i.pointer, self.layout.size(i.type))
-            place = (BY_ADDRESS, DOUBLE) if NUMBER in i.metadata else place
             assert place is not None
-            return [(i.pointer, *self._placed(i, place))]
+            return [(i.pointer, *place)]
         formats = ((v, self.kinds.value(v).format) for v in i.operands if self.activity.active(v))
         return [(v, 0, t) for v, t in formats if t is not None]
 
@@ -73,18 +69,9 @@ class Marked:
             return None
         size = self.layout.size(i.value.type)
         place = self.kinds.float_around(i.pointer, size)
-        if place is None and size < 8 and (i.align or 1) >= size and self._unsorted.holds_words(i.pointer):
-            place = BY_ADDRESS, DOUBLE
         if place is None or place[1].bits // 8 <= size:
             return None
         self._refuse_cramped(i, place[1])
-        return self._placed(i, place)
-
-    def _placed(self, i: Load | Store, place: Place) -> Place:
-        """The place; a KindError where the address is to say which float it is, and may not."""
-        size = self.layout.size(i.type if isinstance(i, Load) else i.value.type)
-        if place[0] == BY_ADDRESS and not ((i.align or 1) >= size and self._unsorted.holds_words(i.pointer)):
-            raise self.kinds.error(i, 0, CONFLICT, size)
         return place
 
     def _refuse_cramped(self, i: Store, t: FloatType) -> None:

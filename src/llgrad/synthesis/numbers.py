@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from llgrad.analysis.kindquery import BY_ADDRESS
-from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare
+from llgrad.ir.build import FALSE, TRUE, Builder, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I32, I64, PTR, VOID, FloatType, IntType
+from llgrad.ir.types import I1, I32, PTR, VOID, FloatType, IntType
 from llgrad.ir.values import AnyValue, Binary, Cast, ConstInt, Function, Instruction, Select, Unary
 from llgrad.synthesis import tape
 from llgrad.synthesis.support import ADDRESSES, define
@@ -95,14 +94,6 @@ def _test(module: Module, name: str, text: str, t: FloatType) -> Function:
     declare(module, tape.FAIL, VOID, [I32, PTR])
     given = {"name": t.name, "bits": f"i{t.bits}", "mark": MARKS[t.name], "torn": TORN[t.name], "code": tape.FAIL_BITS}
     return define(module, f"{name}.{t.name}", text % {**given, "addresses": 2 * last_address(t).value + 1})
-
-
-def float_at(b: Builder, pointer: AnyValue, start: int) -> AnyValue:
-    """Where the shadow is of a float that begins so far from an address, or at the multiple of eight before it."""
-    if start != BY_ADDRESS:
-        return b.offset(pointer, start)
-    within = b.binary("and", b.cast("ptrtoint", pointer, I64), const_int(I64, 7))
-    return b.offset(pointer, b.binary("sub", const_int(I64, 0), within))
 
 
 # --- speculation

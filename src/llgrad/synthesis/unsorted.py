@@ -5,14 +5,12 @@ bytes, every eight bytes at such an address are a *word* (`synthesis.support`): 
 shadow tells which as the program runs, so a copy between such addresses need not know. That floats lie so is proven by
 the accesses: one that is declared to be aligned is undefined elsewhere.
 
-What a copy moves to where it is only ever read as integers would become numbers, and is refused as before. A part of a
-word that is read, and stored again, is a number: in the word at its address that is tested as the derivative runs
-(`analysis.turns`).
+What a copy moves to where it is only ever read as integers would become numbers, and is refused as before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property, partial
 
 from llgrad.analysis.kinds import Kinds
@@ -20,9 +18,7 @@ from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.objects import holds_pointer_type, leaves
 from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
-from llgrad.analysis.turns import NUMBER
 from llgrad.errors import KindError
-from llgrad.ir.parse import parse
 from llgrad.ir.types import (
     DOUBLE,
     I64,
@@ -54,8 +50,7 @@ from llgrad.ir.values import (
     Unary,
     Value,
 )
-from llgrad.ir.write import write
-from llgrad.synthesis.words import Move, chosen_of, copied, instruction, place_of
+from llgrad.synthesis.words import chosen_of, copied, place_of
 
 _WORD = 8
 _KNOWN = ("stack", "heap", "argument")
@@ -82,23 +77,15 @@ class Unsorted:
             return False
         return self._hidden is not None
 
-    def holds_words(self, pointer: AnyValue) -> bool:
-        """Is what a pointer points to the program's own, and in words by address, as its shadow is?"""
-        found = self._memory.points_to(pointer)
-        return self._all_doubles and bool(found) and all(o.kind in ("stack", "heap") and _is_aligned(o) for o in found)
-
     def remedied(self, error: KindError) -> KindError:
-        """The error, with what makes copies of the moves of words in integers, or numbers of parts of words that are
-        moved, if it is about such."""
-        if self._numbers:
-            error.remedy = partial(numbered, found=[place_of(i) for i in self._numbers])
-        elif found := self._hidden:
+        """The error, with what makes copies of the moves of words in integers, if it is about such."""
+        if found := self._hidden:
             error.remedy = partial(copied, found=[place_of(i) for i in found])
         return error
 
     @property
     def has_hidden(self) -> bool:
-        return bool(self._hidden or self._numbers)
+        return bool(self._hidden)
 
     @cached_property
     def _hidden(self) -> list[Store] | None:
@@ -107,23 +94,6 @@ class Unsorted:
         Whatever kinds say of them, they were said of one place, and the word may come from another.
         """
         found = []
-        for i, words in self._stored:
-            words = [v for v in words if not self._is_part(v)]
-            if words and (i.value.type != I64 or i.ordering or i.flags or not self._is_moved(i, words)):
-                return None
-            if words:
-                found.append(i)
-        return found
-
-    @cached_property
-    def _numbers(self) -> list[Load]:
-        """Parts of words that are stored in such memory: they are numbers, which is to be tested."""
-        return list(dict.fromkeys(v for _, words in self._stored for v in words if self._is_part(v)))
-
-    @cached_property
-    def _stored(self) -> list[tuple[Store, list[Load]]]:
-        """Stores to memory that words are read from, with what may be words, or parts of them, of what is stored."""
-        found = []
         for f in self._memory.functions:
             for i in f.instructions():
                 if not isinstance(i, Store) or not isinstance(i.value.type, IntType) or i.value.type.bits < 16:
@@ -131,21 +101,19 @@ class Unsorted:
                 if self._memory.points_to(i.pointer).isdisjoint(self._read_as_words):
                     continue
                 origins = reach([i.value], self._origins)
-                if words := [v for v in origins if isinstance(v, Load) and self._may_be_word(v)]:
-                    found.append((i, words))
+                if not any(self._may_be_word(v) for v in origins):
+                    continue
+                if i.value.type != I64 or i.ordering or i.flags or not self._is_moved(i):
+                    return None
+                found.append(i)
         return found
 
-    def _is_part(self, v: Load) -> bool:
-        """Is a part of one word read, the address of which says which?"""
-        bits = v.type.bits if isinstance(v.type, IntType) else 64
-        return bits < 64 and 8 * (v.align or 1) >= bits and self.holds_words(v.pointer)
-
-    def _is_moved(self, store: Store, words: Collection[Load]) -> bool:
+    def _is_moved(self, store: Store) -> bool:
         """Has every such word that is stored been read in the same function, and only been chosen since?"""
         there = reach([store.value], chosen_of)
         if any(isinstance(v, InsertValue | ExtractValue) for v in there):
             return False
-        return all(v in there for v in words)
+        return all(not self._may_be_word(v) or v in there for v in reach([store.value], self._origins))
 
     def _origins(self, v: AnyValue) -> list[AnyValue]:
         """The integers of which a value may have all bits, or some."""
@@ -171,7 +139,7 @@ class Unsorted:
 
     def _may_be_word(self, v: AnyValue) -> bool:
         """Is it an integer that was read where doubles may be, or a part of one, as far as that is known?"""
-        if not isinstance(v, Load) or not isinstance(scalar(v.type), IntType) or self._kinds.is_number_use(v):
+        if not isinstance(v, Load) or not isinstance(scalar(v.type), IntType):
             return False
         if self._memory.points_to(v.pointer).isdisjoint(self._words):
             return False
@@ -253,15 +221,6 @@ class Unsorted:
                 if isinstance(i, Load) and (_floats(i.type) or holds_pointer_type(i.type)):
                     found |= self._memory.points_to(i.pointer)
         return set(reach(found, lambda o: before.get(o, ())))
-
-
-def numbered(text: str, found: Sequence[Move]) -> str:
-    """The text with such loads as numbers, which is tested as the derivative runs."""
-    module = parse(text)
-    told = module.add_metadata("!{}")
-    for i in [instruction(module, m) for m in found]:
-        i.metadata = {**i.metadata, NUMBER: told}
-    return write(module)
 
 
 def _is_aligned(o: MemoryObject) -> bool:

@@ -51,7 +51,7 @@ _MOVED = (PTR, DOUBLE)
 
 
 class Move(Struct, frozen=True):
-    """A store or load, by its place: function, block, number in the block."""
+    """A store, by its place: function, block, number in the block."""
 
     function: str
     block: str
@@ -259,20 +259,15 @@ def _hands_back_words(memory: Memory, v: AnyValue) -> bool:
     return unknown or any(isinstance(w, Load) for w in reach(list[AnyValue](indirect), ways.back))
 
 
-def place_of(i: Store | Load) -> Move:
+def place_of(i: Store) -> Move:
     assert i.block.function is not None
     return Move(i.block.function.name, i.block.name, i.block.instructions.index(i))
-
-
-def instruction(module: Module, m: Move) -> Instruction:
-    """What stands in a place."""
-    return _block(module.function(m.function), m.block).instructions[m.number]
 
 
 def copied(text: str, found: Sequence[Move], *, plain: bool = False) -> str:
     """The text with such moves as copies of memory. `plain`: calls through pointers hand back none of the words."""
     module = parse(text)
-    stores = [instruction(module, m) for m in found]
+    stores = [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
     web = _Web(module).behind([i.operands[0] for i in stores], plain)
     if not web:
         return text
@@ -327,4 +322,4 @@ def _block(f: Function, name: str) -> Block:
     return next(b for b in f.blocks if b.name == name)
 
 
-__all__ = ["Move", "chosen_of", "copied", "instruction", "place_of", "refuse"]
+__all__ = ["Move", "chosen_of", "copied", "place_of", "refuse"]
