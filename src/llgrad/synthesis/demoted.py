@@ -23,10 +23,12 @@ from llgrad.ir.values import (
     Call,
     Cast,
     ConstAggregate,
+    Constant,
     ConstExpr,
     ConstInt,
     ExtractValue,
     Function,
+    GlobalVariable,
     InsertValue,
     Instruction,
     Load,
@@ -60,29 +62,40 @@ def demote(module: Module, web: Iterable[AnyValue], words: Container[Member] = (
     for f in module.functions:
         if any(a in values for a in f.arguments):
             changed[f] = None
-    calls = {f: calls_of(module, f) for f in changed if f is not None}
+    known = known_calls(module)
+    calls = {f: known.get(f) for f in changed if f is not None}
     _Demotion(module, list(values), calls, words).run()
 
 
-def calls_of(module: Module, f: Function) -> list[Call] | None:
-    """All calls of a function; None where it may be called from elsewhere."""
-    if f.linkage not in ("internal", "private") or f.is_declaration or f.function_type.vararg:
-        return None
-    found: list[Call] = []
-    for g in module.functions:
-        for i in g.instructions():
-            if any(o is f for o in i.operands):
-                if not isinstance(i, Call) or any(o is f for o in i.arguments) or i.bundles or i.tail == "musttail":
-                    return None
-                found.append(i)
-    known = all(c.callee is f and c.function_type == f.function_type for c in found)
-    return found if known and not any(_names(g.initializer, f) for g in module.variables) else None
+def known_calls(module: Module) -> dict[Function, list[Call]]:
+    """All calls of the functions that no other code may call."""
+    local = (f for f in module.functions if f.linkage in ("internal", "private"))
+    found: dict[Function, list[Call]] = {f: [] for f in local if not f.is_declaration and not f.function_type.vararg}
+
+    def forget(named: Iterable[Function]) -> None:
+        for f in named:
+            found.pop(f, None)
+
+    for i in (i for g in module.functions for i in g.instructions()):
+        f = i.callee if isinstance(i, Call) else None
+        if isinstance(i, Call) and isinstance(f, Function) and f in found:
+            if f in i.arguments or i.bundles or i.tail == "musttail" or i.function_type != f.function_type:
+                forget([f])
+            else:
+                found[f].append(i)
+        forget(g for o in i.operands if o is not f and isinstance(o, Function | Constant) for g in _named(o))
+    for v in module.globals.values():
+        forget(_named(v.aliasee if isinstance(v, Alias) else v.initializer if isinstance(v, GlobalVariable) else None))
+    return found
 
 
-def _names(c: object, f: Function) -> bool:
-    """Has a constant the address of a function in it?"""
-    parts = c.elements if isinstance(c, ConstAggregate) else c.operands if isinstance(c, ConstExpr) else ()
-    return c is f or (isinstance(c, Alias) and _names(c.aliasee, f)) or any(_names(part, f) for part in parts)
+def _named(c: object) -> Iterator[Function]:
+    """The functions whose address is in a constant."""
+    if isinstance(c, Function):
+        yield c
+    elif isinstance(c, ConstAggregate | ConstExpr):
+        for part in c.elements if isinstance(c, ConstAggregate) else c.operands:
+            yield from _named(part)
 
 
 def is_move(v: AnyValue) -> bool:
@@ -350,4 +363,4 @@ class _Demotion:
 _KEPT = ("noinline", "alwaysinline", "nounwind", "mustprogress", "uwtable", "noreturn", "cold")
 
 
-__all__ = ["calls_of", "demote", "is_move", "returned"]
+__all__ = ["known_calls", "demote", "is_move", "returned"]

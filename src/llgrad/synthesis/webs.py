@@ -35,7 +35,7 @@ from llgrad.ir.values import (
     put_instead,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.demoted import calls_of, demote, is_move, returned
+from llgrad.synthesis.demoted import demote, is_move, known_calls, returned
 
 _MOST_BYTES = 64
 
@@ -89,8 +89,7 @@ class _Webs:
     """What values are moved from and to."""
 
     def __init__(self, module: Module, kinds: Kinds) -> None:
-        self.module, self.kinds = module, kinds
-        self.calls: dict[Function, list[Call] | None] = {}
+        self.kinds, self.calls = kinds, known_calls(module)
         self.owner = {a: f for f in kinds.functions for a in f.arguments}
 
     def around(self, values: Sequence[AnyValue]) -> list[AnyValue]:
@@ -99,11 +98,7 @@ class _Webs:
 
     def _known(self, f: Function | None) -> list[Call] | None:
         """All calls of a function, if they are known."""
-        if f is None or f.is_declaration:
-            return None
-        if f not in self.calls:
-            self.calls[f] = calls_of(self.module, f)
-        return self.calls[f]
+        return None if f is None else self.calls.get(f)
 
     def _is_member(self, v: AnyValue) -> bool:
         size = _size(v.type, self.kinds)

@@ -40,7 +40,7 @@ from llgrad.ir.values import (
     Store,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.demoted import calls_of, demote, is_move, returned
+from llgrad.synthesis.demoted import demote, is_move, known_calls, returned
 
 if TYPE_CHECKING:
     from llgrad.synthesis.facts import Facts
@@ -280,14 +280,12 @@ class _Web:
     """What words are moved through before they are stored, in functions of which all calls are known."""
 
     def __init__(self, module: Module) -> None:
-        self.calls: dict[Function, list[Call]] = {}
+        self.calls = known_calls(module)
         self.owner: dict[AnyValue, Function] = {}
         used = {o for f in module.functions for i in f.instructions() for o in i.operands if isinstance(o, Function)}
         for f in module.functions:
             if f.blocks and (f in used or f.linkage in ("internal", "private")):
                 self.owner |= dict.fromkeys(f.arguments, f)
-                if (known := calls_of(module, f)) is not None:
-                    self.calls[f] = known
 
     def behind(self, values: Sequence[AnyValue], plain: bool) -> list[AnyValue]:
         """A web of these values; empty where they come from functions that may be called from elsewhere."""
