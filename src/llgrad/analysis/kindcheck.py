@@ -14,24 +14,33 @@ from math import gcd
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindgraph import Graph
 from llgrad.analysis.kindregions import CONFLICT_BIT, Edge, Region, Slot, declared, find, positions
-from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, Token
+from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, Token, token_scalars
 
 ENDLESS = 1 << 62
 
 
 def suspect_integers(graph: Graph) -> None:
-    """Mark what only use makes an integer and what may be a float; and what was derived from it."""
+    """Mark what only use makes an integer and what may be a float; and what was derived from it.
+
+    What did not change since it was last looked at is not looked at again.
+    """
     for r in graph.regions:
-        if r.merged_into is None:
+        if r.merged_into is None and r.suspected != r.state:
+            r.suspected = r.state
             for key, s in list(r.slots.items()):
                 if _by_use_only(s) and _may_be_float(r, key, s):
                     graph.doubt(r, key)
     for e in graph.edges:
-        _suspect_view(graph, e)
-        _suspect_pieces(graph, e)
-        _suspect_addresses(graph, e)
-        if e.store:
-            _suspect_copied(graph, e)
+        step = graph.step(e)  # which may set periods
+        known = find(e.parent).state, find(e.child).state
+        if e.suspected != known:
+            e.suspected = known
+            if step:
+                _suspect_view(graph, e, step)
+                _suspect_pieces(graph, e, step)
+                _suspect_addresses(graph, e, step)
+            if e.store:
+                _suspect_copied(graph, e)
     graph.settle()
 
 
@@ -45,10 +54,7 @@ def _suspect_copied(graph: Graph, e: Edge) -> None:
                     graph.doubt(parent, parent.key(offset + e.at, 0))
 
 
-def _suspect_view(graph: Graph, e: Edge) -> None:
-    step = graph.step(e)
-    if not step:
-        return
+def _suspect_view(graph: Graph, e: Edge, step: int) -> None:
     parent, child = find(e.parent), find(e.child)
     floats = [(key, s) for key, s in parent.slots.items() if s.all & bl.FLOAT_MASK]
     if not floats:
@@ -67,11 +73,8 @@ def _show_float(graph: Graph, r: Region, offset: int, into: int, mask: int) -> N
         graph.doubt(r, r.key(offset - into, 0), mask)
 
 
-def _suspect_pieces(graph: Graph, e: Edge) -> None:
+def _suspect_pieces(graph: Graph, e: Edge, step: int) -> None:
     """Doubt what is moved in steps, by pieces that may cut through floats of the array's owner."""
-    step = graph.step(e)
-    if not step:
-        return
     parent, child = find(e.parent), find(e.child)
     for offset, size in _moved(graph, child):
         slot = child.slots.get(child.key(offset, 0))
@@ -83,11 +86,8 @@ def _suspect_pieces(graph: Graph, e: Edge) -> None:
             graph.learn(child, child.key(offset, 0), mask)
 
 
-def _suspect_addresses(graph: Graph, e: Edge) -> None:
+def _suspect_addresses(graph: Graph, e: Edge, step: int) -> None:
     """What is moved as integers, in an array that is walked over pointers too, in smaller steps: those are pointers."""
-    step = graph.step(e)
-    if not step:
-        return
     parent, child = find(e.parent), find(e.child)
     walked = [(at, inner) for (at, inner), s in parent.slots.items() if 0 < inner < step and s.all & bl.POINTER_BIT]
     for offset, size in _moved(graph, child, ENDLESS) if walked else ():
@@ -175,13 +175,14 @@ def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
 
     Where one declaration says float and another integer, it may be a float that is read through another's pointer.
     """
-    said: dict[Token, list[int]] = {}
-    for token, found, level in declared(r, offset):
-        if level <= DECLARED and found.mask > 0:
-            said.setdefault(token, []).append(found.mask)
-    floats = any(all(m & bl.FLOAT_MASK for m in masks) for masks in said.values())
-    undecided = any(m & bl.FLOAT_MASK for masks in said.values() for m in masks)
-    return floats, bool(said) and not undecided
+    floats = undecided = said = False
+    for token, level in r.tokens.items():
+        if level <= DECLARED and (inside := token.within(offset, r.period)) is not None:
+            masks = [f.mask & bl.FLOAT_MASK for f in token_scalars(token, inside) if f.mask > 0]
+            said |= bool(masks)
+            floats |= bool(masks) and all(masks)
+            undecided |= any(masks)
+    return floats, said and not undecided
 
 
 def _overlap(a: int, a_mask: int, a_step: int, b: int, b_mask: int, b_step: int) -> bool:

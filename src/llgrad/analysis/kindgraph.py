@@ -208,6 +208,7 @@ class Graph:
 
     def _tell_again(self, r: Region) -> None:
         """All is news, here and where it comes from."""
+        r.renewals += 1
         r.told.clear()
         r.told_changes = r.told_news = 0
         r.news, r.news_up, r.changes = list(r.tokens), list(r.tokens_up), list(r.slots)

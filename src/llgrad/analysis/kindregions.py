@@ -24,6 +24,8 @@ from llgrad.analysis.bytelayout import Found
 from llgrad.analysis.kindtokens import Token, token_scalars
 from llgrad.analysis.tbaa import Tag
 
+State = tuple[int, int, int]
+
 _MOST_COPIES = 256
 CONFLICT_BIT = 1 << 12
 CUT_BIT = 1 << 18  # with it: not about what a scalar is, but where it begins or ends, or how far an array reaches
@@ -55,6 +57,13 @@ class Region(Struct, eq=False):
     told: dict[tuple[int, int], None] = field(default_factory=dict)  # slots whose pointees know the news
     told_news: int = 0  # how many of them; the slots were found in the first so many changes
     told_changes: int = 0
+    renewals: int = 0  # how often all became news again
+    suspected: State | None = None  # when its integers were last looked at
+
+    @property
+    def state(self) -> State:
+        """It is another when something is known of the region that was not known before."""
+        return self.renewals, len(self.changes), len(self.news)
 
     def key(self, offset: int, step: int) -> tuple[int, int]:
         """Where evidence at `offset` (every `step` bytes) is kept."""
@@ -81,6 +90,7 @@ class Edge(Struct, eq=False):
     up: int = 0
     slots_down: int = 0
     slots_up: int = 0
+    suspected: tuple[State, State] | None = None  # the parent's and the child's, when they were last compared
 
     @property
     def owns(self) -> bool:
