@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.ir.types import FloatType, IntType, PointerType, Type
+from llgrad.ir.types import FloatType, IntType, PointerType
 from llgrad.ir.values import AnyValue, Call, ConstInt, GlobalVariable, Load, Store
 from llgrad.rules.facts import RELEASES
 from llgrad.rules.library import effects
@@ -118,10 +118,7 @@ def _family(o: MemoryObject) -> str:
 
 def _holds_floats(memory: Memory, blocks: set[MemoryObject]) -> bool:
     """Are such blocks accessed as floats and small integers alone?"""
-    accessed = set[Type]()
-    for i in (i for f in memory.functions for i in f.instructions() if isinstance(i, Load | Store)):
-        if any(a.objects & blocks for a in (*memory.reads(i), *memory.writes(i))):
-            accessed.add(i.type if isinstance(i, Load) else i.value.type)
+    accessed = memory.accessed_as(blocks)
     return bool(accessed) and all(
         isinstance(t, FloatType) or (isinstance(t, IntType) and t.bits < 64) for t in accessed
     )

@@ -26,6 +26,7 @@ from llgrad.analysis.pointers import PointerGraph
 from llgrad.analysis.solver import reach, strong_components
 from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir.module import Module
+from llgrad.ir.types import Type
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -157,9 +158,9 @@ class Memory:
             found = self._contents[obj] = self._as_objects(self._graph.held(obj))
         return found
 
-    @cached_property
+    @property
     def objects(self) -> tuple[MemoryObject, ...]:
-        """All objects met, code excepted."""
+        """All objects met so far, code excepted: some are met only when somebody asks for them."""
         return tuple(o for o in self._graph.objects if not o.is_code)
 
     def functions_called(self, call: Call) -> Callees:
@@ -220,6 +221,14 @@ class Memory:
     def frees(self, instruction: Instruction) -> tuple[Access, ...]:
         """What it may free; `llvm.lifetime.start` and `.end`, which leave contents undefined, count as frees."""
         return self._touched(instruction).frees
+
+    def accessed_as(self, objects: Collection[MemoryObject]) -> set[Type]:
+        """The types of all that is loaded from some memory or stored there."""
+        found = set[Type]()
+        for i in (i for f in self.functions for i in f.instructions() if isinstance(i, Load | Store)):
+            if any(o in objects for a in (*self.reads(i), *self.writes(i)) for o in a.objects):
+                found.add(i.type if isinstance(i, Load) else i.value.type)
+        return found
 
     def is_own(self, i: Instruction) -> bool:
         """Is all memory that `i` may write made by the program, so that nothing active is in it to begin with?"""

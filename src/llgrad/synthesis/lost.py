@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from llgrad.ir.build import i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I64, ArrayType, FloatType, Type
-from llgrad.ir.values import AnyValue, ConstAggregate, GlobalVariable, Load, Store
+from llgrad.ir.types import I64, ArrayType, FloatType
+from llgrad.ir.values import AnyValue, ConstAggregate, GlobalVariable
 from llgrad.rules.facts import RELEASES, Deallocator
 from llgrad.synthesis.facts import Facts
 
@@ -45,11 +45,7 @@ def _floats(facts: Facts, freed: AnyValue) -> tuple[int, list[tuple[int, FloatTy
     layout = facts.kinds.memory(freed, None)
     if layout.stride is not None and layout.is_known:
         return layout.stride, [(offset, kind.format) for offset, kind, _ in layout.leaves if kind.format is not None]
-    accessed, objects = set[Type](), facts.memory.points_to(freed)
-    for i in (i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Load | Store)):
-        if any(a.objects & objects for a in (*facts.memory.reads(i), *facts.memory.writes(i))):
-            accessed.add(i.type if isinstance(i, Load) else i.value.type)
-    match [*accessed]:
+    match [*facts.memory.accessed_as(facts.memory.points_to(freed))]:
         case [FloatType() as only]:
             return facts.layout.alloc_size(only), [(0, only)]
     return 0, []
