@@ -121,7 +121,7 @@ def excerpt(program: Program, more: Collection[str] = ()) -> str | None:
     may_be_met: dict[str, str] | None = None
     while called := {t for name in whole if name in program.functions for t in called_types(program.lines(name))}:
         if may_be_met is None:
-            may_be_met = {name: defined_type(program.lines(name)) for name in map(_spelt, met(text))}
+            may_be_met = {name: defined_type(program.lines(name)) for name in map(_spelt, met(text, closed=True))}
         more = [name for name, t in may_be_met.items() if name not in whole and may_call(called, t)]
         if not more:
             break

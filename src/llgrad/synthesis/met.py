@@ -3,6 +3,9 @@
 A variable may hold, when a derivative begins, what any code of the program has stored there: `set_activation(relu)`, or
 a table that is never changed. A derivative finds such a function by its address; one that it does not know ends it
 (`tape.FAIL_TARGET`). `with_met` gives each function a variable with its address; derivatives share it with the program.
+
+Of a program that its `main` runs that is the code to which a way leads from there, from what runs before and after it,
+or from a function that asks for a derivative: what nobody runs of a library that is linked stores nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ import re
 from collections.abc import Collection
 
 from llgrad.analysis.known import MET, VIRTUAL
+from llgrad.analysis.solver import reach
 from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
 from llgrad.rules import library
+from llgrad.synthesis.markers import PREFIX
 
 _INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(")
 _CALLS = re.compile(r"^[^@\n]*\b(?:call|invoke) ([^@\n]*?)%[-\w.$]+\(([^\n]*)$", re.MULTILINE)
@@ -21,27 +26,49 @@ _RESULT = re.compile(r"(<[^>]*>|\{.*\}|\[.*\]|%\"[^\"]*\"|[%\w.]+)\s*$")
 _DECLARED = re.compile(rf"^declare [^@\n]*({NAME})\(", re.MULTILINE)
 _MET = re.compile(rf'^(@"?{re.escape(MET)}[^\n]*?) = [^\n]*?global ptr ({NAME})', re.MULTILINE)
 _USED = re.compile(rf'"[^"\n]*"|({NAME})(?![-\w.$(])')
+_ENTITY = re.compile(rf"(?:define [^@\n]*)?({NAME})")
+_OUTSIDE = re.compile(r"@llvm\.|[^\n]* section \"")  # variables that are read by others than the program's code
 _CALLED = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:\([^\n@]*?\) )?({NAME})\(")
 
 
-def with_met(text: str) -> str:
-    """The program's text with a variable for each of these functions, where it calls functions through pointers."""
+def with_met(text: str, closed: bool = False) -> str:
+    """The program's text with a variable for each of these functions, where it calls functions through pointers.
+
+    `closed`: it is run by its `main`, if it has one, and nobody else calls its functions.
+    """
     if not _INDIRECT.search(text):
         return text
     there = {plain(m[1]) for m in GLOBAL.finditer(text)}
-    made = [variable(name) for name in met(text) if f"{MET}{plain(name)}" not in there]
+    made = [variable(name) for name in met(text, closed) if f"{MET}{plain(name)}" not in there]
     return "\n".join([text, *made, ""]) if made else text
 
 
-def met(text: str) -> list[str]:
+def met(text: str, closed: bool) -> list[str]:
     """The functions whose address the text uses, as it spells their names."""
     defined = {name for _, name, _ in DEFINITION.findall(text)}
     ruled = {m[1] for m in _DECLARED.finditer(text) if library.is_differentiated(plain(m[1]))}
     found: dict[str, None] = {}
-    for line in text.split("\n"):
+    for line in _reached(text) if closed and "@main" in defined else text.split("\n"):
         if "@" in line and _may_store(line, defined):
             found |= dict.fromkeys(m[1] for m in _USED.finditer(line) if m[1] in defined or m[1] in ruled)
     return list(found)
+
+
+def _reached(text: str) -> list[str]:
+    """The lines of all functions and variables of a program with `main` that may be used as it runs."""
+    own, roots, at = dict[str, list[str]](), ["@main"], ""
+    for line in text.split("\n"):
+        if line.startswith(("@", "define ")) and (m := _ENTITY.match(line)):
+            at = m[1]
+            own[at] = []
+            roots += [at] if _OUTSIDE.match(line) else []
+        if at:
+            own[at].append(line)
+            roots += [at] if PREFIX in line else []
+        at = "" if line == "}" or line.startswith("@") else at
+    named = (name for name in roots if name in own)
+    found = reach(named, lambda name: [n for line in own[name] for n in re.findall(NAME, line) if n in own])
+    return [line for name in found for line in own[name]]
 
 
 def variable(name: str) -> str:
