@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cases import FOLDER, read_program
-from harness import compiled
+from harness import compiled, prepared
 from sandbox import isolated
 from towers import Tower, check
 
@@ -46,6 +46,7 @@ def test_levels(level: int) -> None:
 
 def test_generated_code_of_a_tower_is_plain() -> None:
     """What is opaque while derivatives are derived is inlined in the end: the address of a column is an addition."""
-    made = Tower(program("noinline_in_loop"), compiled([program("noinline_in_loop").path]), [R, F], 2)
+    one = program("noinline_in_loop")
+    made = Tower(one, prepared(compiled([one.path]), [one], 2), [R, F], 2)
     text = made.text
     assert "@llgrad.tape.column" not in text and "@llgrad.tape.reserve" not in text

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from cases import Memory, Program
-from harness import _failure_hook, _quoted, compiled
+from harness import _failure_hook, _quoted, compiled, prepared
 from numpy.typing import NDArray
 
 from llgrad import pipeline
@@ -45,14 +45,14 @@ class Slot:
 class Tower:
     """The derivative of the derivative … of a program, compiled."""
 
-    def __init__(self, program: Program, whole: Any, modes: Sequence[Mode], level: int) -> None:
+    def __init__(self, program: Program, text: str, modes: Sequence[Mode], level: int) -> None:
+        """`text`: the program as `harness.prepared` made it."""
         self.program, self.modes, self.copies = program, tuple(modes), 1
         self.slots = [self._first(p) for p in program.parameters]
         self.results: tuple[str, ...] = () if program.result == "void" else (program.result,)
         request: Request | None = None
         for mode in modes:
             request = self._derive(request, mode)
-        text = pipeline.prepare(whole, [program.name], level)
         self.arena = np.zeros(tape.ARENA_BYTES, np.uint8)
         self.entry = self._compiled(text, request, level)
 
@@ -186,9 +186,10 @@ def lifted(tower: Tower, forward: Tower, at: Vector, by: Vector) -> Vector:
 def check(program: Program, level: int, inner: Sequence[Mode], seed: int = 1, whole: Any = None) -> list[str]:
     """What is wrong with the forward and the reverse derivative of a tower (of the program in `whole`)."""
     whole = compiled([program.path]) if whole is None else whole
-    tower = Tower(program, whole, inner, level)
-    forward = Tower(program, whole, [*inner, Mode.FORWARD], level)
-    reverse = Tower(program, whole, [*inner, Mode.COMBINED], level)
+    text = prepared(whole, [program], level)
+    tower = Tower(program, text, inner, level)
+    forward = Tower(program, text, [*inner, Mode.FORWARD], level)
+    reverse = Tower(program, text, [*inner, Mode.COMBINED], level)
     rng = np.random.default_rng(seed)
     size = len(program.leaves)
     at = rng.uniform(-1, 1, tower.inputs)
