@@ -69,6 +69,7 @@ from llgrad.synthesis.markers import PREFIX
 from llgrad.synthesis.met import with_met
 from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.rulesagain import borrowing, shown
 from llgrad.synthesis.statements import marked_inactive, says_something, settled
 from llgrad.synthesis.sweep import takes_shadow
 from llgrad.tables import set_aside
@@ -204,11 +205,12 @@ def _is_logged(site: CallSite, again: Collection[str]) -> bool:
 
 def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[str], mark: str) -> LLVMModule:
     """The program with its innermost derivatives in it, to be differentiated; the tape's functions stay opaque."""
+    text, own = shown(text)
     whole = verified(text)
     whole.link(LLVMModule.from_text(joined(wrappers)))
     made = {d.text: d.made for d in derived}
     for n, (text, symbols) in enumerate(_by_text(derived).items()):
-        part = _read(set_apart(text, symbols, made[text], f"{mark}.{n}"))
+        part = _read(borrowing(set_apart(text, symbols, made[text], f"{mark}.{n}"), own))
         part.internalize(symbols)
         whole.link(part)
     return LLVMModule.from_text(pure_libm(whole.text()))
