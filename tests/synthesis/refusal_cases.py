@@ -190,6 +190,16 @@ double f(double *x, double y) {
     return __atomic_fetch_add(x, y * y, __ATOMIC_RELAXED) * x[0];  //!
 }
 """, "doo", "UnsupportedError", "`atomicrmw`"),
+    Case("atomic_in_a_function", """
+__attribute__((noinline)) static void add(double *p, double v) {
+    __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);  //!
+}
+double f(double x, double y) {
+    double sum = x;
+    add(&sum, y * y);
+    return sum * y;
+}
+""", "ooo", "UnsupportedError", "`atomicrmw`"),
     Case("atomic_without_result", """
 double f(double *x, double y) {
     __atomic_fetch_add(x, y * y, __ATOMIC_RELAXED);  //!

@@ -28,6 +28,7 @@ from llgrad.analysis.activitygraph import (
     KindAnswers,
     Node,
     Result,
+    counts,
     declares_inactive,
     describe_callee,
     has_rule,
@@ -50,6 +51,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     Instruction,
     Load,
+    Other,
     Phi,
     Return,
     Select,
@@ -422,6 +424,8 @@ class Activity:
                 return self._touches_shadowed(self.memory.writes(i))
             case Return(value) if value is not None:
                 return self.shadowed(value) or self.active(value)  # what a caller gave, handed back
+            case Other(opcode="atomicrmw" | "cmpxchg"):
+                return not counts(i) and self._touches_shadowed(self.memory.writes(i))
         return i.opcode == "alloca" and self.shadowed(i)
 
     def _external(self, call: Call, callee: Function | None) -> bool:

@@ -201,10 +201,11 @@ class Kinds:
         """The formats of the floats that are declared to be in the memory behind a pointer."""
         return frozenset(map(FloatType, self._builder.declared_formats(pointer)))
 
-    def string_may_hold_float(self, pointer: iv.AnyValue) -> bool:
-        """Were floats seen in the text of a `std::string`, by pointers to any of its characters, too?"""
+    def string_may_hold_float(self, pointer: iv.AnyValue, text: int) -> bool:
+        """Were floats seen in the text of a `std::string`, to which it has a pointer at `text`, by pointers to any of
+        its characters, too?"""
         region, at = self._builder.cell(pointer)
-        slot = region.slots.get(region.key(at, 0))
+        slot = region.slots.get(region.key(at + text, 0))
         if slot is None or slot.pointee is None:
             return False
 

@@ -43,7 +43,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
-from llgrad.rules.facts import string_layout
+from llgrad.rules.facts import string_layout, takes_view
 
 __all__ = ["UNKNOWN", "Access", "Callees", "Memory", "MemoryObject", "Tag", "analyse"]
 
@@ -314,6 +314,9 @@ class Memory:
         others = [a for n, a in enumerate(call.arguments) if n not in known.strings and carries_pointer(a.type)]
         text = (Access(None, None, self._throughout(self._graph.text_of(call))),)
         reads = tuple(self._access(a, None) for a in others)
+        if call.called_function is not None and takes_view(call.called_function.name):
+            viewed = self.reachable(frozenset(o for a in others for o in self.points_to(a)))
+            reads += (Access(None, None, self._throughout(viewed)),)
         return Touches((*strings, *reads, *text), (*strings, *text), text)
 
     def _through(self, call: Call, extent: str, allowed: list[bool]) -> tuple[Access, ...]:

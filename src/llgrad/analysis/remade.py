@@ -16,6 +16,7 @@ from llgrad.ir.types import FloatType, IntType, StructType, Type, VectorType, sc
 from llgrad.ir.values import AnyValue, Argument, Call, Cast, Compare, Instruction, Load, Return, Store
 
 Node = Argument | Instruction | MemoryObject
+IsEnd = Callable[[AnyValue | MemoryObject, Instruction], bool]
 
 
 def remade(
@@ -23,7 +24,17 @@ def remade(
 ) -> Instruction | None:
     """Where one of the numbers becomes a float again; None: nowhere. `holds_floats`: may what an access reads or writes
     hold floats?"""
-    found = _Ways(memory, holds_floats)
+
+    def is_float(v: AnyValue | MemoryObject, u: Instruction) -> bool:
+        return becomes_float(u) or _moves(u) and holds_floats(u)
+
+    return first_end(memory, numbers, is_float)
+
+
+def first_end(memory: Memory, numbers: Iterable[Instruction], is_end: IsEnd) -> Instruction | None:
+    """The first instruction for which `is_end(v, u)` of those that numbers are used by: `u` uses `v`, which is made of
+    a number, or writes what memory held that has one."""
+    found = _Ways(memory, is_end)
     start: list[Node] = list(numbers)
     for _ in reach(start, found.after):
         if found.end is not None:
@@ -31,19 +42,30 @@ def remade(
     return None
 
 
+def becomes_float(u: Instruction) -> bool:
+    """Are the bits of an integer taken for a float's?"""
+    return isinstance(u, Cast) and u.opcode == "bitcast" and isinstance(scalar(u.type), FloatType)
+
+
+def _moves(u: Instruction) -> bool:
+    return isinstance(u, Store) or isinstance(u, Call) and is_copy(u)
+
+
 class _Ways:
-    def __init__(self, memory: Memory, holds_floats: Callable[[Instruction], bool]) -> None:
-        self.memory, self.holds_floats = memory, holds_floats
+    def __init__(self, memory: Memory, is_end: IsEnd) -> None:
+        self.memory, self.is_end = memory, is_end
         self.end: Instruction | None = None
         self.readers: dict[MemoryObject, list[Instruction]] | None = None
 
     def after(self, node: Node) -> list[Node]:
         """What a number, or one of those in memory, becomes a part of."""
         if isinstance(node, MemoryObject):
-            return [n for i in self._readers().get(node, ()) for n in self._read(i)]
+            return [n for i in self._readers().get(node, ()) for n in self._read(node, i)]
         return [n for u in node.users if isinstance(u, Instruction) for n in self._used(node, u)]
 
     def _used(self, v: AnyValue, u: Instruction) -> Iterator[Node]:
+        if not isinstance(u, Call) and not (isinstance(u, Store) and u.value is not v) and self.is_end(v, u):
+            self.end = self.end or u
         match u:
             case Store(value, _):
                 if value is v:
@@ -53,8 +75,6 @@ class _Ways:
                 yield from self.memory.callers(u.block.function)
             case Call():
                 yield from self._called(v, u)
-            case Cast("bitcast") if isinstance(scalar(u.type), FloatType):
-                self.end = self.end or u
             case Load() | Compare():
                 pass
             case _ if _has_integer(u.type):
@@ -71,15 +91,15 @@ class _Ways:
                 yield call
 
     def _written(self, i: Instruction) -> Iterator[Node]:
-        if self.holds_floats(i):
-            self.end = self.end or i
         yield from (o for a in self.memory.writes(i) for o in a.objects)
 
-    def _read(self, i: Instruction) -> Iterator[Node]:
+    def _read(self, node: MemoryObject, i: Instruction) -> Iterator[Node]:
         if isinstance(i, Load):
             yield i
-        else:
-            yield from self._written(i)
+            return
+        if self.is_end(node, i):
+            self.end = self.end or i
+        yield from self._written(i)
 
     def _readers(self) -> dict[MemoryObject, list[Instruction]]:
         """The loads of integers, and the copies, of each object."""
@@ -99,4 +119,4 @@ def _has_integer(t: Type) -> bool:
     return isinstance(t.element if isinstance(t, VectorType) else t, IntType)
 
 
-__all__ = ["remade"]
+__all__ = ["becomes_float", "first_end", "remade"]

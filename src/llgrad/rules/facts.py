@@ -87,6 +87,11 @@ def string_layout(name: str) -> tuple[int, int]:
     return (24, 16) if "._ZNSt3__1" in name else (32, 0)
 
 
+def takes_view(name: str) -> bool:
+    """May such a member be given a pointer to a `std::string_view`, which has a pointer to the text?"""
+    return "basic_string_view" in name
+
+
 RELEASES = {"free": "malloc", "_ZdlPv": "new", "_ZdaPv": "new[]"}
 
 

@@ -35,7 +35,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules import library
-from llgrad.rules.facts import STRING
+from llgrad.rules.facts import STRING, string_layout
 from llgrad.synthesis import words
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.texts import read_back, read_over
@@ -75,7 +75,8 @@ class _Refusals:
         for i in everything:
             self._refuse_changed_by_text(i)
         varied, useful = self.activity.varied, self.activity.useful
-        if (parser := read_back(self.memory, self.memory.functions, varied, useful)) is not None:
+        parser = read_back(self.memory, self.memory.functions, varied, useful, self._holds_floats)
+        if parser is not None:
             raise UnsupportedError(
                 "a number is read from text or a file that an active float was written to",
                 span=self.facts.span(parser),
@@ -229,8 +230,10 @@ class _Refusals:
         return known is not None and known.text
 
     def _refuse_floats_in_text(self, call: Call, callee: Function) -> None:
-        written = behaviour(call, callee).strings
-        if self.activity.varied(TEXT) and any(self.kinds.string_may_hold_float(call.arguments[n]) for n in written):
+        strings, at = [call.arguments[n] for n in behaviour(call, callee).strings], string_layout(callee.name)[1]
+        if not self.activity.varied(TEXT):
+            return
+        if self.activity.useful(TEXT) or any(self.kinds.string_may_hold_float(s, at) for s in strings):
             raise UnsupportedError(
                 "floats are read from the text of a std::string, or written there",
                 span=self.facts.span(call),

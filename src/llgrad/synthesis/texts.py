@@ -12,25 +12,27 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from llgrad.analysis.memory import Memory, MemoryObject
+from llgrad.analysis.objects import TEXT
+from llgrad.analysis.remade import becomes_float, first_end
 from llgrad.analysis.solver import reach
-from llgrad.ir.types import FloatType, IntType, PointerType
+from llgrad.ir.types import FloatType, IntType, PointerType, scalar
 from llgrad.ir.values import (
     AnyValue,
-    Binary,
     Call,
     Cast,
     ConstInt,
     Function,
+    GetElementPtr,
     GlobalVariable,
     Instruction,
     Load,
-    Phi,
-    Select,
+    Store,
 )
 from llgrad.rules import library
 from llgrad.rules.facts import STRING
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
+HoldsFloats = Callable[[Instruction], bool]
 FORMATTERS = frozenset({
     "sprintf", "snprintf", "vsprintf", "vsnprintf", "__sprintf_chk", "__snprintf_chk", "__vsprintf_chk",
     "__vsnprintf_chk",
@@ -42,64 +44,122 @@ _WRITERS = {"fprintf": 0, "vfprintf": 0, "__fprintf_chk": 0, "__vfprintf_chk": 0
 _READERS = {"fread": 3, "fgets": 2, "getline": 2, "getdelim": 3, "read": 0, "pread": 0} | {
     f"{s}{v}fscanf": 0 for s in _STANDARDS for v in ("", "v")
 }  # where each has its stream
-_INSERTED = re.compile(r"_ZNSo(?:9_M_insertI[dfeg]|ls[Ed])|_ZNSt3__1\d+basic_ostream\w*lsE[dfeg]$")
-_EXTRACTED = re.compile(r"_ZNSi(?:10_M_extractI|rsE)|_ZNSt3__1\d+basic_istream\w*rsER[dfeg]$")
+_LIBCXX_OUT, _LIBCXX_IN = (rf"_ZNSt3__113basic_{way}stream\w*E" for way in "oi")
+_INSERTED = re.compile(
+    rf"_ZNSo(?:9_M_insertI[dfeg]|ls[Edfeg])\w*|{_LIBCXX_OUT}ls[dfeg]|_ZN?St(?:3__1)?lsI\w*7complex\w*"
+)
+_EXTRACTED = re.compile(rf"_ZNSi(?:10_M_extractI|rsE)\w*|{_LIBCXX_IN}rsER[dfeg]")
+_BYTES_OUT = re.compile(rf"(?:_ZNSo|{_LIBCXX_OUT})(?:5writeEPKcl|3putEc)")
+_BYTES_IN = re.compile(
+    rf"(?:_ZNSi|{_LIBCXX_IN})(?:4read|8readsome|3get|7getline)E\w*|_ZN?St(?:3__1)?(?:7getline|rs)I\w*"
+)
 _CHAINED = re.compile(r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4endl")
 _PUT = re.compile(r"_FortranAioOutput(?:Real|Complex|Descriptor|Derived)")
 _GOT = re.compile(r"_FortranAioInput(?:Real|Complex)")
 _PUT_IN_TEXT, _GOT_FROM_TEXT = (re.compile(rf"_FortranAioBeginInternal\w*{way}") for way in ("Output", "Input"))
-_PARSES = re.compile(rf"{_GOT_FROM_TEXT.pattern}|_ZNSt3__1[45]sto(?:[fd]|ld)ERKNS_12basic_string")
+_PARSES = re.compile(
+    rf"{_GOT_FROM_TEXT.pattern}|_ZNSt3__1[45]sto(?:[fd]|ld)ERKNS_12basic_string|_ZN?St(?:3__1)?\d+(?:__)?from_chars"
+)
 _PUT_OUT, _GOT_IN = (re.compile(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
 _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
 _RUST_PARSER, _RUST_CONSOLE = re.compile(r"_R\w*4core3num7dec2flt"), re.compile(r"_R\w*3std2io5stdio")
 _CHARACTER = 8  # bits
+_NEVER = re.compile("(?!)")
 _CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
 
 
 def read_back(
-    memory: Memory, functions: Sequence[Function], varied: Varied, useful: Varied
+    memory: Memory, functions: Sequence[Function], varied: Varied, useful: Varied, holds_floats: HoldsFloats
 ) -> Instruction | None:
     """What may read a number from text, or a file, which an active float was written to: a call, or a conversion."""
     calls = [(c, _names(memory, c)) for f in functions for c in f.instructions() if isinstance(c, Call)]
-    parsers = [c for c, names in calls if names & PARSERS or any(map(_PARSES.match, names))]
-    readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED) or any(map(_GOT_IN.match, names))]
     if (found := _rust_reads_back(memory, calls, varied)) is not None:
         return found
     opened = next((c for c, names in calls if names & _IN_MEMORY), None)
     if opened is not None and any("fwrite" in names and _hands_on(memory, c, names, varied) for c, names in calls):
         return opened
-    formats = opened is not None or any(names & FORMATTERS for _, names in calls)
-    text = _texts(memory, calls, varied, known=True) if formats else set()
-    if text and (digit := _digit(memory, functions, text, useful)) is not None:
-        return digit
-    if not parsers and not readers:
-        return None
+    parsers = [c for c, names in calls if names & PARSERS or any(map(_PARSES.match, names))]
+    readers = [c for c, names in calls if _stream(c, names, _READERS, _EXTRACTED) or any(map(_GOT_IN.match, names))]
     text = _texts(memory, calls, varied)
+    if text and (digit := _number_of(memory, functions, text, useful, holds_floats)) is not None:
+        return digit
     anywhere = any(o.kind == "unknown" for o in text)
     if (found := next((c for c in parsers if text and (anywhere or _may_read(memory, c, text))), None)) is not None:
         return found
-    written = any(
+    if (found := next((c for c, names in calls if _reads_unknown(memory, c, names, text, useful)), None)) is not None:
+        return found
+    bytes_out = any(_puts_bytes(memory, c, names, varied) for c, names in calls)
+    if bytes_out and useful(TEXT):
+        return next((c for c, names in calls if any(map(_BYTES_OUT.match, names))), None)
+    bytes_in = [c for c, names in calls if _stream(c, names, {}, _BYTES_IN)] if bytes_out else []
+    written = bytes_out or any(
         _stream(c, names, _WRITERS, _INSERTED) and (_hands_on(memory, c, names, varied) or _reads(memory, c, text))
         for c, names in calls
     ) or (_puts(memory, calls, varied) and any(map(_puts_out, calls)))
     inserted = any(names & _IN_MEMORY or any(map(_INSERTED.match, names)) for _, names in calls)
-    return next(iter([*readers, *(parsers if inserted else [])]), None) if written else None
+    return next(iter([*readers, *bytes_in, *(parsers if inserted else [])]), None) if written else None
 
 
-def _digit(
-    memory: Memory, functions: Sequence[Function], text: set[MemoryObject], useful: Varied
+def _number_of(
+    memory: Memory, functions: Sequence[Function], text: set[MemoryObject], useful: Varied, holds_floats: HoldsFloats
 ) -> Instruction | None:
     """Where a float that matters is made of what was computed from characters of such text."""
 
-    def after(v: Instruction) -> list[Instruction]:
-        return [u for u in v.users if isinstance(u, Binary | Cast | Phi | Select) and isinstance(u.type, IntType)]
+    def is_end(v: AnyValue | MemoryObject, u: Instruction) -> bool:
+        match u:
+            case Cast("sitofp" | "uitofp"):
+                return useful(u)
+            case GetElementPtr(pointer=pointer):
+                return v is not pointer and any(_is_float(x) and useful(x) for x in _loads(u))
+            case Store():
+                return holds_floats(u) and any(useful(o) for a in memory.writes(u) for o in a.objects)
+        return becomes_float(u) and useful(u)
 
-    everything = [i for f in functions for i in f.instructions()]
-    loads = (i for i in everything if isinstance(i, Load) and isinstance(i.type, IntType) and i.type.bits == _CHARACTER)
-    start: list[Instruction] = [i for i in loads if any(o in text for a in memory.reads(i) for o in a.objects)]
-    read = reach(start, after)
-    made = (u for v in read for u in v.users if isinstance(u, Cast) and u.opcode in ("sitofp", "uitofp"))
-    return next(filter(useful, made), None)
+    loads = (i for f in functions for i in f.instructions() if isinstance(i, Load) and isinstance(i.type, IntType))
+    return first_end(memory, [i for i in loads if _is_character(memory, i, text)], is_end)
+
+
+def _is_float(x: Load) -> bool:
+    return isinstance(scalar(x.type), FloatType)
+
+
+def _loads(element: GetElementPtr) -> list[Load]:
+    """What is read at an address that is computed."""
+
+    def on(g: GetElementPtr) -> list[GetElementPtr]:
+        return [u for u in g.users if isinstance(u, GetElementPtr)]
+
+    return [u for g in reach([element], on) for u in g.users if isinstance(u, Load)]
+
+
+def _is_character(memory: Memory, load: Load, text: set[MemoryObject]) -> bool:
+    """Is a character of such text read? Of other memory bytes alone count: text may lie beside numbers."""
+    read = {o for a in memory.reads(load) for o in a.objects} & text
+    assert isinstance(load.type, IntType)
+    return bool(read) and (load.type.bits == _CHARACTER or any(o.kind == "text" for o in read))
+
+
+def _reads_unknown(
+    memory: Memory, call: Call, names: frozenset[str], text: set[MemoryObject], useful: Varied
+) -> bool:
+    """Does a function of which nothing is known make of such text what active outputs depend on?"""
+    known = {o for o in text if o.kind != "unknown"}
+    if not any(map(_is_unknown, names)) or not _reads(memory, call, known):
+        return False
+    return useful(call) or any(useful(o) for a in memory.writes(call) for o in a.objects)
+
+
+def _puts_bytes(memory: Memory, call: Call, names: frozenset[str], varied: Varied) -> bool:
+    """Are bytes of active floats written to a stream that is not the console's?"""
+    if not _stream(call, names, {}, _BYTES_OUT):
+        return False
+    given = call.arguments[1]
+    return varied(given) or _is_byte_of_float(memory, given, varied) or any(map(varied, memory.points_to(given)))
+
+
+def _is_byte_of_float(memory: Memory, v: AnyValue, varied: Varied) -> bool:
+    read = memory.reads(v) if isinstance(v, Load) else ()
+    return any(varied(o) for a in read for o in a.objects)
 
 
 def _rust_reads_back(
@@ -130,24 +190,23 @@ def read_over(memory: Memory, functions: Iterable[Function], varied: Varied) -> 
     return next((c for c in read if any(varied(o) for a in c.arguments[1:] for o in memory.points_to(a))), None)
 
 
-def _texts(
-    memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied, *, known: bool = False
-) -> set[MemoryObject]:
-    """The memory that active floats were (or may have been) formatted into, and what was copied from there.
-
-    `known`: by functions that are known to format.
-    """
+def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied) -> set[MemoryObject]:
+    """The memory that active floats were (or may have been) formatted into, and what was copied from there."""
     text: set[MemoryObject] = set()
     if _puts(memory, calls, varied):
         places = (c.arguments[0] for c, names in calls if any(map(_PUT_IN_TEXT.match, names)))
         text |= {o for place in places for o in memory.points_to(place)}
     for c, names in calls:
         formats = names & FORMATTERS or any(map(_TO_TEXT.match, names))
-        if not (formats or not known and any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
+        if not (formats or any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
             continue
         text |= memory.points_to(c.arguments[0])
         text |= set() if names <= FORMATTERS else {o for a in memory.writes(c) for o in a.objects}
-    if any(_stream(c, names, _WRITERS, _INSERTED) and _hands_on(memory, c, names, varied) for c, names in calls):
+    inserted = [c for c, names in calls if _stream(c, names, {}, _INSERTED) and _hands_on(memory, c, names, varied)]
+    if inserted:
+        held = memory.reachable(frozenset(o for c in inserted for o in memory.points_to(c.arguments[0])))
+        text |= {TEXT, *(o for o in held if not (o.is_code or o.is_constant or o.kind == "unknown"))}
+    if any(_stream(c, names, _WRITERS, _NEVER) and _hands_on(memory, c, names, varied) for c, names in calls):
         opened = [memory.points_to(c.arguments[0]) for c, names in calls if names & _IN_MEMORY]
         text |= {o for held in opened for o in (*held, *(p for h in held for p in memory.contents(h)))}
     size = -1
@@ -185,9 +244,11 @@ def _hands_on(memory: Memory, call: Call, names: frozenset[str], varied: Varied)
     """Are active floats formatted or written by a call? Those of a list of arguments may be."""
     listed = any(name.lstrip("_").startswith("v") for name in names)
     floats = any(isinstance(a.type, FloatType) and varied(a) for a in call.arguments)
-    return listed or floats or bool(names & {"fwrite", "write", "pwrite"}) and any(
-        varied(o) for a in call.arguments if isinstance(a.type, PointerType) for o in memory.points_to(a)
-    )  # fmt: skip
+    if listed or floats:
+        return True
+    given = call.arguments if names & {"fwrite", "write", "pwrite"} else []
+    given = call.arguments[1:] if any("7complex" in name for name in names) else given
+    return any(varied(o) for a in given if isinstance(a.type, PointerType) for o in memory.points_to(a))
 
 
 def _reads(memory: Memory, call: Call, text: set[MemoryObject]) -> bool:
@@ -218,5 +279,6 @@ def _may_read(memory: Memory, parser: Call, text: set[MemoryObject]) -> bool:
 
 
 def _names(memory: Memory, call: Call) -> frozenset[str]:
-    """The functions without bodies that a call may reach."""
-    return frozenset(f.name for f in memory.functions_called(call).functions if f.is_declaration)
+    """The functions without bodies that a call may reach; one without a name where it may reach any."""
+    functions, unknown = memory.functions_called(call)
+    return frozenset(f.name for f in functions if f.is_declaration) | ({""} if unknown else set())
