@@ -201,7 +201,7 @@ def _reaches(r: Region, start: int, step: int, at: int) -> bool:
     return into >= 0 and (end is None or into < end - start)
 
 
-def array_limit(region: Region, start: int, step: int) -> int | None:
+def array_limit(region: Region, start: int, step: int, weakest: int = LLVM_TYPE) -> int | None:
     """Where the array that is walked from `start` ends, by declared types and LLVM's; None where none says.
 
     What is walked as floats is not limited by a type that has none there: two arrays lie in one region.
@@ -210,7 +210,7 @@ def array_limit(region: Region, start: int, step: int) -> int | None:
     slot = region.slots.get((start, step))
     floats = slot.all & bl.FLOAT_MASK if slot is not None else 0
     for token, level in region.tokens.items():
-        inside = token.within(start, region.period) if level <= LLVM_TYPE else None
+        inside = token.within(start, region.period) if level <= weakest else None
         if inside is not None and (not floats or _may_have(token, inside, floats)):
             ends.append(_array_end(token, inside, start, step))
     known = [e for e in ends if e is not None]

@@ -292,7 +292,7 @@ def stride_of(region: Region, offset: int, multiple: int | None) -> int | None:
     it (None: no size is in question; 0: any size will do, as all that is done with the memory is seen).
     """
     if region.period > 1:
-        return region.period
+        return _of_structs(region, offset, region.period, multiple)
     declared = _declared_strides(region, offset)
     walked = {step for start, step in region.slots if step > 1 and offset >= start}
     if declared == {1} and walked:
@@ -302,7 +302,25 @@ def stride_of(region: Region, offset: int, multiple: int | None) -> int | None:
         if multiple or size is not None:
             return size
     stride = lcm(*(declared or walked)) if declared or walked else 0
-    return stride if 0 < stride <= _MOST_STRIDE else None
+    return _of_structs(region, offset, stride, multiple) if 0 < stride <= _MOST_STRIDE else None
+
+
+def _of_structs(region: Region, offset: int, size: int, multiple: int | None) -> int | None:
+    """`size`, after which structs repeat, unless floats are walked from there, of which some number are no structs.
+
+    They are an array in the struct, or one elsewhere that the same pointer may lead to: where nothing is known of the
+    number of bytes, nor where the array ends, nobody knows which.
+    """
+    if multiple is None or multiple and multiple % size == 0:
+        return size
+    own = region.period or size
+    walked = [
+        (at, step) for (at, step), slot in region.slots.items()
+        if 1 < step < size and (at - offset) % own == 0 and slot.all & bl.FLOAT_MASK
+    ]  # fmt: skip
+    if several := [step for _, step in walked if multiple and multiple % step == 0]:
+        return min(several)
+    return None if any(array_limit(region, *way, DECLARED) is None for way in walked) else size
 
 
 def _dense(region: Region, offset: int, multiple: int) -> int | None:
