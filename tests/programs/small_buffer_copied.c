@@ -71,10 +71,38 @@ static double g(const double *x, int n)
     release(&c[1]);
     return s;
 }
+/* the first by itself, and pointers behind the struct's array */
+typedef struct { int n; double *data, own[4]; char *names[3]; } named;
+static void copy_named(named *to, const named *from)
+{
+    *to = *from;
+    to->data = from->data == from->own ? to->own : (double *)malloc(from->n * sizeof(double));
+    to->data[0] = from->data[0];
+    memcpy(to->data + 1, from->data + 1, (from->n - 1) * sizeof(double));
+}
+static double h(const double *x, int n)
+{
+    named a[2], b[2];
+    double s = 0;
+    for (int k = 0; k < 2; k++) {
+        a[k].n = k ? n : 3;
+        a[k].data = k ? (double *)malloc(n * sizeof(double)) : a[k].own;
+        memcpy(a[k].data, x, a[k].n * sizeof(double));
+        copy_named(&b[k], &a[k]);
+        for (int j = 0; j < b[k].n; j++)
+            s += b[k].data[j] * a[k].data[j] * (j + 1);
+        if (k) {
+            free(a[k].data);
+            free(b[k].data);
+        }
+    }
+    return s;
+}
 int main(void)
 {
     CHECK_EVERY_WAY(f, 7);
     CHECK_EVERY_WAY(f, 4);
     CHECK_EVERY_WAY(g, 6);
+    CHECK_EVERY_WAY(h, 7);
     return failures();
 }

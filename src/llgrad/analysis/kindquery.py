@@ -306,21 +306,25 @@ def stride_of(region: Region, offset: int, multiple: int | None) -> int | None:
 
 
 def _of_structs(region: Region, offset: int, size: int, multiple: int | None) -> int | None:
-    """`size`, after which structs repeat, unless floats are walked from there, of which some number are no structs.
+    """`size`, after which structs repeat, unless floats are walked there, of which some number are no structs.
 
     They are an array in the struct, or one elsewhere that the same pointer may lead to: where nothing is known of the
     number of bytes, nor where the array ends, nobody knows which.
     """
     if multiple is None or multiple and multiple % size == 0:
         return size
-    own = region.period or size
-    walked = [
-        (at, step) for (at, step), slot in region.slots.items()
-        if 1 < step < size and (at - offset) % own == 0 and slot.all & bl.FLOAT_MASK
-    ]  # fmt: skip
+    walked = [way for way in region.slots if 1 < way[1] < size and _walks_floats_to(region, *way, offset, size)]
     if several := [step for _, step in walked if multiple and multiple % step == 0]:
         return min(several)
     return None if any(array_limit(region, *way, DECLARED) is None for way in walked) else size
+
+
+def _walks_floats_to(region: Region, start: int, step: int, offset: int, size: int) -> bool:
+    """Are floats walked from `start` in steps, and is nothing else known on the way to `offset`?"""
+    mask, apart = region.slots[start, step].all, offset - start
+    into = apart % (region.period or size) if apart % step == 0 and (region.period or apart >= 0) else -1
+    kinds = {_decide(_exact(region, start + n) | mask)[0] for n in range(0, into + 1, step)}
+    return len(kinds) == 1 and bool(kinds.pop() & bl.FLOAT_MASK)
 
 
 def _dense(region: Region, offset: int, multiple: int) -> int | None:
