@@ -185,6 +185,20 @@ class Activity:
         made = (i for i in dict.fromkeys(self._graph.arithmetic) if any(map(self.varied, i.operands)))
         return tuple(i for i in made if not self.active(i))
 
+    @cached_property
+    def bits_left(self) -> tuple[Instruction, ...]:
+        """Integers that carry bits of floats which depend on active inputs, and that no active output is seen to
+        depend on: a part that was cut off, a byte of an array of floats."""
+        integers = (i for f in self.functions for i in f.instructions() if isinstance(scalar(i.type), IntType))
+        return tuple(i for i in integers if i not in self._useful and (i in self._varied or self._reads_bits(i)))
+
+    def _reads_bits(self, i: Instruction) -> bool:
+        """Is it loaded where active floats lie, may its bytes be theirs, and is that not tested as it runs?"""
+        if not isinstance(i, Load) or self._graph.is_number_use(i):
+            return False
+        mixed = self._kinds is not None and self._kinds.value(i).name == "conflict"
+        return mixed and any(o in self._varied for a in self.memory.reads(i) for o in a.objects)
+
     def _changes_active_bits(self, i: Instruction) -> bool:
         return self.active(i) and (i.opcode == "atomicrmw" or any(self.active(v) for v in i.operands))
 

@@ -20,13 +20,16 @@ IsEnd = Callable[[AnyValue | MemoryObject, Instruction], bool]
 
 
 def remade(
-    memory: Memory, numbers: Iterable[Instruction], holds_floats: Callable[[Instruction], bool]
-) -> Instruction | None:
-    """Where one of the numbers becomes a float again; None: nowhere. `holds_floats`: may what an access reads or writes
-    hold floats?"""
+    memory: Memory, numbers: Iterable[Instruction], holds_floats: Callable[[Instruction], bool],
+    matters: Callable[[Instruction | MemoryObject], bool] = lambda _: True,
+) -> Instruction | None:  # fmt: skip
+    """Where one of the numbers becomes a float again that `matters`, as itself or as what lies in some memory; None:
+    nowhere. `holds_floats`: may what an access reads or writes hold floats?"""
 
     def is_float(v: AnyValue | MemoryObject, u: Instruction) -> bool:
-        return becomes_float(u) or _moves(u) and holds_floats(u)
+        if becomes_float(u):
+            return matters(u)
+        return _moves(u) and holds_floats(u) and any(matters(o) for a in memory.writes(u) for o in a.objects)
 
     return first_end(memory, numbers, is_float)
 

@@ -16,7 +16,7 @@ from llgrad.analysis.objects import size_of
 from llgrad.analysis.torn import Overwriting, Place
 from llgrad.errors import KindError
 from llgrad.ir.types import FloatType, IntType, scalar
-from llgrad.ir.values import AnyValue, Argument, Binary, Call, Instruction, Load, Store, Unary
+from llgrad.ir.values import AnyValue, Argument, Binary, Call, Cast, Instruction, Load, Store, Unary
 from llgrad.synthesis.numbers import MARKS
 
 
@@ -54,7 +54,7 @@ class Marked:
             return False
         if isinstance(v, Load):
             return self._objects.isdisjoint(self.memory.points_to(v.pointer))
-        return isinstance(v, Binary | Unary | Call | Argument)
+        return isinstance(v, Binary | Unary | Call | Argument) or (isinstance(v, Cast) and v.opcode != "bitcast")
 
     def part_overwritten(self, i: Store) -> Place | None:
         """Of a store of a number over a part of what is read as a float, or is taken for a number: that float."""

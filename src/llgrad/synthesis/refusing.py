@@ -111,6 +111,15 @@ class _Refusals:
             raise self._bits_changed(i)
         if (numbers := self.activity.numbers_made) and remade(self.memory, numbers, self._holds_floats) is not None:
             raise self._bits_changed(numbers[0])
+        end = remade(self.memory, self.activity.bits_left, self._holds_floats, self.activity.useful)
+        if end is not None:
+            raise UnsupportedError(
+                "a float is made of bits that were taken from an active one",
+                span=self.facts.span(end),
+                cause="they were handed on as integers, cut, changed or kept where integers lie, so that the "
+                "derivative would be lost",
+                fix="keep the value as a float, or give the enclosing function a rule",
+            )
         layout = self.facts.layout
         if (load := lost(self.memory, self.kinds, layout, self._is_number, self.activity.useful)) is not None:
             raise self.kinds.error(load, 0, kinds_analysis.CONFLICT, layout.size(load.type))
