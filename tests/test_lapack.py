@@ -241,3 +241,24 @@ double f(double *a, long n) { LAPACKE_dpotrf(102, 'L', n, a, n); return a[0]; }
 """))
     with pytest.raises(NoRuleError, match="LAPACKE_dpotrf"):
         llgrad.grad(lib.f, wrt="a")
+
+
+@needs_lapack
+def test_inquiries(source: Callable[..., Path]) -> None:
+    """What is asked of the library beside numbers has no derivative, and needs none."""
+    path = source("""
+        typedef const int *I;
+        int ilaenv_(I, const char *, const char *, I, I, I, I, long, long);
+        int lsame_(const char *, const char *, long, long);
+        double dlamch_(const char *, long);
+        double f(const double *x, int n) {
+            int one = 1, m1 = -1;
+            int block = ilaenv_(&one, "DGETRF", " ", &n, &n, &m1, &m1, 6, 1);
+            double s = 0, tiny = dlamch_("Epsilon", 7);
+            for (int i = 0; i < n; i++) s += x[i] * x[i] / (1 + tiny);
+            return s * (block > 0) * (lsame_("u", "U", 1, 1) ? 2 : 1);
+        }
+    """)
+    f, x = llgrad.load(path, libraries=LIBRARIES).f, np.array([1.0, 2, 3])
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, 3), 4 * x, rtol=1e-12)
+    np.testing.assert_allclose(llgrad.jvp(f, wrt="x")(x, 3, tangents=np.ones(3))[1], 24, rtol=1e-12)

@@ -128,6 +128,16 @@ def test_collectors_that_look_for_pointers(tmp_path: Path) -> None:
     assert "--mm:arc" in caught.value.fix
 
 
+def test_exceptions_that_jump_are_refused(tmp_path: Path) -> None:
+    require("a.nim")
+    path = tmp_path / "a.nim"
+    path.write_text("proc f(x: float): float {.exportc.} =\n  if x < 0: raise newException(ValueError, \"\")\n  x * x")
+    with pytest.raises(UnsupportedError, match="setjmp") as caught:
+        llgrad.load(path, flags=["--exceptions:setjmp"])
+    assert "goto" in caught.value.fix
+    assert llgrad.grad(llgrad.load(path, flags=["--exceptions:goto"]).f)(3.0) == 6
+
+
 def test_procedures_of_another_module(tmp_path: Path) -> None:
     """nim declares in a unit only what is called there: what another module calls, and raises, is defined alone."""
     require("a.nim")

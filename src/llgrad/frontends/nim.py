@@ -30,6 +30,7 @@ _FLAGS = (
 _UNCHECKED = "-d:danger"  # unless the flags ask for another build
 _BUILD = re.compile(r"--?(?:d|define|u|undef):(?:release|debug|danger)")
 _MEMORY = re.compile(r"--(?:mm|gc):(?!arc$|orc$)(\w+)")
+_JUMPS = re.compile(r"--exceptions[:=]setjmp", re.IGNORECASE)
 
 
 def nim() -> str:
@@ -73,12 +74,18 @@ def _file(source: Source, raw: bool) -> list[Compiled]:
 
 
 def _flags(given: Sequence[str]) -> tuple[str, ...]:
-    """nim's flags; UnsupportedError where memory is to be managed by what cannot see a derivative's memory."""
+    """nim's flags; UnsupportedError where memory is to be managed by what cannot see a derivative's memory, or where
+    exceptions are jumps."""
     for manager in (m[1] for m in map(_MEMORY.fullmatch, given) if m):
         raise UnsupportedError(
             f"--mm:{manager} is not supported",
             cause="it would not know what a derivative keeps of the program's memory",
             fix="leave it out: with --mm:arc and --mm:orc the values of a program are the same",
+        )  # fmt: skip
+    if any(map(_JUMPS.fullmatch, given)):
+        raise UnsupportedError(
+            "--exceptions:setjmp is not supported", cause="what jumps back is not seen in the code that is reversed",
+            fix="leave it out: with nim's own --exceptions:goto a program does the same",
         )  # fmt: skip
     build = () if any(map(_BUILD.fullmatch, given)) else (_UNCHECKED,)
     return (*_FLAGS, *build, *given)

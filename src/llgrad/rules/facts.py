@@ -271,6 +271,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime)"), _STREAM),
     (re.compile(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
     (re.compile(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
+    (re.compile(r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_"), _READS),  # LAPACK: sizes of blocks, letters, constants
     (re.compile(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),
     # what clang adds to look for undefined behaviour, and to count
     (re.compile(r"__sanitizer_cov_\w+"), _READS),
