@@ -10,7 +10,9 @@ has them. Members that it only declares get bodies: both libraries hold some.
 
 So it goes with strings of any characters, of libstdc++ and of libc++ (`Family`), and with libc++'s functions that make
 strings (`to_string`, `operator+`). Names of libc++ may be tagged with its version and settings (`B9nqe220108`): members
-are those of llgrad's bodies whatever the tag.
+are those of llgrad's bodies whatever the tag. What libc++'s streams write text by, in its headers, are such calls, too
+(`STREAMS`, `llgrad.stream.…`): they lead to virtual functions of buffers and locales. All else of streams is compiled
+in the libraries.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ from msgspec import Struct
 from llgrad.assembly import COMDAT, NAME, plain, renamed
 from llgrad.backend import LLVMModule
 from llgrad.errors import CompilerError
-from llgrad.rules.facts import STRING
+from llgrad.rules.facts import STREAM, STRING
 
 _CHARACTERS = {"c": "char", "w": "wchar_t", "Ds": "char16_t", "Di": "char32_t", "Du": "char8_t"}
 _CLASSES = {
     "libstdc++": "St7__cxx1112basic_stringI{0}St11char_traitsI{0}ESaI{0}EE",
     "libc++": "St3__112basic_stringI{0}NS_11char_traitsI{0}EENS_9allocatorI{0}EEE",
+    "streams": "St3__1",
 }
 _MEMBER = re.compile(
     r"_ZNK?(?:SaI(?:[cw]|D[isu])E|St(?:7__cxx1112|3__112)basic_stringI(?:[cw]|D[isu])(?:St|NS_)11char_traits)\w+"
@@ -43,7 +46,13 @@ _TESTS = r"6insertEm|5eraseEm|7replaceEm|6(?:append|assign)ERKS[45]_m|C[12]ERKS[
 _RETURNS_STRING = r"(?:aS|pL|6append|6assign|7replace|\d+_M_(?:append|replace|replace_aux)|\d+__assign_\w+)[EI]"
 _CHANGES_TWO = re.compile(r"[OR]S\w?_")
 _MAKES = r"_ZNSt3__1(?:plI|21__concatenate_stringsI){0}NS_11char_traits\w+"
-_IN_LIBRARY = re.compile(r"_ZNSt3__1(?:9to_string|10to_wstring)E[ijlmxydfe]|_ZNSt3__1plI[cw]\w+EEPKS6_RKS9_")
+_IN_LIBRARY = re.compile(
+    r"_ZNSt3__1(?:9to_string|10to_wstring)E[ijlmxydfe]|_ZNSt3__1plI[cw]\w+EEPKS6_RKS9_|"
+    r"_ZNKSt(?:3__1|7__cxx11)\d+basic_[io]?string(?:stream|buf)I[cw]\w+3strEv"
+)
+_STREAMED = re.compile(
+    r"_ZNK?St3__1(?:24__put_character_sequence|4endl|9basic_iosI[cw]NS_11char_traitsI[cw]EEE5widen)\w*"
+)
 _TAG = re.compile(r"B\d+[a-z]+\d{6}")
 _ALIAS = re.compile(rf"^({NAME}) = [^\n]*\balias [^\n]*?, ptr ({NAME})\n", re.MULTILINE)
 _DECLARED = re.compile(rf"^declare ([^@\n]*)({NAME})\(([^\n]*)\n", re.MULTILINE)
@@ -51,7 +60,8 @@ _FUNCTION = re.compile(
     rf"^(?:declare|define) ([^@\n]*)({NAME})\(([^\n]*)\n(?:(?<=\{{\n).*?^\}}\n)?", re.MULTILINE | re.DOTALL
 )
 _APART = re.compile(
-    rf"^declare [^@\n]*?(\S+) @({re.escape(STRING)}[nwp]*\.[nst]\.(\w+))\(([^\n]*?)\)[^\n]*\n", re.MULTILINE
+    rf"^declare [^@\n]*?(\S+) @((?:{re.escape(STRING)}|{re.escape(STREAM)})[nwp]*\.[nst]\.(\w+))\(([^\n]*?)\)[^\n]*\n",
+    re.MULTILINE,
 )
 _GROUP = re.compile(r"^\$[^\n]* = comdat any\n", re.MULTILINE)
 _PARAMETER = re.compile(r"\b(ptr|i\d+|double|float|x86_fp80)\b")
@@ -68,19 +78,28 @@ class Family(Struct, frozen=True):
     def name(self) -> str:
         return _CLASSES[self.library].format(self.character)
 
+    def is_named(self, text: str) -> bool:
+        """Has a text such functions?"""
+        return _STREAMED.search(text) is not None if self is STREAMS else f"_ZN{self.name}" in text
+
+
+STREAMS = Family("streams", "c")
+"""Functions of libc++'s headers that write text to streams of any characters."""
+
 
 def _families(text: str) -> tuple[Family, ...]:
     """Those of which a text, or a name, has members."""
+    streams = (STREAMS,) if STREAMS.is_named(text) else ()
     if "basic_stringI" not in text:
-        return ()
-    every = [Family(library, c) for library in _CLASSES for c in _CHARACTERS]
-    return tuple(f for f in every if f"_ZN{f.name}" in text or f"_ZNK{f.name}" in text)
+        return streams
+    every = [Family(library, c) for library in _CLASSES if library != "streams" for c in _CHARACTERS]
+    return (*(f for f in every if f"_ZN{f.name}" in text or f"_ZNK{f.name}" in text), *streams)
 
 
 def strings_apart(text: str) -> LLVMModule:
     """The program with calls that say what they do for members of `std::string`, see above."""
     families = _families(text)
-    if not any(f"_ZN{f.name}" in text for f in families):
+    if not any(f.is_named(text) for f in families):
         return with_strings(text)
     whole = with_strings(_apart(text, families))
     if any(_changes(_TAG.sub("", f.name), family) for family in families for f in whole.functions()):
@@ -90,6 +109,8 @@ def strings_apart(text: str) -> LLVMModule:
 
 @functools.cache
 def _changing(family: Family) -> re.Pattern[str]:
+    if family is STREAMS:
+        return _STREAMED
     own = rf"_ZN{family.name}(?!{_TESTS}){_CHANGES[family.library]}\w*"
     return re.compile(own if family.library == "libstdc++" else rf"{own}|{_MAKES.format(family.character)}")
 
@@ -118,7 +139,8 @@ def _apart(text: str, families: tuple[Family, ...]) -> str:
             return m[0]
         types = _PARAMETER.findall(parameters)
         result = _result(own, m[1])
-        named = names[name] = names[own] = f"{STRING}{_roles(own, types)}.{result}.{own}"
+        prefix = STREAM if _STREAMED.match(own) else STRING
+        named = names[name] = names[own] = f"{prefix}{_roles(own, types)}.{result}.{own}"
         if result == "s":
             types[0] += " returned"
         made[named] = f"declare {m[1].split()[-1]} @{named}({', '.join(types)}) nounwind willreturn\n"
@@ -146,7 +168,8 @@ def _roles(name: str, types: list[str]) -> str:
 
 
 def _result(name: str, head: str) -> str:
-    return "n" if head.split()[-1] != "ptr" else "s" if re.match(_RETURNS_STRING, _own(name)) else "t"
+    same = _STREAMED.match(name) or re.match(_RETURNS_STRING, _own(name))
+    return "n" if head.split()[-1] != "ptr" else "s" if same else "t"
 
 
 def _own(name: str) -> str:
@@ -172,7 +195,7 @@ def strings_again(whole: LLVMModule) -> None:
 def with_strings(text: str) -> LLVMModule:
     """The program with bodies for the members of `std::string` that it only declares."""
     declared = {m[2]: m[0] for m in _DECLARED.finditer(text) if _MEMBER.fullmatch(plain(m[2]))}
-    families = _families(text) if declared else ()
+    families = [f for f in _families(text) if f is not STREAMS] if declared else []
     for family in families:
         for name, other in _bodies(family).same.items():
             if (line := declared.get(f"@{name}")) is not None:
@@ -195,10 +218,14 @@ class Bodies(Struct, frozen=True):
 
 @functools.cache
 def _bodies(family: Family) -> Bodies:
-    from llgrad.frontends.clang import strings
+    from llgrad.frontends.clang import streams, strings
 
     try:
-        made = strings(raw=True, library=family.library, character=_CHARACTERS[family.character])
+        made = (
+            streams()
+            if family is STREAMS
+            else strings(raw=True, library=family.library, character=_CHARACTERS[family.character])
+        )
     except CompilerError:  # the program was compiled elsewhere: there is no such library here
         return Bodies(LLVMModule.from_text(""), {}, {})
     text = LLVMModule.read(made.module).text()

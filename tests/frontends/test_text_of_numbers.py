@@ -20,8 +20,11 @@ HEAD = """
 #include <complex>
 #include <cstring>
 #include <iomanip>
+#include <iostream>
 #include <locale>
+#include <map>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 static double digits(const char *from, const char *to)
@@ -63,7 +66,10 @@ BACK = {
     "bytes in a view": """double v = x * x, y; std::string_view w((char *)&v, 8); std::string s(w);
         memcpy(&y, s.data(), 8); return y;""",
 }
-SOME = ("digits of to_string", "digits of to_chars", "bytes copied by a string", "bytes in a view")
+SOME = (
+    "digits of to_string", "digits of to_chars", "digits of a stream", "a complex number", "bytes copied by a string",
+    "bytes in a view",
+)  # fmt: skip
 LIBRARIES = [pytest.param(library, name, id=f"{name} ({library})", marks=() if quick else pytest.mark.full)
              for name in BACK for library in ("libstdc++", "libc++")
              for quick in [library == "libstdc++" or name in SOME]]  # fmt: skip
@@ -93,5 +99,47 @@ APART = """
 """
 
 
-def test_text_that_is_looked_at(tmp_path: Path) -> None:
-    assert np.isclose(llgrad.grad(loaded(tmp_path, "libstdc++", APART).f)(1.5), 3)
+OUTPUT = """
+    struct Log {
+        std::ostringstream text;
+        double sum = 0;
+        void add(const std::string &name, double v) { text << name << std::setw(5) << v << std::endl; sum += v * v; }
+    } log;
+    std::map<std::string, double> values;
+    values["a"] = x * x;
+    values["b"] = x;
+    for (auto &[name, v] : values) log.add(name, v);
+    std::cout << std::fixed << std::setprecision(2) << log.sum << '\\n' << log.text.str() << std::flush;
+    return log.sum;
+"""
+
+
+@pytest.mark.parametrize("library", ["libstdc++", "libc++"])
+def test_output(library: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Streams beside numbers, of memory and of the console, are inactive."""
+    assert np.isclose(llgrad.grad(loaded(tmp_path, library, OUTPUT).f)(1.5), 4 * 1.5**3 + 2 * 1.5)
+    assert capfd.readouterr().out.endswith("7.31\na 2.25\nb  1.5\n")
+
+
+CAUGHT = """
+    try {
+        std::ostringstream o;
+        o << "too small: " << x;
+        if (x < 9) throw std::runtime_error(o.str());
+    } catch (const std::exception &e) {
+        std::cout << e.what() << std::endl;
+        return x * x;
+    }
+    return x;
+"""
+
+
+@pytest.mark.parametrize("library", ["libstdc++", "libc++"])
+def test_text_of_what_was_caught(library: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert np.isclose(llgrad.grad(loaded(tmp_path, library, CAUGHT).f)(1.5), 3)
+    assert capfd.readouterr().out.endswith("too small: 1.5\n")
+
+
+@pytest.mark.parametrize("library", ["libstdc++", "libc++"])
+def test_text_that_is_looked_at(library: str, tmp_path: Path) -> None:
+    assert np.isclose(llgrad.grad(loaded(tmp_path, library, APART).f)(1.5), 3)

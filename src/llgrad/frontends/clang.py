@@ -144,6 +144,7 @@ def compile_file(source: Source, *, raw: bool, cxx: bool) -> Compiled:
 
 
 _STRINGS = Path(__file__).parent / "runtime" / "strings.cpp"
+_LIBCXX_WHOLE = ("-stdlib=libc++", "-D__exclude_from_explicit_instantiation__=__unused__")
 _STRING_MEMBER = re.compile(
     rb"_ZNK?St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE(?:"
     rb"(?:9_M_create|9_M_append|9_M_mutate|9_M_assign|8_M_erase|10_M_replace|14_M_replace_aux|7reserve)E)"
@@ -170,9 +171,15 @@ def strings(*, raw: bool, library: str = "libstdc++", character: str = "char") -
 
     libc++ keeps inline members out of what is instantiated, by an attribute; here they are wanted.
     """
-    which = () if library == "libstdc++" else ("-stdlib=libc++", "-D__exclude_from_explicit_instantiation__=__unused__")
+    which = () if library == "libstdc++" else _LIBCXX_WHOLE
     flags = ("-std=gnu++17", "-fchar8_t", "-g0", "-w", f"-DCHARACTER={character}", *which)
     return compile_file(Source(_STRINGS, flags), raw=raw, cxx=True)
+
+
+def streams() -> Compiled:
+    """Bodies of what libc++'s headers write text to streams by."""
+    flags = ("-std=gnu++17", "-g0", "-w", *_LIBCXX_WHOLE)
+    return compile_file(Source(_STRINGS.with_name("streams.cpp"), flags), raw=True, cxx=True)
 
 
 def _identity() -> str:

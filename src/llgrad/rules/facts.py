@@ -73,6 +73,10 @@ STRING = "llgrad.string."
 """`llgrad.string.wp.s._ZN…`: a member of `std::string`, see `llgrad.strings`."""
 
 
+STREAM = "llgrad.stream."
+"""`llgrad.stream.ppn.s._ZN…`: what libc++ writes text to a stream by, see there. They return their first argument."""
+
+
 def returns_string(name: str) -> bool:
     """Does a member of `std::string` return the string itself? Else a pointer that it returns is to text."""
     return name[len(STRING) :].split(".")[1] == "s"
@@ -84,7 +88,7 @@ def string_layout(name: str) -> tuple[int, int]:
     libstdc++'s strings are that pointer, the length, and 16 bytes for text or a capacity; libc++'s are a capacity, the
     length and the pointer, or text.
     """
-    return (24, 16) if "._ZNSt3__1" in name else (32, 0)
+    return (24, 16) if "._ZNSt3__1" in name or "._ZNKSt3__1" in name else (32, 0)
 
 
 def takes_view(name: str) -> bool:
@@ -114,6 +118,8 @@ def listed(symbol: str) -> Effects | None:
         return _own_heap(name)
     if name.startswith(STRING):
         return replace(_STREAM, within_first=returns_string(name))
+    if name.startswith(STREAM):
+        return replace(_STREAM, within_first=True)
     return _TABLE.get(name) or next((known for pattern, known in _PATTERNS if pattern.fullmatch(name)), None)
 
 
@@ -255,6 +261,10 @@ _X86_HINT = (
 
 _EXCEPTION = r"\d+(?:\w*_error|\w*exception|bad_\w+|invalid_argument|out_of_range)"
 
+_LIBCXX_OUT = r"_ZNSt3__113basic_ostreamI[cw]NS_11char_traitsI[cw]EEE"
+
+_LIBCXX_BASE = r"(?:8ios_base|9basic_iosI\w*?EE|15basic_streambufI\w*?EE)"
+
 _RUST_IMPL = "(?:[MX](?:s[0-9a-zA-Z]*_)?)?"
 _RUST_TEXT = "3fmt|3str|4char|7unicode|5slice6memchr"
 
@@ -293,4 +303,13 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     (re.compile(r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*"), replace(_STREAM, within_first=True)),
     (re.compile(r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*"), replace(_STREAM, within_first=True)),
     (re.compile(r"_ZNSt9basic_iosI\w*(?:5clear|4init|8setstate)\w*"), _STREAM),
+    # what makes and ends streams
+    (re.compile(r"_ZNSt(?:7__cxx11)?\d+basic_[io]?(?:string|f)?(?:stream|buf|streambuf)I\w*?EE[CD]\dE\w*"), _STREAM),
+    (re.compile(r"_ZNSt(?:8ios_base|9basic_iosI\w*?EE|6locale)(?:[CD]\dE|aS)\w*"), _STREAM),
+    # libc++: the same, what makes and ends streams, and locales, whose facets only the library looks behind
+    (re.compile(rf"{_LIBCXX_OUT}(?:ls|3put|5write|5flush)\w*"), replace(_STREAM, within_first=True)),
+    (re.compile(rf"{_LIBCXX_OUT}(?:6sentry)?[CD]\dE\w*"), _STREAM),
+    (re.compile(rf"_ZNSt3__1{_LIBCXX_BASE}(?:[CD]\d|4init|5clear|33__set_badbit_and_consider_rethrow)E\w*"), _STREAM),
+    (re.compile(r"_ZNSt3__16locale(?:[CD]\d|aS)E\w*"), _STREAM),
+    (re.compile(r"_ZNKSt3__1(?:8ios_base6getlocEv|6locale9use_facetERNS0_2idE)"), replace(_STREAM, handle=True)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis.activitygraph import DeadEnds, has_rule
@@ -13,6 +14,7 @@ from llgrad.analysis.objects import TEXT
 from llgrad.analysis.pieces import pieces
 from llgrad.analysis.regained import lost
 from llgrad.analysis.remade import remade
+from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, UnsupportedError
 from llgrad.ir.types import FloatType, IntType, PointerType
@@ -242,13 +244,21 @@ class _Refusals:
         strings, at = [call.arguments[n] for n in behaviour(call, callee).strings], string_layout(callee.name)[1]
         if not self.activity.varied(TEXT):
             return
-        if self.activity.useful(TEXT) or any(self.kinds.string_may_hold_float(s, at) for s in strings):
+        if self._copied_to_floats or any(self.kinds.string_may_hold_float(s, at) for s in strings):
             raise UnsupportedError(
                 "floats are read from the text of a std::string, or written there",
                 span=self.facts.span(call),
                 cause="text has no shadow, so their derivatives would be lost",
                 fix="keep the bytes in a std::vector<char>, or the numbers in an array",
             )
+
+    @cached_property
+    def _copied_to_floats(self) -> bool:
+        """Is text copied to where floats begin that active outputs depend on?"""
+        calls = (i for f in self.activity.functions for i in f.instructions() if isinstance(i, Call) and is_copy(i))
+        copies = (i for i in calls if any(TEXT in a.objects for a in self.memory.reads(i)))
+        useful = (i for i in copies if any(self.activity.useful(o) for a in self.memory.writes(i) for o in a.objects))
+        return any(k.is_float for i in useful for _, k, _ in self.kinds.memory(i.arguments[0], 8).leaves)
 
     def _is_number(self, load: Load) -> bool:
         """Is it taken for one, though where it is read active floats lie?"""

@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from llgrad.analysis.known import behaviour
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.objects import TEXT
+from llgrad.analysis.overlaps import Place
 from llgrad.analysis.remade import becomes_float, first_end
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import FloatType, IntType, PointerType, scalar
@@ -29,7 +31,7 @@ from llgrad.ir.values import (
     Store,
 )
 from llgrad.rules import library
-from llgrad.rules.facts import STRING
+from llgrad.rules.facts import STRING, string_layout
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
 HoldsFloats = Callable[[Instruction], bool]
@@ -46,14 +48,16 @@ _READERS = {"fread": 3, "fgets": 2, "getline": 2, "getdelim": 3, "read": 0, "pre
 }  # where each has its stream
 _LIBCXX_OUT, _LIBCXX_IN = (rf"_ZNSt3__113basic_{way}stream\w*E" for way in "oi")
 _INSERTED = re.compile(
-    rf"_ZNSo(?:9_M_insertI[dfeg]|ls[Edfeg])\w*|{_LIBCXX_OUT}ls[dfeg]|_ZN?St(?:3__1)?lsI\w*7complex\w*"
+    rf"_ZNSo(?:9_M_insertI[dfeg]|ls[Edfeg])\w*|{_LIBCXX_OUT}lsE[dfeg]|_ZN?St(?:3__1)?lsI\w*7complex\w*"
 )
 _EXTRACTED = re.compile(rf"_ZNSi(?:10_M_extractI|rsE)\w*|{_LIBCXX_IN}rsER[dfeg]")
 _BYTES_OUT = re.compile(rf"(?:_ZNSo|{_LIBCXX_OUT})(?:5writeEPKcl|3putEc)")
 _BYTES_IN = re.compile(
     rf"(?:_ZNSi|{_LIBCXX_IN})(?:4read|8readsome|3get|7getline)E\w*|_ZN?St(?:3__1)?(?:7getline|rs)I\w*"
 )
-_CHAINED = re.compile(r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4endl")
+_CHAINED = re.compile(
+    r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4endl|llgrad\.stream\.|_ZNSt3__113basic_[io]stream"
+)
 _PUT = re.compile(r"_FortranAioOutput(?:Real|Complex|Descriptor|Derived)")
 _GOT = re.compile(r"_FortranAioInput(?:Real|Complex)")
 _PUT_IN_TEXT, _GOT_FROM_TEXT = (re.compile(rf"_FortranAioBeginInternal\w*{way}") for way in ("Output", "Input"))
@@ -65,7 +69,9 @@ _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose 
 _RUST_PARSER, _RUST_CONSOLE = re.compile(r"_R\w*4core3num7dec2flt"), re.compile(r"_R\w*3std2io5stdio")
 _CHARACTER = 8  # bits
 _NEVER = re.compile("(?!)")
-_CONSOLE = {"stdout", "stderr", "stdin", "_ZSt4cout", "_ZSt4cerr", "_ZSt4clog", "_ZSt3cin"}
+_CONSOLE = {"stdout", "stderr", "stdin"} | {f"{std}{name}" for std, names in (
+    ("_ZSt", ("4cout", "4cerr", "4clog", "3cin")), ("_ZNSt3__1", ("4coutE", "4cerrE", "4clogE", "3cinE")),
+) for name in names}
 
 
 def read_back(
@@ -115,8 +121,19 @@ def _number_of(
                 return holds_floats(u) and any(useful(o) for a in memory.writes(u) for o in a.objects)
         return becomes_float(u) and useful(u)
 
-    loads = (i for f in functions for i in f.instructions() if isinstance(i, Load) and isinstance(i.type, IntType))
-    return first_end(memory, [i for i in loads if _is_character(memory, i, text)], is_end)
+    everything = [i for f in functions for i in f.instructions()]
+    heads = {p for i in everything if isinstance(i, Call) for p in _heads(memory, i)}
+    loads = (i for i in everything if isinstance(i, Load) and isinstance(i.type, IntType))
+    return first_end(memory, [i for i in loads if _is_character(memory, i, text, heads)], is_end)
+
+
+def _heads(memory: Memory, call: Call) -> Iterable[Place]:
+    """Where libc++'s strings begin that a call changes: with their length, if they are short, not with text."""
+    f = call.called_function
+    if f is None or not f.name.startswith(STRING) or string_layout(f.name)[1] == 0:
+        return ()
+    strings = [call.arguments[n] for n in behaviour(call, f).strings]
+    return [(o, at) for v in strings for o, at in memory.places(v) if at is not None]
 
 
 def _is_float(x: Load) -> bool:
@@ -132,21 +149,25 @@ def _loads(element: GetElementPtr) -> list[Load]:
     return [u for g in reach([element], on) for u in g.users if isinstance(u, Load)]
 
 
-def _is_character(memory: Memory, load: Load, text: set[MemoryObject]) -> bool:
+def _is_character(memory: Memory, load: Load, text: set[MemoryObject], heads: set[Place]) -> bool:
     """Is a character of such text read? Of other memory bytes alone count: text may lie beside numbers."""
-    read = {o for a in memory.reads(load) for o in a.objects} & text
+    read = {p for a in memory.reads(load) for p in a.places if p[0] in text} - heads
     assert isinstance(load.type, IntType)
-    return bool(read) and (load.type.bits == _CHARACTER or any(o.kind == "text" for o in read))
+    return bool(read) and (load.type.bits == _CHARACTER or any(o.kind == "text" for o, _ in read))
 
 
 def _reads_unknown(
     memory: Memory, call: Call, names: frozenset[str], text: set[MemoryObject], useful: Varied
 ) -> bool:
-    """Does a function of which nothing is known make of such text what active outputs depend on?"""
+    """Does a function of which nothing is known make of such text what active outputs depend on?
+
+    Of a pointer to a function, which may be that of `what()`, only what it returns counts.
+    """
     known = {o for o in text if o.kind != "unknown"}
     if not any(map(_is_unknown, names)) or not _reads(memory, call, known):
         return False
-    return useful(call) or any(useful(o) for a in memory.writes(call) for o in a.objects)
+    written = (o for a in memory.writes(call) for o in a.objects) if any(map(_is_unknown, names - {""})) else ()
+    return useful(call) or any(map(useful, written))
 
 
 def _puts_bytes(memory: Memory, call: Call, names: frozenset[str], varied: Varied) -> bool:
