@@ -39,7 +39,7 @@ from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
 from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting
-from llgrad.ir.types import IntType, PointerType, scalar
+from llgrad.ir.types import FloatType, IntType, PointerType, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -187,17 +187,26 @@ class Activity:
 
     @cached_property
     def bits_left(self) -> tuple[Instruction, ...]:
-        """Integers that carry bits of floats which depend on active inputs, and that no active output is seen to
-        depend on: a part that was cut off, a byte of an array of floats."""
-        integers = (i for f in self.functions for i in f.instructions() if isinstance(scalar(i.type), IntType))
-        return tuple(i for i in integers if i not in self._useful and (i in self._varied or self._reads_bits(i)))
+        """Integers that are the bits of floats which depend on active inputs, and that no active output is seen to
+        depend on; and bytes of arrays of such floats."""
+        everything = (i for f in self.functions for i in f.instructions() if isinstance(i.type, IntType))
+        return tuple(i for i in everything if i not in self._useful and (self._is_float(i) or self._is_byte(i)))
 
-    def _reads_bits(self, i: Instruction) -> bool:
-        """Is it loaded where active floats lie, may its bytes be theirs, and is that not tested as it runs?"""
-        if not isinstance(i, Load) or self._graph.is_number_use(i):
+    def _is_float(self, i: Instruction) -> bool:
+        """Is it all the bits of one, by a cast or loaded as an integer?"""
+        cast = isinstance(i, Cast) and i.opcode == "bitcast" and isinstance(i.operands[0].type, FloatType)
+        loaded = isinstance(i, Load) and self._kinds is not None and self._kinds.value(i).is_float
+        return (cast or loaded) and i in self._varied
+
+    def _is_byte(self, i: Instruction) -> bool:
+        """Is it loaded where active floats lie and nothing but floats, may it be of theirs, and is that not tested?"""
+        narrow = isinstance(i, Load) and isinstance(i.type, IntType) and i.type.bits <= 16
+        if not narrow or self._kinds is None or self._graph.is_number_use(i):
             return False
-        mixed = self._kinds is not None and self._kinds.value(i).name == "conflict"
-        return mixed and any(o in self._varied for a in self.memory.reads(i) for o in a.objects)
+        if self._kinds.value(i).name != "conflict":
+            return False
+        read = {o for a in self.memory.reads(i) for o in a.objects if o in self._varied}
+        return bool(read) and all(isinstance(t, FloatType) or t == i.type for t in self.memory.accessed_as(read))
 
     def _changes_active_bits(self, i: Instruction) -> bool:
         return self.active(i) and (i.opcode == "atomicrmw" or any(self.active(v) for v in i.operands))

@@ -53,6 +53,9 @@ class NamedKind(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def is_float(self) -> bool: ...
+
 
 class KindAnswers(Protocol):
     """What activity asks of an analysis of kinds."""

@@ -3,10 +3,10 @@
 A program may read the bits of a double as an integer and flip its sign. So where all that makes a byte an integer is
 how its value is used, anything that may be a float there makes it a conflict: a declared float, an array of floats of
 unknown length that may reach it, a float seen where the pointer came from. That TBAA calls an access an integer, or
-that one is declared, proves it for parts of floats (work arrays are reused for other types), but not for what is as
-large as the floats of the array that it lies in, at their places: a program may hand an element to a function that
-takes a `long *` and changes its exponent. Where nothing is done with an integer but moving it, a declared type is none:
-a loop over an `int *` may copy doubles in halves.
+that one is declared, proves it: work arrays are shared by types. But a function that takes a `long *` may be handed an
+element of an array of doubles, to change its exponent: where integers are seen by such functions alone, as large as
+the array's floats and at their places, and no pointers lie there, they are doubted, too. Where nothing is done with an
+integer but moving it, a declared type is none: a loop over an `int *` may copy doubles in halves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def suspect_integers(graph: Graph) -> None:
         if r.merged_into is None and r.suspected != r.state:
             r.suspected = r.state
             for key, s in list(r.slots.items()):
-                if _may_be_float(r, key, s):
+                if _by_use_only(s) and _may_be_float(r, key, s):
                     graph.doubt(r, key)
     for e in graph.edges:
         step = graph.step(e)  # which may set periods
@@ -61,12 +61,15 @@ def _suspect_view(graph: Graph, e: Edge, step: int) -> None:
     floats = [(key, s) for key, s in parent.slots.items() if s.all & bl.FLOAT_MASK]
     if not floats:
         return
+    pointers = any(s.all & bl.POINTER_BIT for s in parent.slots.values())
     for key, s in list(child.slots.items()):
         if _is_integer(s):
             certain = not _by_use_only(s) or _declared_kind(child, key[0])[1]
+            if certain and (pointers or s.seen or graph.is_walked(child)):
+                continue
             for (at, inner), f in floats:
                 start, every = key[0] + e.at, gcd(step, key[1])
-                if _matches(start, s.all, every, at, f.all, inner, whole=certain):
+                if _matches(start, s.all, every, at, f.all, inner, certain):
                     graph.doubt(child, key)
                     _show_float(graph, child, key[0], (start - at) % gcd(step, inner), f.all & bl.FLOAT_MASK)
 
@@ -169,19 +172,13 @@ def _by_use_only(s: Slot) -> bool:
 
 
 def _may_be_float(r: Region, key: tuple[int, int], s: Slot) -> bool:
-    if not _is_integer(s):
-        return False
-    by_use = _by_use_only(s)
     is_float, is_int = _declared_kind(r, key[0])
-    if is_float and by_use:
-        return True
-    if is_int or key[1]:
-        return False
+    if is_float or is_int or key[1]:
+        return is_float
     return any(
-        step and f.all & bl.FLOAT_MASK and _matches(key[0], s.all, 0, at, f.all, step, whole=not by_use)
-        and _reaches(r, at, step, key[0])
+        step and f.all & bl.FLOAT_MASK and _matches(key[0], s.all, 0, at, f.all, step) and _reaches(r, at, step, key[0])
         for (at, step), f in r.slots.items()
-    )  # fmt: skip
+    )
 
 
 def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
@@ -199,7 +196,7 @@ def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
     return floats, said and not undecided
 
 
-def _matches(a: int, a_mask: int, a_step: int, b: int, b_mask: int, b_step: int, *, whole: bool) -> bool:
+def _matches(a: int, a_mask: int, a_step: int, b: int, b_mask: int, b_step: int, whole: bool = False) -> bool:
     """May integers at a + i·a_step and floats at b + k·b_step share a byte? `whole`: may they be the same bytes?"""
     reach_a, reach_b = bl.mask_reach(a_mask & bl.INT_MASK), bl.mask_reach(b_mask & bl.FLOAT_MASK)
     step = gcd(a_step, b_step)

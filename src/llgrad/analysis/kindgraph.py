@@ -290,14 +290,14 @@ class Graph:
                 if inner % step or abs(offset - e.at - at) > step or not 0 < size <= step:
                     continue
                 one = mask & bl.FLOAT_MASK == mask or mask == bl.POINTER_BIT
-                if size < step or (one and not (child.looked_at or self._is_walked(child))):
+                if size < step or (one and not (child.looked_at or self.is_walked(child))):
                     found.append((child, child.key(at, 0), mask & e.only))
         fresh = [(r, key, mask) for r, key, mask in found if key not in r.slots or mask & ~r.slots[key].all]
         for r, key, mask in fresh:
             self._join(r, key, 0, mask)
         return bool(fresh)
 
-    def _is_walked(self, r: Region) -> bool:
+    def is_walked(self, r: Region) -> bool:
         """Does anybody walk from there?"""
 
         def below(x: Region) -> list[Edge]:
