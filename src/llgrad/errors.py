@@ -94,11 +94,13 @@ class ArgumentError(LlgradError):
 class UnsupportedError(LlgradError):
     """A construct that llgrad refuses to differentiate rather than differentiate wrongly.
 
-    `remedy`: what may be done to the program's text first.
+    `remedy`: what may be done to the program's text first. `loses_bits`: bits of an active float were seen to be
+    changed; code that is less optimised may hide it.
     """
 
     code = "unsupported"
     remedy: Callable[[str], str] | None = None
+    loses_bits = False
 
 
 class NoRuleError(UnsupportedError):

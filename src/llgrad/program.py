@@ -272,16 +272,21 @@ def _derive(
 def _first_accepted(
     name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int, bool], str], last: bool
 ) -> list[Derived]:
-    """The derivatives at the first level at which they are not refused; at last, loops over bytes move blocks."""
+    """The derivatives at the first level at which they are not refused; at last, loops over bytes move blocks.
+
+    Where optimised code shows that bits of floats are changed, unoptimised code is not asked.
+    """
     refused: UnsupportedError | None = None
     for level, blocks in [*((n, False) for n in levels), (max(levels), True)]:
+        if refused is not None and refused.loses_bits and not level:
+            continue
         try:
             if not (text := prepared(name, level, blocks)):
                 break
             alone = last and len(requests) == 1
             return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests)
         except UnsupportedError as error:
-            refused = refused or error
+            refused = error if refused is None or (error.loses_bits and level) else refused
     assert refused is not None
     raise refused
 

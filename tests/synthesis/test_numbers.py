@@ -125,6 +125,32 @@ double f(const double *x, int n) {
     return s;
 }
 """,
+    "bytes in another order": """
+double f(const double *x, int n) {
+    unsigned long *w = malloc(n * sizeof *w);
+    double s = 0;
+    for (int i = 0; i < n; i++) { double t = x[i] * x[i]; memcpy(w + i, &t, 8); w[i] = __builtin_bswap64(w[i]); }
+    for (int i = 0; i < n; i++) { unsigned long b = __builtin_bswap64(w[i]); double t; memcpy(&t, &b, 8); s += t; }
+    free(w);
+    return s;
+}
+""",
+    "hexadecimal digits": """
+APART void print(char *o, const void *p, int n) {
+    const unsigned char *b = p;
+    for (int i = 0; i < 2 * n; i++) o[i] = "0123456789abcdef"[i % 2 ? b[i / 2] & 15 : b[i / 2] >> 4];
+}
+static int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+APART void parse(void *p, const char *o, int n) {
+    unsigned char *b = p;
+    for (int i = 0; i < n; i++) b[i] = digit(o[2 * i]) << 4 | digit(o[2 * i + 1]);
+}
+double f(const double *x, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) { char h[16]; double t = x[i] * x[i], u; print(h, &t, 8); parse(&u, h, 8); s += u * i; }
+    return s;
+}
+""",
     "upper halves kept": """
 APART unsigned short packed(float v) { unsigned b; memcpy(&b, &v, 4); return b >> 16; }
 APART float unpacked(unsigned short h) { unsigned b = (unsigned)h << 16; float v; memcpy(&v, &b, 4); return v; }

@@ -39,7 +39,7 @@ from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
 from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting
-from llgrad.ir.types import FloatType, IntType, PointerType, scalar
+from llgrad.ir.types import FloatType, IntType, PointerType, Type, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -187,26 +187,29 @@ class Activity:
 
     @cached_property
     def bits_left(self) -> tuple[Instruction, ...]:
-        """Integers that are the bits of floats which depend on active inputs, and that no active output is seen to
-        depend on; and bytes of arrays of such floats."""
+        """Integers that are the bits of floats which depend on active inputs, or parts of them, and that no active
+        output is seen to depend on."""
         everything = (i for f in self.functions for i in f.instructions() if isinstance(i.type, IntType))
-        return tuple(i for i in everything if i not in self._useful and (self._is_float(i) or self._is_byte(i)))
+        return tuple(i for i in everything if i not in self._useful and self._is_left(i))
 
-    def _is_float(self, i: Instruction) -> bool:
-        """Is it all the bits of one, by a cast or loaded as an integer?"""
-        cast = isinstance(i, Cast) and i.opcode == "bitcast" and isinstance(i.operands[0].type, FloatType)
-        loaded = isinstance(i, Load) and self._kinds is not None and self._kinds.value(i).is_float
-        return (cast or loaded) and i in self._varied
+    def _is_left(self, i: Instruction) -> bool:
+        if isinstance(i, Cast):
+            return i.opcode == "bitcast" and isinstance(i.operands[0].type, FloatType) and i.operands[0] in self._varied
+        if not isinstance(i, Load) or self._graph.is_number_use(i):
+            return False
+        if self._kinds is not None and self._kinds.value(i).is_float and i in self._varied:
+            return True
+        return self.is_beside_floats(i.type, self._varied_of(self.memory.reads(i)))
 
-    def _is_byte(self, i: Instruction) -> bool:
-        """Is it loaded where active floats lie and nothing but floats, may it be of theirs, and is that not tested?"""
-        narrow = isinstance(i, Load) and isinstance(i.type, IntType) and i.type.bits <= 16
-        if not narrow or self._kinds is None or self._graph.is_number_use(i):
-            return False
-        if self._kinds.value(i).name != "conflict":
-            return False
-        read = {o for a in self.memory.reads(i) for o in a.objects if o in self._varied}
-        return bool(read) and all(isinstance(t, FloatType) or t == i.type for t in self.memory.accessed_as(read))
+    def _varied_of(self, accesses: Iterable[Access]) -> set[MemoryObject]:
+        return {o for a in accesses for o in a.objects if o in self._varied}
+
+    def is_beside_floats(self, t: Type, objects: Collection[MemoryObject]) -> bool:
+        """Is some memory accessed as floats, and as such small integers, and as nothing else? (Work arrays are used for
+        floats and for larger ones by turns.)"""
+        small = isinstance(t, IntType) and t.bits <= 16
+        found = self.memory.accessed_as(objects) if objects and small else set[Type]()
+        return any(isinstance(x, FloatType) for x in found) and all(isinstance(x, FloatType) or x == t for x in found)
 
     def _changes_active_bits(self, i: Instruction) -> bool:
         return self.active(i) and (i.opcode == "atomicrmw" or any(self.active(v) for v in i.operands))

@@ -13,7 +13,7 @@ from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import FloatType, IntType, StructType, Type, VectorType, scalar
-from llgrad.ir.values import AnyValue, Argument, Call, Cast, Compare, Instruction, Load, Return, Store
+from llgrad.ir.values import AnyValue, Argument, Call, Cast, Compare, GetElementPtr, Instruction, Load, Return, Store
 
 Node = Argument | Instruction | MemoryObject
 IsEnd = Callable[[AnyValue | MemoryObject, Instruction], bool]
@@ -21,23 +21,26 @@ IsEnd = Callable[[AnyValue | MemoryObject, Instruction], bool]
 
 def remade(
     memory: Memory, numbers: Iterable[Instruction], holds_floats: Callable[[Instruction], bool],
-    matters: Callable[[Instruction | MemoryObject], bool] = lambda _: True,
+    matters: Callable[[Instruction | MemoryObject], bool] = lambda _: True, *, tables: bool = False,
 ) -> Instruction | None:  # fmt: skip
     """Where one of the numbers becomes a float again that `matters`, as itself or as what lies in some memory; None:
-    nowhere. `holds_floats`: may what an access reads or writes hold floats?"""
+    nowhere. `holds_floats`: may what an access reads or writes hold floats? `tables`: what is looked up by a number is
+    made of it (digits)."""
 
     def is_float(v: AnyValue | MemoryObject, u: Instruction) -> bool:
         if becomes_float(u):
             return matters(u)
         return _moves(u) and holds_floats(u) and any(matters(o) for a in memory.writes(u) for o in a.objects)
 
-    return first_end(memory, numbers, is_float)
+    return first_end(memory, numbers, is_float, tables)
 
 
-def first_end(memory: Memory, numbers: Iterable[Instruction], is_end: IsEnd) -> Instruction | None:
+def first_end(
+    memory: Memory, numbers: Iterable[Instruction], is_end: IsEnd, tables: bool = False
+) -> Instruction | None:
     """The first instruction for which `is_end(v, u)` of those that numbers are used by: `u` uses `v`, which is made of
     a number, or writes what memory held that has one."""
-    found = _Ways(memory, is_end)
+    found = _Ways(memory, is_end, tables)
     start: list[Node] = list(numbers)
     for _ in reach(start, found.after):
         if found.end is not None:
@@ -55,8 +58,8 @@ def _moves(u: Instruction) -> bool:
 
 
 class _Ways:
-    def __init__(self, memory: Memory, is_end: IsEnd) -> None:
-        self.memory, self.is_end = memory, is_end
+    def __init__(self, memory: Memory, is_end: IsEnd, tables: bool) -> None:
+        self.memory, self.is_end, self.tables = memory, is_end, tables
         self.end: Instruction | None = None
         self.readers: dict[MemoryObject, list[Instruction]] | None = None
 
@@ -78,6 +81,8 @@ class _Ways:
                 yield from self.memory.callers(u.block.function)
             case Call():
                 yield from self._called(v, u)
+            case GetElementPtr() if self.tables and v is not u.pointer:
+                yield from (x for x in u.users if isinstance(x, Load) and _has_integer(x.type))
             case Load() | Compare():
                 pass
             case _ if _has_integer(u.type):

@@ -124,7 +124,7 @@ def effect(facts: Facts, i: Instruction, split: bool = False) -> Effect:
                 raise _refuse(facts, i, "an active call that may jump")
             return found
         case Other(opcode="atomicrmw" | "cmpxchg" | "va_arg"):
-            return _atomic(facts, i)
+            return atomic(facts, i)
         case Return() | Compare() | GetElementPtr():
             return NOTHING
     if facts.active(i):
@@ -249,7 +249,7 @@ def _call_body(facts: Facts, i: Call) -> Effect:
     return CallBody(callees)
 
 
-def _atomic(facts: Facts, i: Other) -> Effect:
+def atomic(facts: Facts, i: Other) -> Effect:
     """Nothing for integers (counters of references); refused where active floats or shadowed pointers change."""
     value = i.operands[-1]
     if counts(i) and not facts.shadowed(value):

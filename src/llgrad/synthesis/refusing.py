@@ -31,6 +31,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     Instruction,
     Load,
+    Other,
     Phi,
     Select,
     Store,
@@ -40,6 +41,7 @@ from llgrad.rules import library
 from llgrad.rules.facts import STRING, string_layout
 from llgrad.synthesis import words
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.needs import atomic
 from llgrad.synthesis.texts import read_back, read_over
 from llgrad.synthesis.thrown import looks_at_exception
 from llgrad.synthesis.unwinding import with_returned_exceptions
@@ -106,6 +108,7 @@ class _Refusals:
         for i in everything:
             self._refuse_hidden(i)
             self._refuse_torn(i)
+        self._refuse_bits_left()
 
     def _refuse_changed_bits(self) -> None:
         """Bits of active floats that arithmetic changes, or that are followed no further, where they become floats."""
@@ -113,18 +116,32 @@ class _Refusals:
             raise self._bits_changed(i)
         if (numbers := self.activity.numbers_made) and remade(self.memory, numbers, self._holds_floats) is not None:
             raise self._bits_changed(numbers[0])
-        end = remade(self.memory, self.activity.bits_left, self._holds_floats, self.activity.useful)
+        layout = self.facts.layout
+        if (load := lost(self.memory, self.kinds, layout, self._is_number, self.activity.useful)) is not None:
+            raise self.kinds.error(load, 0, kinds_analysis.CONFLICT, layout.size(load.type))
+
+    def _refuse_bits_left(self) -> None:
+        """Bits of active floats that nothing follows, where they become floats. (Atomic operations have an error.)"""
+
+        def makes_float(i: Instruction) -> bool:
+            return self._holds_floats(i) or isinstance(i, Store) and self.activity.is_beside_floats(
+                i.value.type, {o for a in self.memory.writes(i) for o in a.objects}
+            )
+
+        end = remade(self.memory, self.activity.bits_left, makes_float, self.activity.useful, tables=True)
         if end is not None:
-            raise UnsupportedError(
+            for i in (i for f in self.activity.functions for i in f.instructions()):
+                if isinstance(i, Other) and i.opcode in ("atomicrmw", "cmpxchg"):
+                    atomic(self.facts, i)
+            error = UnsupportedError(
                 "a float is made of bits that were taken from an active one",
                 span=self.facts.span(end),
                 cause="they were handed on as integers, cut, changed or kept where integers lie, so that the "
                 "derivative would be lost",
                 fix="keep the value as a float, or give the enclosing function a rule",
             )
-        layout = self.facts.layout
-        if (load := lost(self.memory, self.kinds, layout, self._is_number, self.activity.useful)) is not None:
-            raise self.kinds.error(load, 0, kinds_analysis.CONFLICT, layout.size(load.type))
+            error.loses_bits = True
+            raise error
 
     def _holds_floats(self, i: Instruction) -> bool:
         """May what a store or a copy moves be floats?"""
@@ -169,12 +186,14 @@ class _Refusals:
         return made_by == "__cxa_allocate_exception" and active
 
     def _bits_changed(self, i: Instruction) -> UnsupportedError:
-        return UnsupportedError(
+        error = UnsupportedError(
             f"`{i.opcode}` changes the bits of an active float",
             span=self.facts.span(i),
             cause="integer arithmetic on a float's bits has no derivative that llgrad could know",
             fix="use floating-point operations, or give the enclosing function a rule",
         )
+        error.loses_bits = True
+        return error
 
     def _refuse_torn(self, i: Instruction) -> None:
         """Integer arithmetic beside a float in a register must leave the whole float alone; `or` must not mix two."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from llgrad.analysis.activitygraph import has_rule
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.objects import TEXT
@@ -31,7 +32,9 @@ from llgrad.ir.values import (
     Store,
 )
 from llgrad.rules import library
+from llgrad.rules.blas import is_own
 from llgrad.rules.facts import STRING, string_layout
+from llgrad.synthesis.custom import OWN
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
 HoldsFloats = Callable[[Instruction], bool]
@@ -258,7 +261,7 @@ def _puts_out(call: tuple[Call, frozenset[str]]) -> bool:
 
 def _is_unknown(name: str) -> bool:
     """Is it a function of which nothing is known? It may be like `gcvt`."""
-    return library.effects(name) is None and not name.startswith("llvm.")
+    return library.effects(name) is None and not name.startswith(("llvm.", OWN))
 
 
 def _hands_on(memory: Memory, call: Call, names: frozenset[str], varied: Varied) -> bool:
@@ -300,6 +303,7 @@ def _may_read(memory: Memory, parser: Call, text: set[MemoryObject]) -> bool:
 
 
 def _names(memory: Memory, call: Call) -> frozenset[str]:
-    """The functions without bodies that a call may reach; one without a name where it may reach any."""
+    """The functions without bodies and rules that a call may reach; one without a name where it may reach any."""
     functions, unknown = memory.functions_called(call)
-    return frozenset(f.name for f in functions if f.is_declaration) | ({""} if unknown else set())
+    others = (f for f in functions if f.is_declaration and not (has_rule(f) or is_own(f.name)))
+    return frozenset(f.name for f in others) | ({""} if unknown else set())
