@@ -95,7 +95,7 @@ class UnsupportedError(LlgradError):
     """A construct that llgrad refuses to differentiate rather than differentiate wrongly.
 
     `remedy`: what may be done to the program's text first. `loses_bits`: bits of an active float were seen to be
-    changed; code that is less optimised may hide it.
+    changed, which code that is less optimised may hide.
     """
 
     code = "unsupported"

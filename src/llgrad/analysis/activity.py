@@ -199,17 +199,23 @@ class Activity:
             return False
         if self._kinds is not None and self._kinds.value(i).is_float and i in self._varied:
             return True
-        return self.is_beside_floats(i.type, self._varied_of(self.memory.reads(i)))
+        varied = any(o in self._varied for a in self.memory.reads(i) for o in a.objects)
+        return varied and self.is_part_of_float(i.type, self.memory.reads(i))
 
-    def _varied_of(self, accesses: Iterable[Access]) -> set[MemoryObject]:
-        return {o for a in accesses for o in a.objects if o in self._varied}
+    def is_part_of_float(self, t: Type, accesses: Sequence[Access]) -> bool:
+        """Is such a small integer a part of a float, in memory where there are floats, and integers like it, alone?
 
-    def is_beside_floats(self, t: Type, objects: Collection[MemoryObject]) -> bool:
-        """Is some memory accessed as floats, and as such small integers, and as nothing else? (Work arrays are used for
-        floats and for larger ones by turns.)"""
-        small = isinstance(t, IntType) and t.bits <= 16
-        found = self.memory.accessed_as(objects) if objects and small else set[Type]()
-        return any(isinstance(x, FloatType) for x in found) and all(isinstance(x, FloatType) or x == t for x in found)
+        (Larger ones may lie in work arrays, which are used for floats and for integers by turns.)
+        """
+        if not isinstance(t, IntType) or t.bits > 16:
+            return False
+        objects = frozenset(o for a in accesses for o in a.objects)
+        if not all(isinstance(x, FloatType) or x == t for x in self.memory.accessed_as(objects)):
+            return False
+        everything = (i for f in self.functions for i in f.instructions() if isinstance(i, Load | Store))
+        floats = (i for i in everything if isinstance(i.type if isinstance(i, Load) else i.value.type, FloatType))
+        each = (b for i in floats for b in (*self.memory.reads(i), *self.memory.writes(i)) if b.objects & objects)
+        return any(self.memory.may_meet(a, b) for b in each for a in accesses)
 
     def _changes_active_bits(self, i: Instruction) -> bool:
         return self.active(i) and (i.opcode == "atomicrmw" or any(self.active(v) for v in i.operands))

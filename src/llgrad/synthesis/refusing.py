@@ -124,24 +124,21 @@ class _Refusals:
         """Bits of active floats that nothing follows, where they become floats. (Atomic operations have an error.)"""
 
         def makes_float(i: Instruction) -> bool:
-            return self._holds_floats(i) or isinstance(i, Store) and self.activity.is_beside_floats(
-                i.value.type, {o for a in self.memory.writes(i) for o in a.objects}
-            )
+            part = isinstance(i, Store) and self.activity.is_part_of_float(i.value.type, self.memory.writes(i))
+            return part or self._holds_floats(i)
 
         end = remade(self.memory, self.activity.bits_left, makes_float, self.activity.useful, tables=True)
         if end is not None:
             for i in (i for f in self.activity.functions for i in f.instructions()):
                 if isinstance(i, Other) and i.opcode in ("atomicrmw", "cmpxchg"):
                     atomic(self.facts, i)
-            error = UnsupportedError(
+            raise UnsupportedError(
                 "a float is made of bits that were taken from an active one",
                 span=self.facts.span(end),
                 cause="they were handed on as integers, cut, changed or kept where integers lie, so that the "
                 "derivative would be lost",
                 fix="keep the value as a float, or give the enclosing function a rule",
             )
-            error.loses_bits = True
-            raise error
 
     def _holds_floats(self, i: Instruction) -> bool:
         """May what a store or a copy moves be floats?"""
@@ -192,7 +189,7 @@ class _Refusals:
             cause="integer arithmetic on a float's bits has no derivative that llgrad could know",
             fix="use floating-point operations, or give the enclosing function a rule",
         )
-        error.loses_bits = True
+        error.loses_bits = isinstance(i, Call)  # (`llvm.bswap`; masks may be LLVM's own)
         return error
 
     def _refuse_torn(self, i: Instruction) -> None:
