@@ -576,6 +576,10 @@ def borrow_globals(module: Module, names: Collection[str]) -> None:
             v.suffix, v.metadata = "", {}
 
 
+_OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(?:\w+ )*constant )", re.MULTILINE)
+"""Constants that each thread has for its own: one will do."""
+
+
 def finish(
     text: str, others: Sequence[str], keep: Collection[str], *,
     level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",
@@ -592,7 +596,7 @@ def finish(
     whole.link(tape_runtime())
     if last:
         whole.link(LLVMModule.from_text(last))
-    if (finished := own_names_again(settled(bridged(whole.text())))) != whole.text():
+    if (finished := _OF_THREADS.sub(r"\1", own_names_again(settled(bridged(whole.text()))))) != whole.text():
         whole.replace_text(finished)
     strings_again(whole)
     whole.internalize(keep)

@@ -94,7 +94,8 @@ def load_shared(data: bytes, contents: ObjectFile, libraries: Libraries, *, cxx:
             raise ForeignError("the compiled code cannot be loaded into this process", cause=str(error)) from error
     addresses = {name: ctypes.cast(library[name], ctypes.c_void_p).value or 0 for name in exports(contents)
                  if hasattr(library, name)}  # fmt: skip
-    return Image(addresses, lambda: dlclose(library._handle))
+    # What has memory of threads stays: the C library may hand a library that is opened later the old one's memory.
+    return Image(addresses, (lambda: None) if contents.thread_local else lambda: dlclose(library._handle))
 
 
 def _link(command: list[str]) -> None:
