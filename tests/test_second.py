@@ -57,6 +57,22 @@ double chosen(const double *x, const double *t, int n, int which) {
     free(w);
     return s;
 }
+__attribute__((noinline)) static void pick(const double *a, int n, double *w) {
+    for (int i = 0; i < n; i++) w[i] = a[i] > 0.5 ? 1 : 0.5;
+}
+void *__enzyme_inactivefn[] = {(void *)pick};
+__attribute__((noinline)) static void apply(const double *a, int n, double *x) {
+    for (int i = 0; i < n; i++) x[i] = sin(a[i]) * x[i] + (i ? x[i - 1] * x[i - 1] : 0);
+}
+double filled(const double *a, int n) {
+    double *w = malloc(n * sizeof *w), s = 0;
+    pick(a, n, w);
+    apply(a, n, w);
+    apply(a, n, w);
+    for (int i = 0; i < n; i++) s += w[i] * w[i];
+    free(w);
+    return s;
+}
 """
 
 
@@ -85,6 +101,18 @@ def test_against_differences_of_the_gradient(lib: llgrad.Library, name: str) -> 
     columns = [(gradient(x + step * e, n) - gradient(x - step * e, n)) / (2 * step) for e in np.eye(n)]
     np.testing.assert_allclose(h, np.array(columns).T, rtol=1e-6, atol=1e-6 * np.abs(h).max())
     np.testing.assert_allclose(h, h.T, rtol=1e-11, atol=1e-12 * np.abs(h).max())
+
+
+@pytest.mark.parametrize("optimize", [0, 2])
+def test_memory_that_only_an_inactive_function_fills(tmp_path: Path, optimize: int) -> None:
+    """Its tangents lie on the tape, where an earlier call left others."""
+    path = tmp_path / "code.c"
+    path.write_text(CODE)
+    f, n, step = llgrad.load(path, optimize=optimize).filled, 6, 1e-6
+    gradient, product = llgrad.grad(f), llgrad.hvp(f)
+    for x, v in np.random.default_rng(7).uniform(0.1, 1, (4, 2, n)):
+        want = (gradient(x + step * v, n) - gradient(x - step * v, n)) / (2 * step)
+        np.testing.assert_allclose(product(x, n, v), want, rtol=1e-7, atol=1e-8 * np.abs(want).max())
 
 
 def test_several_parameters_and_an_output_in_memory(lib: llgrad.Library) -> None:

@@ -11,11 +11,12 @@ from msgspec import Struct
 from llgrad.analysis import activity as activity_analysis
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis import memory as memory_analysis
-from llgrad.analysis.activitygraph import has_rule
+from llgrad.analysis.activitygraph import declares_inactive, has_rule
 from llgrad.analysis.apart import splits
 from llgrad.analysis.cells import Spot
 from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.keptbuffers import kept_buffers
+from llgrad.analysis.known import behaviour, tape_call
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.objects import holds_pointer_type
@@ -471,6 +472,23 @@ class Facts:
     @cached_property
     def _reused(self) -> Reused:
         return Reused(self.memory, self.kinds, self.activity.functions, self.activity.shadowed_objects)
+
+    def written_without_tangents(self, allocation: Instruction) -> bool:
+        """May a call that writes no tangents (declared inactive, or without a body) write to what is allocated here?"""
+        return not self._written_by_calls.isdisjoint(self.memory.points_to(allocation))
+
+    @cached_property
+    def _written_by_calls(self) -> frozenset[MemoryObject]:
+        calls = [i for f in self.activity.functions for i in f.instructions() if isinstance(i, Call)]
+        found: set[MemoryObject] = set()
+        for call in calls:
+            for callee in self.memory.callees(call):
+                inactive = declares_inactive((*call.attributes, *(callee.attributes if callee else ())))
+                own = callee is None or callee.is_declaration or has_rule(callee)
+                moves = own and behaviour(call, callee).kind in ("copy", "fill", "lifetime", "nothing")
+                if inactive or (own and not moves and not tape_call(call)):
+                    found.update(o for a in self.memory.touches_of(call, callee).writes for o in a.objects)
+        return frozenset(found)
 
     def over_pointers(self, i: Instruction) -> bool:
         """Does the write `i` put floats, in whose shadow there are adjoints yet to come, where shadow pointers were?"""
