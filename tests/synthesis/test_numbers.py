@@ -176,6 +176,103 @@ def test_bits_that_other_functions_change_are_errors(source: Callable[..., Path]
     assert _is_loud(lambda: llgrad.grad(lib.f, wrt="x")(x, 6))
 
 
+UP = "APART void up(unsigned long *w, int n) { for (int i = 0; i < n; i++) w[i] += 1ul << 52; }"
+COPIED = """
+double f(const double *x, int n) {
+    unsigned char *w = malloc(8 * n);
+    double s = 0, *y = malloc(8 * n);
+    for (int i = 0; i < n; i++) y[i] = x[i] * x[i];
+    memcpy(w, y, 8 * n);
+    %s
+    memcpy(y, w, 8 * n);
+    for (int i = 0; i < n; i++) s += y[i] * y[i] * y[i];
+    free(w), free(y);
+    return s;
+}
+"""
+ROWS = """
+double f(const double *x, int n) {
+    unsigned long %s;
+    double s = 0, y[8];
+    for (int r = 0; r < 4; r++) {
+        for (int i = 0; i < n; i++) y[i] = x[i] * (r + 1);
+        memcpy(%s, y, n * 8);
+    }
+    for (int r = 0; r < 4; r++) up(%s, n);
+    for (int r = 0; r < 4; r++) {
+        memcpy(y, %s, n * 8);
+        for (int i = 0; i < n; i++) s += y[i] * y[i];
+    }
+    return s;
+}
+"""
+BY_TYPES = {
+    "bytes in another order, in place": CHANGED["bytes in another order"],
+    "words exchanged twice": """
+APART void turn(unsigned long *w, int n) { for (int i = 0; i < n; i++) w[i] = __builtin_bswap64(w[i]); }
+""" + COPIED % "turn((unsigned long *)w, n); turn((unsigned long *)w, n);",
+    "one byte of each": "APART void turn(unsigned char *w, int n) { for (int i = 0; i < n; i++) w[8 * i + 7] ^= 0x80; }"
+    + COPIED % "turn(w, n);",
+    "functions that are chosen": UP + "APART void down(unsigned long *w, int n)"
+    "{ for (int i = 0; i < n; i++) w[i] -= 1ul << 52; }\n"
+    "static void (*const table[])(unsigned long *, int) = {up, down};"
+    + COPIED % "table[n & 1]((unsigned long *)w, n);",
+    "rows": UP + ROWS % ("m[4][8]", "m[r]", "m[r]", "m[r]"),
+    "rows of any length": UP + ROWS
+    % ("*m = malloc(4 * n * 8)", "m + r * n", "m + r * n", "m + r * n"),
+    "an array beside a pointer": """
+struct s { double *p; unsigned long y[8]; };
+double f(const double *x, int n) {
+    struct s *t = malloc(sizeof *t);
+    double s = 0;
+    t->p = malloc(n * 8);
+    for (int i = 0; i < n; i++) { double v = x[i] * x[i]; memcpy(t->y + i, &v, 8); t->p[i] = x[i]; }
+    for (int i = 0; i < n; i++) t->y[i] += 1ul << 52;
+    for (int i = 0; i < n; i++) { double v; memcpy(&v, t->y + i, 8); s += v * t->p[i]; }
+    free(t->p), free(t);
+    return s;
+}
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("name", BY_TYPES)
+def test_bits_that_types_call_integers_are_errors(source: Callable[..., Path], name: str, level: int) -> None:
+    """The types of C are kept: floats come and go by `memcpy`."""
+    lib = llgrad.load(source(APART + BY_TYPES[name]), optimize=level)
+    x, tangent = np.linspace(1.1, 2.3, 6), np.ones(6)
+    assert _is_loud(lambda: llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=tangent)[1])
+    assert _is_loud(lambda: llgrad.grad(lib.f, wrt="x")(x, 6))
+
+
+SORTED = """
+#include <stdint.h>
+double f(const double *x, int n) {
+    struct { double *p; uint64_t k[16]; } t;
+    %s *k = %s;
+    double s = 0;
+    for (int i = 0; i < n; i++) { %s v = x[i] * x[i]; memcpy(k + i, &v, sizeof v); }
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && k[j] < k[j - 1]; j--) { %s b = k[j]; k[j] = k[j - 1]; k[j - 1] = b; }
+    t.p = &s;
+    for (int i = 0; i < n; i++) { %s v; memcpy(&v, k + i, sizeof v); *t.p += v * (i + 1); }
+    return s;
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("where", ["malloc(8 * n)", "(void *)t.k"])
+@pytest.mark.parametrize(("bits", "held"), [("uint64_t", "double"), ("uint32_t", "float")])
+def test_floats_sorted_by_their_bits(source: Callable[..., Path], bits: str, held: str, where: str, level: int) -> None:
+    lib = llgrad.load(source(APART + SORTED % (bits, where, held, bits, held)), optimize=level)
+    x, tangent = np.array([1.3, 0.9, 2.1, 1.7, 1.1, 0.6]), np.linspace(1, 2, 6)
+    want = 2 * x * (1 + np.argsort(np.argsort(x)))
+    np.testing.assert_allclose(llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=tangent)[1], want @ tangent, rtol=1e-6)
+    np.testing.assert_allclose(llgrad.grad(lib.f, wrt="x")(x, 6), want, rtol=1e-6)
+
+
 def _is_loud(derivative: Callable[[], object]) -> bool:
     """An error when it is compiled, one as it runs, or no number."""
     try:

@@ -37,6 +37,7 @@ from llgrad.analysis.activitygraph import (
 from llgrad.analysis.known import behaviour, tape_call
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
+from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting
 from llgrad.ir.types import FloatType, IntType, PointerType, Type, scalar
@@ -212,10 +213,32 @@ class Activity:
         objects = frozenset(o for a in accesses for o in a.objects)
         if not all(isinstance(x, FloatType) or x == t for x in self.memory.accessed_as(objects)):
             return False
-        everything = (i for f in self.functions for i in f.instructions() if isinstance(i, Load | Store))
-        floats = (i for i in everything if isinstance(i.type if isinstance(i, Load) else i.value.type, FloatType))
-        each = (b for i in floats for b in (*self.memory.reads(i), *self.memory.writes(i)) if b.objects & objects)
+        each = (b for o in objects for b in self._float_accesses.get(o, ()))
         return any(self.memory.may_meet(a, b) for b in each for a in accesses)
+
+    @cached_property
+    def _float_accesses(self) -> dict[MemoryObject, list[Access]]:
+        """Where floats are read and written, in each object, as themselves or by copies of memory that has some."""
+        found: dict[MemoryObject, list[Access]] = {}
+        copies: dict[MemoryObject, list[Call]] = {}
+        for i in (i for f in self.functions for i in f.instructions() if isinstance(i, Load | Store | Call)):
+            touched = [(o, a) for a in (*self.memory.reads(i), *self.memory.writes(i)) for o in a.objects]
+            if isinstance(i, Call):
+                for o in {o for o, _ in touched} if is_copy(i) else ():
+                    copies.setdefault(o, []).append(i)
+            elif isinstance(i.type if isinstance(i, Load) else i.value.type, FloatType):
+                for o, a in touched:
+                    found.setdefault(o, []).append(a)
+        done: set[Call] = set()
+        work = list(found)
+        while work:
+            for copy in (c for c in copies.get(work.pop(), ()) if c not in done):
+                done.add(copy)
+                for a in (*self.memory.reads(copy), *self.memory.writes(copy)):
+                    work += a.objects - found.keys()
+                    for o in a.objects:
+                        found.setdefault(o, []).append(a)
+        return found
 
     def _changes_active_bits(self, i: Instruction) -> bool:
         return self.active(i) and (i.opcode == "atomicrmw" or any(self.active(v) for v in i.operands))

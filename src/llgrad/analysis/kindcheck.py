@@ -17,8 +17,10 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindgraph import Graph
 from llgrad.analysis.kindregions import CONFLICT_BIT, Edge, Region, Slot, declared, find, positions
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, Token, token_scalars
+from llgrad.analysis.solver import reach
 
 ENDLESS = 1 << 62
+_MOST_VIEWS = 64
 
 
 def suspect_integers(graph: Graph) -> None:
@@ -32,13 +34,15 @@ def suspect_integers(graph: Graph) -> None:
             for key, s in list(r.slots.items()):
                 if _by_use_only(s) and _may_be_float(r, key, s):
                     graph.doubt(r, key)
+    untyped = _untyped(graph)
     for e in graph.edges:
         step = graph.step(e)  # which may set periods
+        if step:
+            _suspect_view(graph, e, step, untyped)
         known = find(e.parent).state, find(e.child).state
         if e.suspected != known:
             e.suspected = known
             if step:
-                _suspect_view(graph, e, step)
                 _suspect_pieces(graph, e, step)
                 _suspect_addresses(graph, e, step)
             if e.store:
@@ -56,22 +60,68 @@ def _suspect_copied(graph: Graph, e: Edge) -> None:
                     graph.doubt(parent, parent.key(offset + e.at, 0))
 
 
-def _suspect_view(graph: Graph, e: Edge, step: int) -> None:
+def _untyped(graph: Graph) -> set[Region]:
+    """The regions of which floats are accessed without a float's type, and what else views the same memory."""
+    above: dict[Region, list[Region]] = {}
+    below: dict[Region, list[Region]] = {}
+    for e in graph.edges:
+        if e.low is None and not e.moves:
+            parent, child = find(e.parent), find(e.child)
+            above.setdefault(child, []).append(parent)
+            below.setdefault(parent, []).append(child)
+    start = [r for r in graph.regions if r.untyped and r.merged_into is None]
+    return set(reach(reach(start, lambda r: above.get(r, [])), lambda r: below.get(r, [])))
+
+
+def _suspect_view(graph: Graph, e: Edge, step: int, untyped: set[Region]) -> None:
     parent, child = find(e.parent), find(e.child)
-    floats = [(key, s) for key, s in parent.slots.items() if s.all & bl.FLOAT_MASK]
-    if not floats:
-        return
-    pointers = any(s.all & bl.POINTER_BIT for s in parent.slots.values())
-    for key, s in list(child.slots.items()):
-        if _is_integer(s):
+    integers = [(key, s) for key, s in child.slots.items() if _is_integer(s)]
+    for region, at, every in _views(graph, parent, e.at, step) if integers else ():
+        floats = [(key, s) for key, s in region.slots.items() if s.all & bl.FLOAT_MASK]
+        for key, s in integers if floats else ():
+            (first, size), steps = _accessed(child, key, s), gcd(every, key[1])
+            start = key[0] + at
             certain = not _by_use_only(s) or _declared_kind(child, key[0])[1]
-            if certain and (pointers or s.seen or graph.is_walked(child)):
+            typed = region not in untyped and (s.seen or graph.is_walked(child))
+            if certain and (typed or _has_pointers(region, start, steps)):
                 continue
-            for (at, inner), f in floats:
-                start, every = key[0] + e.at, gcd(step, key[1])
-                if _matches(start, s.all, every, at, f.all, inner, certain):
+            whole = certain or region is not parent
+            for (place, inner), f in floats:
+                reach = bl.mask_reach(f.all & bl.FLOAT_MASK)
+                if size == reach and not _apart(first + at, steps, place, inner) if whole else _meets(
+                    start, bl.mask_reach(s.all & bl.INT_MASK), steps, place, reach, inner
+                ):
                     graph.doubt(child, key)
-                    _show_float(graph, child, key[0], (start - at) % gcd(step, inner), f.all & bl.FLOAT_MASK)
+                    _show_float(graph, child, key[0], (start - place) % gcd(steps, inner), f.all & bl.FLOAT_MASK)
+
+
+def _views(graph: Graph, r: Region, at: int, step: int) -> list[tuple[Region, int, int]]:
+    """(region, offset, step): what bytes at `offset` + k·`step` are a view of: `r` (`at`, `step`), what that is an
+    element of, as a row is one of a matrix, and so forth."""
+    found = {r: (at, step)}
+    work = [r]
+    while work and len(found) < _MOST_VIEWS:
+        below = work.pop()
+        at, step = found[below]
+        for e in below.edges:
+            above = find(e.parent)
+            if e.low is not None or e.moves or e.over or find(e.child) is not below or above is below:
+                continue
+            start, every = at + e.at, gcd(step, graph.step(e))
+            if above in found:
+                every = gcd(every, found[above][1], start - found[above][0])
+            if found.get(above) != (found.get(above, (start, 0))[0], every):
+                found[above] = found.get(above, (start, 0))[0], every
+                work.append(above)
+    return [(region, *place) for region, place in found.items()]
+
+
+def _has_pointers(r: Region, start: int, step: int) -> bool:
+    """Do pointers lie at `start`, or `step` further on, and so forth?"""
+    pointers = [key for key, s in r.slots.items() if s.all & bl.POINTER_BIT]
+    return any(
+        (at - start) % gcd(step, inner, r.period) == 0 and (inner or r.period or at >= start) for at, inner in pointers
+    )
 
 
 def _show_float(graph: Graph, r: Region, offset: int, into: int, mask: int) -> None:
@@ -176,9 +226,10 @@ def _may_be_float(r: Region, key: tuple[int, int], s: Slot) -> bool:
     if is_float or is_int or key[1]:
         return is_float
     return any(
-        step and f.all & bl.FLOAT_MASK and _matches(key[0], s.all, 0, at, f.all, step) and _reaches(r, at, step, key[0])
+        step and (reach := bl.mask_reach(f.all & bl.FLOAT_MASK)) and _reaches(r, at, step, key[0])
+        and _meets(key[0], bl.mask_reach(s.all & bl.INT_MASK), 0, at, reach, step)
         for (at, step), f in r.slots.items()
-    )
+    )  # fmt: skip
 
 
 def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
@@ -196,16 +247,31 @@ def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
     return floats, said and not undecided
 
 
-def _matches(a: int, a_mask: int, a_step: int, b: int, b_mask: int, b_step: int, whole: bool = False) -> bool:
-    """May integers at a + i·a_step and floats at b + k·b_step share a byte? `whole`: may they be the same bytes?"""
-    reach_a, reach_b = bl.mask_reach(a_mask & bl.INT_MASK), bl.mask_reach(b_mask & bl.FLOAT_MASK)
+def _accessed(r: Region, key: tuple[int, int], s: Slot) -> tuple[int, int]:
+    """(offset, bytes) of the integer that the one at `key` is a part of, by accesses and declared types."""
+    spans = [(key[0], bl.mask_reach(s.all & (bl.INT_MASK | bl.LIKELY_INT)))]
+    for n in range(1, 8):
+        before = r.slots.get(r.key(key[0] - n, key[1]))
+        size = bl.mask_reach(before.all & bl.LIKELY_INT) if before is not None else 0
+        spans += [(key[0] - n, size)] if size > n else []
+    told = [f for _, f, level in declared(r, key[0]) if level <= DECLARED and f.mask > 0 and f.mask & bl.INT_MASK]
+    spans += [(key[0] + f.start, f.size) for f in told]
+    return max(spans, key=lambda span: span[1])
+
+
+def _meets(a: int, size: int, a_step: int, b: int, reach: int, b_step: int) -> bool:
+    """May `size` bytes at a + i·a_step and `reach` bytes at b + k·b_step share one?"""
     step = gcd(a_step, b_step)
-    if whole:
-        return reach_a == reach_b and ((a - b) % step == 0 if step else a == b)
     if not step:
-        return a < b + reach_b and b < a + reach_a
+        return a < b + reach and b < a + size
     apart = (a - b) % step
-    return apart < reach_b or step - apart < reach_a
+    return apart < reach or step - apart < size
+
+
+def _apart(a: int, a_step: int, b: int, b_step: int) -> int:
+    """By how many bytes what begins at a + i·a_step and at b + k·b_step is apart, at least."""
+    step = gcd(a_step, b_step)
+    return (a - b) % step if step else abs(a - b)
 
 
 def _reaches(r: Region, start: int, step: int, at: int) -> bool:

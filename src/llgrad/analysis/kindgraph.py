@@ -236,6 +236,7 @@ class Graph:
             a.units |= b.units
             a.overflow |= b.overflow
             a.looked_at |= b.looked_at
+            a.untyped |= b.untyped
             if b.period:
                 self.set_period(a, b.period)
             for (offset, step), s in b.slots.items():

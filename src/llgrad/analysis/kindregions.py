@@ -54,6 +54,7 @@ class Region(Struct, eq=False):
     merged_into: Region | None = None
     overflow: bool = False
     looked_at: bool = False  # integers are read there for more than to be moved
+    untyped: bool = False  # floats may come or go there by an access that does not say so (`memcpy`, moved bits)
     told: dict[tuple[int, int], None] = field(default_factory=dict)  # slots whose pointees know the news
     told_news: int = 0  # how many of them; the slots were found in the first so many changes
     told_changes: int = 0

@@ -10,7 +10,7 @@ from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, is_arithmetic
 from llgrad.analysis.kindregions import find
 from llgrad.analysis.moves import Moves, compared_bytes, integer_moves, moves, read_bytes
 from llgrad.ir import values as iv
-from llgrad.ir.types import IntType, PointerType, StructType, VectorType, scalar
+from llgrad.ir.types import FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 from llgrad.rules.facts import RELEASES
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def visit(b: Builder, i: iv.Instruction) -> None:
             _load(b, i)
         case iv.Store(value, pointer):
             b.put(value, b.cell(pointer), b.declared(i, b.layout.size(value.type)), b.types.tag(i))
+            _note_untyped(b, i, value.type, pointer)
             b.tagged(i, b.cell(pointer), b.layout.size(value.type))
         case iv.Phi() | iv.Select():
             for value in i.operands[1:] if isinstance(i, iv.Select) else i.operands:
@@ -57,9 +58,16 @@ def _load(b: Builder, i: iv.Load) -> None:
         b.graph.evidence(*b.cell(i.pointer), bl.POINTER_BIT)
         return
     b.get(i, b.cell(i.pointer), b.declared(i, b.layout.size(i.type)))
+    _note_untyped(b, i, i.type, i.pointer)
     if not all(isinstance(u, _MOVES) for u in i.users):
         find(b.cell(i.pointer)[0]).looked_at = True
     b.tagged(i, b.cell(i.pointer), b.layout.size(i.type))
+
+
+def _note_untyped(b: Builder, i: iv.Instruction, t: Type, pointer: iv.AnyValue) -> None:
+    """A float is accessed without a float's type: C's types say nothing of who else may access it, then."""
+    if isinstance(scalar(t), FloatType) and b.declared(i, b.layout.size(t)) & bl.FLOAT_MASK in (0, bl.FLOAT_MASK):
+        find(b.cell(pointer)[0]).untyped = True
 
 
 def only_freed(i: iv.Instruction) -> bool:
@@ -240,6 +248,8 @@ def _copy(b: Builder, i: iv.Call) -> None:
     target, source, size = i.arguments[:3]
     b.copy_memory(b.cell(target), b.cell(source), size)
     integer_use(b, size)
+    if not {"tbaa", "tbaa.struct"} & i.metadata.keys():
+        find(b.cell(target)[0]).untyped = find(b.cell(source)[0]).untyped = True
     if (ref := i.metadata.get("tbaa")) is not None:  # a loop of such accesses, which LLVM made one copy of
         b.array_of(b.tbaa.tag(ref)[1], (target, source))
     if (ref := i.metadata.get("tbaa.struct")) is not None:

@@ -13,6 +13,8 @@ from llgrad.analysis.activity import Activity
 from llgrad.analysis.kinds import Kinds
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.objects import size_of
+from llgrad.analysis.reused import is_copy
+from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting, Place
 from llgrad.errors import KindError
 from llgrad.ir.types import FloatType, IntType, scalar
@@ -95,7 +97,14 @@ class Marked:
 
     @cached_property
     def _objects(self) -> frozenset[MemoryObject]:
-        return self._by_turns | {o for i in self._torn for o in self.memory.points_to(i.pointer)}
+        """What may hold marks, by copies, too."""
+        start = self._by_turns | {o for i in self._torn for o in self.memory.points_to(i.pointer)}
+        copied: dict[MemoryObject, set[MemoryObject]] = {}
+        for i in (i for f in self.memory.functions for i in f.instructions() if isinstance(i, Call) and is_copy(i)):
+            together = {o for a in (*self.memory.reads(i), *self.memory.writes(i)) for o in a.objects}
+            for o in together:
+                copied.setdefault(o, set()).update(together)
+        return frozenset(reach(start, lambda o: copied.get(o, ()))) if start else start
 
     @cached_property
     def _by_turns(self) -> frozenset[MemoryObject]:

@@ -383,7 +383,7 @@ class Sweep(Lanes):
             offset = self.b.binary("add", at, self.b.binary("mul", size, i64(lane)))
             shadow = tape.column(self.b, self.module, block, offset, tape.SHADOW + lane, f"{i.name}.shadow")
             self.shadows[i] = shadow
-            if self.facts.reverse or self.facts.written_without_tangents(i):  # (others are written before they are read)
+            if self.facts.reverse or self.facts.written_without_tangents(i):  # (others are written first)
                 self.clear(shadow, size)
 
     def allocated_bytes(self, i: Call, a: Allocator) -> AnyValue:
