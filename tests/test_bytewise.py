@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import llgrad
 from llgrad.backend import LLVMModule
 from llgrad.bytewise import in_blocks
 from llgrad.drivers import drive
@@ -91,3 +93,40 @@ def test_blocks_that_overlap_are_not_moved_as_one(tmp_path: Path) -> None:
     assert drive(["-O0", "--level", "0", str(source), "-o", str(program)], cxx=False) == 0
     done = subprocess.run([program], capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 0 or "llgrad" in done.stderr
+
+
+SORT = """
+#include <stddef.h>
+struct point { double key; int place; };
+static int by_key(const void *a, const void *b) {
+    double x = ((const struct point *)a)->key, y = ((const struct point *)b)->key;
+    return (x > y) - (x < y);
+}
+static void exchange(char *a, char *b, size_t n) {
+    while (n--) { char t = *a; *a++ = *b; *b++ = t; }
+}
+static void sort(char *p, size_t n, size_t size, int (*compare)(const void *, const void *)) {
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && compare(p + j * size, p + (j - 1) * size) < 0; j--)
+            exchange(p + j * size, p + (j - 1) * size, size);
+}
+double f(const double *x, int n) {
+    struct point p[8];
+    double s = 0;
+    for (int i = 0; i < n; i++) p[i] = (struct point){x[i] * x[i], i + 1};
+    sort((char *)p, n, sizeof *p, by_key);
+    for (int i = 0; i < n; i++) s += p[i].key * p[i].place * (i + 1);
+    return s;
+}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_sort_that_exchanges_bytes(tmp_path: Path, level: int) -> None:
+    """Through `llgrad.load`, which tries moves of blocks where moves of bytes are refused."""
+    path = tmp_path / "sort.c"
+    path.write_text(SORT)
+    f, x = llgrad.load(path, optimize=level).f, np.array([1.3, 0.9, 2.1, 1.7, 1.1])
+    want = 2 * x * np.arange(1, 6) * (1 + np.argsort(np.argsort(x)))
+    np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, 5), want, rtol=1e-13)
+    np.testing.assert_allclose(llgrad.jvp(f, wrt="x")(x, 5, tangents=np.ones(5))[1], want.sum(), rtol=1e-13)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from llgrad.backend import LLVMModule
     from llgrad.frontends import Flags
     from llgrad.ir.module import Module
+    from llgrad.pipeline import Derived
     from llgrad.worker import Worker
 
 
@@ -107,7 +108,7 @@ class Loaded:
         self._vector_math = vector_math
         self._lock = threading.RLock()
         self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
-        self._prepared: dict[tuple[str, tuple[str, ...]], str] = {}
+        self._prepared: dict[tuple[str, tuple[str, ...], bool], str] = {}
         self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
         self._said: dict[str, None] = {}
         self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
@@ -295,12 +296,12 @@ class Loaded:
         return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
 
     def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
-        from llgrad import pipeline, versions
+        from llgrad import pipeline
         from llgrad.backend.codegen import emit_jit_object
         from llgrad.backend.elf import read_object
 
         requests = tuple(map(self.asked, requests))
-        made = versions.derivatives(self.prepared(requests[0].root), requests, self._level)
+        made = self._made(requests)
         entries = [Entry(f"llgrad.entry.{d.symbol}", d.parameters, d.results, guarded=True) for d in made]
         taker, flush = self._taker(made[0].text), requests[0].flush
         if flush:
@@ -319,6 +320,21 @@ class Loaded:
         ir = zlib.compress(whole.text().encode(), 1)
         return {"object": data, "entries": cache.dumped((entries, borrowed)), "ir": ir}
 
+    def _made(self, requests: tuple[Request, ...]) -> list[Derived]:
+        """The sweeps of one derivative; where they are refused, of code in which loops over bytes move blocks."""
+        from llgrad import versions
+
+        root = requests[0].root
+        try:
+            return versions.derivatives(self.prepared(root), requests, self._level)
+        except UnsupportedError as refused:
+            if not (text := self.prepared(root, blocks=True)):
+                raise
+            try:
+                return versions.derivatives(text, requests, self._level)
+            except UnsupportedError:
+                raise refused from None
+
     def asked(self, request: Request) -> Request:
         """What synthesis is asked for, if `request` is asked of this code."""
         return replace(request, vector_math=self._vector_math)
@@ -336,18 +352,18 @@ class Loaded:
         cxx = suffixes & {".cc", ".cpp", ".cxx", ".C"}
         return CXX_TAKER if cxx and Libraries(self._libraries).address("__gxx_personality_v0") != 0 else ""
 
-    def prepared(self, symbol: str) -> str:
-        """The IR of a function from which derivatives are made."""
+    def prepared(self, symbol: str, blocks: bool = False) -> str:
+        """The IR of a function from which derivatives are made. `blocks`: where loops over bytes move blocks, or ""."""
         from llgrad import pipeline
 
         with self._lock:
             said = self._registrations()
-            if (symbol, said) not in self._prepared:
+            if (symbol, said, blocks) not in self._prepared:
                 general, constants = self._special.get(symbol, (symbol, ()))
-                self._prepared[symbol, said] = pipeline.prepare(
-                    self._program(), [general], self._level, said=said, constants=constants
+                self._prepared[symbol, said, blocks] = pipeline.prepare(
+                    self._program(), [general], self._level, said=said, constants=constants, blocks=blocks
                 )
-            return self._prepared[symbol, said]
+            return self._prepared[symbol, said, blocks]
 
     def promised(self, request: Request) -> str:
         """The same for what `request` asks for, which may say that no buffers overlap."""
