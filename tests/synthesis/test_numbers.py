@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.errors import ForeignError, KindError, UnsupportedError
 
 HEAD = "#include <string.h>\nstruct value { int tag; union { double d; long i; int n; } u; };\n"
 GUILTY = {
@@ -271,6 +271,115 @@ def test_floats_sorted_by_their_bits(source: Callable[..., Path], bits: str, hel
     want = 2 * x * (1 + np.argsort(np.argsort(x)))
     np.testing.assert_allclose(llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=tangent)[1], want @ tangent, rtol=1e-6)
     np.testing.assert_allclose(llgrad.grad(lib.f, wrt="x")(x, 6), want, rtol=1e-6)
+
+
+STACK = """
+@st = internal global [64 x i64] zeroinitializer, align 16
+@sp = internal global i32 0, align 4
+define internal void @push(double %v) noinline {
+  %n = load i32, ptr @sp, align 4
+  %more = add nsw i32 %n, 1
+  store i32 %more, ptr @sp, align 4
+  %at = sext i32 %n to i64
+  %p = getelementptr inbounds i64, ptr @st, i64 %at
+  store double %v, ptr %p, align 8
+  ret void
+}
+define internal void @swap() noinline {
+  %n = load i32, ptr @sp, align 4
+  %at = sext i32 %n to i64
+  %p = getelementptr i64, ptr @st, i64 %at
+  %two = getelementptr i8, ptr %p, i64 -16
+  %v = load <2 x i64>, ptr %two, align 8, !tbaa !0
+  %w = shufflevector <2 x i64> %v, <2 x i64> poison, <2 x i32> <i32 1, i32 0>
+  store <2 x i64> %w, ptr %two, align 8, !tbaa !0
+  ret void
+}
+define internal double @pop() noinline {
+  %n = load i32, ptr @sp, align 4
+  %less = add nsw i32 %n, -1
+  store i32 %less, ptr @sp, align 4
+  %at = sext i32 %less to i64
+  %p = getelementptr inbounds i64, ptr @st, i64 %at
+  %v = load double, ptr %p, align 8
+  ret double %v
+}
+define double @f(ptr %x) {
+  %x0 = load double, ptr %x, align 8
+  %p1 = getelementptr double, ptr %x, i64 1
+  %x1 = load double, ptr %p1, align 8
+  %v = fmul double %x0, %x1
+  call void @push(double %v)
+  call void @push(double %x1)
+  call void @swap()
+  %a = call double @pop()
+  %b = call double @pop()
+  %c = fmul double %a, 3.0
+  %r = fadd double %b, %c
+  ret double %r
+}
+!0 = !{!1, !1, i64 0}
+!1 = !{!"long", !2, i64 0}
+!2 = !{!"omnipotent char", !3, i64 0}
+!3 = !{!"Simple C/C++ TBAA"}
+"""
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_floats_moved_in_vectors_of_integers(source: Callable[..., Path], level: int) -> None:
+    """As LLVM moves two elements that C calls integers at once."""
+    f, x = llgrad.load(source(STACK, "stack.ll"), optimize=level).f, np.array([1.3, 0.9])
+    np.testing.assert_allclose(llgrad.grad(f, wrt=0)(x), [2.7, 4.9], rtol=1e-15)
+    np.testing.assert_allclose(llgrad.jvp(f, wrt=0)(x, tangents=np.array([1.0, 2.0]))[1], 12.5, rtol=1e-15)
+
+
+HALVES = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define internal void @turn(ptr %w, i64 %n) noinline {
+entry:
+  br label %body
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %p = getelementptr inbounds i64, ptr %w, i64 %i
+  %v = load <4 x i32>, ptr %p, align 4
+  %t = shufflevector <4 x i32> %v, <4 x i32> poison, <4 x i32> <i32 1, i32 0, i32 3, i32 2>
+  store <4 x i32> %t, ptr %p, align 4
+  %next = add nuw nsw i64 %i, 2
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %body, label %exit
+exit:
+  ret void
+}
+define double @f(ptr %x, i64 %n) {
+entry:
+  %w = alloca [16 x i32], align 8
+  %bytes = shl i64 %n, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %w, ptr %x, i64 %bytes, i1 false)
+  call void @turn(ptr %w, i64 %n)
+  call void @turn(ptr %w, i64 %n)
+  br label %body
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %s = phi double [ 0.0, %entry ], [ %sum, %body ]
+  %p = getelementptr inbounds double, ptr %w, i64 %i
+  %a = load double, ptr %p, align 8
+  %b = fmul double %a, %a
+  %sum = fadd double %s, %b
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %body, label %exit
+exit:
+  ret double %sum
+}
+"""
+
+
+def test_halves_exchanged_in_vectors(source: Callable[..., Path]) -> None:
+    """Tangents can be moved so; adjoints of halves are none, and were lost."""
+    f, x = llgrad.load(source(HALVES, "halves.ll"), optimize=2).f, np.array([1.3, 0.9, 2.0, 3.0])
+    np.testing.assert_allclose(llgrad.jvp(f, wrt=0)(x, 4, tangents=np.ones(4))[1], 14.4, rtol=1e-15)
+    with pytest.raises(KindError):
+        llgrad.grad(f, wrt=0)(x, 4)
 
 
 def _is_loud(derivative: Callable[[], object]) -> bool:

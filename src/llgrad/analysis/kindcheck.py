@@ -21,6 +21,7 @@ from llgrad.analysis.solver import reach
 
 ENDLESS = 1 << 62
 _MOST_VIEWS = 64
+_WIDEST = 64  # bytes of a vector
 
 
 def suspect_integers(graph: Graph) -> None:
@@ -183,11 +184,18 @@ def _end_of_arrays(r: Region, at: int, step: int) -> int | None:
 
 
 def _moved(graph: Graph, r: Region, most: int = 8) -> set[tuple[int, int]]:
-    """(offset, bytes) of what is read from a region or written to it, no more than `most` bytes at a time."""
+    """(offset, bytes) of what is read or written in a region, no more than `most` bytes at a time, or in vectors
+    whose elements are declared integers."""
     found = set()
     for e in r.edges:
-        if e.low is not None and e.high is not None and e.high - e.low <= most:
-            found.add((e.low + (e.at if find(e.parent) is r else 0), e.high - e.low))
+        if e.low is not None and e.high is not None:
+            low, size = e.low + (e.at if find(e.parent) is r else 0), e.high - e.low
+            if size <= most:
+                found.add((low, size))
+            elif size <= _WIDEST:
+                slots = ((n, r.slots.get(r.key(n, 0))) for n in range(low, low + size))
+                parts = {(n, bl.mask_reach(s.all & bl.LIKELY_INT)) for n, s in slots if s and s.all & bl.LIKELY_INT}
+                found |= parts if sum(n for _, n in parts) == size else set()
     return found
 
 

@@ -194,6 +194,11 @@ def may_be_pointer(region: Region, at: int, size: int) -> bool:
     return any((_exact(region, at + n) | _walked(region, at + n)) & bl.POINTER_BIT for n in range(-7, size))
 
 
+def is_cut(region: Region, at: int, size: int) -> bool:
+    """Is it doubted where the scalars in bytes [at, at + size) begin or end?"""
+    return any(_exact(region, at + n) & CUT_BIT for n in range(size))
+
+
 def sees_float(region: Region, at: int, size: int) -> bool:
     """Was a float seen, doubted or declared to be in any of bytes [at, at + size)?"""
     if region.overflow or any(_said(region, at + n) for n in range(size)):
@@ -461,6 +466,6 @@ def _declared_strides(region: Region, offset: int) -> set[int]:
 
 
 __all__ = [
-    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "float_around", "header", "is_word", "may_be_pointer",
-    "repeated", "resolve", "sees_float", "stride_of",
+    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "float_around", "header", "is_cut", "is_word",
+    "may_be_pointer", "repeated", "resolve", "sees_float", "stride_of",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from llgrad.analysis.kindquery import (
     carried_float,
     float_around,
     header,
+    is_cut,
     is_word,
     may_be_pointer,
     repeated,
@@ -443,9 +444,12 @@ class Kinds:
         found: list[tuple[int, Kind, int]] = []
         for o, kind, size in leaves:
             at, end = o, o + size
-            while kind is CONFLICT and (t := self._turning(cell, at)) is not None and at + t.bits // 8 <= end:
-                found.append((at, float_kind(t), t.bits // 8))
-                at += t.bits // 8
+            while kind is CONFLICT and (t := self._turning(cell, at)) is not None:
+                size = t.bits // 8
+                if at + size > end or is_cut(find(cell[0]), cell[1] + at, size):
+                    break
+                found.append((at, float_kind(t), size))
+                at += size
             found += [(at, kind, end - at)] if at < end else []
         return tuple(found)
 
