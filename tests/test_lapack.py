@@ -163,6 +163,45 @@ def test_equal_eigenvalues(spectrum: llgrad.Library) -> None:
     assert np.isnan(llgrad.hvp(spectrum.exponentials, wrt="v")(a.ravel(), 4, 0, np.ones(16))).any()
 
 
+NORMS = ["lange", "lansy", "lantr", "langb", "lansb", "gecon", "trcon", "pocon", "trtri"]
+
+
+@pytest.fixture(scope="module")
+def norms() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("norms.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize("name", NORMS)
+def test_norms(name: str, norms: llgrad.Library) -> None:
+    """All norms, of either triangle: derivatives of the element, column or row that is the largest."""
+    which, f, n = NORMS.index(name), norms.program, 6
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    rng = np.random.default_rng(which)
+    v, u = rng.normal(size=n * n) + 2 * np.eye(n).ravel(), rng.normal(size=n * n)
+    for style in range(STYLES) if name in ("lange", "lansy", "gecon", "pocon", "trtri") else (0,):
+        for kind in (1, 2) if name in ("gecon", "trcon") else (1,) if name in ("pocon", "trtri") else range(4):
+            for up in (0,) if name in ("lange", "langb", "gecon") else (0, 1):
+                for unit in (0, 1) if name in ("lantr", "trcon", "trtri") else (0,):
+                    given = (n, which, style, kind, up, unit)
+                    (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+                    np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-11)
+                    np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-7, atol=1e-8)
+                    np.testing.assert_allclose(gradient @ u, slope, rtol=1e-9)
+
+
+@needs_lapack
+def test_second_derivatives_of_norms(norms: llgrad.Library) -> None:
+    n, f = 5, norms.program
+    rng = np.random.default_rng(9)
+    v, u = rng.normal(size=n * n) + 2 * np.eye(n).ravel(), rng.normal(size=n * n)
+    for which, kind in ((0, 3), (5, 1), (6, 2), (7, 1), (8, 1)):
+        given, df = (n, which, 0, kind, 1, 0), llgrad.grad(f, wrt="v")
+        second = (df(v + 1e-5 * u, *given) - df(v - 1e-5 * u, *given)) / 2e-5
+        np.testing.assert_allclose(llgrad.hvp(f, wrt="v")(v, *given, u), second, rtol=1e-6, atol=1e-7)
+
+
 FACTORS = ["potrf", "potrs", "posv", "getrf", "getrs", "gesv"]
 
 

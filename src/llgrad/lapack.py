@@ -16,14 +16,17 @@ from llgrad.backend import LLVMModule
 from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
-_FACTORS = "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|geqrf|orgqr|ormqr|gels|syevd?"
+_FACTORS = (
+    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gels|syevd?|lan(?:ge|sy)|(?:ge|po)con"
+)
+_FORTRAN = "lan(?:tr|gb|sb)|trcon"
 _COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
     "(?:dz|sc)(?:nrm2|asum)"
 )
 _SYMBOL = (
-    rf"LAPACKE_[cz](?:{_COMPLEX})|[cz](?:{_COMPLEX})_|LAPACKE_[ds](?:{_FACTORS})|[ds](?:{_FACTORS})_|cblas_(?:{_LOOPS}|[cz]dot[uc]_sub)|(?:{_LOOPS}|[cz]dot[uc])_"
+    rf"LAPACKE_[cz](?:{_COMPLEX})|[cz](?:{_COMPLEX})_|LAPACKE_[ds](?:{_FACTORS})|[ds](?:{_FACTORS}|{_FORTRAN})_|cblas_(?:{_LOOPS}|[cz]dot[uc]_sub)|(?:{_LOOPS}|[cz]dot[uc])_"
 )
 _DECLARED = re.compile(rf"^declare [^@\n]*@({_SYMBOL})\([^\n]*$", re.MULTILINE)
 
@@ -73,18 +76,22 @@ def _routines() -> LLVMModule:
 
     path = Path(__file__).with_name("runtime") / "lapack.c"
     read = LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-fno-math-errno", "-w"]).modules[0])
-    text = re.sub(r"@([ds]syev_)\b", r'@"\\01\1"', read.text())  # the library's: such a name is not looked for here
+    text = re.sub(_CALLED, r'@"\\01\1"', read.text())  # the library's: such a name is not looked for here
     return LLVMModule.from_text(_LIBRARYS.sub(_inactive, text))
 
 
-_LIBRARYS = re.compile(rf"^define ([^@\n]*@{OWN}[ds]eigen\()([^\n]*)\) ([^\n]*)\{{$", re.MULTILINE)
+_CALLED = r"@([ds](?:syev|gecon|pocon|trcon)_)\b"
+_LIBRARYS = re.compile(
+    rf'^(define [^@\n]*@{OWN}[ds](?:eigen|estimated)|declare [^@\n]*@"\\01\w+")\(([^\n]*)\) [^\n{{]*(\{{?)$',
+    re.MULTILINE,
+)
 
 
 def _inactive(m: re.Match[str]) -> str:
-    """What the library computes counts as constant; it reads and writes what it is given."""
+    """What the library computes counts as constant; it reads and writes what it is given, and keeps nothing of it."""
     given = re.sub(r"\bptr\b", "ptr captures(none)", m[2])
     words = '"enzyme_inactive" noinline nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)'
-    return f"define {m[1]}{given}) {words} {{"
+    return f"{m[1]}({given}) {words} {m[3]}"
 
 
 @functools.cache

@@ -26,6 +26,7 @@ void *malloc(unsigned long), free(void *);
 #define MIXED_C(name) NAMED(llgrad_lapack_cblas_, MIXED, name)
 
 enum { ROWS = 101, COLUMNS = 102 };
+enum { FACTORS, CHOLESKY, TRIANGLE };  /* of a matrix whose condition number is asked for */
 static inline int is(char c, char upper) { return (c & ~32) == upper; }
 
 #define T double
@@ -35,6 +36,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #define MIXED zd
 #include "lapack.h"
 #include "orthogonal.h"
+#include "norms.h"
 #include "spectrum.h"
 #include "band.h"
 #include "complex.h"
@@ -51,6 +53,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #define MIXED cs
 #include "lapack.h"
 #include "orthogonal.h"
+#include "norms.h"
 #include "spectrum.h"
 #include "band.h"
 #include "complex.h"
