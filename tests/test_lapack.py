@@ -202,6 +202,78 @@ def test_second_derivatives_of_norms(norms: llgrad.Library) -> None:
         np.testing.assert_allclose(llgrad.hvp(f, wrt="v")(v, *given, u), second, rtol=1e-6, atol=1e-7)
 
 
+@pytest.fixture(scope="module")
+def ranks() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("ranks.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize(("m", "n"), [(6, 4), (5, 5), (4, 6), (40, 36)])
+@pytest.mark.parametrize("r", [0, 2, 3])
+def test_least_squares_of_any_rank(r: int, m: int, n: int, ranks: llgrad.Library) -> None:
+    f = ranks.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    size = (r * (m + n) if r else m * n) + 2 * m
+    v, u = np.random.default_rng(m + n).normal(size=(2, size))
+    for style in range(STYLES):
+        given = (m, n, r, style, 1, 1e-9)
+        (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+        np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-8)
+        np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(gradient @ u, slope, rtol=1e-7)
+
+
+@needs_lapack
+def test_least_squares_further(ranks: llgrad.Library) -> None:
+    """Second derivatives; what is cut off and no rounding has no derivative that is a number."""
+    f, m, n, r = ranks.program, 5, 4, 2
+    v, u = np.random.default_rng(4).normal(size=(2, r * (m + n) + 2 * m))
+    given, df = (m, n, r, 0, 1, 1e-9), llgrad.grad(f, wrt="v")
+    second = (df(v + 1e-5 * u, *given) - df(v - 1e-5 * u, *given)) / 2e-5
+    largest = abs(second).max()
+    np.testing.assert_allclose(llgrad.hvp(f, wrt="v")(v, *given, u), second, rtol=1e-5, atol=1e-6 * largest)
+    whole = np.random.default_rng(5).normal(size=m * n + 2 * m)
+    assert np.isnan(df(whole, m, n, 0, 0, 0, 0.9)).any()
+
+
+BANDED = ["gbtrf", "gbtrs", "gbsv", "pbtrf", "pbtrs", "pbsv", "gtsv", "ptsv"]
+
+
+@pytest.fixture(scope="module")
+def banded() -> llgrad.Library:
+    return llgrad.load(SOURCE.with_name("banded.c"), libraries=LIBRARIES)
+
+
+@needs_lapack
+@pytest.mark.parametrize("name", BANDED)
+def test_banded(name: str, banded: llgrad.Library) -> None:
+    """Of matrices whose rows are exchanged, in all ways that the routine knows."""
+    which, f = BANDED.index(name), banded.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    rng = np.random.default_rng(which)
+    for n in (1, 2, 7):
+        v, u = rng.normal(size=7 * n), rng.normal(size=7 * n)
+        for up in (0, 1) if name[0] == "p" else (0,):
+            for turned in (0, 1) if name == "gbtrs" else (0,):
+                given = (n, which, up, turned)
+                (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+                np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
+                np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-5, atol=1e-6)
+                np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8)
+
+
+@needs_lapack
+def test_second_derivatives_of_banded(banded: llgrad.Library) -> None:
+    n, f = 5, banded.program
+    v, u = np.random.default_rng(9).normal(size=(2, 7 * n))
+    for which in (1, 4, 6, 7):
+        given, df = (n, which, 0, 0), llgrad.grad(f, wrt="v")
+        second = (df(v + 1e-5 * u, *given) - df(v - 1e-5 * u, *given)) / 2e-5
+        largest = abs(second).max()
+        np.testing.assert_allclose(llgrad.hvp(f, wrt="v")(v, *given, u), second, rtol=1e-5, atol=1e-6 * largest)
+
+
 FACTORS = ["potrf", "potrs", "posv", "getrf", "getrs", "gesv"]
 
 

@@ -17,9 +17,9 @@ from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
 _FACTORS = (
-    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gels|syevd?|lan(?:ge|sy)|(?:ge|po)con"
+    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gelsd?|syevd?|lan(?:ge|sy)|(?:ge|po)con"
 )
-_FORTRAN = "lan(?:tr|gb|sb)|trcon"
+_FORTRAN = "lan(?:tr|gb|sb)|trcon|[gp]b(?:trf|trs|sv)|[gp]tsv"
 _COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
@@ -80,9 +80,9 @@ def _routines() -> LLVMModule:
     return LLVMModule.from_text(_LIBRARYS.sub(_inactive, text))
 
 
-_CALLED = r"@([ds](?:syev|gecon|pocon|trcon)_)\b"
+_CALLED = r"@([ds](?:syev|gecon|pocon|trcon|gesdd)_)\b"
 _LIBRARYS = re.compile(
-    rf'^(define [^@\n]*@{OWN}[ds](?:eigen|estimated)|declare [^@\n]*@"\\01\w+")\(([^\n]*)\) [^\n{{]*(\{{?)$',
+    rf'^(define [^@\n]*@{OWN}[ds](?:eigen|estimated|bases)|declare [^@\n]*@"\\01\w+")\(([^\n]*)\) [^\n{{]*(\{{?)$',
     re.MULTILINE,
 )
 

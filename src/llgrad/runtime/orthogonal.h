@@ -232,4 +232,3 @@ int LAPACKE(gels)(int order, char trans, int m, int n, int nrhs, T *a, int lda, 
            TURNED(rows, nrhs, b, ldb, to, ldt, FORTRAN(gels)(&trans, &m, &n, &nrhs, by, &ld, to, &ldt, work, &size, &info)))
     return info < 0 ? info - 1 : info;
 }
-#undef TURNED

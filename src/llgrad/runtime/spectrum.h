@@ -113,4 +113,3 @@ int LAPACKE(syev)(int order, char jobz, char uplo, int n, T *a, int lda, T *w) {
 int LAPACKE(syevd)(int order, char jobz, char uplo, int n, T *a, int lda, T *w) {
     return OWN(spectrum_in)(order, jobz, uplo, n, a, lda, w);
 }
-#undef SCRATCH
