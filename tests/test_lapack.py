@@ -237,7 +237,7 @@ def test_least_squares_further(ranks: llgrad.Library) -> None:
     assert np.isnan(df(whole, m, n, 0, 0, 0, 0.9)).any()
 
 
-BANDED = ["gbtrf", "gbtrs", "gbsv", "pbtrf", "pbtrs", "pbsv", "gtsv", "ptsv"]
+BANDED = ["gbtrf", "gbtrs", "gbsv", "pbtrf", "pbtrs", "pbsv", "gtsv", "ptsv", "gbcon"]
 
 
 @pytest.fixture(scope="module")
@@ -255,12 +255,31 @@ def test_banded(name: str, banded: llgrad.Library) -> None:
     for n in (1, 2, 7):
         v, u = rng.normal(size=7 * n), rng.normal(size=7 * n)
         for up in (0, 1) if name[0] == "p" else (0,):
-            for turned in (0, 1) if name == "gbtrs" else (0,):
+            for turned in (0, 1) if name in ("gbtrs", "gbcon") else (0,):
                 given = (n, which, up, turned)
                 (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
                 np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
                 np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-5, atol=1e-6)
-                np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8)
+                np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8, atol=1e-14)
+
+
+@pytest.fixture(scope="module")
+def expert() -> llgrad.Library:
+    return llgrad.load(SOURCE.with_name("expert.c"), libraries=LIBRARIES)
+
+
+@needs_lapack
+@pytest.mark.parametrize(("which", "turned", "up"), [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 0, 1), (2, 0, 0), (2, 1, 0)])
+@pytest.mark.parametrize("again", [0, 1])
+def test_expert_drivers(which: int, turned: int, up: int, again: int, expert: llgrad.Library) -> None:
+    """`again`: by the factors of a first call."""
+    f, n, given = expert.program, 6, (6, which, turned, up, again)
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    v, u = np.random.default_rng(which).normal(size=(2, n * n + 2 * n))
+    (value, slope), (again_value, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+    np.testing.assert_allclose([value, again_value], f(v, *given), rtol=1e-9)
+    np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8)
 
 
 @needs_lapack

@@ -19,7 +19,7 @@ OWN = "llgrad_lapack_"
 _FACTORS = (
     "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gelsd?|syevd?|lan(?:ge|sy)|(?:ge|po)con"
 )
-_FORTRAN = "lan(?:tr|gb|sb)|trcon|[gp]b(?:trf|trs|sv)|[gp]tsv"
+_FORTRAN = "lan(?:tr|gb|sb)|(?:tr|gb)con|[gp]b(?:trf|trs|sv)|[gp]tsv|(?:ge|po|gb)svx"
 _COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
@@ -80,9 +80,10 @@ def _routines() -> LLVMModule:
     return LLVMModule.from_text(_LIBRARYS.sub(_inactive, text))
 
 
-_CALLED = r"@([ds](?:syev|gecon|pocon|trcon|gesdd)_)\b"
+_CALLED = r"@([ds](?:syev|(?:ge|po|tr|gb)con|gesdd|(?:ge|po|gb)svx)_)\b"
+_INACTIVE = "eigen|estimated|estimated_band|bases|bounds"
 _LIBRARYS = re.compile(
-    rf'^(define [^@\n]*@{OWN}[ds](?:eigen|estimated|bases)|declare [^@\n]*@"\\01\w+")\(([^\n]*)\) [^\n{{]*(\{{?)$',
+    rf'^(define [^@\n]*@{OWN}[ds](?:{_INACTIVE})|declare [^@\n]*@"\\01\w+")\(([^\n]*)\) [^\n{{]*(\{{?)$',
     re.MULTILINE,
 )
 

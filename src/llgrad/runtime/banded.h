@@ -77,6 +77,57 @@ void FORTRAN(gbsv)(const int *n, const int *kl, const int *ku, const int *nrhs, 
     if (*info == 0) OWN(after_band)(0, *n, *kl, *ku, *nrhs, a, *lda, pivots, b, *ldb);
 }
 
+/* --- condition numbers: see norms.h */
+
+void BLAS(gbcon)(const char *, const int *, const int *, const int *, const T *, const int *, const int *, const T *, T *, T *,
+                 int *, int *);
+
+/* The library's W for the norm of the inverse of a factored band matrix; 1 where it finds none. No derivative passes through here. */
+__attribute__((noinline)) static int OWN(estimated_band)(char kind, int n, int kl, int ku, const T *a, int lda, const int *pivots,
+                                                         T *w) {
+    int info, wide = kl + ku, rows = is(kind, 'I'), *integers = malloc(sizeof(int) * (unsigned long)n);
+    T one = 1, found = 0, *work = SCRATCH(3, n), *x = work + n, size = 0;
+    for (int i = 0; i < 3 * n; i++) work[i] = 0;
+    BLAS(gbcon)(&kind, &n, &kl, &ku, a, &lda, pivots, &one, &found, work, integers, &info);
+    for (int k = 0; rows && k < n; k++) {
+        T v = x[pivots[k] - 1];
+        x[pivots[k] - 1] = x[k], x[k] = v;
+        for (int i = k + 1; i < LEAST(n, k + kl + 1); i++) x[k] += a[wide + i - k + (long)k * lda] * x[i];
+    }
+    for (int i = 0; i < n; i++) w[i] = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = MOST(0, j - wide); i <= j; i++) {
+            T v = a[wide + i - j + (long)j * lda];
+            if (rows) w[j] += v * x[i];
+            else w[i] += v * x[j];
+        }
+    for (int k = n - 1; !rows && k >= 0; k--) {
+        for (int i = k + 1; i < LEAST(n, k + kl + 1); i++) w[i] += a[wide + i - k + (long)k * lda] * w[k];
+        T v = w[pivots[k] - 1];
+        w[pivots[k] - 1] = w[k], w[k] = v;
+    }
+    for (int i = 0; i < n; i++) size += w[i] < 0 ? -w[i] : w[i];
+    free(work);
+    free(integers);
+    return info != 0 || !(found > 0) || !(size > 0) || size * 0 != 0;
+}
+
+void FORTRAN(gbcon)(const char *kind, const int *n, const int *kl, const int *ku, const T *a, const int *lda, const int *pivots,
+                    const T *norm, T *found, T *work, int *iwork, int *info) {
+    *info = !KIND(*kind) ? -1 : *n < 0 ? -2 : *kl < 0 ? -3 : *ku < 0 ? -4 : *lda < 2 * *kl + *ku + 1 ? -6 : *norm < 0 ? -8 : 0;
+    if (*info != 0) return;
+    T *w = SCRATCH(*n, 1), size = 0, inverse = 0;
+    *found = *n == 0;
+    if (*n > 0 && *norm > 0 && !OWN(estimated_band)(*kind, *n, *kl, *ku, a, *lda, pivots, w)) {
+        for (int i = 0; i < *n; i++) size += w[i] < 0 ? -w[i] : w[i];
+        OWN(after_band)(is(*kind, 'I'), *n, *kl, *ku, 1, a, *lda, pivots, w, *n);
+        for (int i = 0; i < *n; i++) inverse += w[i] < 0 ? -w[i] : w[i];
+        *found = size / inverse / *norm;
+    }
+    free(w);
+}
+#undef KIND
+
 /* --- Cholesky */
 
 /* Element (i, j) of the lower factor, i >= j: that of the upper one is its transpose. */

@@ -27,6 +27,7 @@ void *malloc(unsigned long), free(void *);
 
 enum { ROWS = 101, COLUMNS = 102 };
 enum { FACTORS, CHOLESKY, TRIANGLE };  /* of a matrix whose condition number is asked for */
+enum { GENERAL, POSITIVE, BANDED };  /* of a system for an expert driver */
 static inline int is(char c, char upper) { return (c & ~32) == upper; }
 
 #define T double
@@ -38,6 +39,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "orthogonal.h"
 #include "norms.h"
 #include "banded.h"
+#include "expert.h"
 #include "spectrum.h"
 #include "ranks.h"
 #include "band.h"
@@ -57,6 +59,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "orthogonal.h"
 #include "norms.h"
 #include "banded.h"
+#include "expert.h"
 #include "spectrum.h"
 #include "ranks.h"
 #include "band.h"

@@ -206,4 +206,3 @@ int LAPACKE(trtri)(int order, char uplo, char diag, int n, T *a, int lda) {
     FORTRAN(trtri)(&own, &diag, &n, a, &lda, &info);
     return info < 0 ? info - 1 : info;
 }
-#undef KIND
