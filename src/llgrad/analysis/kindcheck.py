@@ -2,11 +2,12 @@
 
 A program may read the bits of a double as an integer and flip its sign. So where all that makes a byte an integer is
 how its value is used, anything that may be a float there makes it a conflict: a declared float, an array of floats of
-unknown length that may reach it, a float seen where the pointer came from. That TBAA calls an access an integer, or
-that one is declared, proves it: work arrays are shared by types. But a function that takes a `long *` may be handed an
-element of an array of doubles, to change its exponent: where integers are seen by such functions alone, as large as
-the array's floats and at their places, and no pointers lie there, they are doubted, too. Where nothing is done with an
-integer but moving it, a declared type is none: a loop over an `int *` may copy doubles in halves.
+unknown length that may reach it, a float seen where the pointer came from, or what that is a row of. That TBAA calls
+an access an integer, or that one is declared, proves it: work arrays are shared by types. But not where floats come or
+go by accesses without a float's type, as `memcpy` does (`Region.untyped`). And a function that takes a `long *` may be
+handed an element of an array of doubles, to change its exponent: where integers are seen by such functions alone, as
+large as the array's floats and at their places, and no pointers lie there, they are doubted, too. Where nothing is done
+with an integer but moving it, a declared type is none: a loop over an `int *` may copy doubles in halves.
 """
 
 from __future__ import annotations
