@@ -596,7 +596,7 @@ FEATURES = (
             " <T>.insert(<T>.begin() + 1, <leaf>);", arrays=("<T>.data()",), doubles=("<T>[<at>]", "<T>.back()"),
             calls=("std::accumulate(<T>.begin(), <T>.end(), 0.0)",), cxx=True),
     Feature("vectors", "{ std::vector<std::vector<double>> <T>(2, std::vector<double>(5, 0.3));"
-            " <T>.emplace_back(<A>, <A> + 5); <T>[0][<at>] = <value>;", cxx=True,
+            " <T>.push_back(std::vector<double>(<A>, <A> + 5)); <T>[0][<at>] = <value>;", cxx=True,
             arrays=("<T>[<at> % 3].data()",), most=6),
     Feature("std::array", "{ std::array<double, 5> <T> = {<leaf>, 0.1, <value>}, <T>c = <T>; <T>c[<at>] = <leaf>;",
             arrays=("<T>.data()",), doubles=("<T>c[<at>]", "<T>.front()"), cxx=True),

@@ -237,6 +237,53 @@ def test_least_squares_further(ranks: llgrad.Library) -> None:
     assert np.isnan(df(whole, m, n, 0, 0, 0, 0.9)).any()
 
 
+@pytest.fixture(scope="module")
+def singular() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("singular.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize(("m", "n"), [(5, 5), (7, 4), (4, 7), (33, 20), (1, 3), (3, 1)])
+@pytest.mark.parametrize("which", [0, 1])
+def test_singular_values(which: int, m: int, n: int, singular: llgrad.Library) -> None:
+    """All jobs; vectors without values (job A, not square) have no derivative that is a number.
+    (Short steps: the library turns the signs of its vectors now and then.)"""
+    f = singular.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    v, u = np.random.default_rng(m + n).normal(size=(2, m * n))
+    for style in range(STYLES):
+        for kind in (0, 1, 2, 6) if which else range(6):
+            given = (m, n, which, style, kind)
+            (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+            np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
+            np.testing.assert_allclose(slope, 10 * difference(f, v, u / 10, given), rtol=1e-5, atol=1e-5)
+            if kind != 1 or m == n:
+                np.testing.assert_allclose(gradient @ u, slope, rtol=1e-7)
+            else:
+                assert np.isnan(gradient).any()
+
+
+@needs_lapack
+def test_singular_values_further(singular: llgrad.Library) -> None:
+    """Second derivatives, of vectors too; the sum of values that are equal; and a matrix of rank 1."""
+    f, u = singular.program, np.random.default_rng(4).normal(size=20)
+    df = llgrad.grad(f, wrt="v")
+    for m, n, kind in ((5, 4, 2), (4, 4, 0), (5, 4, 0), (4, 5, 0)):
+        v, way, given = np.random.default_rng(kind).normal(size=m * n), u[: m * n], (m, n, 1, 0, kind)
+        second = (df(v + 1e-5 * way, *given) - df(v - 1e-5 * way, *given)) / 2e-5
+        largest = abs(second).max()
+        np.testing.assert_allclose(llgrad.hvp(f, wrt="v")(v, *given, way), second, rtol=1e-5, atol=1e-6 * largest)
+    equal = df(np.eye(3).ravel(), 3, 3, 0, 0, 2)  # the order of equal values does not show in the trace
+    np.testing.assert_allclose(equal.reshape(3, 3).trace(), np.sin([1, 2, 3]).sum(), rtol=1e-10)
+    assert np.isnan(df(np.eye(3).ravel(), 3, 3, 0, 0, 0)).any()
+    left, right = np.random.default_rng(8).normal(size=(2, 5))
+    first = df(np.outer(left, right[:3]).ravel("F"), 5, 3, 0, 0, 2)  # the greatest value's part is exact
+    size = np.linalg.norm(left) * np.linalg.norm(right[:3])
+    vector = np.outer(left, right[:3])
+    np.testing.assert_allclose((first.reshape(3, 5).T * vector).sum(), np.sin(1) * size, rtol=1e-8)
+
+
 BANDED = ["gbtrf", "gbtrs", "gbsv", "pbtrf", "pbtrs", "pbsv", "gtsv", "ptsv", "gbcon"]
 
 

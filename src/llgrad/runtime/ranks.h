@@ -5,9 +5,6 @@
  * the shortest solution is that of G for that of F (Ben-Israel and Greville 2003).
  */
 
-void BLAS(gesdd)(const char *, const int *, const int *, const T *, const int *, T *, T *, const int *, T *, const int *, T *,
-                 const int *, int *, int *);
-
 /* The singular vectors of the triangle of r: bases u of its columns, v of its rows, and the singular values. No derivative passes
  * through here: `lapack.py` says so. */
 __attribute__((noinline)) static int OWN(bases)(int q, const T *r, int ldr, T *u, T *v, T *s) {
@@ -27,16 +24,13 @@ __attribute__((noinline)) static int OWN(bases)(int q, const T *r, int ldr, T *u
     return info;
 }
 
-/* The singular values of a triangle, the largest first: eigenvalues of [0 R; R' 0]. */
-static int OWN(singular_values)(int q, const T *r, int ldr, T *s) {
-    int n = 2 * q;
-    T *a = SCRATCH(n, n), *w = SCRATCH(n, 1);
-    for (int j = 0; j < n; j++)
-        for (int i = 0; i < n; i++) *AT(a, n, i, j) = i < q && j >= q && i <= j - q ? *AT(r, ldr, i, j - q) : 0;
-    int info = OWN(spectrum)(0, 1, 0, n, a, n, w);
-    for (int i = 0; i < q; i++) s[i] = w[n - 1 - i];
-    free(w);
-    free(a);
+/* The singular values of a triangle. */
+static int OWN(values_of)(int q, const T *r, int ldr, T *s) {
+    T *x = SCRATCH(q, q);
+    for (int j = 0; j < q; j++)
+        for (int i = 0; i < q; i++) *AT(x, q, i, j) = i <= j ? *AT(r, ldr, i, j) : 0;
+    int info = OWN(decomposed)(1, 0, q, q, q, q, x, q, s, x, q, x, q);
+    free(x);
     return info;
 }
 
@@ -67,7 +61,7 @@ static int OWN(values_of_rank)(int q, int rank, const T *f, const T *g, T *s) {
         for (int i = 0; i < rank; i++) *AT(x, rank, i, j) = i <= j ? *AT(left, q, i, j) : 0;
     BLAS(trmm)("R", "U", "T", "N", &rank, &rank, &one, right, &q, x, &rank);
     OWN(reflections)(rank, rank, x, rank, tau);
-    int info = OWN(singular_values)(rank, x, rank, s);
+    int info = OWN(values_of)(rank, x, rank, s);
     free(tau);
     free(x);
     free(right);
@@ -96,7 +90,7 @@ static int OWN(any_rank)(int m, int n, int nrhs, const T *a, int lda, T *b, int 
     *rank = rest;
     T *left = SCRATCH(q, rest), *right = SCRATCH(rest, q);
     if (info == 0 && rest < q) OWN(skeleton)(q, rest, f, p, u, v, left, right);
-    if (info == 0) info = rest == q ? OWN(singular_values)(q, f, p, s) : OWN(values_of_rank)(q, rest, left, right, s);
+    if (info == 0) info = rest == q ? OWN(values_of)(q, f, p, s) : OWN(values_of_rank)(q, rest, left, right, s);
     for (int i = rest; i < q; i++) s[i] = near[i];
     if (info == 0) {
         if (!wide) OWN(times_q)(1, p, nrhs, q, f, p, tau, b, ldb);
