@@ -29,7 +29,7 @@ static int OWN(values_of)(int q, const T *r, int ldr, T *s) {
     T *x = SCRATCH(q, q);
     for (int j = 0; j < q; j++)
         for (int i = 0; i < q; i++) *AT(x, q, i, j) = i <= j ? *AT(r, ldr, i, j) : 0;
-    int info = OWN(decomposed)(1, 0, q, q, q, q, x, q, s, x, q, x, q);
+    int info = OWN(decomposed)(1, 0, 0, q, q, q, q, x, q, s, x, q, x, q);
     free(x);
     return info;
 }

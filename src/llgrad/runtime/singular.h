@@ -80,10 +80,10 @@ static void OWN(approach)(int vectors, int last, int m, int q, const T *a, T *u,
     free(av);
 }
 
-/* The values of a, and, if `vectors`, k of u (m times k) and l of vt (l times n). Vectors without values have no derivative that is
- * a number. */
-static int OWN(decomposed)(int divided, int vectors, int m, int n, int k, int l, const T *a, int lda, T *s, T *u, int ldu, T *vt,
-                         int ldvt) {
+/* The values of a, and, if wanted, k of u (m times k) and l of vt (l times n), which may lie over a. Vectors without values have no
+ * derivative that is a number. */
+static int OWN(decomposed)(int divided, int left_wanted, int right_wanted, int m, int n, int k, int l, const T *a, int lda, T *s,
+                           T *u, int ldu, T *vt, int ldvt) {
     int wide = m < n, p = MOST(m, n), q = LEAST(m, n);
     T *x = SCRATCH(m, n), *y = SCRATCH(m, n), *left = SCRATCH(m, k), *right = SCRATCH(l, n), *turned = SCRATCH(l, n);
     T *near = SCRATCH(q, 1), *first = SCRATCH(q, 1);
@@ -95,10 +95,10 @@ static int OWN(decomposed)(int divided, int vectors, int m, int n, int k, int l,
         if (wide) OWN(turn)(m, n, x, m, y, n);
         T *given = wide ? y : x, *of = wide ? turned : left, *by = wide ? left : turned;
         OWN(approach)(1, 0, p, q, given, of, by, first, near);
-        OWN(approach)(vectors, 1, p, q, given, of, by, s, near);
-        for (int j = 0; j < k && vectors; j++)
+        OWN(approach)(left_wanted || right_wanted, 1, p, q, given, of, by, s, near);
+        for (int j = 0; j < k && left_wanted; j++)
             for (int i = 0; i < m; i++) *AT(u, ldu, i, j) = *AT(left, m, i, j) + (j < q ? 0 : OWN(nowhere)(first[0]));
-        for (int j = 0; j < n && vectors; j++)
+        for (int j = 0; j < n && right_wanted; j++)
             for (int i = 0; i < l; i++) *AT(vt, ldvt, i, j) = *AT(turned, n, j, i) + (i < q ? 0 : OWN(nowhere)(first[0]));
     }
     free(first);
@@ -113,16 +113,9 @@ static int OWN(decomposed)(int divided, int vectors, int m, int n, int k, int l,
 
 /* As the library's arguments say: the vectors that jobs ask for, in u, in vt, or over a. */
 static int OWN(vectors)(int divided, char jobu, char jobvt, int m, int n, T *a, int lda, T *s, T *u, int ldu, T *vt, int ldvt) {
-    int q = LEAST(m, n), k = is(jobu, 'A') ? m : q, l = is(jobvt, 'A') ? n : q, info;
-    T *left = SCRATCH(m, k), *right = SCRATCH(l, n);
-    info = OWN(decomposed)(divided, !is(jobu, 'N') || !is(jobvt, 'N'), m, n, k, l, a, lda, s, left, m, right, l);
-    for (int j = 0; j < k && info == 0 && !is(jobu, 'N'); j++)
-        for (int i = 0; i < m; i++) *(is(jobu, 'O') ? AT(a, lda, i, j) : AT(u, ldu, i, j)) = *AT(left, m, i, j);
-    for (int j = 0; j < n && info == 0 && !is(jobvt, 'N'); j++)
-        for (int i = 0; i < l; i++) *(is(jobvt, 'O') ? AT(a, lda, i, j) : AT(vt, ldvt, i, j)) = *AT(right, l, i, j);
-    free(right);
-    free(left);
-    return info;
+    int q = LEAST(m, n), k = is(jobu, 'A') ? m : q, l = is(jobvt, 'A') ? n : q, over = is(jobu, 'O'), under = is(jobvt, 'O');
+    return OWN(decomposed)(divided, !is(jobu, 'N'), !is(jobvt, 'N'), m, n, k, l, a, lda, s, over ? a : u, over ? lda : ldu,
+                           under ? a : vt, under ? lda : ldvt);
 }
 
 static int OWN(is_job)(char c) { return is(c, 'A') || is(c, 'S') || is(c, 'O') || is(c, 'N'); }
