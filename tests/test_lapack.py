@@ -247,8 +247,7 @@ def singular() -> llgrad.Library:
 @pytest.mark.parametrize(("m", "n"), [(5, 5), (7, 4), (4, 7), (33, 20), (1, 3), (3, 1)])
 @pytest.mark.parametrize("which", [0, 1])
 def test_singular_values(which: int, m: int, n: int, singular: llgrad.Library) -> None:
-    """All jobs; vectors without values (job A, not square) have no derivative that is a number.
-    (Short steps: the library turns the signs of its vectors now and then.)"""
+    """All jobs; vectors without values (job A, not square) have no derivative that is a number."""
     f = singular.program
     grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
     v, u = np.random.default_rng(m + n).normal(size=(2, m * n))
@@ -282,6 +281,48 @@ def test_singular_values_further(singular: llgrad.Library) -> None:
     size = np.linalg.norm(left) * np.linalg.norm(right[:3])
     vector = np.outer(left, right[:3])
     np.testing.assert_allclose((first.reshape(3, 5).T * vector).sum(), np.sin(1) * size, rtol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def general() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("general.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 20])
+@pytest.mark.parametrize(("lefts", "rights"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_eigenvalues_of_any_matrix(lefts: int, rights: int, n: int, general: llgrad.Library) -> None:
+    """Real values and complex ones."""
+    f = general.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    kinds = set()
+    for seed in range(3):
+        v, u = np.random.default_rng(seed).normal(size=(2, n * n))
+        kinds |= set(np.sign(abs(np.linalg.eigvals(v.reshape(n, n)).imag)))
+        for style in range(STYLES):
+            given = (n, style, lefts, rights)
+            (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+            np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
+            np.testing.assert_allclose(slope, 10 * difference(f, v, u / 10, given), rtol=1e-5, atol=1e-5)
+            np.testing.assert_allclose(gradient @ u, slope, rtol=1e-7)
+    assert n < 3 or kinds == {0, 1}
+
+
+@needs_lapack
+def test_eigenvalues_of_any_matrix_further(general: llgrad.Library) -> None:
+    """Second derivatives, of vectors too; what equal values have."""
+    f, n = general.program, 4
+    df = llgrad.grad(f, wrt="v")
+    for seed in range(2):
+        v, u = np.random.default_rng(seed).normal(size=(2, n * n))
+        for given in ((n, 0, 0, 0), (n, 0, 1, 1)):
+            second = (df(v + 1e-5 * u, *given) - df(v - 1e-5 * u, *given)) / 2e-5
+            largest = abs(second).max()
+            np.testing.assert_allclose(llgrad.hvp(f, wrt="v")(v, *given, u), second, rtol=1e-5, atol=1e-6 * largest)
+    equal = df(np.eye(n).ravel(), n, 0, 0, 0)
+    np.testing.assert_allclose(equal.reshape(n, n).trace(), np.sin(np.arange(1, n + 1)).sum(), rtol=1e-10)
+    assert np.isnan(df(np.eye(n).ravel(), n, 0, 0, 1)).any()
 
 
 BANDED = ["gbtrf", "gbtrs", "gbsv", "pbtrf", "pbtrs", "pbsv", "gtsv", "ptsv", "gbcon"]

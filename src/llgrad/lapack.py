@@ -17,7 +17,7 @@ from llgrad.ir.parse import parse
 
 OWN = "llgrad_lapack_"
 _FACTORS = (
-    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gelsd?|ges(?:vd|dd)|syevd?|lan(?:ge|sy)|(?:ge|po)con"
+    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gelsd?|ges(?:vd|dd)|syevd?|geev|lan(?:ge|sy)|(?:ge|po)con"
 )
 _FORTRAN = "lan(?:tr|gb|sb)|(?:tr|gb)con|[gp]b(?:trf|trs|sv)|[gp]tsv|(?:ge|po|gb)svx"
 _COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv"
@@ -80,8 +80,8 @@ def _routines() -> LLVMModule:
     return LLVMModule.from_text(_LIBRARYS.sub(_inactive, text))
 
 
-_CALLED = r"@([ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|(?:ge|po|gb)svx)_)\b"
-_INACTIVE = "eigen|estimated|estimated_band|bases|bounds|triples"
+_CALLED = r"@([ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|geev|(?:ge|po|gb)svx)_)\b"
+_INACTIVE = "eigen|estimated|estimated_band|bases|bounds|triples|eigenvectors"
 _LIBRARYS = re.compile(
     rf'^(define [^@\n]*@{OWN}[ds](?:{_INACTIVE})|declare [^@\n]*@"\\01\w+")\(([^\n]*)\) [^\n{{]*(\{{?)$',
     re.MULTILINE,
