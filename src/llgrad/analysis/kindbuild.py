@@ -488,14 +488,18 @@ class Builder:
             types = self.debug.global_types(pointer) or [self.llvm_type(pointer.value_type)]
             return frozenset(f for t in types for f in bl.formats(t))
         if isinstance(pointer, iv.Argument):
-            function = next(f for f in self.functions if pointer in f.arguments)
-            declared = self.debug.result_and_parameters(function)
-            plain = declared is not None and len(declared[1]) == len(function.arguments)
-            t = declared[1][pointer.index].type if plain and declared else None
-            pointee = t.to() if isinstance(t, bl.Pointer) else None
+            pointee = self.declared_pointee(pointer)
             return bl.formats(pointee) if pointee is not None else frozenset()
         tokens = self.cell(pointer)[0].tokens
         return frozenset(f for token, level in tokens.items() if level < WEAK for f in bl.formats(token.type))
+
+    def declared_pointee(self, pointer: iv.Argument) -> bl.ByteType | None:
+        """What an argument is declared to point to."""
+        function = next(f for f in self.functions if pointer in f.arguments)
+        declared = self.debug.result_and_parameters(function)
+        plain = declared is not None and len(declared[1]) == len(function.arguments)
+        t = declared[1][pointer.index].type if plain and declared else None
+        return t.to() if isinstance(t, bl.Pointer) else None
 
     def _debug_record(self, line: str) -> None:
         record = debug_record(line)

@@ -202,6 +202,13 @@ class Kinds:
         """The formats of the floats that are declared to be in the memory behind a pointer."""
         return frozenset(map(FloatType, self._builder.declared_formats(pointer)))
 
+    def is_declared_as_floats(self, pointer: iv.Argument) -> bool:
+        """Is an argument declared to point to floats, and nothing else?"""
+        t = self._builder.declared_pointee(pointer)
+        while isinstance(t, bl.Sequence):
+            t = t.element
+        return isinstance(t, bl.Basic) and bool(t.format)
+
     def string_may_hold_float(self, pointer: iv.AnyValue, text: int) -> bool:
         """Were floats seen in the text of a `std::string`, to which it has a pointer at `text`, by pointers to any of
         its characters, too?"""

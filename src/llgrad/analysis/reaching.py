@@ -21,7 +21,6 @@ from llgrad.ir.values import (
     GetElementPtr,
     GlobalVariable,
     Instruction,
-    Load,
     Other,
     Return,
     Store,
@@ -169,7 +168,7 @@ class Reaching:
         complete = True
         while work:
             block, end = work.pop()
-            if self._walk(block.instructions[:end], reader, access, found, block is reader.block and not seen):
+            if self._walk(block.instructions[:end], access, found, block is reader.block and not seen):
                 continue
             before = list(_predecessors(block))
             complete &= bool(before) or self._starts_here(block, access)
@@ -180,14 +179,13 @@ class Reaching:
         return found, complete
 
     def _walk(
-        self, instructions: list[Instruction], reader: Instruction, access: Access, found: dict[Instruction, None],
-        own: bool,
-    ) -> bool:  # fmt: skip
+        self, instructions: list[Instruction], access: Access, found: dict[Instruction, None], own: bool
+    ) -> bool:
         """Collect the writes of a block, last first; True where one of them writes all that is read."""
         for i in reversed(instructions):
             if not isinstance(i, Call) and written_value(i) is None:
                 continue
-            if isinstance(i, Store) and isinstance(reader, Load) and self._covers(i, reader, own):
+            if isinstance(i, Store) and self._covers(i, access, own):
                 found[i] = None
                 return True
             if self._writes_there(i, access):
@@ -204,14 +202,15 @@ class Reaching:
             self._by_calls[key] = any(self.meets(a, access) for a in writes)
         return self._by_calls[key]
 
-    def _covers(self, store: Store, load: Load, own: bool) -> bool:
-        """Is all that is loaded in what is stored? `own`: the two are in one run of one block."""
-        layout = self.memory.module.layout
-        written, read = layout.size(store.value.type), layout.size(load.type)
-        if own and store.pointer is load.pointer:
+    def _covers(self, store: Store, access: Access, own: bool) -> bool:
+        """Is all that is read in what is stored? `own`: the two are in one run of one block."""
+        written, read = self.memory.module.layout.size(store.value.type), access.size
+        if access.pointer is None or read is None:
+            return False
+        if own and store.pointer is access.pointer:
             return written >= read
         base, at = self._place(store.pointer)
-        other, start = self._place(load.pointer)
+        other, start = self._place(access.pointer)
         stable = isinstance(base, Argument | Alloca | GlobalVariable)
         return stable and base is other and at <= start and start + read <= at + written
 

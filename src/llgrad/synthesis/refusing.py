@@ -7,11 +7,13 @@ from functools import cached_property
 
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis.activitygraph import DeadEnds, has_rule
+from llgrad.analysis.digits import made_of_digits
 from llgrad.analysis.known import STOPS, behaviour, is_column
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import extremum, integer_moves
 from llgrad.analysis.objects import TEXT
 from llgrad.analysis.pieces import pieces
+from llgrad.analysis.punned import only_steers
 from llgrad.analysis.regained import lost
 from llgrad.analysis.remade import remade
 from llgrad.analysis.reused import is_copy
@@ -119,6 +121,15 @@ class _Refusals:
         layout = self.facts.layout
         if (load := lost(self.memory, self.kinds, layout, self._is_number, self.activity.useful)) is not None:
             raise self.kinds.error(load, 0, kinds_analysis.CONFLICT, layout.size(load.type))
+        varied, useful = self.activity.varied, self.activity.useful
+        if (made := made_of_digits(self.memory, self.kinds, layout, varied, useful)) is not None:
+            raise UnsupportedError(
+                "a float is made of the digits of a number that an active float was converted to",
+                span=self.facts.span(made),
+                cause="a conversion to an integer has derivative zero, but a float with these bits follows the number: "
+                "its derivative would be lost",
+                fix="compute it with floating-point operations (`exp`, `pow`), or give the enclosing function a rule",
+            )
 
     def _refuse_bits_left(self) -> None:
         """Bits of active floats that nothing follows, where they become floats. (Atomic operations have an error.)"""
@@ -219,6 +230,8 @@ class _Refusals:
         if isinstance(i, Load) and isinstance(i.type, IntType) and not self.facts.active(i):
             if self._matters(i):
                 self.facts.refuse_conflict(i)
+                if self._is_declared_float(i):
+                    raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
             if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
                 self.facts.copied(i)
@@ -233,6 +246,15 @@ class _Refusals:
                 cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
             )
+
+    def _is_declared_float(self, load: Load) -> bool:
+        """Is a number read where only accesses like this one say so, and the caller's memory is declared to hold floats
+        alone?"""
+        if set(self.kinds.access(load).at.values()) != {kinds_analysis.INTEGER} or only_steers(load, set()):
+            return False
+        objects = {o for a in self.memory.reads(load) for o in a.objects if self.activity.varied(o)}
+        sites = [o.site for o in objects if o.kind == "argument"]
+        return any(isinstance(a, Argument) and self.kinds.is_declared_as_floats(a) for a in sites)
 
     def _refuse_changed_by_text(self, i: Instruction) -> None:
         """What is called to write a value as text must leave floats alone: no derivative goes through there."""
