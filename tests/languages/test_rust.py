@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from core import differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError
+from llgrad.frontends import rust
 
 HERE = Path(__file__).parent
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
@@ -39,6 +41,20 @@ def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None
     truth = differences(lambda v: function(*v), arguments)
     for n, ours in zip(wrt, found, strict=True):
         np.testing.assert_allclose(ours, truth[n], rtol=1e-7, atol=1e-8)
+
+
+def test_an_archive_of_the_standard_library_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian's rustc has no shared one: it is made, and has what programs call."""
+    require("a.rs")
+    compiler = rust.rustc().path
+    there = Path(rust.answer((compiler, "--print", "target-libdir")).strip())
+    for archive in there.glob("*.rlib"):
+        (tmp_path / archive.name).symlink_to(archive)
+    monkeypatch.setattr(rust, "answer", lambda command: f"{tmp_path}\n")
+    monkeypatch.setenv("LLGRAD_CACHE", str(tmp_path / "cache"))
+    (made,) = rust._standard_library.__wrapped__(compiler)
+    assert b"3std2io5stdio6__print" in Path(made).read_bytes()
+    assert ctypes.CDLL(made)
 
 
 PANICS = """

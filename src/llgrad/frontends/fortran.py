@@ -7,19 +7,15 @@ numbers have bodies in `runtime/flang*.c`.
 
 from __future__ import annotations
 
-import atexit
 import functools
-import hashlib
 import re
-import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError
 from llgrad.frontends import clang, fortranarrays, fortrancalls, fortrancommon, fortrantypes
-from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, run
-from llgrad.places import cache_folder
+from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, made_once, run
 
 _RUNTIME = Path(__file__).parent / "runtime"
 _BODIES = tuple(_RUNTIME / name for name in ("flang.c", "flang_arrays.c", "flang_text.c", "flang_read.c"))
@@ -127,21 +123,9 @@ def runtime(compiler: str) -> Path:
             f"{compiler} has no runtime library", cause=f"{resources} has no libflang_rt.runtime.a",
             fix="install it (Debian: apt install libflang-rt-22-dev flang-22)",
         )  # fmt: skip
-    status = archives[0].stat()
-    stamp = hashlib.sha256(f"{archives[0]} {status.st_size} {status.st_mtime_ns}".encode()).hexdigest()[:16]
-    folder = cache_folder()
-    if folder is None:
-        folder = Path(tempfile.mkdtemp(prefix="llgrad-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    made = folder / f"libflang_rt-{stamp}.so"
-    if not made.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as place:
-            fresh = Path(place, made.name)
-            whole = ["-Wl,--whole-archive", *map(str, archives), "-Wl,--no-whole-archive"]
-            run([compiler, "-shared", "-o", str(fresh), *whole], archives[0], "install a linker (Debian: gcc)")
-            fresh.replace(made)
-    return made
+    whole = ["-Wl,--whole-archive", *map(str, archives), "-Wl,--no-whole-archive"]
+    command, fix = [compiler, "-shared", *whole, "-o"], "install a linker (Debian: gcc)"
+    return made_once("libflang_rt", archives[0], lambda made: run([*command, str(made)], archives[0], fix))
 
 
 FORTRAN = Language(

@@ -4,7 +4,7 @@ Functions may be `#[no_mangle] extern "C"` or plain `pub fn`; what is private or
 A panic ends in an error (`llgrad_fail`) without unwinding, unless the program catches panics itself. rustc's allocation
 functions become C's (which is what they are on Linux), so that memory behind `Vec` and `Box` is heap memory like any
 other; what grows is moved (no `realloc`), as a derivative would do in any case. The standard library's own code is
-loaded from rustc's `libstd-….so`.
+loaded from rustc's `libstd-….so`, or one that is made of its archive once.
 """
 
 from __future__ import annotations
@@ -13,11 +13,23 @@ import functools
 import re
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from llgrad.frontends.tools import Compiled, Language, Source, Tool, answer, find, makefile_dependencies, run, stopping
+from llgrad.frontends.tools import (
+    Compiled,
+    Language,
+    Source,
+    Tool,
+    answer,
+    find,
+    made_once,
+    makefile_dependencies,
+    run,
+    stopping,
+)
 
-_INSTALL = "install Rust from rustup.rs (Debian: apt install rustup)"
+_INSTALL = "install Rust from rustup.rs (Debian: apt install rustc-web cargo-web)"
 _FIX = "correct the source, or pass the flags it needs (--edition=…, -C …, --cfg …)"
 _FLAGS = ("--edition=2021", "-g", "-Cpanic=abort", "-Coverflow-checks=off", "-Ccodegen-units=1", "-Copt-level=2")
 _ALWAYS = ("-Ctarget-cpu=x86-64", "-Clink-dead-code")  # what is small or private would be left out
@@ -91,13 +103,24 @@ def _crate(source: Source, raw: bool) -> list[Compiled]:
 
 @functools.cache
 def _standard_library(compiler: str) -> tuple[str, ...]:
+    """Its shared library. Debian's rustc has only the archive, and links all of it with a crate of which there is
+    nothing."""
     root = Path(answer((compiler, "--print", "target-libdir")).strip())
-    return tuple(str(path) for path in sorted(root.glob("libstd-*.so")))
+    if shared := sorted(root.glob("libstd-*.so")):
+        return tuple(map(str, shared))
+    return tuple(str(made_once(found.stem, found, partial(_link, compiler))) for found in root.glob("libstd-*.rlib"))
+
+
+def _link(compiler: str, made: Path) -> None:
+    source = made.with_name("empty.rs")
+    source.touch()
+    command = [compiler, "--crate-type=dylib", "--crate-name=llgrad_std", str(source), "-o", str(made)]
+    run(command, source, "install a linker (Debian: gcc)", cwd=made.parent)
 
 
 # --- allocation -------------------------------------------------------------------------------------------------------
 
-_DECLARED = re.compile(r'^declare [^@\n]*@((?:\w*7___rustc\d+_)?(__rust_\w+))\([^\n]*$', re.MULTILINE)
+_DECLARED = re.compile(r"^declare [^@\n]*@((?:\w*7___rustc\d+_)?(__rust_\w+))\([^\n]*$", re.MULTILINE)
 _BODIES = {
     "__rust_alloc": """define internal noalias ptr @{0}(i64 %size, i64 %align) alwaysinline {{
   %large = icmp ugt i64 %align, 16

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from llgrad.errors import CompilerError
+from llgrad.places import cache_folder
 
 NEWEST = 22  # the newest LLVM whose IR is read
 UNOPTIMISED = "-opt-bisect-limit=0"  # of any LLVM compiler: run its own passes, but none of LLVM's that is optional
@@ -105,6 +109,25 @@ def answer(command: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if not done.returncode else ""
+
+
+def made_once(name: str, of: Path, make: Callable[[Path], object]) -> Path:
+    """The shared library `name` that `make(path)` makes of the file `of`; kept with the cache for as long as that file
+    stays the same, or for this process."""
+    status = of.stat()
+    stamp = hashlib.sha256(f"{of} {status.st_size} {status.st_mtime_ns}".encode()).hexdigest()[:16]
+    folder = cache_folder()
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="llgrad-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made = folder / f"{name}-{stamp}.so"
+    if not made.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as place:
+            fresh = Path(place, made.name)
+            make(fresh)
+            fresh.replace(made)
+    return made
 
 
 def run(

@@ -69,7 +69,7 @@ _PARSES = re.compile(
 )
 _PUT_OUT, _GOT_IN = (re.compile(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
 _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
-_RUST_PARSER, _RUST_CONSOLE = re.compile(r"_R\w*4core3num7dec2flt"), re.compile(r"_R\w*3std2io5stdio")
+_RUST_PARSER, _RUST_CONSOLE = re.compile(r"_R\w*4core3num(?:7dec2flt|11float_parse)"), re.compile(r"_R\w*3std2io5stdio")
 _CHARACTER = 8  # bits
 _NEVER = re.compile("(?!)")
 _CONSOLE = {"stdout", "stderr", "stdin"} | {f"{std}{name}" for std, names in (
