@@ -13,6 +13,7 @@ import functools
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.frontends import find_compiler
@@ -28,8 +29,8 @@ def sanitized(text: str, kind: str) -> str:
     return re.sub(bare, rf"\1 {word}\2", text, flags=re.MULTILINE)
 
 
-def link(module: Path, program: Path, kind: str, *, cxx: bool) -> None:
-    """An executable of a module in LLVM assembly, sanitized where the compiler can."""
+def link(module: Path, program: Path, kind: str, *, cxx: bool, words: Sequence[str] = ()) -> None:
+    """An executable of a module in LLVM assembly, sanitized where the compiler can; `words` are for the compiler."""
     compiler = find_compiler()
     flags: list[str] = []
     text = module.read_text()
@@ -37,8 +38,8 @@ def link(module: Path, program: Path, kind: str, *, cxx: bool) -> None:
     if available(kind):
         module.write_text(sanitized(text, kind))
         flags = [f"-fsanitize={kind}"]
-    words = [*(compiler.cxx if cxx else compiler.c), *compiler.flags, *flags, "-w", "-O1"]
-    subprocess.run([*words, str(module), "-o", str(program), "-lm"], check=True)
+    start = [*(compiler.cxx if cxx else compiler.c), *compiler.flags, *flags, "-w", "-O1"]
+    subprocess.run([*start, str(module), "-o", str(program), *words, "-lm"], check=True)
 
 
 def is_library_used(text: str) -> bool:

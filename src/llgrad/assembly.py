@@ -74,6 +74,32 @@ def quoted_again(text: str) -> str:
     return _ENCODED.sub(edit, text)
 
 
+_PUNCTUATION = re.compile(r'"[^"\n]*"|[(\[{<]|[)\]}>]|,')
+
+
+def split_arguments(text: str) -> tuple[list[str], str]:
+    """The arguments of a call up to its closing parenthesis, and what comes after it."""
+    parts: list[str] = []
+    depth = start = 0
+    for m in _PUNCTUATION.finditer(text):
+        if m[0] == ")" and not depth:
+            last = text[start : m.start()].strip()
+            return [*parts, *([last] if last else [])], text[m.end() :]
+        if m[0] == "," and not depth:
+            parts.append(text[start : m.start()].strip())
+            start = m.end()
+        depth += (m[0] in "([{<") - (m[0] in ")]}>")
+    raise AssertionError(text)
+
+
+_EXPRESSION = re.compile(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")
+
+
+def value_of(argument: str) -> str:
+    """`%x` of `double noundef %x`."""
+    return m[0] if (m := _EXPRESSION.search(argument)) else argument.split()[-1]
+
+
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """Give globals other names; strings are left alone."""
     if not names:

@@ -199,6 +199,11 @@ _FAILURES = {
         "grew, or was moved into): nobody could find them",
         "let the function work on a copy",
     ),
+    14: (
+        "work that is shared between threads outside of a parallel region of the function was to be differentiated by "
+        "one thread of several",
+        "ask for the derivative outside of parallel regions, or move the parallel region into the function",
+    ),
     4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
 _Byte = ctypes.c_char

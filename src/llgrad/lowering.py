@@ -1,5 +1,6 @@
 """What is put in simpler terms before a program is analysed, so that nothing after it knows of it.
 
+* OpenMP's regions run in one thread (`openmp`).
 * Library routines that move or call back get bodies (`rules.routines`).
 * So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
 * Reductions of vectors and masked accesses are written out (`rules.expansions`); earlier still, before anything is
@@ -26,7 +27,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
-from llgrad import blas, lapack, variadic
+from llgrad import blas, lapack, openmp, variadic
 from llgrad.analysis.objects import is_mixture
 from llgrad.backend import LLVMModule
 from llgrad.ir.module import Module
@@ -55,12 +56,15 @@ _PAIR_OF_LONG = "{ x86_fp80, x86_fp80 }"
 _SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")
 _WITH_OPERAND = re.compile(r"(?<= )[a-z]+\([^()]*\)")  # an attribute such as `nofpclass(nan inf)`
+_SIMPLER = ("sroa", "new_gvn", "sccp", "jump_threading", "simplify_cfg")  # what runs once is no loop
 _LARGEST_WRAPPER = 60  # lines
 _LARGEST_ACCESSOR = 25
 
 
 def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
+    if openmp.applies(module.text()):
+        in_one_thread(module)
     text = variadic.prototyped(plain_calls(small_copies(expanded(known(spelt(opened(switched(module.text()))))))))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
@@ -82,6 +86,16 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
         module.run(["always_inliner", "global_dce"])
     for name in variadic.converted(text) if variable else ():
         module.run(["sroa", "sccp", "simplify_cfg"], function=name)  # what `va_arg` does with registers goes
+
+
+def in_one_thread(module: LLVMModule) -> None:
+    """OpenMP's teams have one thread (`openmp`)."""
+    text, regions, changed = openmp.alone(module.text())
+    module.replace_text(text)
+    module.mark(["alwaysinline"], regions)
+    module.run(["always_inliner", "global_dce"])
+    for name in sorted(set(changed).intersection(module.definitions())):
+        module.run(_SIMPLER, function=name)
 
 
 # --- library routines ------------------------------------------------------------------------------------------------

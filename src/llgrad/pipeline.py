@@ -62,6 +62,7 @@ from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out
 from llgrad.merging import has_split_tests, merged
+from llgrad.openmp import FAIL_TEAM
 from llgrad.reducing import make_reducible
 from llgrad.relative import with_pointers
 from llgrad.rounding import with_steps
@@ -72,6 +73,7 @@ from llgrad.specialising import specialised
 from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, schedule, tape, taperuntime
 from llgrad.synthesis.met import called_types, may_call, met_types, with_met
+from llgrad.synthesis.norule import refuse_promises
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
@@ -315,6 +317,7 @@ def prepare(
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     text = protected(only(whole, roots, said) + "\n".join(said), roots)
+    refuse_promises(text)
     if (ordinary := unstrict(text)) != text:
         text = hide(ordinary)
     text = _own_names(text)
@@ -643,6 +646,8 @@ def fail_text() -> str:
         tape.FAIL_BITS: "the bits of an active float were taken for a number, or changed by one (a union?)",
         tape.FAIL_LOST: "adjoints lie in the shadow of memory of the caller's that the function released and replaced "
         "(a buffer that grew, or was moved into): let it work on a copy",
+        FAIL_TEAM: "work that is shared between threads outside of a parallel region of the function was to be "
+        "differentiated by one thread of several",
         12: "an exception was raised that nobody caught",
         13: "the code panicked",
         schedule.FAIL_BUDGET: "the checkpoints do not fit into the budget",

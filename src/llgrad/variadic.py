@@ -17,7 +17,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from llgrad.assembly import NAME, plain
+from llgrad.assembly import NAME, plain, split_arguments, value_of
 from llgrad.ir.parse import parse
 
 AREA = "%llgrad.variable"
@@ -35,14 +35,12 @@ _MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 _USED_UP = (48, 176)  # offsets past all general and all vector registers
 _TYPE = re.compile(r"<2 x float>|<4 x float>|<2 x double>|(?:double|float|x86_fp80|ptr|i(?:[1-9]|[1-5][0-9]|6[0-4]))\b")
 _BYVAL = re.compile(r"byval\(((?:[^()]|\([^()]*\))*)\)")
-_EXPRESSION = re.compile(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")
 _BEFORE_TYPES = r"(?:[^@\n(]|(?<=\w)\([^()\n]*\))*?(?<= )"  # attributes such as `nofpclass(nan inf)`, the result
 _UNPROTOTYPED = re.compile(
     rf"^( *(?:%[-\w.$]+ = )?(?:\w+ )?(?:call|invoke) {_BEFORE_TYPES})\(([^\n@]*?\.\.\.)\) (%[-\w.$]+\()([^\n]*)",
     re.MULTILINE,
 )
 _VARIABLE = re.compile(rf"^(?:define|declare) [^@\n]*{NAME}\(([^\n]*?\.\.\.)\)", re.MULTILINE)
-_TOKEN = re.compile(r'"[^"\n]*"|[(\[{<]|[)\]}>]|,')
 
 
 def applies(text: str) -> bool:
@@ -103,7 +101,7 @@ def prototyped(text: str) -> str:
 
     def edit(m: re.Match[str]) -> str:
         types = _types(m[2])
-        none = types not in variable and len(_split(m[4])[0]) == len(types)
+        none = types not in variable and len(split_arguments(m[4])[0]) == len(types)
         return f"{m[1]}({', '.join(types)}) {m[3]}{m[4]}" if none else m[0]
 
     return _UNPROTOTYPED.sub(edit, text)
@@ -111,7 +109,7 @@ def prototyped(text: str) -> str:
 
 def _types(parameters: str) -> tuple[str, ...]:
     """Those of parameters that end in `...`."""
-    found = _split(f"{parameters})")[0][:-1]
+    found = split_arguments(f"{parameters})")[0][:-1]
     return tuple(m[0] if (m := _TYPE.match(p)) else p for p in found)
 
 
@@ -128,8 +126,8 @@ def _own(m: re.Match[str]) -> bool:
 def _copied(space: str, to: str, source: str, number: int) -> str:
     """`va_copy`: no registers are left in either list."""
     place, rest = f"%llgrad.list.{number}.from", f"%llgrad.list.{number}.rest"
-    lines = [f"{place} = getelementptr i8, ptr {_value(source)}, i64 8", f"{rest} = load ptr, ptr {place}"]
-    return "".join(f"{space}{line}\n" for line in lines) + _filled(space, _value(to), rest, number)
+    lines = [f"{place} = getelementptr i8, ptr {value_of(source)}, i64 8", f"{rest} = load ptr, ptr {place}"]
+    return "".join(f"{space}{line}\n" for line in lines) + _filled(space, value_of(to), rest, number)
 
 
 def _filled(space: str, place: str, area: str, number: int) -> str:
@@ -180,24 +178,9 @@ def _call(line: str, names: Collection[str]) -> _Call | None:
     m = re.match(rf"( *(?:%\S+ = )?[^@\n]*?\b(?:call|invoke) {_BEFORE_TYPES})\(([^@\n]*?)\.\.\.\) ({NAME})\(", line)
     if m is None or m[3] not in names or "musttail" in m[1]:
         return None
-    arguments, rest = _split(line[m.end() :])
-    fixed = len(_split(f"{m[2].rstrip(', ')})")[0])
+    arguments, rest = split_arguments(line[m.end() :])
+    fixed = len(split_arguments(f"{m[2].rstrip(', ')})")[0])
     return _Call(m[1], m[3], arguments[:fixed], arguments[fixed:], rest)
-
-
-def _split(text: str) -> tuple[list[str], str]:
-    """Arguments up to the closing parenthesis, and what comes after it."""
-    parts: list[str] = []
-    depth = start = 0
-    for m in _TOKEN.finditer(text):
-        if m[0] == ")" and not depth:
-            last = text[start : m.start()].strip()
-            return [*parts, *([last] if last else [])], text[m.end() :]
-        if m[0] == "," and not depth:
-            parts.append(text[start : m.start()].strip())
-            start = m.end()
-        depth += (m[0] in "([{<") - (m[0] in ")]}>")
-    raise AssertionError(text)
 
 
 def _passing(function: str, names: Collection[str], sizes: Mapping[str, int]) -> str:
@@ -231,10 +214,10 @@ def _laid_out(area: str, arguments: list[str], sizes: Mapping[str, int]) -> tupl
         members += ["[0 x x86_fp80]" if by_value and "align 16" in argument else "[0 x i64]", t]  # they only align
         lines.append(f"  {place} = getelementptr {{struct}}, ptr {area}, i32 0, i32 {len(members) - 1}")
         if by_value:
-            copied = f"ptr {place}, ptr {_value(argument)}, i64 {sizes[t]}, i1 false"
+            copied = f"ptr {place}, ptr {value_of(argument)}, i64 {sizes[t]}, i1 false"
             lines.append(f"  call void @llvm.memcpy.p0.p0.i64({copied})")
         else:
-            lines.append(f"  store {t} {_value(argument)}, ptr {place}")
+            lines.append(f"  store {t} {value_of(argument)}, ptr {place}")
     struct = f"{{ {', '.join([*members, '[0 x i64]'])} }}"
     return [line.replace("{struct}", struct) for line in lines], struct
 
@@ -243,11 +226,6 @@ def _type(argument: str) -> str:
     m = _TYPE.match(argument)
     assert m is not None
     return m[0]
-
-
-def _value(argument: str) -> str:
-    """`%x` of `double noundef %x`."""
-    return m[0] if (m := _EXPRESSION.search(argument)) else argument.split()[-1]
 
 
 def _struct_sizes(text: str, types: Collection[str]) -> dict[str, int]:

@@ -9,13 +9,18 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from llgrad.errors import ArgumentError, ForeignError
 
 # Opened when a name is found nowhere before; the last ones only where the name looks like theirs.
 _RUNTIMES = ("libm.so.6", "libgcc_s.so.1", "libmvec.so.1", "libstdc++.so.6", "libc++.so.1", "libc++abi.so.1")
+# LLVM's run-time library of OpenMP, opened before anything else is asked for a name that looks like one of its own:
+# another compiler's has some of these names, too.
+_OPENMP = ("libomp.so.5", "libomp.so", "libiomp5.so")
+_OF_OPENMP = ("__kmpc_", "omp_", "__tgt_")
 
 _given: dict[str, int] = {}
 
@@ -60,7 +65,16 @@ class Libraries:
 def _advice(missing: Sequence[str]) -> str:
     if any(name.startswith(("_ZNSt3__1", "_ZNKSt3__1", "_ZTVNSt3__1", "_ZSt")) for name in missing):
         return "pip install ziglang, install libc++ (libc++1, libc++abi1), or compile with a system clang"
+    if any(name.startswith(_OF_OPENMP) for name in missing):
+        return "install LLVM's run-time library of OpenMP (Debian: apt install libomp-22-dev), or leave out -fopenmp"
     return "add the sources that define them, or name the shared library: libraries=[…] (-l… on the command line)"
+
+
+def _openmp() -> Iterator[str]:
+    """Where the run-time library of OpenMP may be."""
+    yield from _OPENMP
+    folders = sorted(Path("/usr/lib").glob("llvm-*/lib"), key=lambda p: int(re.sub(r"\D", "", p.parent.name) or 0))
+    yield from (str(folder / _OPENMP[1]) for folder in reversed(folders))
 
 
 def _opened(name: str) -> ctypes.CDLL:
@@ -99,7 +113,8 @@ def _runtime(name: str | None) -> ctypes.CDLL | None:
 
 def _known_address(name: str) -> int:
     """The address of `name` in the process or in a runtime library, 0 if none has it."""
-    for runtime in (None, *_RUNTIMES):
+    own = tuple(_openmp()) if name.startswith(_OF_OPENMP) else ()
+    for runtime in (*own, None, *_RUNTIMES):
         library = _runtime(runtime)
         if library is not None and (address := _lookup(library, name)):
             return address

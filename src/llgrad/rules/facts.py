@@ -229,9 +229,16 @@ _TABLE: dict[str, Effects] = {
     **_all("_ZNKSt8__detail20_Prime_rehash_policy11_M_next_bktEm", _STREAM),
     **_all("_ZSt11_Hash_bytesPKvmm _ZSt15_Fnv_hash_bytesPKvmm _ZNSt3__113__hash_memoryEPKvm", _READS),
     "_ZNSt3__112__next_primeEm": _PURE,
-    # OpenMP's questions
-    **_all("omp_get_wtime omp_get_wtick omp_get_thread_num omp_get_num_threads omp_get_max_threads", _PURE),
-    **_all("omp_get_num_procs omp_in_parallel omp_get_level omp_set_num_threads", _PURE),
+    # OpenMP's questions and settings, and locks, outside of parallel regions (within them: `openmp`)
+    **{f"omp_{name}{end}": _PURE for end in ("", "_") for name in str.split("""get_wtime get_wtick get_thread_num
+        get_num_threads get_max_threads get_num_procs in_parallel get_level set_num_threads get_team_num get_num_teams
+        get_thread_limit get_max_active_levels set_max_active_levels get_nested set_nested get_dynamic set_dynamic
+        get_active_level get_ancestor_thread_num get_team_size get_cancellation get_num_devices get_default_device
+        set_default_device is_initial_device get_proc_bind get_num_places get_place_num in_final set_schedule""")},
+    **{f"omp_{verb}_{kind}{end}": _STREAM for end in ("", "_") for kind in ("lock", "nest_lock")
+       for verb in ("init", "destroy", "set", "unset", "test")},
+    "__kmpc_global_thread_num": _READS,
+    **_all("__kmpc_critical __kmpc_end_critical __kmpc_critical_with_hint", _STREAM),
     # LLVM's remarks
     **_all("llvm.assume llvm.donothing llvm.sideeffect llvm.pseudoprobe llvm.stackrestore llvm.va_end", _PURE),
     **_all("llvm.experimental.noalias.scope.decl llvm.stacksave llvm.readcyclecounter llvm.get.rounding", _PURE),

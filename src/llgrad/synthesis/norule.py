@@ -8,7 +8,13 @@ from llgrad.errors import NoRuleError, Span
 from llgrad.ir.values import Call, Function, InlineAsm
 from llgrad.signature.names import demangled
 
-_THREADS = re.compile(r"pthread_create|thrd_create|_ZNSt6thread15_M_start_thread|__kmpc_(fork|omp_task|push)|GOMP_")
+_THREADS = re.compile(
+    r"pthread_create|thrd_create|_ZNSt6thread(?:15_M_start_thread|4joinEv|6detachEv)|_ZNSt3__115__thread_struct"
+    r"|_ZNSt3__16thread(?:4joinEv|6detachEv)|GOMP_|GOACC_|__tgt_"
+)
+_STARTS = re.compile(r"^declare [^@\n]*@(?:_ZNSt6thread15_M_start_thread|pthread_create)", re.MULTILINE)
+_PROMISE = re.compile(r"^define [^@\n]*@_ZN\w*St(?:13__future_base|3__1\d+__(?:async_)?assoc_)", re.MULTILINE)
+_OPENMP = re.compile(r"__kmpc_|omp_")
 
 
 def no_rule(call: Call, span: Span | None) -> NoRuleError:
@@ -20,6 +26,9 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
         case Function(name=name) if _THREADS.match(name):
             what, fix = f"the call of {_shown(name)}", "call what the thread would run, in the calling thread"
             cause = "active floats are led to another thread, and a derivative runs in one"
+        case Function(name=name) if _OPENMP.match(name):
+            what, fix = f"OpenMP's {name}", "use what docs/languages.md says that llgrad knows of OpenMP"
+            cause = "what this call does in a team of one thread is not known"
         case Function(name=name):
             what, fix = f"the call of {_shown(name)}", "add the source file that defines it, or mark the call inactive"
         case InlineAsm():
@@ -27,6 +36,18 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
         case _:
             what, fix = "the call of a function pointer", "make all functions that it may point to visible"
     return NoRuleError(f"no derivative for {what}", span=span, cause=cause, fix=fix)
+
+
+def refuse_promises(text: str) -> None:
+    """Refuse `std::async` and its kin before minutes are spent on what they are made of: what waits for a value, and
+    what is thrown to that."""
+    m = _PROMISE.search(text) if _STARTS.search(text) else None
+    if m is not None:
+        raise NoRuleError(
+            "no derivative for std::async, std::promise and std::packaged_task",
+            cause="active floats would be led to another thread and back, and a derivative runs in one",
+            fix="call the function itself, in the calling thread",
+        )
 
 
 def _shown(symbol: str) -> str:
