@@ -280,6 +280,8 @@ class TypeReader:
                 return tuple(found)
             if token in self.types or (first == "i" and token[1:].isdigit()) or token == "target":
                 return tuple(found)
+            if token.startswith("ptr "):  # ptr addrspace(1), the first of its kind
+                return tuple(found)
             found.append(self.attribute())
 
     def attribute(self) -> Attribute:
