@@ -22,6 +22,7 @@ from msgspec import Struct
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
 from llgrad.analysis.cells import Spot, strided
+from llgrad.analysis.fixed import is_fixed
 from llgrad.analysis.kindbuild import Builder
 from llgrad.analysis.kindquery import (
     ANY_MASK,
@@ -46,7 +47,7 @@ from llgrad.analysis.solver import reach
 from llgrad.errors import KindError
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
-from llgrad.ir.types import FloatType, IntType, PointerType, Type
+from llgrad.ir.types import FloatType, IntType, PointerType, Type, VectorType
 
 
 class Kind(Struct, frozen=True):
@@ -283,6 +284,8 @@ class Kinds:
         leaves = self._resolve(region, 0, size)
         if not isinstance(v.type, IntType):
             leaves = self._floats_by_turns((region, 0), leaves)
+        if not isinstance(v.type, IntType | VectorType):
+            leaves = tuple((o, ANY if k is UNKNOWN and is_fixed(v, o, n, self.layout) else k, n) for o, k, n in leaves)
         return tuple(_without_zeros(leaves, zero)) if zero else leaves
 
     def _seen_as_float(self, v: iv.AnyValue) -> bool:

@@ -88,6 +88,8 @@ def _scalar(b: Builder, i: iv.Instruction) -> None:
             if not copied:
                 integer_use(b, lhs, *compared_bytes(i))
                 integer_use(b, rhs)
+        case iv.Unary("freeze"):
+            b.content(i)
         case iv.InsertValue(aggregate, value, indices):
             _insert(b, i, aggregate, value, b.field(i.type, indices))
         case iv.ExtractValue(aggregate, indices):
@@ -270,6 +272,8 @@ def _intrinsic(b: Builder, i: iv.Call, name: str) -> None:
     elif name.startswith(("llvm.memset", "llvm.lifetime")):
         for value in arguments:
             integer_use(b, value)
+    elif isinstance(i.type, StructType):
+        b.content(i)
 
 
 def _masked(b: Builder, i: iv.Call, name: str) -> None:

@@ -297,7 +297,7 @@ def _lanes(t: Type, lhs: iv.AnyValue, rhs: iv.AnyValue, mask: tuple[int, ...]) -
 
 
 def _vector_call(i: iv.Call, name: str, layout: DataLayout) -> Moves | None:
-    """`llvm.vector.reverse`, `splice`, `insert`, `extract`, `interleave2`, `deinterleave2` as lanes picked."""
+    """`llvm.vector.reverse`, `splice`, `insert`, `extract`, `interleave2` …, `deinterleave2` … as lanes picked."""
     first, operation = i.arguments[0], name.split(".")[2]
     count = first.type.count if isinstance(first.type, VectorType) else 0
     size = _bytes(scalar(first.type))
@@ -315,12 +315,13 @@ def _vector_call(i: iv.Call, name: str, layout: DataLayout) -> Moves | None:
             return Moves((Window(first, numbers[0] * size, 0, i.type.count * size),))
         case "insert" if numbers:
             return _inserted(first, second, numbers[0] * size, layout)
-        case "interleave2":
-            return _lanes(i.type, first, second, tuple(n // 2 + n % 2 * count for n in range(2 * count)))
-        case "deinterleave2":
+        case _ if operation.startswith("interleave"):
+            lanes = [(a, n) for n in range(count) for a in i.arguments]
+            return Moves(tuple(Window(a, n * size, to * size, size) for to, (a, n) in enumerate(lanes)))
+        case _ if operation.startswith("deinterleave"):
             assert isinstance(i.type, StructType)
-            at = layout.offsets(i.type)
-            return Moves(tuple(Window(first, n * size, at[n % 2] + n // 2 * size, size) for n in range(count)))
+            at, ways = layout.offsets(i.type), len(i.type.fields or ())
+            return Moves(tuple(Window(first, n * size, at[n % ways] + n // ways * size, size) for n in range(count)))
     return None
 
 
