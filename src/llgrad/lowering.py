@@ -65,7 +65,9 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
     if openmp.applies(module.text()):
         in_one_thread(module)
-    text = variadic.prototyped(plain_calls(small_copies(expanded(known(spelt(opened(switched(module.text()))))))))
+    text = known(spelt(opened(switched(module.text()))))
+    text = expanded(text, _PREDICATED) if ".vp." in text else text  # by masked accesses and reductions
+    text = variadic.prototyped(plain_calls(small_copies(expanded(text))))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
     found = routines.needed(declared)
     variable = variadic.applies(text)
@@ -217,7 +219,11 @@ def switched(text: str) -> str:
 # --- structs by value ------------------------------------------------------------------------------------------------
 
 
-_EXPANDED = r"vector\.reduce\.f|experimental\.vector\.compress\.|masked\.|sincos\.|modf\.|frexp\."
+_EXPANDED = (
+    r"vector\.(?:partial\.)?reduce\.f|experimental\.vector\.compress\.|masked\.|sincos\.|modf\.|frexp\.|"
+    r"convert\.(?:to|from)\.fp16\.|mem(?:cpy|move|set)\.element\."
+)
+_PREDICATED = r"(?:experimental\.)?vp\."
 
 
 def expanded(text: str, which: str = _EXPANDED) -> str:

@@ -33,9 +33,12 @@ CASES = {
     "llvm.modf.f64": (["double"], "{ double, double }"),
     "llvm.modf.v4f64": ([V], f"{{ {V}, {V} }}"),
     "llvm.frexp.f64.i32": (["double"], "{ double, i32 }"),
+    "llvm.convert.to.fp16.f64": (["double"], "i16"),
+    "llvm.convert.from.fp16.f64": (["i16"], "double"),
 }
 _ARGUMENTS = {
     "double": "double %s", V: f"{V} %v", M: f"{M} %m", N: f"{N} %i", "ptr": "ptr %memory",
+    "i16": "i16 %h",
 }  # fmt: skip
 HEAD = """
   %bits = trunc i8 %mask to i4
@@ -43,6 +46,8 @@ HEAD = """
   %v = load <4 x double>, ptr %vector, align 8
   %i = load <4 x i32>, ptr %vector, align 8
   %s = load double, ptr %vector, align 8
+  %p = getelementptr i8, ptr %vector, i64 6
+  %h = load i16, ptr %p, align 2
 """
 
 
@@ -72,6 +77,35 @@ def test_expansion_is_the_intrinsic(symbol: str) -> None:
             f(out.ctypes.data, vector.ctypes.data, own.ctypes.data, mask)
             seen.append(np.concatenate([out, own]))
         assert np.array_equal(seen[0], seen[1]), (symbol, mask)
+
+
+@pytest.mark.parametrize("integer", ["i16", "i64"])
+def test_exponents_of_any_width(integer: str) -> None:
+    """LLVM's own code for x86 lets the library write 32 bits, whatever the width is."""
+    result = f"{{ double, {integer} }}"
+    body = expansion(f"llvm.frexp.f64.{integer}", ["double"], result)
+    assert body is not None
+    call = f"  %r = call {result} @{name_of(f'llvm.frexp.f64.{integer}')}(double %x)\n"
+    caller = f"define void @f(ptr %out, double %x) {{\n{call}  store {result} %r, ptr %out\n  ret void\n}}\n"
+    engine = Engine([LLVMModule.from_text(f"{body}\n{caller}")])
+    out = np.zeros(2)
+    for x in (0.3, 5.0, -0.01):
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(engine.address("f"))(out.ctypes.data, x)
+        assert (out[0], out[1:].view(integer.replace("i", "int"))[0]) == np.frexp(x)
+
+
+def test_a_partial_sum_adds_each_lane_once() -> None:
+    parameters = ["<2 x double>", V]
+    body = expansion("llvm.vector.partial.reduce.fadd.v2f64.v4f64", parameters, parameters[0])
+    assert body is not None
+    name = name_of("llvm.vector.partial.reduce.fadd.v2f64.v4f64")
+    call = f"  %r = call <2 x double> @{name}(<2 x double> <double 1.0, double 2.0>, {V} %v)"
+    caller = f"define void @f(ptr %out, ptr %p) {{\n  %v = load {V}, ptr %p, align 8\n{call}\n"
+    text = f"{body}\n{caller}  store <2 x double> %r, ptr %out, align 8\n  ret void\n}}\n"
+    engine = Engine([LLVMModule.from_text(text)])
+    out, given = np.zeros(2), np.array([1.0, 10.0, 100.0, 1000.0])
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(engine.address("f"))(out.ctypes.data, given.ctypes.data)
+    assert list(out) == [102.0, 1012.0]
 
 
 @pytest.mark.parametrize("symbol", ["llvm.vector.reduce.add.v4i32", "llvm.masked.udiv.v4i32", "llvm.sin.f64"])

@@ -1,9 +1,10 @@
 """Intrinsics that are written out in simpler ones before differentiation, as LLVM assembly.
 
-Reductions of vectors, masked accesses and matrices need no derivative rules: `expansion(symbol, parameters, result)` is
-the body of a function that does the same lane by lane (LangRef). It is linked in under `name_of(symbol)`, and inlined.
-Only what can carry floats is expanded; without a mask bit a lane is read from and written to memory of its own.
-Matrices are vectors by columns, and their sizes are constants of each call: they are part of the function's name.
+Reductions of vectors, masked accesses, operations on some lanes (`rules.predicated`) and matrices need no derivative
+rules: `expansion(symbol, parameters, result)` is the body of a function that does the same lane by lane (LangRef). It
+is linked in under `name_of(symbol)`, and inlined. Only what can carry floats is expanded; without a mask bit a lane is
+read from and written to memory of its own. Matrices are vectors by columns, and their sizes are constants of each
+call: they are part of the function's name.
 
 `unstrict` writes constrained floating-point operations (`-ffp-model=strict`) as ordinary ones, in the same order: what
 is lost is that LLVM may now compute constants assuming round-to-nearest, and move operations across changes of the
@@ -15,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from . import x86
+from . import predicated, x86
 
 PREFIX = "llgrad.expanded."
 _FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
@@ -193,8 +194,9 @@ def _mantissa(symbol: str, parameters: list[str], result: str, _: Sequence[int])
     element, exponents = element or parameters[0], result.split(", ", 1)[1].rstrip("} ")
     integer = _lanes(exponents)[1] or exponents
     name = {"float": "frexpf", "double": "frexp", "x86_fp80": "frexpl", "fp128": "frexpf128"}.get(element)
-    if name is None or integer != "i32":
+    if name is None:
         return
+    resize = "" if integer == "i32" else "trunc" if int(integer[1:]) < 32 else "sext"
     yield "%cell = alloca i32"
     fractions, powers = "%a0", "poison"
     for n in range(count or 1):
@@ -202,10 +204,12 @@ def _mantissa(symbol: str, parameters: list[str], result: str, _: Sequence[int])
         if count:
             yield f"{x} = extractelement {parameters[0]} %a0, i64 {n}"
         yield f"%f{n} = call {element} @{name}({element} {x}, ptr %cell)"
-        yield f"%e{n} = load i32, ptr %cell, align 4"
+        yield f"%{'n' if resize else 'e'}{n} = load i32, ptr %cell, align 4"
+        if resize:
+            yield f"%e{n} = {resize} i32 %n{n} to {integer}"
         if count:
             yield f"%v{n} = insertelement {parameters[0]} {fractions}, {element} %f{n}, i64 {n}"
-            yield f"%w{n} = insertelement {exponents} {powers}, i32 %e{n}, i64 {n}"
+            yield f"%w{n} = insertelement {exponents} {powers}, {integer} %e{n}, i64 {n}"
         fractions, powers = (f"%v{n}", f"%w{n}") if count else (f"%f{n}", f"%e{n}")
     yield f"%r0 = insertvalue {result} poison, {parameters[0]} {fractions}, 0"
     yield f"%r1 = insertvalue {result} %r0, {exponents} {powers}, 1"
@@ -214,6 +218,46 @@ def _mantissa(symbol: str, parameters: list[str], result: str, _: Sequence[int])
 
 def _of_x86(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     return x86.lines(symbol, parameters, result)
+
+
+def _predicated(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    return predicated.lines(symbol, parameters, result)
+
+
+def _partial(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    """`llvm.vector.partial.reduce.fadd(sums, v)`: which lanes of `v` are in which sum is not said."""
+    (sums, t), (count, element) = _lanes(parameters[0]), _lanes(parameters[1])
+    if t != element or t not in _FLOAT or not sums or count % sums:
+        return
+    last = "%a0"
+    for n in range(count // sums):
+        lanes = ", ".join(f"i32 {n * sums + lane}" for lane in range(sums))
+        yield f"%v{n} = shufflevector {parameters[1]} %a1, {parameters[1]} poison, <{sums} x i32> <{lanes}>"
+        yield f"%s{n} = fadd reassoc {result} {last}, %v{n}"
+        last = f"%s{n}"
+    yield f"ret {result} {last}"
+
+
+def _in_elements(symbol: str, parameters: list[str], _: str, __: Sequence[int]) -> Iterator[str]:
+    """`llvm.memcpy.element.unordered.atomic` and its like, as the plain ones."""
+    if any("(" in t for t in parameters):  # another address space
+        return
+    operation = symbol.split(".")[1]
+    pointers = ".".join("p0" for t in parameters if t == "ptr")
+    given = ", ".join(f"{t} %a{n}" for n, t in enumerate(parameters[:3]))
+    yield f"call void @llvm.{operation}.{pointers}.{parameters[2]}({given}, i1 false)"
+    yield "ret void"
+
+
+def _halves(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
+    """`llvm.convert.to.fp16`, `from.fp16`: a `half` as an integer."""
+    if ".to." in symbol:
+        yield f"%h = fptrunc {parameters[0]} %a0 to half"
+        yield "%r = bitcast half %h to i16"
+    else:
+        yield "%h = bitcast i16 %a0 to half"
+        yield f"%r = fpext half %h to {result}"
+    yield f"ret {result} %r"
 
 
 def _multiply(_: str, parameters: list[str], result: str, sizes: Sequence[int]) -> Iterator[str]:
@@ -283,7 +327,9 @@ _MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]
     **{f"llvm.masked.{o}.": _masked for o in ("load", "store", "expandload", "compressstore")},
     **{f"llvm.masked.{o}.": _gathered for o in ("gather", "scatter")},
     "llvm.experimental.vector.compress.": _compressed, "llvm.sincos.": _paired, "llvm.modf.": _paired,
-    "llvm.frexp.": _mantissa,
+    "llvm.frexp.": _mantissa, "llvm.vector.partial.reduce.fadd.": _partial, "llvm.convert.": _halves,
+    **{f"llvm.{o}.element.unordered.atomic.": _in_elements for o in ("memcpy", "memmove", "memset")},
+    **dict.fromkeys(predicated.PREFIXES, _predicated),
     "llvm.x86.": _of_x86, "llvm.matrix.multiply.": _multiply, "llvm.matrix.transpose.": _transpose,
     "llvm.matrix.column.major.load.": _column_load, "llvm.matrix.column.major.store.": _column_store,
 }
