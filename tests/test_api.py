@@ -436,6 +436,30 @@ def test_constants_that_hold_a_pointer_and_a_float(source: Source, level: int) -
         assert got == value and slope.tolist() == slopes
 
 
+def test_two_names_of_one_function(source: Source) -> None:
+    lib = llgrad.load(source("""
+        double square(double x) { return x * x; }
+        double twice(double x) __attribute__((alias("square")));
+    """))  # fmt: skip
+    assert lib.square(3.0) == lib.twice(3.0) == 9.0
+    assert llgrad.grad(lib.twice)(3.0) == llgrad.grad(lib.square)(3.0) == 6.0
+
+
+def test_constructors_of_one_code(source: Source) -> None:
+    """Complete objects and bases have one constructor under two names."""
+    lib = llgrad.load(source("""
+        struct Scale { double by; Scale(); };
+        Scale::Scale() : by(2) {}
+        extern "C" double scaled(double x) { Scale s; return s.by * x * x; }
+    """, "code.cpp"))  # fmt: skip
+    assert lib.scaled(3.0) == 18.0 and llgrad.grad(lib.scaled)(3.0) == 12.0
+
+
+def test_code_that_asks_for_the_processor(source: Source) -> None:
+    lib = llgrad.load(source('double f(double x) { return __builtin_cpu_supports("sse2") ? x * x : x; }'))
+    assert lib.f(3.0) == 9.0 and llgrad.grad(lib.f)(3.0) == 6.0
+
+
 def test_no_compiler(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLGRAD_CLANG", "no-such-compiler")
     with pytest.raises(errors.CompilerError, match="not a program"):

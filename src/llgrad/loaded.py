@@ -228,7 +228,8 @@ class Loaded:
         program = self._program()
         taker = self._taker(program.text())
         fails = "@llgrad_fail(" in program.text() or TRAMPOLINE in program.text()
-        entries = [_entry(f, taker, fails) for f in self.table.values() if not f.unsupported]
+        called = {f.entry.name: f for f in self.table.values() if not f.unsupported}  # aliases share one
+        entries = [_entry(f, taker, fails) for f in called.values()]
         entries += [fail_text()] if fails else []
         data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))
         if self._key:

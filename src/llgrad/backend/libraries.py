@@ -22,6 +22,9 @@ _RUNTIMES = ("libm.so.6", "libgcc_s.so.1", "libmvec.so.1", "libstdc++.so.6", "li
 _OPENMP = ("libomp.so.5", "libomp.so", "libiomp5.so")
 _OF_OPENMP = ("__kmpc_", "omp_", "__tgt_")
 
+# What compilers take from libgcc's archive for __builtin_cpu_supports: its library has it under an old version alone.
+_VERSIONED = {"__cpu_model": "GCC_4.8.0", "__cpu_indicator_init": "GCC_4.8.0"}
+
 _given: dict[str, int] = {}
 
 
@@ -118,7 +121,16 @@ def _known_address(name: str) -> int:
         library = _runtime(runtime)
         if library is not None and (address := _lookup(library, name)):
             return address
-    return 0
+    return _versioned_address(name)
+
+
+def _versioned_address(name: str) -> int:
+    """The address of a name that libgcc's library exports under a version, which has to be asked for."""
+    library, find = _runtime("libgcc_s.so.1"), getattr(ctypes.CDLL(None), "dlvsym", None)
+    if name not in _VERSIONED or library is None or find is None:
+        return 0
+    find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+    return find(library._handle, name.encode(), _VERSIONED[name].encode()) or 0
 
 
 def _lookup(library: ctypes.CDLL, name: str) -> int:
