@@ -1,11 +1,29 @@
 """The solver of inclusion constraints against the closure computed by hand, with and without merged cycles."""
 
 import random
+from collections.abc import Set
 
 import pytest
 
 from llgrad.analysis import solver
+from llgrad.analysis.factsets import FactSets, fact_of, spot_of
 from llgrad.analysis.solver import Ends, Propagation
+
+
+class Plain:
+    """Facts are numbers below 1,000."""
+
+    def shift(self, fact: int, by: solver.Shift) -> int:
+        assert isinstance(by, int)
+        return fact + by
+
+    def enter(self, node: int, known: set[int], new: Set[int]) -> set[int]:
+        found = {fact for fact in new if fact < 1000}
+        known |= found
+        return found
+
+    def join(self, node: int, other: int, known: set[int]) -> None:
+        pass
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -14,7 +32,7 @@ def test_facts_are_the_closure(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(solver, "_SMALL", 3)
     draw = random.Random(seed)
     count = 40
-    flow = Propagation(lambda fact, by: fact + by, lambda node, fact: fact if fact < 1000 else None)
+    flow = Propagation(Plain())
     nodes = [flow.node() for _ in range(count)]
     edges = [(draw.randrange(count), draw.randrange(count), draw.choice([0, 0, 0, 100])) for _ in range(60)]
     late = {n: (draw.randrange(count), draw.randrange(count)) for n in draw.sample(range(count), 15)}
@@ -45,6 +63,41 @@ def test_facts_are_the_closure(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
             changed |= bool(new)
     assert [flow.facts(n) for n in nodes] == expected
     assert told == {n: expected[n] for n in late}
+
+
+def test_sets_leave_out_what_they_imply() -> None:
+    """Places beside any place, many places beside the stride that has them, what was handed out beside all of it."""
+    exposed = {2, 3}
+    sets, known = FactSets(exposed), set[int]()
+    sets.anything = fact_of(0, None)
+    assert sets.enter(7, known, {fact_of(1, 8), fact_of(1, 16), fact_of(2, 8)}) == known
+    assert len(known) == 3
+    assert sets.enter(7, known, {fact_of(1, None), fact_of(1, 24)}) == {fact_of(1, None)}
+    assert known == {fact_of(1, None), fact_of(2, 8)}
+    assert sets.enter(7, known, {fact_of(1, 32)}) == set()
+    assert sets.enter(7, known, {sets.anything, fact_of(3, 8)}) == {sets.anything}
+    assert known == {fact_of(1, None), sets.anything}
+    exposed.add(4)
+    assert sets.enter(7, known, {fact_of(4, 8), fact_of(5, 8)}) == {fact_of(5, 8)}
+
+
+def test_many_places_become_a_stride() -> None:
+    sets, known = FactSets(set()), set[int]()
+    for n in range(40):
+        assert sets.enter(0, known, {fact_of(1, 24 * n)}) or n > 16
+    assert {spot_of(fact) for fact in known} == {(24, 0)}
+    sets.enter(0, known, {fact_of(1, 4)})
+    assert {spot_of(fact) for fact in known} == {None}
+
+
+def test_sets_of_nodes_on_a_cycle() -> None:
+    """What one node's set says with few facts is taken out of the other's."""
+    sets, one, other = FactSets(set()), set[int](), set[int]()
+    sets.enter(0, one, {fact_of(1, None)})
+    sets.enter(5, other, {fact_of(1, 8), fact_of(2, 8)})
+    known = one | other
+    sets.join(0, 5, known)
+    assert known == {fact_of(1, None), fact_of(2, 8)}
 
 
 def test_ends() -> None:

@@ -1,6 +1,6 @@
 """The terms in which pointer constraints are written: facts, nodes of values, cells of memory, loads and stores.
 
-A fact is an object and an offset, or an object and "any offset". Memory of an object is a cell for each word of 8
+A fact is an object and a spot in it (`factsets`). Memory of an object is a cell for each word of 8
 bytes and one for stores at unknown offsets. `analysis.pointers` says which constraints a program makes.
 """
 
@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from llgrad.analysis.cells import (
-    LARGEST_STRIDE,
     Cells,
     Range,
     Spot,
     difference,
-    includes,
-    joined,
     moved,
     strided,
     words,
 )
+from llgrad.analysis.factsets import BITS, FactSets, fact_of, spot_of
 from llgrad.analysis.objects import (
     UNKNOWN,
     WORD,
@@ -45,14 +43,6 @@ from llgrad.ir.values import (
     Value,
 )
 
-_BITS = 20
-_MASK = (1 << _BITS) - 1
-_BIAS = 1 << (_BITS - 1)
-_LOW, _HIGH = -4096, 1 << 16
-_MOST = 16
-"""A fact is `object << _BITS | code` of a spot: 0 for any, offset + _BIAS, or a small number for a stride and a
-remainder. Offsets outside [_LOW, _HIGH) become any; more than _MOST spots of one object at one node are joined."""
-
 _RTTI = ("_ZTI", "_ZTS", "_ZTV", "_ZTT")
 """Type information and tables of virtual functions: they lead to code, and to no data."""
 _OF_TYPE_INFOS = "_ZTVN10__cxxabiv1"  # what these tables hold is called by C++'s runtime alone
@@ -65,14 +55,13 @@ class Inclusion:
 
     def __init__(self, module: Module) -> None:
         self.module, self.layout = module, module.layout
-        self._flow = Propagation(_shift, self._admit)
+        self._exposed: set[int] = set()  # data that code outside was handed, or found there
+        self._sets = FactSets(self._exposed)
+        self._flow = Propagation(self._sets)
         self.types = TypeTree(module)
         self._cells = Cells(self._flow, self.types.may_alias)
-        self._exposed: set[int] = set()  # data that code outside was handed, or found there
         self.objects: list[MemoryObject] = []
         self._index: dict[MemoryObject, int] = {}
-        self._counts: dict[tuple[int, int], int] = {}
-        self._strided: dict[tuple[int, int], tuple[Spot, ...]] = {}
         self._values: dict[Value, Nodes] = {}
         self._constants: dict[frozenset[int], int] = {}
         self._shared: dict[int, int] = {}  # of an object: what memory that callers may have linked to it holds
@@ -80,36 +69,15 @@ class Inclusion:
         self._scalar: set[int] = set()  # objects that hold no pointers then which copies would move
         self._empty = self._flow.node()
         # Code that is not known: what it hands out, and what it is handed. One fact stands for all data it was handed.
-        self._anything = self._fact(UNKNOWN)
+        self._anything = self._sets.anything = self._fact(UNKNOWN)
         self._unknown, self._outside = self._flow.node(), self._cells.cell(self._object(UNKNOWN), None)
         for node in (self._unknown, self._outside):
             self._flow.add(node, {self._anything})
 
     # --- facts, objects, nodes
 
-    def _admit(self, node: int, fact: int) -> int | None:
-        if fact >> _BITS in self._exposed and self._anything in self._flow.facts(node):
-            return None
-        code = fact & _MASK
-        if not code:
-            return fact
-        anywhere, spot = fact ^ code, _spot(fact)
-        if anywhere in self._flow.facts(node):
-            return None
-        wide = self._strided.get((node, anywhere), ())
-        if any(includes(w, spot) for w in wide):
-            return None
-        key = (node, anywhere)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        if self._counts[key] > _MOST:
-            known = [_spot(f) for f in self._flow.facts(node) if f ^ (f & _MASK) == anywhere]
-            spot = joined([spot, *known]) if self._counts[key] <= 2 * _MOST else None
-        if isinstance(spot, tuple):
-            self._strided[key] = (*wide, spot)
-        return anywhere | _code(spot)
-
     def _raw(self, index: int, spot: Spot) -> int:
-        return index << _BITS | _code(spot)
+        return fact_of(index, spot)
 
     def _fact(self, obj: MemoryObject, offset: int | None = None) -> int:
         return self._raw(self._object(obj), offset)
@@ -145,7 +113,7 @@ class Inclusion:
         return {self._fact(UNKNOWN) if g is None else self._fact(MemoryObject("global", g), at) for g, at in found}
 
     def _objects_of(self, facts: Iterable[int]) -> set[int]:
-        return {f >> _BITS for f in facts}
+        return {f >> BITS for f in facts}
 
     def _new_nodes(self, t: Type) -> Nodes:
         return tuple(self._flow.node() for _ in leaves(t, self.layout))
@@ -202,11 +170,11 @@ class Inclusion:
         def move(facts: set[int]) -> None:
             found = set()
             for fact in facts:
-                spot, size = _spot(fact), size_of(self.objects[fact >> _BITS], self.layout)
+                spot, size = spot_of(fact), size_of(self.objects[fact >> BITS], self.layout)
                 if isinstance(spot, int) and size is not None and 0 < size - spot - start <= 2 * stride:
-                    found |= {self._raw(fact >> _BITS, at) for at in range(spot + start, size + 1, stride)}
+                    found |= {self._raw(fact >> BITS, at) for at in range(spot + start, size + 1, stride)}
                 else:
-                    found.add(_shift(fact, by))
+                    found.add(self._sets.shift(fact, by))
             self._flow.add(target, found)
 
         self._flow.watch(source, move)
@@ -223,7 +191,7 @@ class Inclusion:
 
         def read(facts: set[int]) -> None:
             for fact in facts:
-                obj = fact >> _BITS
+                obj = fact >> BITS
                 if obj in self._before and not settled:
                     self._flow.edge(self._before[obj], target)
                 if obj in self._shared:
@@ -231,7 +199,7 @@ class Inclusion:
                 if self.objects[obj] is UNKNOWN:
                     self._flow.edge(self._unknown, target)
                     continue
-                for key in words(moved(_spot(fact), at), size):
+                for key in words(moved(spot_of(fact), at), size):
                     self._cells.read(obj, key, target, tag)
 
         self._flow.watch(pointer, read)
@@ -243,12 +211,12 @@ class Inclusion:
 
         def write(facts: set[int]) -> None:
             for fact in facts:
-                obj = fact >> _BITS
+                obj = fact >> BITS
                 if self.objects[obj].is_code or self.objects[obj].is_constant:
                     continue
                 if obj in self._shared:
                     self._flow.edge(source, self._shared[obj])
-                for key in words(moved(_spot(fact), at), size):
+                for key in words(moved(spot_of(fact), at), size):
                     self._flow.edge(source, self._cells.cell(obj, key, tag))
 
         self._flow.watch(pointer, write)
@@ -269,7 +237,7 @@ class Inclusion:
     def _transfer_all(self, sources: set[int], targets: set[int]) -> None:
         for source in sources:
             for target in targets:
-                obj, to = source >> _BITS, target >> _BITS
+                obj, to = source >> BITS, target >> BITS
                 if self.objects[to].is_code or self.objects[to].is_constant:
                     continue
                 if self.objects[obj] is UNKNOWN:
@@ -277,7 +245,7 @@ class Inclusion:
                         if node is not None:
                             self._flow.edge(self._unknown, node)
                     continue
-                between = difference(_spot(target), _spot(source))
+                between = difference(spot_of(target), spot_of(source))
                 self._cells.copy(obj, to, between, self._copied(source, target))
                 before = None if obj in self._scalar else self._before.get(obj)
                 for node in (before, self._shared.get(obj)):
@@ -288,8 +256,8 @@ class Inclusion:
 
     def _copied(self, source: int, target: int) -> Range:
         """The bytes of an object that a copy from one place to another may read: as far as both objects reach."""
-        start, to = _spot(source), _spot(target)
-        size, room = (size_of(self.objects[f >> _BITS], self.layout) for f in (source, target))
+        start, to = spot_of(source), spot_of(target)
+        size, room = (size_of(self.objects[f >> BITS], self.layout) for f in (source, target))
         if not isinstance(start, int):
             return None, size
         ends = [size] if size is not None else []
@@ -325,28 +293,7 @@ class Inclusion:
         return {self.objects[n] for n in self._objects_of(facts)}
 
     def spot(self, fact: int) -> tuple[MemoryObject, Spot]:
-        return self.objects[fact >> _BITS], _spot(fact)
-
-
-def _shift(fact: int, by: Shift) -> int:
-    code = fact & _MASK
-    return fact ^ code | _code(moved(_spot(fact), by)) if code else fact
-
-
-def _spot(fact: int) -> Spot:
-    code = fact & _MASK
-    if not code:
-        return None
-    return code - _BIAS if code >= _BIAS + _LOW else divmod(code, LARGEST_STRIDE)
-
-
-def _code(spot: Spot) -> int:
-    match spot:
-        case (stride, remainder):
-            return stride * LARGEST_STRIDE + remainder
-        case int() if _LOW <= spot < _HIGH:
-            return spot + _BIAS
-    return 0
+        return self.objects[fact >> BITS], spot_of(fact)
 
 
 def _may_hold_pointers(t: Type, elsewhere: bool = False) -> bool:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Set
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 N = TypeVar("N", bound=Hashable)
 Shift = int | tuple[int, int] | None
@@ -20,16 +20,28 @@ Shift = int | tuple[int, int] | None
 forgets the offset."""
 
 
+class Sets(Protocol):
+    """How facts (ints) are kept at nodes (ints): `factsets`."""
+
+    def shift(self, fact: int, by: Shift, /) -> int:
+        """A fact moved along an edge that is not a plain copy."""
+
+    def enter(self, node: int, known: set[int], new: Set[int], /) -> set[int]:
+        """Put new facts into what is known at a node; what that comes to, and nothing that is known otherwise."""
+
+    def join(self, node: int, other: int, known: set[int], /) -> None:
+        """`known` is what was known at both nodes, and is from now on at `other`."""
+
+
 class Propagation:
-    """Sets of facts (ints) at nodes (ints). `shift(fact, by)` moves a fact along an edge that is not a plain copy;
-    `admit(node, fact)` gives what to enter instead of a new fact, or None where the node's set implies it.
+    """Sets of facts at nodes. A set may leave out what it implies.
 
     Nodes on a cycle of plain copies have one set in the end. In large systems they are made one node, whenever there
     is about as much new as there was (after Pereira and Berlin: "Wave propagation and deep propagation for
     pointer analysis"); a handler may then be told of a fact twice."""
 
-    def __init__(self, shift: Callable[[int, Shift], int], admit: Callable[[int, int], int | None]) -> None:
-        self._shift, self._admit = shift, admit
+    def __init__(self, sets: Sets) -> None:
+        self._sets = sets
         self._facts: list[set[int]] = []
         self._fresh: list[set[int]] = []
         self._edges: list[dict[tuple[int, Shift], None]] = []
@@ -56,14 +68,12 @@ class Propagation:
         """Enter facts at a node."""
         node = self._found(node)
         known, fresh = self._facts[node], self._fresh[node]
-        idle = not fresh
-        for fact in facts - known:
-            entered = self._admit(node, fact)
-            if entered is not None and entered not in known:
-                known.add(entered)
-                fresh.add(entered)
-        if idle and fresh:
-            self._work.append(node)
+        if new := facts - known:
+            idle = not fresh
+            fresh |= self._sets.enter(node, known, new)
+            fresh &= known
+            if idle and fresh:
+                self._work.append(node)
 
     def edge(self, source: int, target: int, by: Shift = 0) -> None:
         """From now on the set at `target` includes that at `source`, shifted."""
@@ -96,7 +106,7 @@ class Propagation:
 
     def _send(self, facts: set[int], target: int, by: Shift) -> None:
         if facts:
-            self.add(target, facts if by == 0 else {self._shift(f, by) for f in facts})
+            self.add(target, facts if by == 0 else {self._sets.shift(f, by) for f in facts})
 
     # --- cycles of plain copies
 
@@ -125,6 +135,7 @@ class Propagation:
         seen = (self._facts[node] - self._fresh[node]) & (self._facts[other] - self._fresh[other])
         self._stands[node] = other
         self._facts[other] |= self._facts[node]
+        self._sets.join(node, other, self._facts[other])
         self._fresh[other] = self._facts[other] - seen
         for target, by in self._edges[node]:
             if by != 0 or self._found(target) != other:
