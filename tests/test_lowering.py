@@ -114,6 +114,30 @@ def test_types_of_what_is_allocated_go_with_debug_info() -> None:
     assert "DICompileUnit" not in LLVMModule.from_text(strip_debug(text)).text()
 
 
+def test_places_of_loops_with_hints_go_with_debug_info() -> None:
+    text = """define void @f(i1 %c) !dbg !4 {
+      br label %l
+    l:
+      br i1 %c, label %l, label %e, !llvm.loop !6
+    e:
+      ret void
+    }
+    !llvm.dbg.cu = !{!0}
+    !llvm.module.flags = !{!3}
+    !0 = distinct !DICompileUnit(language: DW_LANG_C11, file: !1, emissionKind: FullDebug)
+    !1 = !DIFile(filename: "a, b}.c", directory: "")
+    !2 = !DISubroutineType(types: !{null})
+    !3 = !{i32 2, !"Debug Info Version", i32 3}
+    !4 = distinct !DISubprogram(name: "f", file: !1, type: !2, unit: !0, spFlags: DISPFlagDefinition)
+    !5 = !DILocation(line: 4, scope: !4)
+    !6 = distinct !{!6, !5, !7}
+    !7 = !{!"llvm.loop.vectorize.followup_all", !5, !8}
+    !8 = !{!"llvm.loop.unroll.count", i32 3}
+    """.replace("\n    ", "\n")
+    bare = LLVMModule.from_text(strip_debug(text)).text()
+    assert "DICompileUnit" not in bare and "followup_all" in bare and "unroll.count" in bare
+
+
 def test_a_function_copies_what_it_is_passed_by_value() -> None:
     text = lowered(BYVAL)
     assert text.count("byval(") == 2  # of the function that is elsewhere

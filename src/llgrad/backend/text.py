@@ -95,9 +95,11 @@ def strip_debug(text: str) -> str:
     places = set(re.findall(r"^(!\d+) = (?:distinct )?!DI", text, re.MULTILINE))
 
     def without_places(m: re.Match[str]) -> str:  # loops say where they are
-        return m[1] + ", ".join(item for item in m[2].split(", ") if item not in places) + "}"
+        items = (item.strip() for item in re.findall(r'(?:[^",]|"[^"]*")+', m[2]))
+        return m[1] + ", ".join(item for item in items if item not in places) + "}"
 
-    text = re.sub(r"^(!\d+ = (?:distinct )?!\{)([^\n\"]*)\}$", without_places, text, flags=re.MULTILINE)
+    node = r'^(!\d+ = (?:distinct )?!\{)((?:[^\n"]|"[^"\n]*")*)\}$'
+    text = re.sub(node, without_places, text, flags=re.MULTILINE)
     return re.sub(r",? !(?:dbg|heapallocsite) !\d+", "", text)
 
 
