@@ -25,6 +25,16 @@ _OF_OPENMP = ("__kmpc_", "omp_", "__tgt_")
 # What compilers take from libgcc's archive for __builtin_cpu_supports: its library has it under an old version alone.
 _VERSIONED = {"__cpu_model": "GCC_4.8.0", "__cpu_indicator_init": "GCC_4.8.0"}
 
+# libc++'s exception_ptr is libstdc++'s, a pointer to what was thrown; its functions know what libc++abi throws only.
+_LIBSTDCXX = {
+    f"_ZNSt13exception_ptr{theirs}": f"_ZNSt15__exception_ptr13exception_ptr{ours}"
+    for theirs, ours in {
+        "C1ERKS_": "C1ERKS0_", "C2ERKS_": "C2ERKS0_", "D1Ev": "D1Ev", "D2Ev": "D2Ev", "aSERKS_": "aSERKS0_",
+        "31__from_native_exception_pointerEPv": "C1EPv",
+    }.items()
+}  # fmt: skip
+_LIBSTDCXX["_ZSt17rethrow_exceptionSt13exception_ptr"] = "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE"
+
 _given: dict[str, int] = {}
 
 
@@ -118,9 +128,10 @@ def _known_address(name: str) -> int:
     """The address of `name` in the process or in a runtime library, 0 if none has it."""
     own = tuple(_openmp()) if name.startswith(_OF_OPENMP) else ()
     for runtime in (*own, None, *_RUNTIMES):
-        library = _runtime(runtime)
-        if library is not None and (address := _lookup(library, name)):
-            return address
+        if (library := _runtime(runtime)) is not None:
+            for which in (*filter(None, [_LIBSTDCXX.get(name)]), name):
+                if address := _lookup(library, which):
+                    return address
     return _versioned_address(name)
 
 
