@@ -2,7 +2,8 @@
 
     q = inttoptr ((ptrtoint p + 63) & -64)      →      q = getelementptr i8, p, (((ptrtoint p + 63) & -64) - ptrtoint p)
 
-so that the shadow of `q` is as far into that of `p`, however that is aligned: where the alignment is more than
+likewise where the alignment is a variable (`std::align`), so that the shadow of `q` is as far into that of `p`, however
+that is aligned: where the alignment is more than
 allocators give, accesses claim no more than theirs. `llvm.ptrmask` (`__builtin_align_up`) is written likewise.
 Addresses that are rounded down, to the head of a page or past a tag, stay as they are.
 """
@@ -15,7 +16,7 @@ from llgrad.analysis.bitflow import ahead, with_constant
 from llgrad.backend import LLVMModule
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.parse import parse
-from llgrad.ir.types import I8, I64
+from llgrad.ir.types import I8, I64, PTR
 from llgrad.ir.values import (
     AnyValue,
     Binary,
@@ -82,8 +83,9 @@ def _rewrite(i: Cast | Call, names: Names) -> None:
     put_instead(i, new)
 
 
-def _start(v: AnyValue) -> AnyValue:
+def _start(v: AnyValue, depth: int = 8) -> AnyValue:
     """The pointer that an address is computed from."""
-    while isinstance(v, Binary):
-        v = v.lhs
+    if isinstance(v, Binary) and depth:
+        left = _start(v.lhs, depth - 1)
+        return left if left.type == PTR else _start(v.rhs, depth - 1)
     return with_constant(v.value)[0] if isinstance(v, Cast) and v.opcode == "ptrtoint" else v

@@ -118,9 +118,16 @@ def _merged(phi: iv.Phi, depth: int) -> Step:
 def ahead(v: iv.AnyValue, pointer: iv.AnyValue, depth: int = 8) -> tuple[int, bool] | None:
     """How far ahead of `pointer` an address at least is, as an integer, and whether it is rounded; None for others.
 
-    It is made of that of `pointer` by constants added and bits cleared: `(p + 15) & -16`.
+    It is made of that of `pointer` by constants added and bits cleared: `(p + 15) & -16`; or by an alignment that is a
+    variable: `(p + (a - 1)) & -a`, as `std::align` does.
     """
     match v:
+        case iv.Binary("and", lhs, rhs) if not isinstance(rhs, iv.ConstInt):
+            up = any(
+                a is not None and _terms(sum_, depth) == _terms(pointer, 0) | _terms(a, 0) | {None: -1}
+                for sum_, a in ((lhs, _negated(rhs)), (rhs, _negated(lhs)))
+            )
+            return (0, True) if up else None
         case iv.Cast("ptrtoint", inner):
             base, offset = with_constant(inner)
             base, offset = (inner, 0) if inner is pointer else (base, offset)
@@ -131,6 +138,31 @@ def ahead(v: iv.AnyValue, pointer: iv.AnyValue, depth: int = 8) -> tuple[int, bo
                 return found and (found[0] + (n if op == "add" else -n), found[1])
             return (found[0] + n + 1, True) if n < 0 and not -n & (-n - 1) else None
     return None
+
+
+def _negated(v: iv.AnyValue) -> iv.AnyValue | None:
+    """`a`, if this is `-a`."""
+    match v:
+        case iv.Binary("sub", iv.ConstInt(signed=0), a) | iv.Binary(
+            "xor", iv.Binary("add", a, iv.ConstInt(signed=-1)), iv.ConstInt(signed=-1)
+        ):
+            return a
+    return None
+
+
+def _terms(v: iv.AnyValue, depth: int, sign: int = 1) -> dict[iv.AnyValue | None, int]:
+    """A sum as how often each value is added; None stands for one. A pointer is the integer it can be made."""
+    match v:
+        case iv.ConstInt(signed=n):
+            return {None: sign * n}
+        case iv.Cast("ptrtoint", inner):
+            return {inner: sign}
+        case iv.Binary("add" | "sub" as op, lhs, rhs) if depth:
+            found = _terms(lhs, depth - 1, sign)
+            for term, n in _terms(rhs, depth - 1, sign if op == "add" else -sign).items():
+                found[term] = found.get(term, 0) + n
+            return {term: n for term, n in found.items() if n}
+    return {v: sign}
 
 
 def with_constant(p: iv.AnyValue) -> tuple[iv.AnyValue, int]:

@@ -251,8 +251,7 @@ def _linked(found: Sequence[Unit]) -> LLVMModule:
             modules.append(LLVMModule.read(unit.bitcode))
         except LlgradError as error:
             raise SourceError(f"the bitcode of {unit.name} cannot be read", cause=str(error)) from error
-    if clang.wants_strings(unit.bitcode for unit in found):
-        modules.append(LLVMModule.read(clang.strings(raw=True).module))
+    modules += [LLVMModule.read(a.module) for a in clang.additions([unit.bitcode for unit in found], raw=True)]
     return LLVMModule.linked(modules)
 
 

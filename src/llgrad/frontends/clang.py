@@ -11,6 +11,7 @@ last and win.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import os
@@ -20,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -149,6 +150,11 @@ _STRING_MEMBER = re.compile(
     rb"_ZNK?St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE(?:"
     rb"(?:9_M_create|9_M_append|9_M_mutate|9_M_assign|8_M_erase|10_M_replace|14_M_replace_aux|7reserve)E)"
 )
+_RESOURCES = {
+    library: re.compile(rb"_Z(?:N|NK|T[VI]N)St" + inner + rb"3pmr\d+(\w*?_resource)E")
+    for library, inner in {"libstdc++": b"", "libc++": b"3__1"}.items()
+}
+_RESOURCES_MORE = {b"set_default_resource": "-DCHOSEN", b"synchronized_pool_resource": "-DSYNCHRONIZED"}
 _FIX = "correct the source, or pass the flags it needs (-I…, -D…, -std=…)"
 
 
@@ -156,14 +162,29 @@ def _compile(sources: Sequence[Source], raw: bool, cxx: bool) -> list[Compiled]:
     """Several files at a time."""
     with ThreadPoolExecutor(max_workers=min(len(sources), os.cpu_count() or 1)) as pool:
         made = list(pool.map(lambda source: compile_file(source, raw=raw, cxx=cxx), sources))
-    if cxx and wants_strings(compiled.module for compiled in made):
-        made.append(replace(strings(raw=raw), dependencies=(sources[0].path, _STRINGS)))
-    return made
+    more = additions([compiled.module for compiled in made], raw=raw) if cxx else []
+    return made + [replace(a, dependencies=(sources[0].path, *a.dependencies)) for a in more]
 
 
-def wants_strings(modules: Iterable[bytes]) -> bool:
-    """Does bitcode name members of libstdc++'s `std::string` that are not inline, and their bodies nowhere?"""
-    return any(_STRING_MEMBER.search(module) for module in modules)
+def additions(modules: Sequence[bytes], *, raw: bool) -> list[Compiled]:
+    """Bodies of what modules name and the standard libraries hold compiled: weak symbols, which a program may have too.
+
+    Of libstdc++'s `std::string` members that are not inline; of `std::pmr`.
+    """
+    found = [strings(raw=raw)] if any(map(_STRING_MEMBER.search, modules)) else []
+    for library, named in _RESOURCES.items():
+        if names := {m[1] for module in modules for m in named.finditer(module)}:
+            with contextlib.suppress(CompilerError):  # a library of another version
+                found.append(_resources(library, names, raw=raw))
+    return found
+
+
+def _resources(library: str, names: set[bytes], *, raw: bool) -> Compiled:
+    """Bodies of what a library has compiled of `std::pmr`, if a program uses what `names` says."""
+    more = [flag for name, flag in _RESOURCES_MORE.items() if name in names]
+    which = ("-stdlib=libc++",) if library == "libc++" else ()
+    flags = ("-std=gnu++17", "-g0", "-w", *which, *more)
+    return compile_file(Source(_STRINGS.with_name("resources.cpp"), flags), raw=raw, cxx=True)
 
 
 def strings(*, raw: bool, library: str = "libstdc++", character: str = "char") -> Compiled:
