@@ -301,6 +301,16 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
     # the standard exceptions: constructors, destructors, what()
     (re.compile(rf"_ZNSt{_EXCEPTION}[CD]\dE\w*"), Effects(inactive=True, reads_memory="args", writes_memory="args")),
     (re.compile(rf"_ZNKSt{_EXCEPTION}4whatEv"), _READS),
+    # std::exception_ptr: who keeps what was thrown; that active values are kept so is refused (`synthesis.refusing`)
+    (re.compile(r"_ZNSt15__exception_ptr13exception_ptr(?:9_M_addref|10_M_release|4swap|[CD][12]|aS)E\w*"), _STREAM),
+    (re.compile(r"_ZNSt13exception_ptr(?:[CD][12]|aS|31__from_native_exception_pointer)E\w*"), _STREAM),
+    (re.compile(r"_ZSt17current_exceptionv"), _STREAM),
+    # locks, which may lie beside active values
+    (re.compile(r"pthread_(?:mutex|rwlock)_(?:(?:try|rd|tryrd|wr|trywr)?lock|unlock|init|destroy)"), _STREAM),
+    (re.compile(r"_ZNSt3__1\d+(?:recursive_)?(?:timed_)?mutex(?:C[12]|D[12]|4lock|6unlock|8try_lock)Ev"), _STREAM),
+    (re.compile(r"_ZNSt3__1\d+__shared_mutex_base(?:C[12]|\d+(?:try_)?(?:un)?lock(?:_shared)?)Ev"), _STREAM),
+    (re.compile(r"pthread_cond_(?:signal|broadcast|init|destroy)"), _STREAM),
+    (re.compile(r"_ZNSt3__118condition_variable(?:D[12]|10notify_one|10notify_all)Ev"), _STREAM),
     # std::__throw_length_error(char const*) & co. of libstdc++; libc++ has them as std::__1::__throw_…
     (re.compile(r"_ZSt\d+__throw_\w+"), _STOPS),
     (re.compile(r"_ZNSt3__1\d+__throw_\w+"), _STOPS),
