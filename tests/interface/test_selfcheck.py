@@ -93,8 +93,9 @@ def through_opt(path: Path, level: int, program: Path, sanitizer: str = "") -> s
     done = CliRunner().invoke(main, command, env={"LLGRAD_ARENA": "malloc"}, catch_exceptions=False)
     if done.exit_code:
         return str(done.stderr)
-    kind = "address" if "-fopenmp" in needed(path) else SANITIZER[level]  # what libomp hands on counts as undefined
-    sanitizers.link(after, program, sanitizer or kind, cxx=cxx, words=needed(path))
+    kind = sanitizer or SANITIZER[level]
+    kind = "address" if "-fopenmp" in needed(path) else kind  # what libomp hands on counts as undefined
+    sanitizers.link(after, program, kind, cxx=cxx, words=needed(path))
     return ""
 
 

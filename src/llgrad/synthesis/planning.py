@@ -84,7 +84,7 @@ class Planner:
             b for b in self.blocks if any(i in paired or self._matters(i, effects[i]) for i in b.instructions)
         )
         loops = dict.fromkeys(loop for loop in self.flow.loops if not relevant.isdisjoint(loop.blocks))
-        visited = [b for b in self.blocks if (around := self.flow.loop_of(b)) is None or around in loops]
+        visited = [b for b in self.blocks if (own := self.flow.loop_of(b)) is None or own in loops]
         choices = frozenset(b for b in visited if self._choice_matters(b, relevant))
         returns = [b for b in self.blocks if isinstance(b.terminator, Return)]
         if len(returns) > 1:
