@@ -85,7 +85,7 @@ def _suspect_view(graph: Graph, e: Edge, step: int, untyped: set[Region]) -> Non
             start = key[0] + at
             certain = not _by_use_only(s) or _declared_kind(child, key[0])[1]
             typed = region not in untyped and (s.seen or graph.is_walked(child))
-            if certain and (typed or _has_pointers(region, start, steps)):
+            if certain and (typed or _has_pointers(region, first + at, steps)):
                 continue
             whole = certain or region is not parent
             for (place, inner), f in floats:
