@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import llgrad
+from llgrad.atomics import private
 from llgrad.backend import LLVMModule
 from llgrad.backend.libraries import Libraries
 from llgrad.drivers import drive
@@ -235,3 +236,32 @@ extern "C" double f(double x) { return std::async(std::launch::async, [=] { retu
 """)
     with pytest.raises(NoRuleError, match=r"std::async"):
         llgrad.grad(llgrad.load(path).f)(1.0)
+
+
+OWN = """
+declare void @keep(ptr)
+define double @f(double %x, ptr %p) {{
+  %s = alloca double, align 8
+  %t = alloca [2 x double], align 8
+  store double 1.0, ptr %s, align 8
+  {first}
+  %a = atomicrmw fadd ptr {place}, double %x seq_cst, align 8
+  %b = load atomic double, ptr %s seq_cst, align 8
+  ret double %b
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "place", "own"),
+    [
+        ("", "%s", True), ("%m = getelementptr i8, ptr %t, i64 8", "%m", True), ("", "%p", False),
+        ("call void @keep(ptr %s)", "%s", False), ("store ptr %s, ptr %p", "%s", False),
+        ("%n = ptrtoint ptr %s to i64", "%s", False), ("%m = getelementptr i8, ptr %p, i64 8", "%m", False),
+        ("%m = select i1 true, ptr %s, ptr %p", "%m", False),
+    ],
+)  # fmt: skip
+def test_atomic_operations_of_ones_own(first: str, place: str, own: bool) -> None:
+    text, changed = private(OWN.format(first=first, place=place))
+    assert ("atomicrmw" not in text) == own
+    assert LLVMModule.from_text(text).text() and bool(changed) >= own

@@ -18,6 +18,7 @@ COMDAT = re.compile(r'(?:,? |^)comdat(?:\(\$(?:"[^"\n]*"|[^)\n]*)\))?(?=[\s,]|$)
 STATIC = "llgrad.static."  # prefix of static variables that derivatives share with the program
 GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
 DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
+FUNCTION = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
 _LONG = r"\{ x86_fp80, x86_fp80 \}|x86_fp80"
 _PARTS = re.compile(rf"^declare [^@\n]*?({_LONG}) @{re.escape(PARTS)}(\w+)\(([^\n]*?)\)", re.MULTILINE)
 _LOCAL = re.compile(r'%(?:[-\w.$]+|"[^"\n]*")')

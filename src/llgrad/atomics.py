@@ -1,4 +1,4 @@
-"""Atomic operations as ordinary ones, for code that one thread runs alone.
+"""Atomic operations as ordinary ones: in code that one thread runs alone, and on variables that no other thread sees.
 
 An edit of a function's lines, of LLVM assembly as LLVM prints it. Loops around an exchange (`x *= v` is one) run once,
 where it can be shown: no other thread writes, so that what is compared is what was loaded (`certain`). Integers are
@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from llgrad.assembly import split_arguments, value_of
+from llgrad.assembly import FUNCTION, plain, split_arguments, value_of
+
+_ATOMIC = re.compile(r"(?: = |^ *)(?:atomicrmw|cmpxchg|(?:load|store) atomic) ", re.MULTILINE)
 
 _RMW = re.compile(
     r"^( *)(%\S+) = atomicrmw (?:volatile )?(\w+) ptr (.+), (\S+) (\S+) (?:syncscope\(\S+\) )?\w+(?:, align (\d+))?"
@@ -64,10 +66,10 @@ def _exchanged(m: re.Match[str], name: str, sure: bool) -> list[str]:
 
 
 def _changed(m: re.Match[str], name: str) -> list[str]:
-    """The steps of `atomicrmw` on floats; none for others."""
+    """The steps of an `atomicrmw` that may be one of floats; none for others."""
     _, result, operation, place, t, value, align = m.groups()
     at, now = f", align {align}" if align else "", f"{name}.now"
-    if operation == "xchg" and t in (*_FORMATS, "ptr"):
+    if operation == "xchg" and (t in (*_FORMATS, "ptr") or t.startswith("i")):  # the bits of a float, perhaps
         now, steps = value, []
     elif operation in _CHOSEN and t in _FORMATS:
         steps = [f"{now} = call {t} @llvm.{_CHOSEN[operation]}.{_FORMATS[t]}({t} {result}, {t} {value})"]
@@ -99,31 +101,70 @@ def large_access(line: str, sure: Collection[str]) -> list[str]:
 
 _LABEL = re.compile(r'^((?:[-\w.$]+|"[^"\n]*")):', re.MULTILINE)
 _TOUCHES = re.compile(r"\b(?:store|call|invoke|atomicrmw|cmpxchg|fence|va_arg) ")
-_COMPUTES = re.compile(r" call [^@\n]*@llvm\.(?!mem|masked|experimental|va_)|^ *#dbg_")
+_COMPUTES = re.compile(
+    r" call [^@\n]*@llvm\.(?:lifetime|fabs|fma|fmuladd|sqrt|sin|cos|tan|exp2?|log(?:2|10)?|powi?|copysign|"
+    r"(?:min|max)(?:num|imum)|[su](?:min|max))\.|^ *#dbg_"
+)
 _STORED = re.compile(r"^ *store [^\n]*, ptr (%[-\w.$]+|%\"[^\"\n]*\")(?=,|$)")
 
 
 def certain(body: str) -> set[str]:
     """The exchanges of a function that always take place where no other thread writes: what is compared is what was
-    loaded from the same place before the loop around the exchange, and nothing is written between."""
+    loaded from the same place before, be it before a loop around the exchange, and nothing is written between."""
     blocks = dict(_blocks(body))
     found = set()
     for label, lines in blocks.items():
         for n, line in enumerate(lines):
-            if (m := LARGE.match(line)) and m[3] == "compare_exchange":
-                place, kept = (value_of(a) for a in split_arguments(m[4])[0][1:3])
-                before = [b for other, b in blocks.items() if other != label and _goes_to(b, label)]
-                same = before and all(_copied(b, place, kept, body) for b in before)
-                if same and _is_scalar(kept, body) and not _writes(lines[:n], place, kept, body=body):
-                    found.add(m[2][:-3])
-                continue
-            if (m := _EXCHANGE.match(line)) is None or _writes(lines[:n], m[3], body=body):
-                continue
-            phi = next((line for line in lines if line.startswith(f"  {m[5]} = phi ")), "")
-            came = [p for p in re.findall(r"\[ (\S+), %([^\]]+) \]", phi) if p[1] != label]
-            if came and all(_loaded(blocks.get(b, []), v, m[3], body) for v, b in came):
+            if (m := LARGE.match(line)) and m[3] == "compare_exchange" and _large_is_sure(m, label, n, blocks, body):
+                found.add(m[2][:-3])
+            elif (m := _EXCHANGE.match(line)) and _is_sure(m, label, n, blocks, body):
                 found.add(m[2])
     return found
+
+
+def _is_sure(m: re.Match[str], label: str, n: int, blocks: dict[str, list[str]], body: str) -> bool:
+    place, old, before = m[3], m[5], blocks[label][:n]
+    cast = re.search(rf"^ *{re.escape(old)} = bitcast \S+ (\S+) to ", body, re.MULTILINE)
+    met = cast[1] if cast else old
+    if _loaded(before, met, place, body):
+        return True
+    phi = next((line for line in before if line.startswith(f"  {met} = phi ")), "")
+    came = [p for p in re.findall(r"\[ (\S+), %([^\]]+) \]", phi) if p[1] != label]
+    if not came or _writes(before, place, body=body):
+        return False
+    return all(_loaded(blocks.get(b, []), v, place, body) for v, b in came)
+
+
+def _large_is_sure(m: re.Match[str], label: str, n: int, blocks: dict[str, list[str]], body: str) -> bool:
+    place, kept = (value_of(a) for a in split_arguments(m[4])[0][1:3])
+    before = [b for other, b in blocks.items() if other != label and _goes_to(b, label)]
+    if not before or not _is_scalar(kept, body) or _writes(blocks[label][:n], place, kept, body=body):
+        return False
+    return all(_copied(b, place, kept, body) for b in before)
+
+
+def private(text: str) -> tuple[str, list[str]]:
+    """The text in which atomic operations on variables that only their function sees are ordinary ones, and which
+    functions have changed."""
+    changed = list[str]()
+
+    def edit(m: re.Match[str]) -> str:
+        if not _ATOMIC.search(m[0]) or (new := _private(m[0])) == m[0]:
+            return m[0]
+        changed.append(plain(m[1]))
+        return new
+
+    return (FUNCTION.sub(edit, text), changed) if _ATOMIC.search(text) else (text, changed)
+
+
+def _private(body: str) -> str:
+    sure, lines = certain(body), list[str]()
+    for n, line in enumerate(body.split("\n")):
+        m = _ATOMIC.search(line)
+        place = re.search(r" ptr (%[-\w.$]+)[ ,]", line) if m else None
+        own = place is not None and _is_scalar(_base(place[1], body), body)
+        lines += plain_access(line, f"%llgrad.private.{n}", sure) if own else [line]
+    return "\n".join(lines)
 
 
 def _blocks(body: str) -> Iterator[tuple[str, list[str]]]:
@@ -164,7 +205,8 @@ def _writes(lines: list[str], *places: str, body: str) -> bool:
         if not _TOUCHES.search(line) or _COMPUTES.search(line):
             continue
         m = _STORED.match(line)
-        if m is None or (base := _base(m[1], body)) in places or not _is_scalar(base, body):
+        kept = {_base(p, body) for p in places}
+        if m is None or (base := _base(m[1], body)) in kept or not _is_scalar(base, body):
             return True
     return False
 
@@ -183,8 +225,12 @@ def _is_scalar(name: str, body: str) -> bool:
     known = re.compile(
         rf"{re.escape(name)} = (?:alloca|getelementptr) |\S+ = load [^,\n]*{end}"
         rf"|store (?!ptr {re.escape(name)},)[^\n]*{end}"
+        rf"|\S+ = (?:load atomic|atomicrmw \w+|cmpxchg(?: weak)?) (?:\S+, )?ptr {re.escape(name)}[ ,]"
+        rf"|store atomic [^\n]*, ptr {re.escape(name)} "
         r"|#dbg_|call void @llvm\.lifetime\.|[^@]*call [^@]*@__atomic_"
     )
+    if any(len(re.findall(rf"{re.escape(name)}(?![-\w.$])", use)) > 1 for use in uses):
+        return False
     members = [(use, m[1]) for use in uses if (m := re.match(rf"(%\S+) = getelementptr [^\n]*{end}", use))]
     rest = [use for use in uses if use not in dict(members)]
     made = any(re.match(rf"{re.escape(name)} = (?:alloca|getelementptr) ", use) for use in uses)

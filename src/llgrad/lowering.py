@@ -29,6 +29,7 @@ from pathlib import Path
 
 from llgrad import blas, lapack, openmp, variadic
 from llgrad.analysis.objects import is_mixture
+from llgrad.atomics import private
 from llgrad.backend import LLVMModule
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -98,6 +99,16 @@ def in_one_thread(module: LLVMModule) -> None:
     module.run(["always_inliner", "global_dce"])
     for name in sorted(set(changed).intersection(module.definitions())):
         module.run(_SIMPLER, function=name)
+
+
+def unshared(module: LLVMModule) -> bool:
+    """Make atomic operations on variables that no other thread sees ordinary ones; are there any?"""
+    text, changed = private(module.text())
+    if changed:
+        module.replace_text(text)
+        for name in changed:
+            module.run(_SIMPLER, function=name)
+    return bool(changed)
 
 
 # --- library routines ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from itertools import count
 
 from msgspec import Struct
 
-from llgrad.assembly import DEFINITION, NAME, plain, renamed, spelt, split_arguments, value_of
+from llgrad.assembly import DEFINITION, FUNCTION, NAME, plain, renamed, spelt, split_arguments, value_of
 from llgrad.atomics import certain, large_access, plain_access
 
 FAIL_TEAM = 14  # code of `llgrad_fail`
@@ -30,7 +30,6 @@ OWN = "llgrad.openmp."
 THREAD = f"@{OWN}thread"  # the number of the one thread
 _STATE = f"%{OWN}loop"  # what `dispatch_next` has left to give: bounds, step, whether there is anything
 
-_FUNCTION = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r"^declare [^@\n]*?(\S+) @((?:__kmpc_|omp_)\w+)\(([^\n]*?)\)[^()\n]*$", re.MULTILINE)
 _CALL = re.compile(
     r"^( *)(%\S+ = |)(?:tail |notail )?(call|invoke) [^@\n]*@(__kmpc_\w+|omp_\w+)\(([^\n]*)$"
@@ -92,7 +91,7 @@ def applies(text: str) -> bool:
 
 def alone(text: str) -> tuple[str, list[str], list[str]]:
     """The text with teams of one thread, the functions that are to be inlined, and all that have changed."""
-    functions = {m[1]: m[0] for m in _FUNCTION.finditer(text)}
+    functions = {m[1]: m[0] for m in FUNCTION.finditer(text)}
     parts = _parts(text, functions)
     copies = {plain(name): f"{INSIDE}{plain(name)}" for name in parts.copied}
     within, used = parts.inside - parts.outside, dict[str, None]()
@@ -105,7 +104,7 @@ def alone(text: str) -> tuple[str, list[str], list[str]]:
 
     changed = [name for name, body in functions.items() if _SPEAKS.search(body)]
     changed += [spelt(name) for name in copies.values()]
-    text = _WISHES.sub(r"\1{}", _FUNCTION.sub(edit, text))
+    text = _WISHES.sub(r"\1{}", FUNCTION.sub(edit, text))
     text = "\n".join([text, *made, *_helpers(text, used)])
     return text, sorted(map(plain, parts.entered)), list(map(plain, changed))
 
@@ -118,7 +117,7 @@ def _parts(text: str, functions: dict[str, str]) -> _Parts:
     entered = {m[1] for body in functions.values() for m in _FORK.finditer(body)} & functions.keys()
     inside = _reached(entered, names)
     within = {n for f in inside for n in names[f]}
-    rest = re.findall(NAME, _FUNCTION.sub("", text))
+    rest = re.findall(NAME, FUNCTION.sub("", text))
     roots = {f for f, body in functions.items() if not re.match(r"define (?:internal|private) ", body)}
     roots = (roots | set(rest) | (functions.keys() - inside - within)) & functions.keys()
     outside = _reached(roots - entered, {f: found - entered for f, found in names.items()})

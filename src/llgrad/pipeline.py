@@ -60,7 +60,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
-from llgrad.lowering import loaded_apart, lower, spelt_out
+from llgrad.lowering import loaded_apart, lower, spelt_out, unshared
 from llgrad.merging import has_split_tests, merged
 from llgrad.openmp import FAIL_TEAM
 from llgrad.reducing import make_reducible
@@ -342,7 +342,11 @@ def prepare(
     with_signs(work, unoptimised=not level)
     if level:
         work = _optimised(work, level)
+        if unshared(work):
+            work = _optimised(work, level)
         with_signs(work)
+    else:
+        unshared(work)
     with_steps(work, unoptimised=not level)
     with_lanes_apart(work)
     with_alignment(work)

@@ -42,7 +42,7 @@ DEBUG = (
 )  # fmt: skip
 
 # Programs in C++20.
-NEWER = ("cpp_coroutine.cpp", "cpp_ranges.cpp", "cpp_span_views.cpp")
+NEWER = ("cpp_atomics_of_ones_own.cpp", "cpp_coroutine.cpp", "cpp_ranges.cpp", "cpp_span_views.cpp")
 
 
 # What else a program is compiled and linked with, by words in its name.

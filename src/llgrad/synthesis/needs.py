@@ -258,7 +258,8 @@ def atomic(facts: Facts, i: Other) -> Effect:
     taken = i.opcode == "va_arg" and facts.kinds.may_hold_float(i)  # who passed it is not seen
     if not taken and not facts.active(i) and not (facts.shadowed(i.operands[0]) and holds):
         return NOTHING
-    cause, fix = "an atomic operation on active floats or on their addresses", "use ordinary loads and stores"
+    cause = "other threads may see this memory, and what they write would be part of the derivative"
+    fix = "use a variable of the function that does it, ordinary loads and stores, or OpenMP's parallel regions"
     if i.opcode == "va_arg":
         cause, fix = "variable arguments have no shadows", "pass the arguments in an array"
     raise UnsupportedError(
