@@ -38,6 +38,7 @@ _ATOMIC = re.compile(r"(?: = |^ *)(?:atomicrmw|cmpxchg|(?:load|store) atomic|fen
 _SPEAKS = re.compile(r"@(?:__kmpc_|omp_|__atomic_)|" + _ATOMIC.pattern, re.MULTILINE)
 _FORKS = {"__kmpc_fork_call": 3, "__kmpc_fork_teams": 3, "__kmpc_fork_call_if": 4}  # where what is passed on starts
 _FORK = re.compile(rf"@(?:{'|'.join(_FORKS)})\(ptr [^,\n]*, i32 [^,\n]*, ptr (?:\w+ )*({NAME})")
+_REGION = re.compile(r'@"?[^."].*\.omp_outlined(?:_debug__)?(?:\.\d+)?"?')  # of clang's, which may be called directly
 _WISHES = re.compile(
     r'^(!\d+ = (?:distinct )?!)\{!"llvm\.loop\.(?:vectorize\.enable", i1 true|parallel_accesses", !\d+)\}', re.MULTILINE
 )
@@ -115,6 +116,7 @@ def alone(text: str) -> tuple[str, list[str], list[str]]:
 def _parts(text: str, functions: dict[str, str]) -> _Parts:
     names = {f: {n for n in re.findall(NAME, body) if n in functions and n != f} for f, body in functions.items()}
     entered = {m[1] for body in functions.values() for m in _FORK.finditer(body)} & functions.keys()
+    entered |= {f for f in functions if _REGION.fullmatch(f)}
     inside = _reached(entered, names)
     within = {n for f in inside for n in names[f]}
     rest = re.findall(NAME, FUNCTION.sub("", text))

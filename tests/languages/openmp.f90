@@ -1,4 +1,75 @@
 ! Parallel loops, sections, atomics, critical sections, workshare.
+module team_state
+  implicit none
+  real(8) :: scale = 1
+  !$omp threadprivate(scale)
+  type :: pt
+    real(8) :: a, b
+  end type
+contains
+  subroutine shared(n, x, y)
+    integer, intent(in) :: n
+    real(8), intent(in) :: x(n)
+    real(8), intent(inout) :: y(n)
+    integer :: i
+    !$omp do schedule(guided)
+    do i = 1, n
+      y(i) = y(i) + x(i)**2
+    end do
+    !$omp end do
+  end subroutine
+end module
+
+! Arrays, objects and routines of a team.
+subroutine arrays(n, x, s)
+  use team_state
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  real(8), intent(out) :: s
+  real(8), allocatable :: y(:), w(:)
+  real(8) :: h(3), t
+  type(pt) :: p
+  integer :: i
+  allocate(y(n), w(n))
+  y = 0; h = 0; p%a = 1; p%b = 0
+  !$omp parallel
+  call shared(n, x, y)
+  !$omp end parallel
+  !$omp parallel do reduction(+:h) firstprivate(p) private(w)
+  do i = 1, n
+    w = x(i)
+    h(mod(i,3)+1) = h(mod(i,3)+1) + y(i) * p%a + sum(w)
+  end do
+  s = h(1)*h(2)+h(3)
+  !$omp parallel do private(t)
+  do i = 1, n
+    !$omp atomic capture
+    t = s
+    s = s + x(i)
+    !$omp end atomic
+  end do
+  deallocate(y, w)
+end subroutine
+
+! Variables of which each thread has its own.
+subroutine own_state(n, x, s)
+  use team_state
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  real(8), intent(out) :: s
+  integer :: i
+  scale = 2
+  s = 0
+  !$omp parallel copyin(scale)
+  !$omp do reduction(+:s)
+  do i = 1, n
+    s = s + scale*x(i)**2
+  end do
+  !$omp end parallel
+end subroutine
+
 subroutine shared_work(n, x, y, s)
   implicit none
   integer, intent(in) :: n

@@ -36,6 +36,19 @@ static double of_thread(const double *x, int n)
     return s;
 }
 
+/* A region that never has a team. */
+static double alone(const double *x, int n)
+{
+    double s = 0;
+#pragma omp parallel if (0)
+    {
+#pragma omp for schedule(dynamic)
+        for (int i = 0; i < n; i++)
+            s += x[i] * x[i] * (1 + omp_get_thread_num());
+    }
+    return s;
+}
+
 int main(void)
 {
     double x[N], d[TASKS][N], e[TASKS][N], one[N];
@@ -59,6 +72,10 @@ int main(void)
 #pragma omp parallel num_threads(3)
     {
         double own[N] = {0};
+        double all[N] = {0};
+        __enzyme_autodiff_void((void *)alone, enzyme_dup, x, all, enzyme_const, N);
+        for (int i = 0; i < N; i++)
+            expect("alone", i, all[i], 2 * x[i]);
         __enzyme_autodiff_void((void *)of_thread, enzyme_dup, x, own, enzyme_const, N);
 #pragma omp critical
         {

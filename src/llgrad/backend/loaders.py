@@ -42,6 +42,9 @@ class Image(Struct, frozen=True):
     release: Callable[[], None]
 
 
+_kept: list[Image] = []
+
+
 def load(data: bytes, contents: ObjectFile, libraries: Sequence[str]) -> Image:
     """Load the object `data`; every name it wants is found first, or one `ForeignError` lists the missing."""
     found = Libraries(libraries)
@@ -51,7 +54,11 @@ def load(data: bytes, contents: ObjectFile, libraries: Sequence[str]) -> Image:
     found.require([name for name in missing if name not in of_libcxx])
     if of_libcxx or contents.thread_local:
         return load_shared(data, contents, found, cxx=bool(of_libcxx))
-    return load_in_jit(data, contents, {name: found.address(name) for name in wanted})
+    image = load_in_jit(data, contents, {name: found.address(name) for name in wanted})
+    if any(name.startswith("__kmpc_") for name in wanted):
+        _kept.append(image)  # libomp knows variables of it, and writes them when the process ends
+        return Image(image.addresses, lambda: None)
+    return image
 
 
 def exports(contents: ObjectFile) -> list[str]:
