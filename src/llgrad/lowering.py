@@ -57,7 +57,7 @@ _PAIR_OF_LONG = "{ x86_fp80, x86_fp80 }"
 _SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")
 _WITH_OPERAND = re.compile(r"(?<= )[a-z]+\([^()]*\)")  # an attribute such as `nofpclass(nan inf)`
-_SIMPLER = ("sroa", "new_gvn", "sccp", "jump_threading", "simplify_cfg")  # what runs once is no loop
+_SIMPLER = ("sroa", "sccp", "simplify_cfg")
 _LARGEST_WRAPPER = 60  # lines
 _LARGEST_ACCESSOR = 25
 
