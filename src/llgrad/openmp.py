@@ -37,6 +37,7 @@ _CALL = re.compile(
 _ATOMIC = re.compile(r"(?: = |^ *)(?:atomicrmw|cmpxchg|(?:load|store) atomic|fence) ")
 _SPEAKS = re.compile(r"@(?:__kmpc_|omp_|__atomic_)|" + _ATOMIC.pattern, re.MULTILINE)
 _FORKS = {"__kmpc_fork_call": 3, "__kmpc_fork_teams": 3, "__kmpc_fork_call_if": 4}  # where what is passed on starts
+_TASKS = {f"__kmpc_{n}" for n in ("omp_task", "omp_task_with_deps", "omp_task_complete_if0", "taskloop", "taskloop_5")}
 _FORK = re.compile(rf"@(?:{'|'.join(_FORKS)})\(ptr [^,\n]*, i32 [^,\n]*, ptr (?:\w+ )*({NAME})")
 _REGION = re.compile(r'@"?[^."].*\.omp_outlined(?:_debug__)?(?:\.\d+)?"?')  # of clang's, which may be called directly
 _WISHES = re.compile(
@@ -151,13 +152,36 @@ def _local(body: str) -> str:
 # --- one function ----------------------------------------------------------------------------------------------------
 
 
+class _Task(Struct, frozen=True):
+    """The function of a task, and the one that destroys what it has been given, if that is to be done."""
+
+    entry: str
+    destructor: str = ""
+
+
+_ALLOCATED = re.compile(
+    rf"^ *(%\S+) = [^\n]*@__kmpc_omp_task_alloc\(ptr [^,\n]*, i32 [^,\n]*, i32 (\d+), [^\n]*ptr (?:\w+ )*({NAME})\)",
+    re.MULTILINE,
+)
+_DESTROYS = re.compile(rf"@__kmpc_omp_task_alloc\(|^ *store ptr ({NAME}), ptr %", re.MULTILINE)
+
+
+def _made(m: re.Match[str], body: str) -> _Task | None:
+    """The task that is allocated so; None where what destroys its copies is not found."""
+    if not int(m[2]) & 8:
+        return _Task(m[3])
+    stored = _DESTROYS.search(body, m.end())
+    found = stored and stored[1]
+    return _Task(m[3], found) if found and "omp_task_destructor" in found else None
+
+
 class _Edit(Struct, frozen=True):
-    """One function being edited: does it run inside of regions, are there `forks` in the program, the functions of the
-    `tasks` that it makes, by their blocks; `used` collects what calls are replaced by."""
+    """One function being edited: does it run inside of regions, are there `forks` in the program, the `tasks` that it
+    makes, by their blocks; `used` collects what calls are replaced by."""
 
     inside: bool
     forks: bool
-    tasks: dict[str, str]
+    tasks: dict[str, _Task]
     used: dict[str, None]
 
 
@@ -165,7 +189,7 @@ def _edited(body: str, inside: bool, used: dict[str, None], *, forks: bool = Tru
     """A function with the calls of the library replaced."""
     if not _SPEAKS.search(body):
         return body
-    tasks = dict(re.findall(rf"^ *(%\S+) = [^\n]*@__kmpc_omp_task_alloc\([^\n]*ptr (?:\w+ )*({NAME})\)", body, re.M))
+    tasks = {m[1]: t for m in _ALLOCATED.finditer(body) if (t := _made(m, body)) is not None}
     edit, unique, lines = _Edit(inside, forks, tasks, used), count(), list[str]()
     sure = certain(body) if inside and (" = cmpxchg " in body or "@__atomic_compare" in body) else ()
     for line in body.split("\n"):
@@ -193,7 +217,7 @@ def _call(m: re.Match[str], edit: _Edit) -> list[str]:
         edit.used["thread"] = None
         words = ", ".join([f"ptr {THREAD}"] * 2 + given[_FORKS[name] :])
         return [f"{m[1]}call void {value_of(given[2])}({words}){rest}"]
-    if name in ("__kmpc_omp_task", "__kmpc_omp_task_with_deps", "__kmpc_taskloop", "__kmpc_taskloop_5"):
+    if name in _TASKS:
         return _task(m, given, rest, edit)
     if (found := _helper(name, given)) is not None:
         helper, passed, returned, divides = found
@@ -218,7 +242,6 @@ def _helper(name: str, given: list[str]) -> tuple[str, list[str], str, bool] | N
         return f"next.{m[3][0]}", [f"ptr {_STATE}", *given[2:]], "i32", False
     others: dict[str, tuple[str, list[str], str, bool]] = {
         "__kmpc_omp_task_alloc": ("task", given[3:5], "ptr", False),
-        "__kmpc_omp_task_complete_if0": ("ended", given[2:3], "void", False),
         "__kmpc_threadprivate_cached": ("private", given[2:3], "ptr", True),
         "__kmpc_masked": ("masked", given[2:3], "i32", True),
     }
@@ -234,15 +257,20 @@ def _guard(space: str, edit: _Edit) -> list[str]:
 
 
 def _task(m: re.Match[str], given: list[str], rest: str, edit: _Edit) -> list[str]:
-    """A task runs at once; its block is made in the same function."""
-    block, loop = value_of(given[2]), "taskloop" in m[4]
-    if block not in edit.tasks:
+    """A task runs at once; its block is made in the same function. What runs by itself is only ended here."""
+    block, loop, alone = value_of(given[2]), "taskloop" in m[4], m[4].endswith("complete_if0")
+    task = edit.tasks.get(block)
+    if task is None:
         return [m[0]]
     edit.used.update(dict.fromkeys(["ended", *(["last"] if loop else [])]))
-    returned = f"%{OWN}ran.{block[1:]} = " if loop else m[2]
-    ran = f"{m[1]}{returned}call i32 {edit.tasks[block]}(i32 0, ptr {block}){rest}"
-    before = [f"{m[1]}call void @{OWN}last(ptr {block})"] if loop else []
-    return [*before, ran, f"{m[1]}call void @{OWN}ended(ptr {block}){rest}"]
+    lines = [f"{m[1]}call void @{OWN}last(ptr {block})"] if loop else []
+    if not alone:
+        returned = f"%{OWN}ran.{block[1:]} = " if loop else m[2]
+        lines.append(f"{m[1]}{returned}call i32 {task.entry}(i32 0, ptr {block}){rest}")
+    if task.destructor:
+        name = f"%{OWN}destroyed.{block[1:]}{'.alone' if alone else ''}"
+        lines.append(f"{m[1]}{name} = call i32 {task.destructor}(i32 0, ptr {block}){rest}")
+    return [*lines, f"{m[1]}call void @{OWN}ended(ptr {block}){rest}"]
 
 
 # --- what stands for the library -------------------------------------------------------------------------------------

@@ -94,6 +94,28 @@ static double by_tasks(const double *x, int n)
     return std::inner_product(p.begin(), p.end(), p.begin(), 0.0);
 }
 
+/* What a task has a copy of is destroyed when it has run. */
+static double owned(const double *x, int n)
+{
+    std::vector<double> v(x, x + n), r(n);
+    auto counted = std::make_shared<double>(x[0] * x[0]);
+    int owners = 0;
+#pragma omp parallel
+#pragma omp single
+    {
+        for (int i = 0; i < n; i++) {
+#pragma omp task firstprivate(v, counted) shared(r) if (i != 1)
+            {
+                v[i] *= x[0];
+                r[i] = v[i] * v[(i + 1) % n] * *counted;
+            }
+        }
+#pragma omp taskwait
+        owners = (int)counted.use_count();
+    }
+    return std::accumulate(r.begin(), r.end(), 0.0) * owners;
+}
+
 static double guarded(const double *x, int n)
 {
     double total = 0;
@@ -115,6 +137,7 @@ int main()
     CHECK_GRADIENT(of_vectors, 6);
     CHECK_GRADIENT(by_model, 4);
     CHECK_GRADIENT(by_tasks, 4);
+    CHECK_GRADIENT(owned, 4);
     CHECK_GRADIENT(guarded, 5);
     return failures();
 }
