@@ -56,12 +56,16 @@ def unquoted(text: str) -> str:
 
 _CALLED_NUMBER = re.compile(r"@\d+\(")  # quick to look for
 _NUMBERED = re.compile(r"^define [^@\n]*@\d+\(", re.MULTILINE)
+_NUMBERED_VARIABLE = re.compile(r"^@\d+ = (?![^\n]*\bconstant )", re.MULTILINE)
 _NUMBER = re.compile(r'@(\d+)\b|"[^"\n]*"')
 
 
 def numbers_named(text: str) -> str:
-    """The text with names where functions have numbers, by which LLVM does not find them."""
-    if not _CALLED_NUMBER.search(text) or not _NUMBERED.search(text):
+    """The text with names where functions have numbers, by which LLVM does not find them, and where constants have
+    (OpenMP's places in the source): what is taken out of a program, and put back, is found by name."""
+    functions = _CALLED_NUMBER.search(text) and _NUMBERED.search(text)
+    constants = "\n@0 = " in text and not _NUMBERED_VARIABLE.search(text)
+    if not functions and not constants:
         return text
     return _NUMBER.sub(lambda m: f"@llgrad.number.{m[1]}" if m[1] else m[0], text)
 
