@@ -84,6 +84,13 @@ def test_text_that_does_not_verify(text: str, word: str) -> None:
     assert word in caught.value.cause
 
 
+def test_what_llvm_reads_of_older_assembly_only_as_bitcode() -> None:
+    text = "@g = global i8 0\ndefine i64 @f() {\n  ret i64 mul (i64 ptrtoint (ptr @g to i64), i64 4)\n}\n"
+    with pytest.raises(ParseError) as caught:
+        LLVMModule.read(text.encode())
+    assert "llvm-as" in caught.value.fix
+
+
 def test_bytes_that_are_neither() -> None:
     with pytest.raises(ParseError):
         LLVMModule.read(b"\xff\xfe\x00")

@@ -97,7 +97,7 @@ class LLVMModule:
         if data.startswith(BITCODE_MAGIC):
             return cls.from_bitcode(data, trusted=trusted)
         try:
-            return cls.from_text(data.decode())
+            return cls.from_text(edits.with_pointees(data.decode()))
         except UnicodeDecodeError as error:
             raise ParseError("neither LLVM bitcode nor LLVM assembly", cause=str(error)) from error
 
@@ -422,7 +422,9 @@ def _parsed(parse: Any) -> llvm.ModuleRef:
         return ref
     except RuntimeError as error:
         message = str(error).partition("\n")[2].strip() or str(error)
-        raise ParseError("LLVM cannot read the module", cause=message) from error
+        old = "no longer supported" in message
+        fix = "make bitcode of it with llvm-as of the LLVM that wrote it, which today's LLVM reads" if old else ""
+        raise ParseError("LLVM cannot read the module", cause=message, fix=fix) from error
 
 
 def _names_cpu(text: str) -> bool:

@@ -87,6 +87,20 @@ def unblock(text: str) -> str:
     return _edit_groups(text, edit)
 
 
+_POINTEE = re.compile(
+    r"""(?P<type>%[-\w.$]+|%"[^"]*"|<?\{[^{}*]*\}>?|\[[^][*]*\])(?P<pointer>(?:[ ]addrspace\(\d+\))?\*)
+    (?P<others>(?:[ ][a-z]\w*(?:\(\d+\)|[ ]\d+)?)*?[ ])(?P<word>sret|byval)(?![(\w])""",
+    re.VERBOSE,
+)
+
+
+def with_pointees(text: str) -> str:
+    """Assembly of before LLVM 12, where `%s* sret` was enough, with the type that is written today: `sret(%s)`."""
+    if "* " not in text or not ("sret" in text or "byval" in text):
+        return text
+    return _POINTEE.sub(r"\g<type>\g<pointer>\g<others>\g<word>(\g<type>)", text)
+
+
 def strip_debug(text: str) -> str:
     """Remove all debug info, and what counts for `--coverage` would say of the source."""
     line = r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.|declare void @llvm\.dbg\.)[^\n]*\n"
