@@ -130,7 +130,7 @@ def named(text: str) -> str:
     text = GLOBAL.sub(edit, text)
     if renamed:
         text = re.sub(NAME, lambda m: renamed.get(m[0], m[0]), text)
-    return text + _said_of_globals(text)
+    return text + _said_of_globals(text) + _said_of_allocators(text)
 
 
 def _said_of_globals(text: str) -> str:
@@ -141,15 +141,46 @@ def _said_of_globals(text: str) -> str:
     groups = _INACTIVE_GROUP.findall(text) if INACTIVE in text else []
     marked = [name for name, group in _GROUP_OF_GLOBAL.findall(text) if group in groups] if groups else []
     made = [
-        f"\n@{PREFIX}inactive_global.attribute.{n} = global [1 x ptr] [ptr {name}]\n" for n, name in enumerate(marked)
+        f"\n@{PREFIX}inactive_global.attribute.{n} = global [1 x ptr] [{_pointer(text, name)}]\n"
+        for n, name in enumerate(marked)
     ]
     for name, word, node in _ON_GLOBALS.findall(text):
         told = re.search(rf"^!{node} = [^\n]*?({NAME})", text, re.MULTILINE) if word == SHADOW else None
-        pointers = f"ptr {name}, ptr {told[1]}" if told else f"ptr {name}"
+        pointers = ", ".join(_pointer(text, g) for g in ([name, told[1]] if told else [name]))
         if told or word == INACTIVE:
             kind, n = ("shadow_global", 2) if told else ("inactive_global", 1)
             made.append(f"\n@{PREFIX}{kind}.metadata.{len(made)} = global [{n} x ptr] [{pointers}]\n")
     return "".join(made)
+
+
+def _pointer(text: str, name: str) -> str:
+    """A constant that points to a global, whichever its address space is."""
+    space = re.search(rf"^{re.escape(name)} = [^\n\"]*?\b(addrspace\(\d+\)) [^\n]*", text, re.MULTILINE)
+    return f"ptr addrspacecast (ptr {space[1]} {name} to ptr)" if space else f"ptr {name}"
+
+
+def _said_of_allocators(text: str) -> str:
+    """Registrations for foreign functions of which attributes say that they allocate, and what frees their memory.
+
+    Shadows come from there, too; what nothing but a collector frees has none to free them by.
+    """
+    if "allockind(" not in text:
+        return ""
+    foreign = [f for f in parse(text).functions if f.is_declaration and library.effects(f.name) is None]
+    release = {_said(f, "alloc-family"): f.name for f in foreign
+               if '"free"' in _said(f, "allockind") and [a.type for a in f.arguments] == [PTR]}  # fmt: skip
+    made = []
+    for f in foreign:
+        size, family = _said(f, "allocsize"), _said(f, "alloc-family")
+        if re.search(r"\balloc\b", _said(f, "allockind")) and size.isdigit() and family and family in release:
+            pointers = f"ptr {spelt(f.name)}, ptr inttoptr (i64 {size} to ptr), ptr null, ptr {spelt(release[family])}"
+            made.append(f"\n@{PREFIX}allocation_like.attributes.{len(made)} = global [4 x ptr] [{pointers}]\n")
+    return "".join(made)
+
+
+def _said(f: Function, name: str) -> str:
+    """The value of an attribute of a function, empty if it has none."""
+    return next((str(a.value) for a in f.attributes if a.name == name), "")
 
 
 def read(module: Module) -> Registrations:
