@@ -48,6 +48,7 @@ from llgrad.ir.values import (
     Block,
     Call,
     Cast,
+    ConstExpr,
     Function,
     GlobalVariable,
     Instruction,
@@ -335,6 +336,8 @@ class Activity:
 
     def is_pointer_integer(self, value: AnyValue) -> bool:
         """Is an integer used as a pointer, or may it be?"""
+        if isinstance(value, ConstExpr):
+            return isinstance(value.type, IntType)  # made of an address
         if not isinstance(value, (Argument, Instruction)) or value not in self._pointer_integers:
             return False
         return self._kinds is None or self._kinds.value(value).name in ("pointer", "any", "unknown", "conflict")

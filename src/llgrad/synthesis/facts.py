@@ -45,6 +45,7 @@ from llgrad.ir.values import (
     AnyValue,
     Argument,
     Call,
+    ConstAggregate,
     Constant,
     ConstExpr,
     Function,
@@ -271,7 +272,7 @@ class Facts:
 
     def shadowed(self, v: AnyValue) -> bool:
         """Is `v` a pointer (or carries one) into active memory?"""
-        return (not isinstance(v, Constant) or isinstance(v, ConstExpr)) and self.activity.shadowed(v)
+        return (not isinstance(v, Constant) or isinstance(v, ConstExpr | ConstAggregate)) and self.activity.shadowed(v)
 
     @cached_property
     def checkpointed(self) -> bool:

@@ -73,7 +73,7 @@ class ForwardSweep(Sweep):
             return self.value(v)
         if isinstance(v.type, PointerType) and not self.facts.shadowed(v):
             return zero(v.type)  # a pointer to inactive memory: nothing reads through its shadow
-        if isinstance(v, Constant) or not (self.facts.active(v) or self.facts.shadowed(v)):
+        if not (self.facts.active(v) or self.facts.shadowed(v)):
             return zero(v.type)
         return super().shadow(v)
 

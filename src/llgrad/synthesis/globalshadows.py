@@ -102,8 +102,10 @@ def _shadow_contents(facts: Facts, module: Module, value: AnyConstant, lane: int
     """The shadow of what a constant holds."""
     if isinstance(value, ConstAggregate):
         return ConstAggregate(value.type, tuple(_shadow_contents(facts, module, e, lane) for e in value.elements))
-    if not isinstance(value.type, PointerType) or not facts.activity.shadowed(value):
+    if not isinstance(value.type, PointerType):
         return zero(value.type)
+    if not facts.activity.shadowed(value):
+        return value if facts.runtime_activity else zero(value.type)
     return constant_shadow(facts, module, value, lane)
 
 
