@@ -247,7 +247,7 @@ def expanded(text: str, which: str = _EXPANDED) -> str:
         if body is not None:
             bodies[f.name] = body
             text = text.replace(line, "").replace(f"@{f.name}(", f"@{name_of(f.name)}(")
-    return _with_bodies(pointer_lanes(text) if "x ptr>" in text else text, bodies)
+    return _with_bodies(pointer_lanes(text) if " x ptr" in text else text, bodies)
 
 
 def _with_bodies(text: str, bodies: dict[str, str]) -> str:

@@ -88,20 +88,30 @@ def _masked(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -
     alignment = 1 if "i32" in parameters else 0
     where = int(stores)
     mask = where + 1 + alignment
-    yield f"%cell = alloca {element}"
+    pointer = parameters[where]
+    yield from _cell(element, pointer)
     for n in range(count):
         yield f"%m{n} = extractelement <{count} x i1> %a{mask}, i64 {n}"
     place = "0"
     for n in range(count):
         if operation in ("expandload", "compressstore"):
-            yield f"%p{n} = getelementptr {element}, ptr %a{where}, i64 {place}"
+            yield f"%p{n} = getelementptr {element}, {pointer} %a{where}, i64 {place}"
             yield f"%o{n} = zext i1 %m{n} to i64"
             yield f"%n{n} = add i64 {place}, %o{n}"
             place = f"%n{n}"
         else:
-            yield f"%p{n} = getelementptr i8, ptr %a{where}, i64 {n * _BYTES[element]}"
-        yield f"%q{n} = select i1 %m{n}, ptr %p{n}, ptr %cell"
-    yield from (_stores if stores else _loads)(count, element, data, f"%a{len(parameters) - 1}")
+            yield f"%p{n} = getelementptr i8, {pointer} %a{where}, i64 {n * _BYTES[element]}"
+        yield f"%q{n} = select i1 %m{n}, {pointer} %p{n}, {pointer} %cell"
+    yield from (_stores if stores else _loads)(count, element, data, f"%a{len(parameters) - 1}", pointer)
+
+
+def _cell(element: str, pointer: str) -> Iterator[str]:
+    """%cell: memory for lanes that are off, in the address space of the others."""
+    if pointer == "ptr":
+        yield f"%cell = alloca {element}"
+    else:
+        yield f"%own = alloca {element}"
+        yield f"%cell = addrspacecast ptr %own to {pointer}"
 
 
 def _gathered(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
@@ -113,26 +123,27 @@ def _gathered(symbol: str, parameters: list[str], result: str, _: Sequence[int])
         return
     where = int(scatters)
     mask = where + 1 + ("i32" in parameters)
-    yield f"%cell = alloca {element}"
+    pointer = _lanes(parameters[where])[1]
+    yield from _cell(element, pointer)
     for n in range(count):
         yield f"%m{n} = extractelement <{count} x i1> %a{mask}, i64 {n}"
-        yield f"%p{n} = extractelement <{count} x ptr> %a{where}, i64 {n}"
-        yield f"%q{n} = select i1 %m{n}, ptr %p{n}, ptr %cell"
-    yield from (_stores if scatters else _loads)(count, element, data, f"%a{len(parameters) - 1}")
+        yield f"%p{n} = extractelement {parameters[where]} %a{where}, i64 {n}"
+        yield f"%q{n} = select i1 %m{n}, {pointer} %p{n}, {pointer} %cell"
+    yield from (_stores if scatters else _loads)(count, element, data, f"%a{len(parameters) - 1}", pointer)
 
 
-def _stores(count: int, element: str, data: str, _: str) -> Iterator[str]:
+def _stores(count: int, element: str, data: str, _: str, pointer: str) -> Iterator[str]:
     for n in range(count):
         yield f"%e{n} = extractelement {data} %a0, i64 {n}"
-        yield f"store {element} %e{n}, ptr %q{n}, align 1"
+        yield f"store {element} %e{n}, {pointer} %q{n}, align 1"
     yield "ret void"
 
 
-def _loads(count: int, element: str, data: str, otherwise: str) -> Iterator[str]:
-    yield f"store {element} {'null' if element == 'ptr' else 'zeroinitializer'}, ptr %cell"
+def _loads(count: int, element: str, data: str, otherwise: str, pointer: str) -> Iterator[str]:
+    yield f"store {element} {'null' if element == 'ptr' else 'zeroinitializer'}, {pointer} %cell"
     last = otherwise
     for n in range(count):
-        yield f"%v{n} = load {element}, ptr %q{n}, align 1"
+        yield f"%v{n} = load {element}, {pointer} %q{n}, align 1"
         yield f"%x{n} = extractelement {data} {otherwise}, i64 {n}"
         yield f"%s{n} = select i1 %m{n}, {element} %v{n}, {element} %x{n}"
         yield f"%r{n} = insertelement {data} {last}, {element} %s{n}, i64 {n}"
@@ -337,7 +348,7 @@ _MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]
 # --- vectors of pointers ---------------------------------------------------------------------------------------------
 
 _VECTOR_GEP = re.compile(r"^  (%[-\w.$]+|%\"[^\"]*\") = getelementptr ((?:inbounds |nuw |nusw )*)(.*)$", re.MULTILINE)
-_VECTOR_OPERAND = re.compile(r"(<\d+ x (?:ptr|i\d+)>) (.*)")
+_VECTOR_OPERAND = re.compile(r"(<\d+ x (?:ptr(?: addrspace\(\d+\))?|i\d+)>) (.*)")
 
 
 def pointer_lanes(text: str) -> str:
@@ -352,6 +363,7 @@ def _one_by_one(m: re.Match[str]) -> str:
     if not any(vectors):
         return m[0]
     count = max(_lanes(v[1])[0] for v in vectors if v)
+    pointer = re.findall(r"\bptr(?: addrspace\(\d+\))?", operands[0])[0]
     stem = m[1][1:].strip('"')
 
     def name(word: str) -> str:
@@ -368,7 +380,7 @@ def _one_by_one(m: re.Match[str]) -> str:
             given.append(operand)
         lines.append(f"  {name(f'lane{n}')} = getelementptr {m[2]}{type}, {', '.join(given)}")
         made = m[1] if n == count - 1 else name(f"first{n}")
-        lines.append(f"  {made} = insertelement <{count} x ptr> {last}, ptr {name(f'lane{n}')}, i64 {n}")
+        lines.append(f"  {made} = insertelement <{count} x {pointer}> {last}, {pointer} {name(f'lane{n}')}, i64 {n}")
         last = made
     return "\n".join(lines) + (f", !{notes}" if notes else "")
 
