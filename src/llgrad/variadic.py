@@ -46,7 +46,9 @@ _VARIABLE = re.compile(rf"^(?:define|declare) [^@\n]*{NAME}\(([^\n]*?\.\.\.)\)",
 def applies(text: str) -> bool:
     """Is there a function with variable arguments, of a target whose lists are known?"""
     known = re.search(r'^target triple = "x86_64-(?!.*windows)', text, re.MULTILINE)
-    return known is not None and ("@llvm.va_start" in text or " = va_arg " in text)
+    return known is not None and (
+        "@llvm.va_start" in text or " = va_arg " in text or _DEFINITION.search(text) is not None
+    )
 
 
 def without_variables(text: str, keep: Collection[str] = ()) -> str:
