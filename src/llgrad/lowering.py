@@ -232,7 +232,8 @@ def switched(text: str) -> str:
 
 _EXPANDED = (
     r"vector\.(?:partial\.)?reduce\.f|experimental\.vector\.compress\.|masked\.|sincos\.|modf\.|frexp\.|"
-    r"convert\.(?:to|from)\.fp16\.|mem(?:cpy|move|set)\.element\."
+    r"convert\.(?:to|from)\.fp16\.|mem(?:cpy|move|set)\.element\.|"
+    r"experimental\.memset\.pattern\."
 )
 _PREDICATED = r"(?:experimental\.)?vp\."
 

@@ -33,12 +33,13 @@ CASES = {
     "llvm.modf.f64": (["double"], "{ double, double }"),
     "llvm.modf.v4f64": ([V], f"{{ {V}, {V} }}"),
     "llvm.frexp.f64.i32": (["double"], "{ double, i32 }"),
+    "llvm.experimental.memset.pattern.p0.f64.i64": (["ptr", "double", "i64", "i1"], "void"),
     "llvm.convert.to.fp16.f64": (["double"], "i16"),
     "llvm.convert.from.fp16.f64": (["i16"], "double"),
 }
 _ARGUMENTS = {
     "double": "double %s", V: f"{V} %v", M: f"{M} %m", N: f"{N} %i", "ptr": "ptr %memory",
-    "i16": "i16 %h",
+    "i16": "i16 %h", "i64": "i64 5", "i1": "i1 false",
 }  # fmt: skip
 HEAD = """
   %bits = trunc i8 %mask to i4

@@ -260,6 +260,18 @@ def _in_elements(symbol: str, parameters: list[str], _: str, __: Sequence[int]) 
     yield "ret void"
 
 
+def _pattern(_: str, parameters: list[str], __: str, ___: Sequence[int]) -> Iterator[str]:
+    """`llvm.experimental.memset.pattern(pointer, element, count, volatile)`"""
+    pointer, element, count = parameters[:3]
+    if element not in _BYTES:
+        return
+    yield from ("br label %test", "test:", f"%n = phi {count} [ 0, %0 ], [ %next, %fill ]")
+    yield from (f"%more = icmp ult {count} %n, %a2", "br i1 %more, label %fill, label %end", "fill:")
+    yield f"%p = getelementptr {element}, {pointer} %a0, {count} %n"
+    yield f"store {element} %a1, {pointer} %p, align 1"
+    yield from (f"%next = add nuw {count} %n, 1", "br label %test", "end:", "ret void")
+
+
 def _halves(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     """`llvm.convert.to.fp16`, `from.fp16`: a `half` as an integer."""
     if ".to." in symbol:
@@ -339,6 +351,7 @@ _MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]
     **{f"llvm.masked.{o}.": _gathered for o in ("gather", "scatter")},
     "llvm.experimental.vector.compress.": _compressed, "llvm.sincos.": _paired, "llvm.modf.": _paired,
     "llvm.frexp.": _mantissa, "llvm.vector.partial.reduce.fadd.": _partial, "llvm.convert.": _halves,
+    "llvm.experimental.memset.pattern.": _pattern,
     **{f"llvm.{o}.element.unordered.atomic.": _in_elements for o in ("memcpy", "memmove", "memset")},
     **dict.fromkeys(predicated.PREFIXES, _predicated),
     "llvm.x86.": _of_x86, "llvm.matrix.multiply.": _multiply, "llvm.matrix.transpose.": _transpose,

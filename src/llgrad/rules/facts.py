@@ -249,7 +249,8 @@ _TABLE: dict[str, Effects] = {
 _INTEGER = (
     "ctpop|ctlz|cttz|bswap|bitreverse|fshl|fshr|abs|smax|smin|umax|umin|scmp|ucmp|"
     "[su](?:add|sub|mul)\\.with\\.overflow|[su](?:add|sub|shl)\\.sat|[su](?:mul|div)\\.fix(?:\\.sat)?|"
-    "vector\\.reduce\\.(?:add|mul|and|or|xor|smax|smin|umax|umin)|vscale|get\\.active\\.lane\\.mask"
+    "vector\\.reduce\\.(?:add|mul|and|or|xor|smax|smin|umax|umin)|vscale|get\\.active\\.lane\\.mask|"
+    "vp\\.(?:[fi]cmp|is\\.fpclass)"
 )
 _REMARK = (
     "dbg\\.\\w+|fake\\.use|expect|expect\\.with\\.probability|prefetch|invariant\\.(?:start|end)|"

@@ -169,7 +169,7 @@ def _said_of_allocators(text: str) -> str:
     foreign = [f for f in parse(text).functions if f.is_declaration and library.effects(f.name) is None]
     release = {_said(f, "alloc-family"): f.name for f in foreign
                if '"free"' in _said(f, "allockind") and [a.type for a in f.arguments] == [PTR]}  # fmt: skip
-    made = []
+    made: list[str] = []
     for f in foreign:
         size, family = _said(f, "allocsize"), _said(f, "alloc-family")
         if re.search(r"\balloc\b", _said(f, "allockind")) and size.isdigit() and family and family in release:

@@ -12,6 +12,7 @@ declare double @llvm.vp.reduce.fadd.v4f64(double, <4 x double>, <4 x i1>, i32)
 declare double @llvm.vp.reduce.fmul.v4f64(double, <4 x double>, <4 x i1>, i32)
 declare double @llvm.vp.reduce.fmax.v4f64(double, <4 x double>, <4 x i1>, i32)
 declare double @llvm.vp.reduce.fmin.v4f64(double, <4 x double>, <4 x i1>, i32)
+declare <4 x i1> @llvm.vp.fcmp.v4f64(<4 x double>, <4 x double>, metadata, <4 x i1>, i32)
 define double @f(double %x) {
   %m = alloca [4 x double], align 8
   %a = insertelement <4 x double> <double 1.0, double 2.0, double 3.0, double 4.0>, double %x, i64 2
@@ -31,7 +32,8 @@ define double @f(double %x) {
   %c = call <4 x double> @llvm.vp.select.v4f64(<4 x i1> <i1 1, i1 0, i1 1, i1 1>, <4 x double> %g, <4 x double> %a, i32 4)
   %v = call <4 x double> @llvm.vp.fneg.v4f64(<4 x double> %c, <4 x i1> <i1 1, i1 1, i1 1, i1 1>, i32 4)
   %w = call <4 x double> @llvm.vp.fadd.v4f64(<4 x double> %v, <4 x double> %a, <4 x i1> <i1 1, i1 1, i1 1, i1 1>, i32 4)
-  %r1 = call double @llvm.vp.reduce.fadd.v4f64(double %x, <4 x double> %w, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, i32 4)
+  %over = call <4 x i1> @llvm.vp.fcmp.v4f64(<4 x double> %a, <4 x double> <double 0.5, double 1.5, double 0.8, double 9.0>, metadata !"ogt", <4 x i1> <i1 1, i1 1, i1 1, i1 1>, i32 4)
+  %r1 = call double @llvm.vp.reduce.fadd.v4f64(double %x, <4 x double> %w, <4 x i1> %over, i32 4)
   %r2 = call double @llvm.vp.reduce.fmul.v4f64(double %x, <4 x double> %g, <4 x i1> <i1 1, i1 0, i1 1, i1 1>, i32 3)
   %r3 = call double @llvm.vp.reduce.fmax.v4f64(double %x, <4 x double> %g, <4 x i1> <i1 1, i1 1, i1 1, i1 1>, i32 3)
   %r4 = call double @llvm.vp.reduce.fmin.v4f64(double 9.0, <4 x double> %g, <4 x i1> <i1 0, i1 1, i1 1, i1 1>, i32 3)
