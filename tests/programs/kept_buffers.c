@@ -59,8 +59,25 @@ static double table(const double *x, int n)
         sum += sorted[i] * sorted[(i + 2) % n] / (i + 1);
     return sum;
 }
+static double pair(const double *x, int n)
+{
+    static double *a, *b; /* LLVM calls flags of its own `.b` */
+    static int room;
+    if (n > room) {
+        a = realloc(a, n * sizeof *a);
+        b = realloc(b, n * sizeof *b);
+        room = n;
+    }
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        a[i] = x[i] * x[i], b[i] = sin(x[n - 1 - i]);
+    for (int i = 0; i < n; i++)
+        sum += a[i] * b[i] * (i + 1);
+    return sum;
+}
 int main(void)
 {
+    CHECK_GRADIENT(pair, 3);
     CHECK_GRADIENT(around, 3);
     CHECK_GRADIENT(stack, 3);
     CHECK_GRADIENT(table, 3);
@@ -70,5 +87,6 @@ int main(void)
     CHECK_GRADIENT(around, 8);
     CHECK_GRADIENT(stack, 8);
     CHECK_GRADIENT(table, 8);
+    CHECK_GRADIENT(pair, 8);
     return failures();
 }

@@ -20,7 +20,7 @@ from llgrad.rules.library import effects
 _PREFIX = re.compile(r"llgrad\.static\.")
 _LOCAL = re.compile(r"_ZZ|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\d+)?$")  # (parts of a global variable end in `.0`)
 _NO_STORES = ("llvm.lifetime.", "llvm.threadlocal.", "__cxa_guard", "__cxa_atexit", "__cxa_thread_atexit")
-_MADE_BY_LLVM = ("b", "body", "init")
+_MADE_BY_LLVM = "body"  # memory of a file's variable; its flags, `.b` and `.init`, hold no pointers
 
 
 class Kept(Struct, frozen=True):
@@ -50,7 +50,7 @@ def kept_buffers(memory: Memory) -> dict[MemoryObject, Kept]:
 def _is_local(g: GlobalVariable) -> bool:
     """Is it a static variable of a function's own, as C and C++ name them, which no other function can name?"""
     name = _PREFIX.sub("", g.name)
-    return bool(_LOCAL.match(name)) and g.name.rpartition(".")[2] not in _MADE_BY_LLVM
+    return bool(_LOCAL.match(name)) and g.name.rpartition(".")[2] != _MADE_BY_LLVM
 
 
 def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | None:
