@@ -22,7 +22,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("signature",),
     ("assembly",),
     ("atomics",),
-    ("blas", "denormals", "lapack", "openmp", "variadic"),
+    ("blas", "denormals", "lapack", "openmp", "ownbuffers", "variadic"),
     ("synthesis", "alignment", "bytewise", "interleaved", "lowering", "merging", "strings", "unrolling", "peeling",
      "reducing", "relative", "signs", "trampolines"),
     ("checkpointing", "closures", "rounding", "specialising"),

@@ -63,6 +63,7 @@ from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, unshared
 from llgrad.merging import has_split_tests, merged
 from llgrad.openmp import FAIL_TEAM
+from llgrad.ownbuffers import OWNER, own_buffers
 from llgrad.reducing import make_reducible
 from llgrad.relative import with_pointers
 from llgrad.rounding import with_steps
@@ -207,7 +208,9 @@ def share_globals(text: str) -> str:
 
 def shared_names(text: str) -> dict[str, str]:
     """The static variables that `share_globals` shares, and their new names."""
-    return {plain(m[1]): STATIC + plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m)}
+    own = own_buffers(text)
+    found = [plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m)]
+    return {name: f"{STATIC}{OWNER if name in own else ''}{name}" for name in found}
 
 
 def _is_private(m: re.Match[str]) -> bool:

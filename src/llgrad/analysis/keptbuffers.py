@@ -1,7 +1,8 @@
-"""Buffers that a function's static variable keeps from one call to the next.
+"""Buffers that a static variable keeps from one call to the next.
 
 `static double *work;` that grows when it is too small, or a `static std::vector<double>`: all that such a variable can
-hold, whoever called before, are blocks that the function itself allocated, and pointers into them.
+hold, whoever called before, are blocks that the function itself allocated, and pointers into them. A variable of a
+file is as good where all that the whole program stores there are blocks of its own (`llgrad.ownbuffers`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from llgrad.rules.facts import RELEASES
 from llgrad.rules.library import effects
 
 _PREFIX = re.compile(r"llgrad\.static\.")
+_OWN = "llgrad.static.of-its-own."  # what stores to it in the whole program is known (`llgrad.ownbuffers`)
 _LOCAL = re.compile(r"_ZZ|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\d+)?$")  # (parts of a global variable end in `.0`)
 _NO_STORES = ("llvm.lifetime.", "llvm.threadlocal.", "__cxa_guard", "__cxa_atexit", "__cxa_thread_atexit")
 _MADE_BY_LLVM = "body"  # memory of a file's variable; its flags, `.b` and `.init`, hold no pointers
@@ -39,12 +41,16 @@ def kept_buffers(memory: Memory) -> dict[MemoryObject, Kept]:
     found = {}
     for o in variables:  # (not all objects that are met: some are only when they are asked for)
         g = o.site
-        if not isinstance(g, GlobalVariable) or not _is_local(g):
+        if not isinstance(g, GlobalVariable) or not (_is_own(g) or _is_local(g)):
             continue
         for held in memory.contents(o):
             if held.kind == "contents" and held.site is g and (kept := _kept(memory, g, held)) is not None:
                 found[held] = kept
     return found
+
+
+def _is_own(g: GlobalVariable) -> bool:
+    return g.name.startswith(_OWN)
 
 
 def _is_local(g: GlobalVariable) -> bool:
@@ -62,6 +68,8 @@ def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | N
     blocks = {o for held in words.values() for o, _ in held if o is not contents}
     if _are_elsewhere(memory, g, blocks):
         return None
+    if not words and _is_own(g) and _is_used_alone(memory, g, contents):
+        return Kept(g, "malloc", 0, ())
     starts = [at for at, held in words.items() if all(o is contents or spot == 0 for o, spot in held)]
     if len(starts) != 1 or not blocks or memory.contents(contents) != {contents}:
         return None
@@ -76,10 +84,18 @@ def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | N
     return Kept(g, families.pop(), starts[0], tuple(sorted(words.keys() - {starts[0]})))
 
 
-def _are_elsewhere(memory: Memory, g: GlobalVariable, blocks: set[MemoryObject]) -> bool:
+def _is_used_alone(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> bool:
+    """Does the request's code write and read floats in the block of a variable, and nothing else with it?"""
+    alone = memory.contents(contents) == {contents} and not _are_elsewhere(memory, g, {contents}, contents)
+    return alone and _holds_floats(memory, {contents})
+
+
+def _are_elsewhere(
+    memory: Memory, g: GlobalVariable, blocks: set[MemoryObject], within: MemoryObject | None = None
+) -> bool:
     """Does other memory that outlives the call hold pointers to such blocks? Their shadows must be the same."""
     written = {o for f in memory.functions for i in f.instructions() for a in memory.writes(i) for o in a.objects}
-    outer = (o for o in written if o.is_external and not (o.kind == "global" and o.site is g))
+    outer = (o for o in written if o.is_external and o is not within and not (o.kind == "global" and o.site is g))
     return any(memory.contents(o) & blocks for o in outer)
 
 
