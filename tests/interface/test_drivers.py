@@ -381,6 +381,19 @@ def test_derivatives_that_have_no_place(words: tuple[str, ...], here: Path, capf
     assert "--derivative" in capfd.readouterr().err
 
 
+def test_what_calls_other_units_names_the_function(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whether the other function makes text of what it gets is the lesser question."""
+    (here / "loss.c").write_text("""double model(const double *p, double x);
+    double loss(const double *p, const double *x, int n) {
+        double s = 0;
+        for (int i = 0; i < n; i++)
+            s += model(p, x[i]);
+        return s;
+    }""")
+    assert cc("-O2", "-c", "--derivative", "loss", "loss.c") == 1
+    assert "no derivative for the call of model [no-rule]" in capfd.readouterr().err
+
+
 def test_include_dir() -> None:
     folder = Path(llgrad("--include-dir").stdout.strip())
     assert (folder / "enzyme" / "enzyme").is_file()

@@ -82,6 +82,8 @@ class _Refusals:
             self._refuse_changed_by_text(i)
         varied, useful = self.activity.varied, self.activity.useful
         parser = read_back(self.memory, self.memory.functions, varied, useful, self._holds_floats)
+        if isinstance(parser, Call) and self._leads_outside(parser):
+            raise self.facts.no_rule(parser)  # what it does with text is the lesser question
         if parser is not None:
             raise UnsupportedError(
                 "a number is read from text or a file that an active float was written to",
