@@ -12,7 +12,8 @@ So it goes with strings of any characters, of libstdc++ and of libc++ (`Family`)
 strings (`to_string`, `operator+`). Names of libc++ may be tagged with its version and settings (`B9nqe220108`): members
 are those of llgrad's bodies whatever the tag. What libc++'s streams write text by, in its headers, are such calls, too
 (`STREAMS`, `llgrad.stream.…`): they lead to virtual functions of buffers and locales. All else of streams is compiled
-in the libraries.
+in the libraries. So is what all of <format> and <print> goes through (`FORMATS`, `llgrad.format.…`), which takes values
+of any types: its bodies come back compiled as they are, since there are tens of thousands of lines of them.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from msgspec import Struct
 from llgrad.assembly import COMDAT, NAME, plain, renamed
 from llgrad.backend import LLVMModule
 from llgrad.errors import CompilerError
-from llgrad.rules.facts import STREAM, STRING
+from llgrad.rules.facts import FORMAT, STREAM, STRING
 
 _CHARACTERS = {"c": "char", "w": "wchar_t", "Ds": "char16_t", "Di": "char32_t", "Du": "char8_t"}
 _CLASSES = {
     "libstdc++": "St7__cxx1112basic_stringI{0}St11char_traitsI{0}ESaI{0}EE",
     "libc++": "St3__112basic_stringI{0}NS_11char_traitsI{0}EENS_9allocatorI{0}EEE",
     "streams": "St3__1",
+    "formats": "St3__1",
 }
 _MEMBER = re.compile(
     r"_ZNK?(?:SaI(?:[cw]|D[isu])E|St(?:7__cxx1112|3__112)basic_stringI(?:[cw]|D[isu])(?:St|NS_)11char_traits)\w+"
@@ -53,6 +55,9 @@ _IN_LIBRARY = re.compile(
 _STREAMED = re.compile(
     r"_ZNK?St3__1(?:24__put_character_sequence|4endl|9basic_iosI[cw]NS_11char_traitsI[cw]EEE5widen)\w*"
 )
+_FORMATTED = re.compile(
+    r"_ZNSt3__1(?:7vformat|12__vformat_to|17__vformatted_size|7__print\d+__vprint_(?:non)?unicode)[BI]\w*"
+)
 _TAG = re.compile(r"B\d+[a-z]+\d{6}")
 _ALIAS = re.compile(rf"^({NAME}) = [^\n]*\balias [^\n]*?, ptr ({NAME})\n", re.MULTILINE)
 _DECLARED = re.compile(rf"^declare ([^@\n]*)({NAME})\(([^\n]*)\n", re.MULTILINE)
@@ -60,9 +65,13 @@ _FUNCTION = re.compile(
     rf"^(?:declare|define) ([^@\n]*)({NAME})\(([^\n]*)\n(?:(?<=\{{\n).*?^\}}\n)?", re.MULTILINE | re.DOTALL
 )
 _APART = re.compile(
-    rf"^declare [^@\n]*?(\S+) @((?:{re.escape(STRING)}|{re.escape(STREAM)})[nwp]*\.[nst]\.(\w+))\(([^\n]*?)\)[^\n]*\n",
+    rf"^declare [^@\n]*?(\S+) @((?:{'|'.join(map(re.escape, (STRING, STREAM, FORMAT)))})[nwp]*\.[nst]\.(\w+))"
+    r"\(((?:[^()\n]|\([^()\n]*\))*)\)[^\n]*\n",
     re.MULTILINE,
 )
+_COMMA = re.compile(r",(?![^()]*\))")
+_BYVAL = re.compile(r"\bbyval\([^()\n]*\) align \d+")
+_DEFINED = re.compile(r"^(define [^\n]*)( #\d+(?: (?:comdat|align|personality|section)\b[^\n]*)? \{)$", re.MULTILINE)
 _GROUP = re.compile(r"^\$[^\n]* = comdat any\n", re.MULTILINE)
 _PARAMETER = re.compile(r"\b(ptr|i\d+|double|float|x86_fp80)\b")
 _RESULT = re.compile(r"void|ptr|i\d+")
@@ -80,20 +89,23 @@ class Family(Struct, frozen=True):
 
     def is_named(self, text: str) -> bool:
         """Has a text such functions?"""
-        return _STREAMED.search(text) is not None if self is STREAMS else f"_ZN{self.name}" in text
+        named = {STREAMS: _STREAMED, FORMATS: _FORMATTED}.get(self)
+        return named.search(text) is not None if named is not None else f"_ZN{self.name}" in text
 
 
 STREAMS = Family("streams", "c")
 """Functions of libc++'s headers that write text to streams of any characters."""
+FORMATS = Family("formats", "c")
+"""Those that format values."""
 
 
 def _families(text: str) -> tuple[Family, ...]:
     """Those of which a text, or a name, has members."""
-    streams = (STREAMS,) if STREAMS.is_named(text) else ()
+    others = tuple(f for f in (STREAMS, FORMATS) if f.is_named(text))
     if "basic_stringI" not in text:
-        return streams
-    every = [Family(library, c) for library in _CLASSES if library != "streams" for c in _CHARACTERS]
-    return (*(f for f in every if f"_ZN{f.name}" in text or f"_ZNK{f.name}" in text), *streams)
+        return others
+    every = [Family(library, c) for library in ("libstdc++", "libc++") for c in _CHARACTERS]
+    return (*(f for f in every if f"_ZN{f.name}" in text or f"_ZNK{f.name}" in text), *others)
 
 
 def strings_apart(text: str) -> LLVMModule:
@@ -109,8 +121,8 @@ def strings_apart(text: str) -> LLVMModule:
 
 @functools.cache
 def _changing(family: Family) -> re.Pattern[str]:
-    if family is STREAMS:
-        return _STREAMED
+    if family in (STREAMS, FORMATS):
+        return _STREAMED if family is STREAMS else _FORMATTED
     own = rf"_ZN{family.name}(?!{_TESTS}){_CHANGES[family.library]}\w*"
     return re.compile(own if family.library == "libstdc++" else rf"{own}|{_MAKES.format(family.character)}")
 
@@ -135,14 +147,16 @@ def _apart(text: str, families: tuple[Family, ...]) -> str:
         name = plain(m[2])
         own = known.get(_TAG.sub("", same.get(name, name)), name if _IN_LIBRARY.fullmatch(name) else "")
         parameters = _parameters(m[3])
-        if not own or "byval(" in parameters or not _RESULT.fullmatch(m[1].split()[-1]):
+        if not own or ("byval(" in parameters and not _FORMATTED.match(own)) or not _RESULT.fullmatch(m[1].split()[-1]):
             return m[0]
         types = _PARAMETER.findall(parameters)
         result = _result(own, m[1])
-        prefix = STREAM if _STREAMED.match(own) else STRING
+        prefix = STREAM if _STREAMED.match(own) else FORMAT if _FORMATTED.match(own) else STRING
         named = names[name] = names[own] = f"{prefix}{_roles(own, types)}.{result}.{own}"
         if result == "s":
             types[0] += " returned"
+        for at, copied in enumerate(_BYVAL.findall(parameters)):
+            types[_by_value(parameters)[at]] += f" {copied}"
         made[named] = f"declare {m[1].split()[-1]} @{named}({', '.join(types)}) nounwind willreturn\n"
         return ""
 
@@ -160,6 +174,11 @@ def _parameters(rest: str) -> str:
         if not depth:
             return rest[:at]
     return rest
+
+
+def _by_value(parameters: str) -> list[int]:
+    """Which parameters are copies that the caller makes."""
+    return [n for n, p in enumerate(_COMMA.split(parameters)) if "byval(" in p]
 
 
 def _roles(name: str, types: list[str]) -> str:
@@ -195,7 +214,7 @@ def strings_again(whole: LLVMModule) -> None:
 def with_strings(text: str) -> LLVMModule:
     """The program with bodies for the members of `std::string` that it only declares."""
     declared = {m[2]: m[0] for m in _DECLARED.finditer(text) if _MEMBER.fullmatch(plain(m[2]))}
-    families = [f for f in _families(text) if f is not STREAMS] if declared else []
+    families = [f for f in _families(text) if f not in (STREAMS, FORMATS)] if declared else []
     for family in families:
         for name, other in _bodies(family).same.items():
             if (line := declared.get(f"@{name}")) is not None:
@@ -218,17 +237,18 @@ class Bodies(Struct, frozen=True):
 
 @functools.cache
 def _bodies(family: Family) -> Bodies:
-    from llgrad.frontends.clang import streams, strings
+    from llgrad.frontends.clang import formats, streams, strings
 
     try:
-        made = (
-            streams()
-            if family is STREAMS
-            else strings(raw=True, library=family.library, character=_CHARACTERS[family.character])
-        )
+        if family in (STREAMS, FORMATS):
+            made = streams() if family is STREAMS else formats()
+        else:
+            made = strings(raw=True, library=family.library, character=_CHARACTERS[family.character])
     except CompilerError:  # the program was compiled elsewhere: there is no such library here
         return Bodies(LLVMModule.from_text(""), {}, {})
     text = LLVMModule.read(made.module).text()
+    if family is FORMATS:
+        text = _DEFINED.sub(r"\1 noinline optnone\2", text.replace(" alwaysinline", "").replace(" optsize", ""))
     same = dict(_ALIAS.findall(text))
     text = re.sub(NAME, lambda m: same.get(m[0], m[0]), _ALIAS.sub("", text))
     text = COMDAT.sub("", _GROUP.sub("", text))  # LLVM links no function whose comdat the program still names

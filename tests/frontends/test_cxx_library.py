@@ -117,6 +117,29 @@ double f(const double *x, int n) {
 }
 """
 
+FORMATS = """
+#include <cmath>
+#include <cstdio>
+#include <format>
+#include <map>
+#include <print>
+#include <stdexcept>
+#include <string>
+double f(const double *x, int n) {
+    std::map<std::string, double> m;
+    for (int i = 0; i < n; i++) m[std::format("x{}", i)] = x[i] * x[i];
+    double s = 0;
+    FILE *out = std::fopen("/dev/null", "w");
+    for (auto &[k, v] : m) { s += std::sin(v) * k.size(); std::print(out, "{}={:8.3f} {} {:e}", k, v, true, s); }
+    std::fclose(out);
+    try { if (s > 1) throw std::runtime_error(std::format("s is {}", s)); }
+    catch (const std::exception &e) { s *= x[0] * (e.what()[0] == 's' ? 1 : 2); }
+    std::string big;
+    std::format_to(std::back_inserter(big), "{:>100}|{}", "abc", std::string_view("q"));
+    return s * std::formatted_size("{}-{}", 12, n) + big.size() * x[1];
+}
+"""
+
 LIBRARIES = ("libstdc++", "libc++")
 SOURCES = {
     "kept_exceptions": KEPT_EXCEPTIONS, "resources": RESOURCES, "resource_of_nodes": RESOURCE_OF_NODES,
@@ -151,6 +174,60 @@ def test_library(name: str, library: str, tmp_path: Path) -> None:
     assert np.allclose(llgrad.grad(f)(X, len(X)), wanted, rtol=1e-8, atol=1e-9)
     tangents = [llgrad.jvp(f)(X, len(X), tangents=t)[1] for t in np.eye(len(X))]
     assert np.allclose(tangents, wanted, rtol=1e-8, atol=1e-9)
+
+
+def formatting(folder: Path, source: str, name: str = "f.cpp") -> Callable[..., float]:
+    """`f` of a source that uses <format>, which libstdc++ has from its version 13 on only."""
+    if not has_libcxx():
+        pytest.skip("no libc++ (Debian: libc++-22-dev)")
+    path = folder / name
+    path.write_text(source)
+    return llgrad.load(path, flags=["-std=c++23", "-stdlib=libc++"]).f
+
+
+def test_formats(tmp_path: Path) -> None:
+    f = formatting(tmp_path, FORMATS)
+    wanted = differences(f, X)
+    assert np.allclose(llgrad.grad(f)(X, len(X)), wanted, rtol=1e-8, atol=1e-9)
+    assert np.allclose(llgrad.jvp(f)(X, len(X), tangents=X)[1], wanted @ X, rtol=1e-8)
+
+
+BACK = {
+    "string": 'std::string t = std::format("{}", x * x); return std::stod(t);',
+    "letters": 'char t[64] = {}; std::format_to(t, "{} {}", x * x, 3); return std::strtod(t, nullptr);',
+    "digits": 'std::string t; std::format_to(std::back_inserter(t), "{:.0f}", x * 1000);'
+    "double s = 0; for (char c : t) s = s * 10 + (c - '0'); return s;",
+    "file": 'FILE *o = std::fopen("o.txt", "w"); std::print(o, "{}", x * x); std::fclose(o);'
+    'double v = 0; o = std::fopen("o.txt", "r"); std::fscanf(o, "%lf", &v); std::fclose(o); return v;',
+}
+
+
+@pytest.mark.parametrize("name", BACK)
+def test_formatted_numbers_that_come_back(name: str, tmp_path: Path) -> None:
+    head = "#include <cstdio>\n#include <cstdlib>\n#include <format>\n#include <print>\n#include <string>\n"
+    f = formatting(tmp_path, f"{head}double f(double x) {{ {BACK[name]} }}\n")
+    with pytest.raises(UnsupportedError, match="a number is read from text"):
+        llgrad.grad(f)(1.25)
+
+
+def test_formatters_that_change_floats(tmp_path: Path) -> None:
+    f = formatting(
+        tmp_path,
+        """
+#include <format>
+#include <string>
+struct point { double a; mutable double b = 1; };
+template <> struct std::formatter<point> : std::formatter<double> {
+    auto format(const point &p, std::format_context &c) const {
+        p.b = p.a * p.a;
+        return std::formatter<double>::format(p.b, c);
+    }
+};
+double f(double x) { point p{x}; std::string t = std::format("{}", p); return p.b * (t.empty() ? 1 : 2); }
+""",
+    )
+    with pytest.raises(UnsupportedError):
+        llgrad.grad(f)(1.25)
 
 
 def test_constructors_in_one_file(tmp_path: Path) -> None:

@@ -203,6 +203,12 @@ def streams() -> Compiled:
     return compile_file(Source(_STRINGS.with_name("streams.cpp"), flags), raw=True, cxx=True)
 
 
+def formats() -> Compiled:
+    """Bodies of what libc++'s headers format values by, optimised."""
+    flags = ("-std=gnu++23", "-g0", "-w", "-stdlib=libc++")
+    return compile_file(Source(_STRINGS.with_name("formats.cpp"), flags), raw=False, cxx=True)
+
+
 def _identity() -> str:
     compiler = find_compiler()
     return " ".join((compiler.identity, *compiler.c))

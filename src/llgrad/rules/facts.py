@@ -77,6 +77,10 @@ STREAM = "llgrad.stream."
 """`llgrad.stream.ppn.s._ZN…`: what libc++ writes text to a stream by, see there. They return their first argument."""
 
 
+FORMAT = "llgrad.format."
+"""`llgrad.format.wpnp.n._ZN…`: what libc++ formats values by, of any types, into a string, a text or a file."""
+
+
 def returns_string(name: str) -> bool:
     """Does a member of `std::string` return the string itself? Else a pointer that it returns is to text."""
     return name[len(STRING) :].split(".")[1] == "s"
@@ -120,6 +124,8 @@ def listed(symbol: str) -> Effects | None:
         return replace(_STREAM, within_first=returns_string(name))
     if name.startswith(STREAM):
         return replace(_STREAM, within_first=True)
+    if name.startswith(FORMAT):
+        return replace(_STREAM, text=True)
     return _TABLE.get(name) or next((known for pattern, known in _PATTERNS if pattern.fullmatch(name)), None)
 
 

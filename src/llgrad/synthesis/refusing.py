@@ -40,7 +40,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.rules import library
-from llgrad.rules.facts import STRING, string_layout
+from llgrad.rules.facts import FORMAT, STRING, string_layout
 from llgrad.synthesis import words
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import atomic
@@ -275,7 +275,7 @@ class _Refusals:
 
     def _writes_text(self, call: Call) -> bool:
         callee = call.called_function
-        if callee is None or not callee.is_declaration or not callee.name.startswith("_R"):
+        if callee is None or not callee.is_declaration or not callee.name.startswith(("_R", FORMAT)):
             return False
         known = library.effects(callee.name)
         return known is not None and known.text

@@ -33,7 +33,7 @@ from llgrad.ir.values import (
 )
 from llgrad.rules import library
 from llgrad.rules.blas import is_own
-from llgrad.rules.facts import STRING, string_layout
+from llgrad.rules.facts import FORMAT, STRING, string_layout
 from llgrad.synthesis.custom import OWN
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
@@ -43,6 +43,7 @@ FORMATTERS = frozenset({
     "__vsnprintf_chk",
 })  # fmt: skip
 _TO_TEXT = re.compile(rf"{STRING}\w+\.\w\._ZNSt3__1(?:9to_string|10to_wstring)E[dfe]")
+_PRINTED = re.compile(rf"{FORMAT}\w+\.\w\._ZNSt3__17__print")
 _STANDARDS = ("", "__isoc99_", "__isoc23_")
 PARSERS = frozenset({"atof", "strtod", "strtof", "strtold", *(f"{s}{v}sscanf" for s in _STANDARDS for v in ("", "v"))})
 _WRITERS = {"fprintf": 0, "vfprintf": 0, "__fprintf_chk": 0, "__vfprintf_chk": 0, "fwrite": 3, "write": 0, "pwrite": 0}
@@ -104,6 +105,8 @@ def read_back(
     written = bytes_out or any(
         _stream(c, names, _WRITERS, _INSERTED) and (_hands_on(memory, c, names, varied) or _reads(memory, c, text))
         for c, names in calls
+    ) or any(
+        _stream(c, names, {}, _PRINTED) and _formats(memory, c, names, varied) for c, names in calls
     ) or (_puts(memory, calls, varied) and any(map(_puts_out, calls)))
     inserted = any(names & _IN_MEMORY or any(map(_INSERTED.match, names)) for _, names in calls)
     return next(iter([*readers, *bytes_in, *(parsers if inserted else [])]), None) if written else None
@@ -226,6 +229,9 @@ def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Var
             continue
         text |= memory.points_to(c.arguments[0])
         text |= set() if names <= FORMATTERS else {o for a in memory.writes(c) for o in a.objects}
+    for c in (c for c, names in calls if any(name.startswith(FORMAT) for name in names)):
+        if _formats(memory, c, _names(memory, c), varied):
+            text |= {TEXT, *memory.points_to(c.arguments[0])}
     inserted = [c for c, names in calls if _stream(c, names, {}, _INSERTED) and _hands_on(memory, c, names, varied)]
     if inserted:
         held = memory.reachable(frozenset(o for c in inserted for o in memory.points_to(c.arguments[0])))
