@@ -17,6 +17,7 @@ ROOT = Path(llgrad.__file__).parent
 # A part may import from itself and from the parts of lower floors.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("collector", "errors", "places"),
+    ("elf",),
     ("ir", "rules", "frontends", "backend"),
     ("analysis", "interpret"),
     ("signature",),

@@ -26,9 +26,9 @@ from msgspec import Struct
 
 from llgrad import denormals
 from llgrad.backend import Engine
-from llgrad.backend.elf import read_object
 from llgrad.backend.libraries import Libraries
 from llgrad.backend.loaders import PROVIDED_BY_LINKER, load_in_jit
+from llgrad.elf import read_object
 from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.synthesis import results
 

@@ -18,7 +18,7 @@ from llgrad import denormals, pipeline, versions
 from llgrad.api import Derivative
 from llgrad.assembly import STATIC
 from llgrad.backend import emit_object
-from llgrad.backend.elf import read_object
+from llgrad.elf import read_object
 from llgrad.entry import quoted
 from llgrad.errors import UnsupportedError
 from llgrad.ownbuffers import OWNER

@@ -299,7 +299,7 @@ class Loaded:
     def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
         from llgrad import pipeline
         from llgrad.backend.codegen import emit_jit_object
-        from llgrad.backend.elf import read_object
+        from llgrad.elf import read_object
 
         requests = tuple(map(self.asked, requests))
         made = self._made(requests)

@@ -99,6 +99,11 @@ def test_archives_of_bitcode(tmp_path: Path) -> None:
         assert [Path(name).name for name, _, _ in members(archive, archive.read_bytes())] == [long_name.name]
         lib = llgrad.load([units[0], archive], flags=[f"-I{tmp_path}/include"])
         assert llgrad.grad(lib.f)(3.0) == 55.0
+    for flags in () if find_compiler().is_zig else (["-ffat-lto-objects", "-flto"], ["-fembed-bitcode"]):
+        both = tmp_path / "both.o"
+        subprocess.run([*clang[:-2], *flags, str(units[1]), "-o", str(both)], check=True)
+        assert both.read_bytes().startswith(b"\x7fELF")
+        assert llgrad.grad(llgrad.load([units[0], both], flags=[f"-I{tmp_path}/include"]).f)(3.0) == 55.0
     native = tmp_path / "native.o"
     subprocess.run([*find_compiler().c, "-DSCALE=2", "-c", str(units[1]), "-o", str(native)], check=True)
     with pytest.raises(SourceError, match="no LLVM bitcode") as caught:

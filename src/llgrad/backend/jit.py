@@ -18,10 +18,10 @@ import weakref
 from collections.abc import Sequence
 
 from llgrad.backend.codegen import emit_jit_object
-from llgrad.backend.elf import ObjectFile, read_object
 from llgrad.backend.loaders import Image, load
 from llgrad.backend.module import LLVMModule
 from llgrad.backend.text import CONSTRUCTORS, DESTRUCTORS, DSO_HANDLE
+from llgrad.elf import ObjectFile, read_object
 from llgrad.errors import ArgumentError, UnknownNameError
 
 

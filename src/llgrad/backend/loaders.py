@@ -25,8 +25,8 @@ import llvmlite.binding as llvm
 from msgspec import Struct
 
 from llgrad.backend import target
-from llgrad.backend.elf import ObjectFile
 from llgrad.backend.libraries import Libraries
+from llgrad.elf import ObjectFile
 from llgrad.errors import ForeignError, UnsupportedError
 
 PROVIDED_BY_LINKER = frozenset({"__dso_handle", "atexit"})

@@ -21,12 +21,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from llgrad.backend import LLVMModule, emit_object, with_brain_floats
-from llgrad.backend.elf import read_object
 from llgrad.backend.text import strip_debug
 from llgrad.drivers import compiling
 from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags, is_ir, is_source
 from llgrad.drivers.objects import Options, Unit, is_archive, is_bitcode, is_object, members, units
 from llgrad.drivers.words import CommandLine, Item, Role
+from llgrad.elf import read_object
 from llgrad.errors import LlgradError, SourceError
 from llgrad.frontends import clang
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from llgrad.backend.elf import section, with_section
 from llgrad.backend.module import BITCODE_MAGIC
+from llgrad.elf import section, with_section
 from llgrad.errors import SourceError
 
 SECTION = ".llgrad"

@@ -1,4 +1,5 @@
-"""What is LLVM IR already: assembly, bitcode, object files and static archives that hold bitcode (`clang -flto`)."""
+"""What is LLVM IR already: assembly, bitcode, object files and static archives that hold bitcode
+(`clang -flto`; beside machine code with `-ffat-lto-objects` or `-fembed-bitcode`)."""
 
 from __future__ import annotations
 
@@ -7,11 +8,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from llgrad import elf
 from llgrad.errors import SourceError
 from llgrad.frontends import julia, swift
 from llgrad.frontends.tools import Compiled, Language, Source
 
+_MACHINE = b"\x7fELF"
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_EMBEDDED = (".llvm.lto", ".llvmbc")  # `-ffat-lto-objects`, `-fembed-bitcode`
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"
 _INDEXES = ("/", "//", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64")
 
@@ -46,9 +50,13 @@ def _modules(path: Path) -> Iterator[Compiled]:
 def _bitcode(name: str, data: bytes) -> bytes:
     if data.startswith(_BITCODE):
         return data
+    for section in _EMBEDDED if data.startswith(_MACHINE) else ():
+        found = elf.section(data, section) or b""
+        if found.startswith(_BITCODE):
+            return found
     raise SourceError(
         f"{name} holds no LLVM bitcode",
-        cause="it is machine code" if data.startswith(b"\x7fELF") else "its first bytes are not those of bitcode",
+        cause="it is machine code" if data.startswith(_MACHINE) else "its first bytes are not those of bitcode",
         fix="compile it with `clang -flto -c`, or name its source; code that is only called can stay a shared library",
     )
 
