@@ -140,8 +140,45 @@ double f(const double *x, int n) {
 }
 """
 
+LOCKED = """
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+class results {
+    mutable std::mutex m;
+    std::recursive_mutex r;
+    mutable std::shared_mutex s;
+    std::vector<double> kept;
+    double last = 0;
+    std::exception_ptr failed;
+public:
+    void put(double v) {
+        std::scoped_lock both(m, r);
+        kept.push_back(v);
+        last = v;
+    }
+    void fail() { failed = std::make_exception_ptr(3); }
+    double sum() const {
+        std::shared_lock shared(s);
+        std::unique_lock own(m);
+        double sum = 0;
+        for (double v : kept) sum += std::sin(v);
+        return failed ? sum * last : 0;
+    }
+};
+double f(const double *x, int n) {
+    results all;
+    for (int i = 0; i < n; i++) all.put(x[i] * x[i]);
+    all.fail();
+    return all.sum();
+}
+"""
+
 LIBRARIES = ("libstdc++", "libc++")
 SOURCES = {
+    "locked": LOCKED,
     "kept_exceptions": KEPT_EXCEPTIONS, "resources": RESOURCES, "resource_of_nodes": RESOURCE_OF_NODES,
     "resource_chosen": RESOURCE_CHOSEN, "resource_in_place": RESOURCE_IN_PLACE,
 }  # fmt: skip
