@@ -24,7 +24,7 @@ def lib() -> llgrad.Library:
 @pytest.mark.parametrize(
     "name",
     [
-        "hash_u64", "hash_string", "named",
+        "hash_u64", "hash_string", "named", "word_count",
         *(pytest.param(n, marks=pytest.mark.full) for n in (
             "hash_vec", "hash_removed", "hash_iter", "hash_str", "tree_u64", "named_map",
         )),
