@@ -35,10 +35,11 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 # What through `llgrad opt` is understood with debug info only: text beside numbers, padding of pairs that are copied,
-# members of a struct that are set through an array of their addresses, blocks moved by realloc that outlive a call.
+# members of a struct that are set through an array of their addresses, blocks moved by realloc that outlive a call,
+# numbers that are handed on where structs of pointers are.
 DEBUG = (
-    "cpp_sorted_and_queued.cpp", "cpp_string_inactive.cpp", "cpp_string_keys.cpp", "cpp_string_member.cpp",
-    "kept_buffers.c", "model_of_buffers.c",
+    "context_or_parameters.c", "cpp_sorted_and_queued.cpp", "cpp_string_inactive.cpp", "cpp_string_keys.cpp",
+    "cpp_string_member.cpp", "kept_buffers.c", "model_of_buffers.c",
 )  # fmt: skip
 
 # Programs in C++20.

@@ -67,6 +67,7 @@ class Inclusion:
         self._shared: dict[int, int] = {}  # of an object: what memory that callers may have linked to it holds
         self._before: dict[int, int] = {}  # of an object: what it may hold from before the root is entered
         self._scalar: set[int] = set()  # objects that hold no pointers then which copies would move
+        self._of_scalars: dict[tuple[int, int], int] = {}  # what is loaded from there, and perhaps elsewhere, by nodes
         self._empty = self._flow.node()
         # Code that is not known: what it hands out, and what it is handed. One fact stands for all data it was handed.
         self._anything = self._sets.anything = self._fact(UNKNOWN)
@@ -194,6 +195,8 @@ class Inclusion:
                 obj = fact >> BITS
                 if obj in self._before and not settled:
                     self._flow.edge(self._before[obj], target)
+                elif obj in self._scalar:
+                    self._of_scalars[pointer, target] = obj
                 if obj in self._shared:
                     self._flow.edge(self._shared[obj], target)
                 if self.objects[obj] is UNKNOWN:

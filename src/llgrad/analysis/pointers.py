@@ -44,7 +44,7 @@ from llgrad.analysis.objects import (
     leaves,
     resolve_alias,
 )
-from llgrad.analysis.scalars import to_scalars
+from llgrad.analysis.scalars import holds_pointers, to_scalars
 from llgrad.analysis.written import settled
 from llgrad.ir.module import Module
 from llgrad.ir.types import DataLayout, FloatType, IntType
@@ -104,6 +104,7 @@ class PointerGraph(Inclusion):
         self._pending: deque[Function] = deque()
         self._taken: list[Function] | None = None
         self._from_nothing: list[Cast] = []
+        self._inner: dict[int, int] = {}  # of an argument for scalars: the node of pointers that it may hold after all
         self._of_other_types: dict[Call, list[Function]] = {}  # code that a call reaches if none has its type
         self._led: dict[tuple[int, tuple[int, ...]], int] = {}  # by a fact and offsets: see `_led_to`
         self.called_back: set[Function] = set()
@@ -130,6 +131,7 @@ class PointerGraph(Inclusion):
 
     def _settle(self) -> bool:
         """Pointers made from integers of no known origin are unknown, and so are callees that are no function.
+        What is loaded from memory for scalars, and from nowhere else, is believed to be a pointer.
 
         A call through a pointer that is nowhere set, or to data alone, has no callees. Was there anything to settle?
         (Nim calls a closure with its environment or without, whichever it has.)
@@ -137,6 +139,9 @@ class PointerGraph(Inclusion):
         blind = [c for c in self._from_nothing if not self._flow.facts(self._nodes(c)[0])]
         for cast in blind:
             self._flow.add(self._nodes(cast)[0], {self._fact(UNKNOWN)})
+        believed = [load for load in self._of_scalars if self._leads_to_scalars(*load)]
+        for load in believed:
+            self._flow.edge(self._inner[self._of_scalars[load]], load[1])
         open_ = [c for c, found in self._linked.items() if not found and c not in self.unknown_calls]
         lost = [c for c in open_ if not self._leads_nowhere(c)]
         for call in lost:
@@ -144,7 +149,11 @@ class PointerGraph(Inclusion):
                 self._link(call, function)
             if not self._linked[call]:
                 self._link_unknown(call)
-        return bool(blind or lost)
+        return bool(blind or believed or lost)
+
+    def _leads_to_scalars(self, pointer: int, loaded: int) -> bool:
+        """Does a pointer lead to memory for scalars alone, and nothing that is loaded there to anything?"""
+        return not self._flow.facts(loaded) and self._objects_of(self._flow.facts(pointer)) <= self._scalar
 
     def _leads_nowhere(self, call: Call) -> bool:
         """Does the program set the pointer that is called to no code that takes what is passed? (An ifunc is code.)"""
@@ -172,8 +181,10 @@ class PointerGraph(Inclusion):
                     self._flow.add(node, {self._raw(outer, None if several else 0)})
             self._flow.add(self._cells.cell(inner, None), {self._raw(inner, None)})
             if argument.index in scalar:
-                self._before[outer] = self._constant({self._raw(inner, None)})
                 self._scalar.add(outer)
+                self._inner[outer] = self._constant({self._raw(inner, None)})
+                if holds_pointers(argument, root):
+                    self._before[outer] = self._inner[outer]
             else:
                 self._flow.add(self._cells.cell(outer, None), {self._raw(inner, None)})
 
