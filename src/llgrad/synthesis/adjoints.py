@@ -46,7 +46,7 @@ from llgrad.rules.expression import Const, Expr, evaluate
 from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import numbers, support, tape
 from llgrad.synthesis.allocated import allocated
-from llgrad.synthesis.emit import EmitAlgebra, strong_zero
+from llgrad.synthesis.emit import EmitAlgebra, is_choice, of_choice, strong_zero
 from llgrad.synthesis.forward import Lazy
 from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Number, Partials, operand_parts, reserves, sizes
@@ -275,6 +275,8 @@ class Adjoints(ForwardValues):
             if partial.value in (1, -1):
                 return seed if partial.value == 1 else self.b.unary("fneg", seed)
             guarded = False
+        if is_choice(partial):
+            return of_choice(self.b, partial, self.factor(place, partial, seed.type, values), seed)
         product = self.adjoint_op("fmul", self.factor(place, partial, seed.type, values), seed)
         return strong_zero(self.b, seed, product) if guarded else product
 

@@ -9,10 +9,10 @@ from llgrad.ir.build import Builder, const_float, const_int, declare, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
 from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
-from llgrad.ir.values import AnyValue, Function
+from llgrad.ir.values import AnyValue, Function, Select
 from llgrad.rules import bodies, library
 from llgrad.rules.constants import exact
-from llgrad.rules.expression import Expr, evaluate
+from llgrad.rules.expression import Apply, Const, Expr, evaluate
 
 _ARITHMETIC = {"fadd", "fsub", "fmul", "fdiv"}
 _COMPARE = {"oeq", "one", "olt", "ole", "ogt", "oge", "uno"}
@@ -96,6 +96,33 @@ def emit_expression(
 ) -> AnyValue:
     """The value of a rule's expression, as instructions."""
     return evaluate(expr, operands, results, EmitAlgebra(b, module, type))
+
+
+def is_choice(partial: Expr) -> bool:
+    """Does a rule take one operand and leave another (`fmax`)? Its slopes are 1 and 0 then."""
+    match partial:
+        case Apply("select", (_, Const(first), Const(second))):
+            return {first, second} <= {-1, 0, 1}
+    return False
+
+
+def of_choice(b: Builder, partial: Expr, factor: AnyValue, derivative: AnyValue) -> AnyValue:
+    """A tangent or adjoint times the slope of a choice: zero, whatever it is, where the operand was left.
+
+    The slope is no limit of others there: an infinite adjoint, of `sqrt(fmax(x, 0))`, has no part in it.
+    """
+    assert isinstance(partial, Apply)
+    nothing = zero(derivative.type)
+    if not isinstance(factor, Select):  # computed earlier
+        return b.select(b.fcmp("oeq", factor, nothing), nothing, b.binary("fmul", factor, derivative))
+
+    def scaled(slope: Expr) -> AnyValue:
+        assert isinstance(slope, Const)
+        if slope.value == 0:
+            return nothing
+        return derivative if slope.value == 1 else b.unary("fneg", derivative)
+
+    return b.select(factor.condition, scaled(partial.args[1]), scaled(partial.args[2]))
 
 
 def strong_zero(b: Builder, derivative: AnyValue, product: AnyValue) -> AnyValue:

@@ -38,7 +38,7 @@ from llgrad.rules.expression import Expr, evaluate
 from llgrad.rules.facts import TAPE
 from llgrad.rules.rule import Out
 from llgrad.synthesis import numbers, support, tape
-from llgrad.synthesis.emit import EmitAlgebra, strong_zero
+from llgrad.synthesis.emit import EmitAlgebra, is_choice, of_choice, strong_zero
 from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.sweep import Sweep
@@ -275,7 +275,10 @@ class ForwardSweep(Sweep):
                     continue
                 factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
                 tangent = self.part(self.shadow(v), lane)
-                term = tangent if factor == const_float(t, 1) else self.times(factor, tangent)
+                if is_choice(partial):
+                    term = of_choice(self.b, partial, factor, tangent)
+                else:
+                    term = tangent if factor == const_float(t, 1) else self.times(factor, tangent)
                 total = term if total is None else self.b.binary("fadd", total, term, f"{i.name}.tan")
             tangents.append(total if total is not None else zero(t))
             if isinstance(out.place, int) and self.facts.shadowed(i.operands[out.place]):
