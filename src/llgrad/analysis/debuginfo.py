@@ -57,6 +57,12 @@ class DebugTypes:
         node = self.module.node(ref) if ref is not None and ref.id >= 0 else None
         return node if node is not None and node.kind == "DISubprogram" else None
 
+    def is_cpp(self, function: Function) -> bool:
+        """Is a function written in C++?"""
+        node = self.subprogram(function)
+        unit = self._node(node.fields.get("unit")) if node is not None else None
+        return unit is not None and "C_plus_plus" in str(unit.fields.get("language"))
+
     def result_and_parameters(self, function: Function) -> tuple[ByteType | None, tuple[Declared, ...]] | None:
         """Declared result and parameters in source order; None without debug info. Names come from `arg:` variables."""
         node = self.subprogram(function)

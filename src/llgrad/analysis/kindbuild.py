@@ -71,6 +71,7 @@ class Builder:
         self._floats = {f: bl.Basic(f, bl.FLOAT_SIZES[f], "float", f) for f in bl.FLOAT_SIZES}
         self._pending = [root]
         self._locals: dict[str, iv.Value] = {}
+        self._declared_types: dict[iv.Function, tuple[bl.ByteType | None, ...]] = {}
         for f in virtual_functions(module):
             self.take_address(f)
         while self._pending:
@@ -185,13 +186,22 @@ class Builder:
     def relate_call(self, call: iv.Call | None, f: iv.Function, arguments: Sequence[iv.AnyValue | None]) -> None:
         """Actual to formal arguments; what is returned to the call's result."""
         self._pending.append(f)
-        for formal, actual in zip(f.arguments, arguments, strict=False):
+        declared = self._parameter_types(f)
+        for n, (formal, actual) in enumerate(zip(f.arguments, arguments, strict=False)):
             if actual is not None and formal.type == actual.type:
-                self.same(actual, formal)
+                self.same(actual, formal, declared[n] if declared else None)
         if call is not None and call.type == f.function_type.result:
             self._call_sites.setdefault(f, []).append(call)
             for value in self._returns.get(f, ()):
                 self.same(value, call)
+
+    def _parameter_types(self, f: iv.Function) -> tuple[bl.ByteType | None, ...]:
+        """The declared types of a function's parameters; none where LLVM has others."""
+        if f not in self._declared_types:
+            declared = self.debug.result_and_parameters(f)
+            plain = declared is not None and len(declared[1]) == len(f.arguments)
+            self._declared_types[f] = tuple(d.type for d in declared[1]) if declared is not None and plain else ()
+        return self._declared_types[f]
 
     def returned(self, value: iv.AnyValue, f: iv.Function) -> None:
         self._returns.setdefault(f, []).append(value)
@@ -338,12 +348,12 @@ class Builder:
 
     # --- relations ----------------------------------------------------------------------------------------------
 
-    def same(self, source: iv.AnyValue, target: iv.Value) -> None:
-        """`target` may be `source`: phi, select, argument, result."""
+    def same(self, source: iv.AnyValue, target: iv.Value, declared: bl.ByteType | None = None) -> None:
+        """`target`, which may be declared to be of some type, may be `source`: phi, select, argument, result."""
         if isinstance(target.type, PointerType):
             if not isinstance(source, (iv.ConstNull, iv.Undef)):
                 region, offset = self.cell(target)
-                limit = self._inner.limit(source)
+                limit = self._inner.limit(source) or self._inner.limit_as(source, target, declared)
                 self.graph.edge(*self.cell(source), region, to=offset, size=limit) if not offset else None
         else:
             self.copy_bits(source, 0, target, 0, None)
