@@ -11,22 +11,27 @@ import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
 from llgrad.arguments import Checker, integer_range, refuse_overlap
+from llgrad.built import is_module, written
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
 from llgrad.loaded import AnyCode, Facts, Loaded
 from llgrad.passing import addresses_of_other_memory, spread
 from llgrad.signature import CType, Parameter, Pointer, Scalar
 
 if TYPE_CHECKING:
+    from llvmlite.ir import Module
+
     from llgrad.frontends import Flags
+
+    Source: TypeAlias = str | os.PathLike[str] | Module
 
 
 def load(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    paths: Source | Sequence[Source],
     *,
     flags: Flags = (),
     optimize: int = 2,
@@ -34,7 +39,8 @@ def load(
     isolate: bool = False,
     vector_math: bool = False,
 ) -> Library:
-    """Compile sources to one library: of any language in docs/languages.md, told apart by suffix, and mixed.
+    """Compile sources to one library: of any language in docs/languages.md, told apart by suffix, and mixed. An
+    `llvmlite.ir.Module` is a source, too.
 
     flags        passed to the compiler (`-I…`, `-D…`, `-std=…`); for several, by language: `{"c++": […], "rust": […]}`
     optimize     0 to 3: how far LLVM optimises before differentiation; what is run is optimised fully in any case
@@ -49,7 +55,7 @@ def load(
     if isinstance(flags, str):
         raise ArgumentError("flags must be a list of strings", fix=f"flags={flags.split()!r}")
     several: Any = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else paths
-    listed = list(several)
+    listed = [written(p) if is_module(p) else p for p in several]
     if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
         raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')
     kept = {k: tuple(v) for k, v in flags.items()} if isinstance(flags, Mapping) else tuple(flags)

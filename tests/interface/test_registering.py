@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from llvmlite import binding, ir
 
 import llgrad
 from llgrad.frontends import find_compiler
@@ -129,6 +130,31 @@ def test_compiled_rules(lib: llgrad.Library) -> None:
     llgrad.rule(lib.norm, augmented=lib.norm_forward, reverse=lib.norm_reverse, tangent=lib.norm_tangent)
     assert llgrad.grad(lib.h)(x, 2).tolist() == [60, 120]
     assert llgrad.jvp(lib.h, wrt="x")(x, 2, tangents=np.array([1.0, 0]))[-1] == 60
+
+
+def built() -> ir.Module:
+    """`half_tangent(x, dx)`, `half_forward(x)`, `half_reverse(x, seed)`: ten times the truth, to be told from it."""
+    module, double = ir.Module("rules"), ir.DoubleType()
+    for name, count, factor in (("half_tangent", 2, 5.0), ("half_forward", 1, 0.5), ("half_reverse", 2, 5.0)):
+        f = ir.Function(module, ir.FunctionType(double, [double] * count), name)
+        at = ir.IRBuilder(f.append_basic_block())
+        at.ret(at.fmul(f.args[-1], double(factor)))
+    return module
+
+
+def test_rules_in_ir_that_python_builds(source: Callable[..., Path]) -> None:
+    path = source("double half(double x) { return x / 2; }\ndouble f(double x) { return half(x) * x; }", "halves.c")
+    lib = llgrad.load([path, built()])
+    assert llgrad.grad(lib.f)(3.0) == 3
+    llgrad.rule(lib.half, tangent=lib.half_tangent, augmented=lib.half_forward, reverse=lib.half_reverse)
+    assert llgrad.grad(lib.f)(3.0) == 1.5 + 15
+    assert llgrad.jvp(lib.f, wrt="x")(3.0, tangents=2.0) == (4.5, 33)
+
+
+def test_modules_of_python_are_sources() -> None:
+    """As they were built, and as LLVM parsed them."""
+    for module in (built(), binding.parse_assembly(str(built()))):
+        assert llgrad.grad(llgrad.load(module).half_forward)(3.0) == 0.5
 
 
 @pytest.mark.parametrize(
