@@ -4,7 +4,8 @@ A list is a ring of nodes, one of which, the head, is a member of the list objec
 to one with a value behind its links, or to the head, which has none: behind it lie the neighbours of the list. A
 member's type is its whole type (a base class is not a member), so a pointer to a class that is made of the address of a
 member ends with it: which class that is TBAA tells where such a pointer is stored, debug info where it is a variable or
-a parameter; which member debug info. In an array such a variable may walk on to the array's end. A pointer to a pointer
+a parameter, and the class one of the C++ library's own (what points to a program's class may be cast to what that is a
+member of, the first one or any by its offset); which member debug info. In an array such a variable may walk on to the array's end. A pointer to a pointer
 that is stored with the address of a single pointer (a hash table's only bucket) leads to that one.
 """
 
@@ -26,6 +27,7 @@ from llgrad.ir.types import DataLayout, PointerType
 from llgrad.ir.values import Alloca, AnyValue, Function, GetElementPtr, MDString, Phi, Select, Store
 
 _POINTER = re.compile(r"p(\d+) (?:_ZTS)?(\w+)")
+_RESERVED = re.compile(r"_[A-Z_]")  # names that no program gives
 
 Place = tuple[AnyValue, int, int]
 """A value, and the bytes behind it: some, and multiples of a stride (0: exactly those)."""
@@ -65,7 +67,7 @@ class Inner:
         said = [[to] if isinstance(to, Record) else [], self._classes(target)]
         if isinstance(v, GetElementPtr):
             said.append([c for place in self._way(v) for c in self._told[1].get(place, ())])
-        for classes in filter(None, said):
+        for classes in filter(None, ([c for c in some if _RESERVED.match(c.name)] for some in said)):
             wanted = partial(_is_one_of, classes)
             room, at, size = max((_member(o, at, wanted, 0), at, o.type.size) for o, at in objects)
             if room > 0:
