@@ -4,9 +4,10 @@ A list is a ring of nodes, one of which, the head, is a member of the list objec
 to one with a value behind its links, or to the head, which has none: behind it lie the neighbours of the list. A
 member's type is its whole type (a base class is not a member), so a pointer to a class that is made of the address of a
 member ends with it: which class that is TBAA tells where such a pointer is stored, debug info where it is a variable or
-a parameter, and the class one of the C++ library's own (what points to a program's class may be cast to what that is a
-member of, the first one or any by its offset); which member debug info. In an array such a variable may walk on to the array's end. A pointer to a pointer
-that is stored with the address of a single pointer (a hash table's only bucket) leads to that one.
+a parameter; which member debug info. All that holds of the C++ library's own classes alone: what points to a program's
+may be cast to what that is a member of, the first one or any by its offset. In an array such a variable may walk on to
+the array's end. A pointer to a pointer that is stored with the address of a single pointer (a hash table's only bucket)
+leads to that one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from llgrad.ir.values import Alloca, AnyValue, Function, GetElementPtr, MDString
 
 _POINTER = re.compile(r"p(\d+) (?:_ZTS)?(\w+)")
 _RESERVED = re.compile(r"_[A-Z_]")  # names that no program gives
+_IN_STD = re.compile(r"NK?S[tabsiod]|S[tabsiod]")  # mangled
 
 Place = tuple[AnyValue, int, int]
 """A value, and the bytes behind it: some, and multiples of a stride (0: exactly those)."""
@@ -117,13 +119,14 @@ def _place(v: AnyValue, layout: DataLayout) -> Place:
 
 
 def _pointee(module: Module, store: Store) -> tuple[int, str] | None:
-    """What TBAA says that a stored pointer points to: (1 for an object, more for pointers; the mangled name)."""
+    """What of the library's TBAA says that a stored pointer points to: (1 for an object, more for pointers; the
+    mangled name)."""
     if (ref := store.metadata.get("tbaa")) is None or not isinstance(store.value.type, PointerType):
         return None
     access = module.node(ref).operands[1:2]
     name = module.node(access[0]).operands[:1] if access else ()
     told = _POINTER.fullmatch(name[0].text) if name and isinstance(name[0], MDString) else None
-    return (int(told[1]), told[2]) if told else None
+    return (int(told[1]), told[2]) if told and _IN_STD.match(told[2]) else None
 
 
 def _declared(
