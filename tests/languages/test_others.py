@@ -309,6 +309,52 @@ func.func @unranked(%n: index) -> memref<*xf64> {
 """
 
 
+ELEMENTS = """
+func.func @f(%a: tensor<3x4xf64>, %x: tensor<4xf64>) -> f64 {
+  %z = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<3xf64>
+  %f = linalg.fill ins(%z : f64) outs(%e : tensor<3xf64>) -> tensor<3xf64>
+  %y = linalg.matvec ins(%a, %x : tensor<3x4xf64>, tensor<4xf64>) outs(%f : tensor<3xf64>) -> tensor<3xf64>
+  %t = math.tanh %y : tensor<3xf64>
+  %s = arith.mulf %t, %y : tensor<3xf64>
+  %g = tensor.empty() : tensor<f64>
+  %h = linalg.fill ins(%z : f64) outs(%g : tensor<f64>) -> tensor<f64>
+  %q = linalg.dot ins(%s, %t : tensor<3xf64>, tensor<3xf64>) outs(%h : tensor<f64>) -> tensor<f64>
+  %r = tensor.extract %q[] : tensor<f64>
+  return %r : f64
+}
+func.func @g(%a: memref<8xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 0.0 : f64
+  %v = vector.transfer_read %a[%c0], %pad : memref<8xf64>, vector<8xf64>
+  %w = vector.shape_cast %v : vector<8xf64> to vector<2x4xf64>
+  %t = vector.transpose %w, [1, 0] : vector<2x4xf64> to vector<4x2xf64>
+  %e = math.exp %t : vector<4x2xf64>
+  %x = vector.extract %e[1] : vector<2xf64> from vector<4x2xf64>
+  %y = vector.extract %e[2] : vector<2xf64> from vector<4x2xf64>
+  %m = arith.mulf %x, %y : vector<2xf64>
+  %r = vector.reduction <add>, %m : vector<2xf64> into f64
+  return %r : f64
+}
+"""
+
+
+def test_mlirs_elements_of_tensors_and_vectors(tmp_path: Path) -> None:
+    """`arith` and `math` on whole tensors, and vectors of vectors, which are made of values that are not set."""
+    require("a.mlir")
+    path = tmp_path / "a.mlir"
+    path.write_text(ELEMENTS)
+    lib = llgrad.load(path)
+    a, x, v = np.linspace(-1, 1, 12).reshape(3, 4), np.linspace(0.2, 1.1, 4), np.linspace(0.1, 0.9, 8)
+    da, dx = llgrad.grad(lib.f, wrt=("a", "x"))(a, x)
+    truth = differences(lambda v: lib.f(*v), [a, x])
+    np.testing.assert_allclose(da, truth[0], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(dx, truth[1], rtol=1e-7, atol=1e-9)
+    terms = np.exp(v[1] + v[2]), np.exp(v[5] + v[6])
+    expected = [0, terms[0], terms[0], 0, 0, terms[1], terms[1], 0]
+    np.testing.assert_allclose(llgrad.grad(lib.g, wrt="a")(v), expected, rtol=1e-13)
+
+
 def test_mlirs_results(tmp_path: Path) -> None:
     """Arrays and several results are written to further arguments; shapes that only the program knows are compared."""
     require("a.mlir")

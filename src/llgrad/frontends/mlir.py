@@ -22,7 +22,7 @@ _SPECTRA = re.compile(rb"@llgrad_(?:i?r?fft|syevd|gesdd)_")
 _DEFINED = re.compile(rb"^define (?:dso_local )?(?=[^\n]*@llgrad_)", re.MULTILINE)
 _FIX = "correct the source; dialects other than MLIR's own must be lowered before"
 _TENSORS = (
-    "inline", "canonicalize", "cse", "linalg-fuse-elementwise-ops",
+    "inline", "canonicalize", "cse", "convert-elementwise-to-linalg", "linalg-fuse-elementwise-ops",
     "one-shot-bufferize=bufferize-function-boundaries allow-return-allocs-from-loops",
 )  # fmt: skip
 """Programs of tensors: fewer of them, each a buffer."""
@@ -33,7 +33,8 @@ PASSES = (
     "convert-scf-to-cf", "expand-strided-metadata", "lower-affine", "convert-complex-to-standard",
     "convert-math-to-llvm", "convert-math-to-libm", "convert-vector-to-llvm",
     "finalize-memref-to-llvm=use-aligned-alloc", "convert-func-to-llvm", "convert-complex-to-llvm",
-    "convert-arith-to-llvm", "convert-index-to-llvm", "convert-cf-to-llvm", "reconcile-unrealized-casts",
+    "convert-arith-to-llvm", "convert-index-to-llvm", "convert-ub-to-llvm", "convert-cf-to-llvm",
+    "reconcile-unrealized-casts",
 )  # fmt: skip
 """What lowers the upstream dialects; a file that is in the LLVM dialect already passes through."""
 
