@@ -159,3 +159,29 @@ def test_procedures_of_another_module(tmp_path: Path) -> None:
         derivative(-X, 4, np.zeros(1))
     assert caught.value.cause == "ValueError: below"
     assert [llgrad.grad(lib.g)(v) for v in (2.0, -2.0)] == [4.0, 3.0]
+
+
+SAID = """
+import std/strutils
+proc root(v: float): float =
+  if v < 0: raise newException(ValueError, "negative " & $v)
+  v * v * v
+proc f(x: openArray[float]): float {.exportc.} =
+  for v in x:
+    try: result += root(v) * v
+    except ValueError: result -= v * v
+proc g(x: openArray[float]): float {.exportc.} =
+  for v in x: result += parseFloat($v) * v
+"""
+
+
+def test_numbers_in_the_text_of_what_is_caught(tmp_path: Path) -> None:
+    """Where nobody catches, the text goes to who asked for the derivative, not into the flag that is reset there."""
+    require("a.nim")
+    path = tmp_path / "a.nim"
+    path.write_text(SAID)
+    lib = llgrad.load(path)
+    x = X * [1, -1, 1, -1]
+    np.testing.assert_allclose(llgrad.grad(lib.f, wrt="x")(x, 4), np.where(x < 0, -2 * x, 4 * x**3))
+    with pytest.raises(UnsupportedError, match="read from text"):
+        llgrad.grad(lib.g, wrt="x")(x, 4)

@@ -30,6 +30,7 @@ from llgrad.ir.values import (
     Instruction,
     Load,
     Store,
+    Unreachable,
 )
 from llgrad.rules import library
 from llgrad.rules.blas import is_own
@@ -243,9 +244,24 @@ def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Var
     while text and size != len(text):  # copies of the text
         size = len(text)
         for c, _ in calls:
-            if _reads(memory, c, text):
+            if _reads(memory, c, text) and not _ends(c):
                 text |= {o for a in memory.writes(c) for o in a.objects}
     return text
+
+
+def _ends(call: Call) -> bool:
+    """Is it a function of the program that ends it, or the derivative (as `llgrad_fail` does)? Nobody sees what it
+    writes."""
+    f = call.called_function
+    if f is None or f.is_declaration or not any(a.name == "nounwind" for a in f.attributes):
+        return False
+    last = [b.instructions[-2:] for b in f.blocks if not b.successors]
+    return all(isinstance(b[-1], Unreachable) and len(b) > 1 and _stops(b[0]) for b in last)
+
+
+def _stops(i: Instruction) -> bool:
+    known = library.effects(i.called_function.name) if isinstance(i, Call) and i.called_function is not None else None
+    return known is not None and known.noreturn
 
 
 def _puts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Varied) -> bool:
