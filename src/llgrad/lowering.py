@@ -87,7 +87,7 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     if text != module.text():
         module.replace_text(text)
         module.run(["always_inliner", "global_dce"])
-    for name in variadic.converted(text) if variable else ():
+    for name in sorted(set(variadic.converted(text)) & set(module.definitions())) if variable else ():
         module.run(["sroa", "sccp", "simplify_cfg"], function=name)  # what `va_arg` does with registers goes
 
 

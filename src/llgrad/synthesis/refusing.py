@@ -250,13 +250,15 @@ class _Refusals:
             )
 
     def _is_declared_float(self, load: Load) -> bool:
-        """Is a number read where only accesses like this one say so, and the caller's memory is declared to hold floats
-        alone?"""
+        """Is a number read where only accesses like this one say so, in active memory of the caller's that is declared
+        to hold floats alone?"""
         if set(self.kinds.access(load).at.values()) != {kinds_analysis.INTEGER} or only_steers(load, set()):
             return False
-        objects = {o for a in self.memory.reads(load) for o in a.objects if self.activity.varied(o)}
-        sites = [o.site for o in objects if o.kind == "argument"]
-        return any(isinstance(a, Argument) and self.kinds.is_declared_as_floats(a) for a in sites)
+        objects = {o for a in self.memory.reads(load) for o in a.objects}
+        return all(
+            o.kind == "argument" and self.activity.varied(o) and isinstance(o.site, Argument)
+            and self.kinds.is_declared_as_floats(o.site) for o in objects
+        )  # fmt: skip
 
     def _refuse_changed_by_text(self, i: Instruction) -> None:
         """What is called to write a value as text must leave floats alone: no derivative goes through there."""
