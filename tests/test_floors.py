@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("atomics",),
     ("blas", "denormals", "lapack", "openmp", "ownbuffers", "variadic"),
     ("synthesis", "alignment", "bytewise", "interleaved", "lowering", "merging", "strings", "unrolling", "peeling",
-     "numbered", "reducing", "relative", "signs", "trampolines"),
+     "reducing", "relative", "signs", "trampolines"),
     ("checkpointing", "closures", "rounding", "specialising"),
     ("asking", "pipeline"),
     ("excerpt", "tables", "versions"),

@@ -14,7 +14,6 @@ from llgrad.backend import LLVMModule
 from llgrad.backend.text import strip_debug
 from llgrad.frontends import compile_sources
 from llgrad.lowering import lower
-from llgrad.numbered import with_numbers_stored
 from llgrad.rules import routines
 
 
@@ -340,29 +339,3 @@ def test_words_that_are_kept_as_pointers_and_read_as_floats(tmp_path: Path) -> N
     x, f = np.array([0.7, -0.4, 1.3]), llgrad.load(path, optimize=0).f
     for tag, truth in enumerate(([x[1], x[0], 0], [x[2], 0, x[0]], [3 * x[0] ** 2, 0, 0])):
         np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, tag, 0), truth, rtol=1e-14, atol=0)
-
-
-STORED = """define void @f(i64 %n, ptr %to, ptr %from) {
-  %length = add i64 %n, 1
-  %stored = inttoptr i64 %length to ptr
-  %used = inttoptr i64 %n to ptr
-  %word = load i64, ptr %from, align 8
-  %address = inttoptr i64 %word to ptr
-  store ptr %stored, ptr %to, align 8, !tbaa !0
-  store ptr %used, ptr %from, align 8
-  store i8 0, ptr %used, align 1
-  store ptr %address, ptr %to, align 8
-  ret void
-}
-
-!0 = !{!1, !1, i64 0}
-!1 = !{!"any pointer", !2}
-!2 = !{!"root"}
-"""
-
-
-def test_numbers_that_are_moved_as_pointers_are_stored_as_numbers() -> None:
-    made = LLVMModule.from_text(with_numbers_stored(STORED)).text()
-    assert "store i64 %length, ptr %to, align 8\n" in made
-    assert "store ptr %used, " in made and "store ptr %address, " in made
-    assert made.count("inttoptr") == 2

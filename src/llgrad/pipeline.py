@@ -62,7 +62,6 @@ from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, unshared
 from llgrad.merging import has_split_tests, merged
-from llgrad.numbered import with_numbers_stored
 from llgrad.openmp import FAIL_TEAM
 from llgrad.ownbuffers import OWNER, own_buffers
 from llgrad.reducing import make_reducible
@@ -355,7 +354,7 @@ def prepare(
     with_lanes_apart(work)
     with_alignment(work)
     reveal(work)
-    text = with_numbers_stored(with_pointers(loaded_apart(normal(work))))
+    text = with_pointers(loaded_apart(normal(work)))
     if not threads:
         _refuse_thread_local(text)
     return text

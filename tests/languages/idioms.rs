@@ -77,33 +77,6 @@ pub fn dropped(x: &[f64]) -> f64 {
     log.iter().enumerate().map(|(i, v)| v * (i + 1) as f64).sum()
 }
 
-/// An error of one's own: a float, a text's pointer or a number lie in one place.
-enum Unknown {
-    Index(usize),
-    Name(String),
-}
-
-#[inline(never)]
-fn looked_up(i: usize, x: &[f64]) -> Result<f64, Unknown> {
-    if i == 7 {
-        return Err(Unknown::Name(i.to_string()));
-    }
-    Ok(*x.get(i).ok_or(Unknown::Index(i))? * 2.0)
-}
-
-pub fn own_errors(x: &[f64]) -> f64 {
-    let v = looked_up(1, x).unwrap_or(0.0);
-    let far = match looked_up(9, x) {
-        Err(Unknown::Index(i)) => i as f64,
-        _ => x[0],
-    };
-    match looked_up(7, x) {
-        Ok(w) => w,
-        Err(Unknown::Name(s)) => v * x[2] * far * s.len() as f64,
-        Err(_) => v,
-    }
-}
-
 /// A number that is formatted and parsed again: refused.
 pub fn read_back(x: &[f64]) -> f64 {
     let v: f64 = x[0].to_string().parse().unwrap();

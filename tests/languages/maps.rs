@@ -82,12 +82,3 @@ pub fn named_map(x: &[f64]) -> f64 {
     }
     m["n1"].value * m["n2"].value * m["n2"].scale
 }
-
-/// Words are counted: where an entry is made, LLVM moves the length of its key as a pointer.
-pub fn word_count(x: &[f64]) -> f64 {
-    let mut m: HashMap<String, f64> = HashMap::new();
-    for (i, w) in "the cat sat on the mat".split_whitespace().enumerate() {
-        *m.entry(w.to_string()).or_insert(0.0) += x[i % x.len()];
-    }
-    m["the"] * m["cat"] + m.values().map(|v| v * v).sum::<f64>()
-}

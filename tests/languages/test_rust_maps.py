@@ -24,7 +24,7 @@ def lib() -> llgrad.Library:
 @pytest.mark.parametrize(
     "name",
     [
-        "hash_u64", "hash_string", "hash_str", "named", "word_count",
+        "hash_u64", "hash_string", "hash_str", "named",
         *(pytest.param(n, marks=pytest.mark.full) for n in (
             "hash_vec", "hash_removed", "hash_iter", "tree_u64", "named_map",
         )),
