@@ -44,7 +44,7 @@ from llgrad.rules.facts import FORMAT, STRING, string_layout
 from llgrad.synthesis import words
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import atomic
-from llgrad.synthesis.texts import read_back, read_over
+from llgrad.synthesis.texts import is_parser, read_back, read_over
 from llgrad.synthesis.thrown import looks_at_exception
 from llgrad.synthesis.unwinding import with_returned_exceptions
 
@@ -82,7 +82,7 @@ class _Refusals:
             self._refuse_changed_by_text(i)
         varied, useful = self.activity.varied, self.activity.useful
         parser = read_back(self.memory, self.memory.functions, varied, useful, self._holds_floats)
-        if isinstance(parser, Call) and self._leads_outside(parser):
+        if isinstance(parser, Call) and not is_parser(parser) and self._leads_outside(parser):
             raise self.facts.no_rule(parser)  # what it does with text is the lesser question
         if parser is not None:
             raise UnsupportedError(

@@ -198,6 +198,12 @@ def _rust_reads_back(
     return next(iter(read), None) if any(_formats(memory, c, names, varied) for c, names in calls if read) else None
 
 
+def is_parser(call: Call) -> bool:
+    """Is it known that what is called makes a number of text?"""
+    name = call.called_function.name if call.called_function is not None else ""
+    return name in PARSERS or any(p.match(name) for p in (_PARSES, _RUST_PARSER))
+
+
 def _is_constant_text(memory: Memory, parser: Call) -> bool:
     pointers = [a for a in parser.arguments if isinstance(a.type, PointerType)]
     objects = memory.points_to(pointers[-1]) if pointers else frozenset()
@@ -255,8 +261,8 @@ def _ends(call: Call) -> bool:
     f = call.called_function
     if f is None or f.is_declaration or not any(a.name == "nounwind" for a in f.attributes):
         return False
-    last = [b.instructions[-2:] for b in f.blocks if not b.successors]
-    return all(isinstance(b[-1], Unreachable) and len(b) > 1 and _stops(b[0]) for b in last)
+    last = [b.instructions[-2:] for b in f.blocks if not b.successors()]
+    return bool(last) and all(isinstance(b[-1], Unreachable) and len(b) > 1 and _stops(b[0]) for b in last)
 
 
 def _stops(i: Instruction) -> bool:
