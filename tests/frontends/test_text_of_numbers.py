@@ -36,6 +36,10 @@ static double digits(const char *from, const char *to)
     }
     return value / (unit ? unit : 1);
 }
+__attribute__((noinline)) static void copied(char *to, const char *from) noexcept
+{
+    for (int i = 0; i < 64; i++) to[i] = from[63 - i];
+}
 """
 BACK = {
     "digits of to_string": "std::string t = std::to_string(x * x); return digits(&t[0], &t[0] + t.size());",
@@ -46,6 +50,8 @@ BACK = {
         std::string t = std::to_string(x * x); return of[t[0] - '0'];""",
     "from_chars": """char t[64]; int n = snprintf(t, 64, "%.17g", x * x); double y = 0;
         std::from_chars(t, t + n, y); return y;""",
+    "copies of text by a function": """char t[64] = {0}, u[64], v[64]; snprintf(t, 64, "%.17g", x * x); copied(u, t);
+        copied(v, u); return strtod(v, nullptr);""",
     "a complex number": """std::complex<double> z(x, x * x), w; std::stringstream s; s << z; s >> w;
         return w.imag();""",
     "a facet": """std::ostringstream o;
