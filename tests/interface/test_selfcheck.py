@@ -66,6 +66,12 @@ def links(words: tuple[str, ...]) -> bool:
         return done.returncode == 0 and subprocess.run([program], check=False).returncode == 0
 
 
+def require_words(path: Path) -> None:
+    """Skip a test of a program for which the compiler lacks a library."""
+    if (words := tuple(needed(path))) and not links(words):
+        pytest.skip(f"no program can be built with {' '.join(words)}")
+
+
 def flags(path: Path) -> list[str]:
     return [*_language_flags(path), *needed(path)]
 
@@ -125,8 +131,7 @@ def test_program(name: str, ways: Sequence[tuple[str, int]], tmp_path: Path, cap
     path = PROGRAMS / name
     if name.startswith("eigen") and not EIGEN.is_dir():
         pytest.skip("Eigen is not installed")
-    if (words := tuple(needed(path))) and not links(words):
-        pytest.skip(f"no program can be built with {' '.join(words)}")
+    require_words(path)
     wrong = []
     for way, level in ways:
         program = tmp_path / f"{way}{level}"

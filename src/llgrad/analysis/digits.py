@@ -88,20 +88,16 @@ def _count(v: AnyValue) -> int:
     return v.type.count if isinstance(v.type, VectorType) else 1
 
 
-def _zeros(v: AnyValue) -> int | None:
-    """How many zeros a constant ends in, in all lanes at least; None: it is not constant, or nothing is left."""
+def _constants(v: AnyValue) -> list[int]:
+    """The numbers in a constant's lanes; none if it is not constant."""
     numbers = v.elements if isinstance(v, ConstAggregate) else (v,)
     values = [n.value for n in numbers if isinstance(n, ConstInt)]
-    if len(values) < len(numbers) or not any(values):
-        return None
-    return min((n & -n).bit_length() - 1 for n in values if n)
+    return values if len(values) == len(numbers) else []
 
 
-def _least(v: AnyValue) -> int | None:
-    """The smallest number in a constant's lanes; None: it is not constant."""
-    numbers = v.elements if isinstance(v, ConstAggregate) else (v,)
-    values = [n.value for n in numbers if isinstance(n, ConstInt)]
-    return min(values) if len(values) == len(numbers) else None
+def _zeros(v: AnyValue) -> int:
+    """How many zeros a number ends in for sure, in all lanes."""
+    return min(((n & -n).bit_length() - 1 for n in _constants(v) if n), default=0)
 
 
 class _Digits:
@@ -257,9 +253,9 @@ class _Digits:
             return
         name = call.called_function.name if call.called_function is not None else ""
         if name.startswith("llvm.fshl.") and v is call.arguments[0]:
-            by = _least(call.arguments[2])
-            if by is not None and at % _bits(v) + by < _bits(v):
-                yield call, at + by
+            by = _constants(call.arguments[2])
+            if by and at % _bits(v) + min(by) < _bits(v):
+                yield call, at + min(by)
         for f in self.memory.functions_called(call).functions:
             if not f.is_declaration:
                 yield from ((f.arguments[n], at) for n, a in enumerate(call.arguments[: len(f.arguments)]) if a is v)
@@ -275,12 +271,11 @@ def _place(v: AnyValue, at: int, user: Binary) -> int | None:
         case "sdiv" | "udiv":
             return lane
         case "and":
-            zeros = _zeros(other)
-            return at if zeros is None else lane + max(place, zeros)
+            return lane + max(place, _zeros(other))
         case "mul":
-            place += _zeros(other) or 0
+            place += _zeros(other)
         case "shl":
-            place += (_least(user.rhs) or 0) if v is user.lhs else 0
+            place += min(_constants(user.rhs), default=0) if v is user.lhs else 0
         case _:
             return None
     return lane + place if place < _bits(v) else None
@@ -312,8 +307,8 @@ def _bits_at(a: Access, o: MemoryObject, spot: Spot, bit: int, size: int) -> Ite
     """At which bit of what is loaded, `size` bits, a bit of a byte may be; the lowest if that is not known."""
     for found, at in a.places:
         if found is o:
-            exact = isinstance(at, int) and isinstance(spot, int) and 0 <= 8 * (spot - at) < size
-            yield 8 * (spot - at) + bit if exact else bit  # type: ignore[operator]
+            on = 8 * (spot - at) if isinstance(at, int) and isinstance(spot, int) else 0
+            yield on + bit if 0 <= on < size else bit
 
 
 __all__ = ["made_of_digits"]
