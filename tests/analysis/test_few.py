@@ -36,6 +36,9 @@ end:
   %narrow = trunc i64 %last to i32
   %wide = zext i32 %narrow to i64
   %or = select i1 %c, i64 7, i64 %wide
+  %masked = and i64 %n, 1
+  %left_over = urem i64 %n, 3
+  %signed = srem i64 %n, 3
   ret void
 }}
 """
@@ -59,6 +62,9 @@ end:
         ({"start": "%from"}, "k", None),  # goes on counting in each iteration of the loop around
         ({"start": "%from", "handed_on": "0"}, "k", None),  # of which nothing is known
         ({"start": "9223372036854775807"}, "last", None),  # wraps around
+        ({"step": "%n"}, "masked", {0, 1}),
+        ({"step": "%n"}, "left_over", {0, 1, 2}),
+        ({"step": "%n"}, "signed", None),
     ],
 )
 def test_values(changes: dict[str, str], name: str, wanted: set[int] | None) -> None:

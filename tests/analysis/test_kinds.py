@@ -15,7 +15,7 @@ import llgrad
 from llgrad.analysis.kinds import ANY, CONFLICT, INTEGER, POINTER, UNKNOWN, WORD, Kinds, Layout, analyse, float_kind
 from llgrad.errors import KindError
 from llgrad.ir.parse import parse
-from llgrad.ir.types import DOUBLE, FLOAT, X86_FP80
+from llgrad.ir.types import DOUBLE, FLOAT, X86_FP80, FloatType
 from llgrad.ir.values import Call, Function, Instruction, Load, Store
 
 F64, F32, F80 = float_kind(DOUBLE), float_kind(FLOAT), float_kind(X86_FP80)
@@ -531,6 +531,36 @@ def test_an_array_inside_a_struct_ends_before_the_next_struct(flags: str) -> Non
     assert copies(f)
     for copy in copies(f):
         assert kinds.require(copy).at == {0: INTEGER, 4: ANY, 8: F64, 16: INTEGER, 18: ANY, 24: F64, 32: F64}
+
+
+FEW = HEAD + """
+define double @f(ptr %s, i32 %n) {
+  %z = getelementptr i8, ptr %s, i64 24
+  %bit = {index}
+  %at = zext nneg i32 %bit to i64
+  %p = getelementptr double, ptr %z, i64 %at
+  %d = load double, ptr %p, align 8
+  %k = getelementptr i8, ptr %s, i64 40
+  %number = load i32, ptr %k, align 8
+  %beside = getelementptr i8, ptr %s, i64 44
+  %pad = load i32, ptr %beside, align 4
+  %less = add i32 %number, -1
+  %odd = uitofp i32 %less to double
+  %r = fmul double %d, %odd
+  store i32 %pad, ptr %s, align 8
+  ret double %r
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "around"), [("and i32 %n, 1", None), ("urem i32 %n, 2", None), ("and i32 %n, 6", (-4, DOUBLE))]
+)
+def test_an_index_of_few_values_reaches_no_further(index: str, around: tuple[int, FloatType] | None) -> None:
+    """Padding beside an integer behind the array is no half of a double."""
+    kinds, f = from_ir(FEW.replace("{index}", index), "f")
+    pad = next(i for i in f.instructions() if i.name == "beside")
+    assert kinds.float_around(pad, 4) == around
 
 
 def test_a_variable_that_points_to_several_members_makes_no_array_of_the_struct() -> None:

@@ -1,4 +1,4 @@
-"""Integers that can only take a few values: constants that were chosen, and what a loop that runs twice counts.
+"""Integers that can only take a few values: constants that were chosen, what a loop that runs twice counts, bits.
 
 Code that fills small arrays that lie behind each other in one struct (the sizes and strides of a tensor) has such
 indices. LLVM turns the counter of a loop of two iterations into a bit, a phi that is `true` first and `false` then,
@@ -55,6 +55,10 @@ class Few:
             case Cast("sext" | "zext" | "trunc", value):
                 found = self._values(value, known)
                 return None if v.opcode == "zext" and found and min(found) < 0 else _within(v, found)
+            case Binary("and", _, ConstInt(value=mask)) if mask < MOST:
+                return frozenset(n for n in range(mask + 1) if n & mask == n)
+            case Binary("urem", _, ConstInt(value=n)) if 0 < n <= MOST:
+                return frozenset(range(n))
             case Binary("add", lhs, rhs):
                 a, b = self._values(lhs, known), self._values(rhs, known)
                 return _within(v, frozenset(m + n for m in a for n in b)) if a and b else None

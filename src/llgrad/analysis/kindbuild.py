@@ -15,6 +15,7 @@ from math import gcd, lcm
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, is_rounded_up, not_comparison, scalar_bit
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
+from llgrad.analysis.few import Few
 from llgrad.analysis.inner import Inner
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import Graph
@@ -53,7 +54,7 @@ class Builder:
         self, module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None,
         memory: Memory | None = None,
     ) -> None:  # fmt: skip
-        self._memory, self._root = memory, root
+        self._memory, self._root, self._few = memory, root, Few()
         self.types = TypeTree(module)
         self.module, self.layout, self.graph = module, module.layout, Graph(self.types.may_alias)
         self.debug, self.tbaa = DebugTypes(module), TagTypes(module)
@@ -221,8 +222,9 @@ class Builder:
 
     def _make_cell(self, v: iv.AnyValue) -> Cell:
         match v:
-            case iv.GetElementPtr(source, pointer, indices):
-                return self.cell(pointer) if is_rounded_up(v) else self._gep(source, pointer, indices)
+            case iv.GetElementPtr(source, pointer):
+                chosen = self._few.chosen_indices(v)
+                return self.cell(pointer) if is_rounded_up(v) else self._gep(source, pointer, *chosen)
             case iv.ConstExpr(opcode="getelementptr", operands=ops, source_type=source) if source is not None:
                 return self._gep(source, ops[0], ops[1:])
             case iv.Cast("bitcast" | "addrspacecast", value) | iv.Unary("freeze", value):
@@ -282,16 +284,19 @@ class Builder:
             self.put(g.initializer, (region, 0))
         return region, 0
 
-    def _gep(self, source: Type, pointer: iv.AnyValue, indices: Sequence[iv.AnyValue]) -> Cell:
-        if not isinstance(pointer.type, PointerType) or any(isinstance(i.type, VectorType) for i in indices):
+    def _gep(self, source: Type, pointer: iv.AnyValue, *chosen: Sequence[iv.AnyValue]) -> Cell:
+        """`chosen`: lists of indices, of which one it is."""
+        if not isinstance(pointer.type, PointerType) or any(isinstance(i.type, VectorType) for i in chosen[0]):
             return self.graph.region(), 0
         region, offset = self.cell(pointer)
-        constant, step, unit = self._offset(source, indices)
-        if step == 0 or (region.period and step % region.period == 0):
+        offsets = [self._offset(source, indices) for indices in chosen]
+        constant, step, unit = offsets[0]
+        if len(offsets) == 1 and (step == 0 or (region.period and step % region.period == 0)):
             region.units |= {unit} if step else set()
             return region, offset + constant
         element = self.graph.region()
-        self.graph.edge(region, offset + constant, element, step=step, unit=unit)
+        for constant, step, unit in offsets:
+            self.graph.edge(region, offset + constant, element, step=step, unit=unit)
         return element, 0
 
     def _offset(self, t: Type, indices: Sequence[iv.AnyValue]) -> tuple[int, int, int]:
