@@ -447,7 +447,11 @@ class Adjoints(ForwardValues):
         if length.type != I64:
             length = self.b.cast("zext", length, I64)
         length = self._if(self.is_constant(i.arguments[0]), i64(0), length)
-        if name == "memset" or self.facts.is_text(i):
+        if name == "memset":
+            if self.facts.kinds.access(i).may_hold_float or self.facts.over_floats(i):
+                self._clear(target, length)  # where pointers lie the shadow holds pointers, which may be looked for
+            return
+        if self.facts.is_text(i):
             self._clear(target, length)
             return
         layout = self.facts.copied(i)
