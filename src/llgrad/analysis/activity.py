@@ -34,10 +34,9 @@ from llgrad.analysis.activitygraph import (
     has_rule,
     is_opaque,
 )
-from llgrad.analysis.known import behaviour, tape_call
+from llgrad.analysis.known import behaviour, is_copy, tape_call
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.objects import carries_pointer, holds_pointer_type
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting
 from llgrad.ir.types import FloatType, IntType, PointerType, Type, scalar

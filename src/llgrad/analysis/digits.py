@@ -13,7 +13,6 @@ floats and as numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -23,7 +22,6 @@ from llgrad.analysis.kinds import Kinds
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.moves import extremum, moves
 from llgrad.analysis.reaching import Reaching
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import DataLayout, FloatType, IntType, VectorType, scalar
 from llgrad.ir.values import (
@@ -157,23 +155,6 @@ class _Digits:
         t = scalar(i.type)
         return isinstance(t, FloatType) and at % (8 * self.layout.size(t)) < FRACTION[t.name]
 
-    @cached_property
-    def _loads(self) -> dict[MemoryObject, list[tuple[Load, Access]]]:
-        return self._readers(Load)
-
-    @cached_property
-    def _copies(self) -> dict[MemoryObject, list[tuple[Call, Access]]]:
-        found = self._readers(Call)
-        return {o: [(i, read) for i, read in readers if is_copy(i)] for o, readers in found.items()}
-
-    def _readers(self, shape: type[R]) -> dict[MemoryObject, list[tuple[R, Access]]]:
-        found: dict[MemoryObject, list[tuple[R, Access]]] = {}
-        for i in (i for f in self.memory.functions for i in f.instructions() if isinstance(i, shape)):
-            for read in self.memory.reads(i):
-                for o in read.objects:
-                    found.setdefault(o, []).append((i, read))
-        return found
-
     def after(self, node: Node) -> list[Node]:
         """Where the digits are in what uses them."""
         if len(node) == 2:
@@ -182,21 +163,22 @@ class _Digits:
 
     def _loaded(self, o: MemoryObject, spot: Spot, bit: int, writer: Instruction) -> Iterator[Node]:
         tagged = self._is_tagged(o, spot)
-        for i, read in self._met(o, spot):
+        for i, read in self._met(Load, o, spot):
             if self._reaches(writer, i, read):
                 where = _bits_at(read, o, spot, bit, 8 * self.layout.size(i.type))
                 yield from ((i, at) for at in where if _bits(i) or (not tagged and self._is_fraction(i, at)))
 
-    def _met(self, o: MemoryObject, spot: Spot) -> list[tuple[Load, Access]]:
-        return [(i, read) for i, read in self._loads.get(o, ()) if _meets(read, o, spot)]
+    def _met(self, shape: type[R], o: MemoryObject, spot: Spot) -> list[tuple[R, Access]]:
+        readers = self.memory.readers.get(o, ())
+        return [(i, read) for i, read in readers if isinstance(i, shape) and _meets(read, o, spot)]
 
     def _is_tagged(self, o: MemoryObject, spot: Spot) -> bool:
         """Is memory read as a number, too?"""
-        return any(_is_number(u) for i, _ in self._met(o, spot) if _bits(i) for u in i.users)
+        return any(_is_number(u) for i, _ in self._met(Load, o, spot) if _bits(i) for u in i.users)
 
     def _copied(self, o: MemoryObject, spot: Spot, bit: int, writer: Instruction) -> Iterator[Node]:
-        for i, read in self._copies.get(o, ()):
-            if _meets(read, o, spot) and self._reaches(writer, i, read):
+        for i, read in self._met(Call, o, spot):
+            if self._reaches(writer, i, read):
                 yield from (
                     (target, moved(to, moved(spot, -at)) if isinstance(at, int) else None, bit, i)
                     for source, at in read.places if source is o

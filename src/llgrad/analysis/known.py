@@ -125,6 +125,12 @@ def _pointed(module: Module, prefix: str) -> dict[Function, GlobalVariable]:
     return found
 
 
+def is_copy(call: Call) -> bool:
+    """Is it a `memcpy` or `memmove`?"""
+    f = call.called_function
+    return f is not None and f.is_declaration and f.name.removeprefix("llvm.").startswith(("memcpy", "memmove"))
+
+
 def is_column(call: Call) -> bool:
     """Is it the address of a column in a block of llgrad's tape?"""
     callee = call.called_function

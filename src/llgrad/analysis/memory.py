@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from llgrad.analysis.flow import Flow, flow
-from llgrad.analysis.known import Behaviour, behaviour, reads_argument, writes_argument
+from llgrad.analysis.known import Behaviour, behaviour, is_copy, reads_argument, writes_argument
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
 from llgrad.analysis.overlaps import Overlaps, Place
 from llgrad.analysis.pointers import PointerGraph
@@ -228,6 +228,17 @@ class Memory:
         for i in (i for f in self.functions for i in f.instructions() if isinstance(i, Load | Store)):
             if any(o in objects for a in (*self.reads(i), *self.writes(i)) for o in a.objects):
                 found.add(i.type if isinstance(i, Load) else i.value.type)
+        return found
+
+    @cached_property
+    def readers(self) -> dict[MemoryObject, list[tuple[Load | Call, Access]]]:
+        """The loads and the copies that may read an object, and what they read. (What calls do is looked at inside.)"""
+        found: dict[MemoryObject, list[tuple[Load | Call, Access]]] = {}
+        for i in (i for f in self.functions for i in f.instructions()):
+            if isinstance(i, Load) or isinstance(i, Call) and is_copy(i):
+                for read in self.reads(i):
+                    for o in read.objects:
+                        found.setdefault(o, []).append((i, read))
         return found
 
     def is_own(self, i: Instruction) -> bool:

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Access, Memory, MemoryObject
 from llgrad.analysis.reaching import Reaching
-from llgrad.analysis.reused import is_copy
 from llgrad.ir.types import FloatType, IntType, scalar
 from llgrad.ir.values import (
     AnyValue,

@@ -22,10 +22,9 @@ from msgspec.structs import replace
 
 from llgrad.analysis.activitygraph import changes_bits
 from llgrad.analysis.bitflow import INT_INTRINSICS
-from llgrad.analysis.known import behaviour
+from llgrad.analysis.known import behaviour, is_copy
 from llgrad.analysis.memory import Access, Memory
 from llgrad.analysis.reaching import Reaching, written_value
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import Ends
 from llgrad.ir.types import FloatType, IntType, PointerType, scalar
 from llgrad.ir.values import (

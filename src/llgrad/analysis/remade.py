@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import FloatType, IntType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import AnyValue, Argument, Call, Cast, Compare, GetElementPtr, Instruction, Load, Return, Store
@@ -61,12 +61,11 @@ class _Ways:
     def __init__(self, memory: Memory, is_end: IsEnd, tables: bool) -> None:
         self.memory, self.is_end, self.tables = memory, is_end, tables
         self.end: Instruction | None = None
-        self.readers: dict[MemoryObject, list[Instruction]] | None = None
 
     def after(self, node: Node) -> list[Node]:
         """What a number, or one of those in memory, becomes a part of."""
         if isinstance(node, MemoryObject):
-            return [n for i in self._readers().get(node, ()) for n in self._read(node, i)]
+            return [n for i, _ in self.memory.readers.get(node, ()) for n in self._read(node, i)]
         return [n for u in node.users if isinstance(u, Instruction) for n in self._used(node, u)]
 
     def _used(self, v: AnyValue, u: Instruction) -> Iterator[Node]:
@@ -101,24 +100,14 @@ class _Ways:
     def _written(self, i: Instruction) -> Iterator[Node]:
         yield from (o for a in self.memory.writes(i) for o in a.objects)
 
-    def _read(self, node: MemoryObject, i: Instruction) -> Iterator[Node]:
+    def _read(self, node: MemoryObject, i: Load | Call) -> Iterator[Node]:
         if isinstance(i, Load):
-            yield i
+            if _has_integer(i.type):
+                yield i
             return
         if self.is_end(node, i):
             self.end = self.end or i
         yield from self._written(i)
-
-    def _readers(self) -> dict[MemoryObject, list[Instruction]]:
-        """The loads of integers, and the copies, of each object."""
-        if self.readers is None:
-            self.readers = {}
-            for f in self.memory.functions:
-                for i in f.instructions():
-                    if isinstance(i, Load) and _has_integer(i.type) or isinstance(i, Call) and is_copy(i):
-                        for o in {o for a in self.memory.reads(i) for o in a.objects}:
-                            self.readers.setdefault(o, []).append(i)
-        return self.readers
 
 
 def _has_integer(t: Type) -> bool:

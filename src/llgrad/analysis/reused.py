@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from llgrad.analysis.cells import Extent, moved, overlap, strided
-from llgrad.analysis.known import is_column
+from llgrad.analysis.known import is_column, is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.ir.values import Call, Function, Instruction, Load, Store
 
@@ -86,10 +86,4 @@ class Reused:
                     yield o, (moved(spot, by), size), pointer_leaf, float_leaf
 
 
-def is_copy(i: Call) -> bool:
-    """Is it a `memcpy` or `memmove`?"""
-    f = i.called_function
-    return f is not None and f.is_declaration and f.name.removeprefix("llvm.").startswith(("memcpy", "memmove"))
-
-
-__all__ = ["Reused", "is_copy"]
+__all__ = ["Reused"]

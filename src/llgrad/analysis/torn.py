@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from math import gcd
 
 from llgrad.analysis.cells import Spot, gep_bytes, opposite
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.analysis.reused import Bits, is_copy
+from llgrad.analysis.reused import Bits
 from llgrad.ir.types import FloatType, scalar
 from llgrad.ir.values import AnyValue, Argument, Call, Function, GetElementPtr, Instruction, Load, Store
 

@@ -17,12 +17,12 @@ from typing import Protocol
 from msgspec import Struct
 
 from llgrad.analysis.activitygraph import changes_bits
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Access, Memory
 from llgrad.analysis.moves import integer_moves
 from llgrad.analysis.punned import Bits as PunnedBits
 from llgrad.analysis.punned import Node, Trial, only_steers
 from llgrad.analysis.reaching import written_value
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import Ends
 from llgrad.ir.types import FloatType, IntType, PointerType, scalar
 from llgrad.ir.values import (

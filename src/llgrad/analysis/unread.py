@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from llgrad.analysis.cells import Extent, Spot, difference, moved, overlap
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.analysis.reused import is_copy
 from llgrad.ir.types import FloatType, scalar
 from llgrad.ir.values import Alloca, Call, Instruction, Load
 

@@ -11,9 +11,9 @@ from functools import cached_property
 
 from llgrad.analysis.activity import Activity
 from llgrad.analysis.kinds import Kinds
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.objects import size_of
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting, Place
 from llgrad.errors import KindError

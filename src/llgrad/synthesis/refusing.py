@@ -8,7 +8,7 @@ from functools import cached_property
 from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis.activitygraph import DeadEnds, has_rule
 from llgrad.analysis.digits import made_of_digits
-from llgrad.analysis.known import STOPS, behaviour, is_column
+from llgrad.analysis.known import STOPS, behaviour, is_column, is_copy
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import extremum, integer_moves
 from llgrad.analysis.objects import TEXT
@@ -16,7 +16,6 @@ from llgrad.analysis.pieces import pieces
 from llgrad.analysis.punned import only_steers
 from llgrad.analysis.regained import lost
 from llgrad.analysis.remade import remade
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.errors import ActivityError, KindError, UnsupportedError
 from llgrad.ir.types import FloatType, IntType, PointerType

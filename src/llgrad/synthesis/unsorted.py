@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from functools import cached_property, partial
 
 from llgrad.analysis.kinds import Kinds
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.objects import holds_pointer_type, leaves
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.errors import KindError
 from llgrad.ir.types import (

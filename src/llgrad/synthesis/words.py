@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from llgrad.analysis.cells import Extent, moved, overlap
 from llgrad.analysis.kinds import CONFLICT
+from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.analysis.reused import is_copy
 from llgrad.analysis.solver import reach
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
