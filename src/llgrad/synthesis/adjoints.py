@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.moves import Moves, moves
 from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare, i64, zero
@@ -448,8 +449,10 @@ class Adjoints(ForwardValues):
             length = self.b.cast("zext", length, I64)
         length = self._if(self.is_constant(i.arguments[0]), i64(0), length)
         if name == "memset":
-            if self.facts.kinds.access(i).may_hold_float or self.facts.over_floats(i):
-                self._clear(target, length)  # where pointers lie the shadow holds pointers, which may be looked for
+            filled = self.facts.kinds.access(i)
+            pointers = any(kind is kinds_analysis.POINTER for _, kind, _ in filled.leaves)
+            if not pointers or filled.may_hold_float or self.facts.over_floats(i):
+                self._clear(target, length)  # (the shadows of pointers are pointers, which may be looked for)
             return
         if self.facts.is_text(i):
             self._clear(target, length)
