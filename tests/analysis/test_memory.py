@@ -116,6 +116,20 @@ def test_memcpy_of_a_struct_copies_its_pointers(level: str) -> None:
     assert any("argument x" in s for s in found)
 
 
+def test_copies_round_a_ring_of_variables_come_to_an_end() -> None:
+    """Each a word further on; Python's stack is not what ends it."""
+    ring = [f"%a{n}" for n in range(40)]
+    lines = [f"{a} = alloca [4000 x ptr]" for a in ring] + ["store ptr %x, ptr %a0"]
+    for a, b in zip(ring, [*ring[1:], ring[0]], strict=True):
+        lines += [f"{b}.on = getelementptr i8, ptr {b}, i64 8"]
+        lines += [f"call void @llvm.memcpy.p0.p0.i64(ptr {b}.on, ptr {a}, i64 31992, i1 false)"]
+    lines += ["%there = getelementptr i8, ptr %a39, i64 312", "%p = load ptr, ptr %there"]
+    lines += ["%v = load double, ptr %p", "ret double %v"]
+    copy = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    memory, f = of(ll("\n".join(["define double @f(ptr %x) {", *lines, "}", copy])), "f")
+    assert pointees(memory, named(f, "p")) == {"argument x"}
+
+
 def test_pointers_travel_as_integers_vectors_and_aggregates() -> None:
     memory, f = of(ll("""
         define double @f(ptr %x, ptr %y, i1 %c, ptr %where) {

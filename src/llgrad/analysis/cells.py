@@ -182,9 +182,21 @@ class Cells:
         self._whole: dict[int, int] = {}
         self._readers: dict[int, Readers] = {}
         self._copies: dict[int, dict[tuple[int, Spot, Range], None]] = {}
+        self._fresh: list[tuple[int, Spot]] = []  # cells that copies were not told of
 
     def cell(self, obj: int, key: Spot, tag: Tag | None = None) -> int:
         """The node of one cell, for a store with that tag."""
+        found = self._made(obj, key, tag)
+        self._tell_copies()
+        return found
+
+    def _tell_copies(self) -> None:
+        while self._fresh:
+            source, key = self._fresh.pop()
+            for target, by, within in list(self._copies.get(source, ())):
+                self._copy_cell(self._cells[source][key], key, target, by, within)
+
+    def _made(self, obj: int, key: Spot, tag: Tag | None) -> int:
         own = self._cells.setdefault(obj, {})
         if key not in own:
             node = own[key] = self._flow.node()
@@ -192,8 +204,7 @@ class Cells:
             if not isinstance(key, int):
                 self._wide.setdefault(obj, {})[key] = node
             self._flow.edge(node, self.all(obj))
-            for target, by, within in list(self._copies.get(obj, ())):
-                self._copy_cell(node, key, target, by, within)
+            self._fresh.append((obj, key))
         node, tags = own[key], self._tags[own[key]]
         if tag not in tags and None not in tags:
             tags.add(tag)
@@ -242,6 +253,7 @@ class Cells:
             copies[target, by, within] = None
             for key, node in list(self._cells.get(source, {}).items()):
                 self._copy_cell(node, key, target, by, within)
+            self._tell_copies()
 
     def _copy_cell(self, node: int, key: Spot, target: int, by: Spot, within: Range) -> None:
         spot = moved(key * WORD if isinstance(key, int) else key, by)
@@ -249,4 +261,4 @@ class Cells:
             return
         for there in words(spot, WORD):
             crowded = isinstance(there, int) and len(self._cells.get(target, ())) > _MOST_COPIED
-            self._flow.edge(node, self.cell(target, None if crowded else there))
+            self._flow.edge(node, self._made(target, None if crowded else there, None))
