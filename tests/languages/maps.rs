@@ -82,3 +82,49 @@ pub fn named_map(x: &[f64]) -> f64 {
     }
     m["n1"].value * m["n2"].value * m["n2"].scale
 }
+
+/// A sparse matrix: entries without pointers, which control bytes may meet at every eighth byte.
+pub fn sparse(x: &[f64]) -> f64 {
+    let n = x.len();
+    let mut m: HashMap<(usize, usize), f64> = HashMap::new();
+    for i in 0..n {
+        m.insert((i, i), 2.0 + x[i]);
+        if i + 1 < n {
+            *m.entry((i, i + 1)).or_insert(1.0) -= x[i];
+        }
+    }
+    let mut y = vec![0.0; n];
+    for (&(i, j), v) in &m { y[i] += v * x[j]; }
+    y.iter().map(|v| v * v).sum()
+}
+
+/// The table is copied, thinned out and filled again; it hashes again in place.
+pub fn churned(x: &[f64]) -> f64 {
+    let mut m: HashMap<(usize, usize), f64> = HashMap::new();
+    let mut s = 0.0;
+    for i in 0..60usize {
+        m.insert((i, i + 1), x[i % x.len()] * x[(i + 1) % x.len()]);
+        if i >= 5 { s += m.remove(&(i - 5, i - 4)).unwrap() * i as f64; }
+    }
+    let mut c = m.clone();
+    c.retain(|k, v| { *v *= 2.0; k.0 % 2 == 0 });
+    for v in m.values_mut() { *v = v.sin(); }
+    s + c.values().sum::<f64>() * m[&(57, 58)] + m.into_iter().map(|(_, v)| v * v).sum::<f64>()
+}
+
+pub fn word_count(x: &[f64]) -> f64 {
+    let mut m: HashMap<String, f64> = HashMap::new();
+    for (i, w) in "the cat sat on the mat".split_whitespace().enumerate() {
+        *m.entry(w.to_string()).or_insert(0.0) += x[i % x.len()];
+    }
+    m["the"] * m["cat"] + m.values().map(|v| v * v).sum::<f64>()
+}
+
+pub fn table_of_closures(x: &[f64]) -> f64 {
+    let mut m: HashMap<&str, Box<dyn Fn(f64) -> f64>> = HashMap::new();
+    let k = x[3];
+    m.insert("sin", Box::new(|v| v.sin()));
+    m.insert("scale", Box::new(move |v| v * k));
+    m.insert("square", Box::new(|v| v * v));
+    ["sin", "scale", "square"].iter().filter_map(|n| m.get(n)).map(|f| f(x[0]) * x[1]).sum()
+}

@@ -24,9 +24,10 @@ def lib() -> llgrad.Library:
 @pytest.mark.parametrize(
     "name",
     [
-        "hash_u64", "hash_string", "hash_str", "named",
+        "hash_u64", "hash_string", "hash_str", "named", "sparse",
         *(pytest.param(n, marks=pytest.mark.full) for n in (
-            "hash_vec", "hash_removed", "hash_iter", "tree_u64", "named_map",
+            "hash_vec", "hash_removed", "hash_iter", "tree_u64", "named_map", "churned", "word_count",
+            "table_of_closures",
         )),
     ],
 )  # fmt: skip

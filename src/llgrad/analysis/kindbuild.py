@@ -14,6 +14,7 @@ from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, is_rounded_up, not_comparison, scalar_bit
+from llgrad.analysis.controlbytes import ControlBytes
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
 from llgrad.analysis.few import Few
 from llgrad.analysis.inner import Inner
@@ -57,7 +58,7 @@ class Builder:
         self._memory, self._root, self._few = memory, root, Few()
         self.types = TypeTree(module)
         self.module, self.layout, self.graph = module, module.layout, Graph(self.types.may_alias)
-        self.debug, self.tbaa = DebugTypes(module), TagTypes(module)
+        self.debug, self.tbaa, self.control = DebugTypes(module), TagTypes(module), ControlBytes(module)
         self.pointees = {**_POINTEES, **(pointees or {})}
         self.cells: dict[iv.AnyValue, Cell] = {}
         self.contents: dict[iv.AnyValue, Region] = {}
@@ -139,10 +140,15 @@ class Builder:
         for i in f.instructions():
             for line in i.debug_records:
                 self._debug_record(line)
-            visit(self, i)
+            visit(self, i) if not self.control.accessed(i) else self._control(i)
             for v in i.operands:
                 if isinstance(v, iv.Function) and not (isinstance(i, iv.Call) and v is i.callee):
                     self.take_address(v)
+
+    def _control(self, i: iv.Instruction) -> None:
+        """Control bytes tell nothing of what else lies in a hash table: there are no floats among them."""
+        if isinstance(i, iv.Load) and (bits := self.content(i)) is not None:
+            self.integer(bits, self.layout.size(i.type))
 
     def _declare_parameters(self, f: iv.Function) -> None:
         declared = self.debug.result_and_parameters(f)

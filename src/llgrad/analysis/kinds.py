@@ -116,6 +116,9 @@ class Layout(Struct, frozen=True):
         return f"{{{inner}}}" + (f" every {self.stride}{after}" if self.stride else "")
 
 
+_BYTES = Layout(1, ((0, INTEGER, 1),))
+
+
 def analyse(
     module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None,
     memory: Memory | None = None,
@@ -359,6 +362,9 @@ class Kinds:
         Complete for the access; for a size that varies, one stride. Of a copy: what is known of either side; `local`
         says of its target and its source whether all that is ever done with that memory is seen.
         """
+        if self.is_control(instruction):
+            value = instruction.value if isinstance(instruction, iv.Store) else instruction
+            return _BYTES if isinstance(value, iv.Call) else Layout(None, ((0, INTEGER, self.layout.size(value.type)),))
         match instruction:
             case iv.Load(pointer):
                 return self._scalar_access(instruction, pointer)
@@ -369,6 +375,10 @@ class Kinds:
             case iv.Other(operands=[pointer, value, *_]):
                 return self._scalar_access(value, pointer)
         return Layout(None, ())
+
+    def is_control(self, instruction: iv.Instruction) -> bool:
+        """Is an access one of bytes of a hash table among which there are neither floats nor pointers?"""
+        return self._builder.control.accessed(instruction)
 
     def _scalar_access(self, value: iv.AnyValue, pointer: iv.AnyValue) -> Layout:
         if (typed := self._typed(value.type)) is not None:

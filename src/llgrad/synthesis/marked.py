@@ -31,7 +31,7 @@ class Marked:
 
     def hides_float(self, i: Store) -> bool:
         """Does `i` write an integer (zero is one, too, to LLVM) where a float is kept at other times?"""
-        if not isinstance(scalar(i.value.type), IntType):
+        if not isinstance(scalar(i.value.type), IntType) or self.kinds.is_control(i):
             return False
         size = next((a.size for a in self.memory.writes(i)), None)
         if self.kinds.clashes(i.pointer, i.value) or self.kinds.memory(i.pointer, size).may_hold_float:
@@ -60,7 +60,7 @@ class Marked:
 
     def part_overwritten(self, i: Store) -> Place | None:
         """Of a store of a number over a part of what is read as a float, or is taken for a number: that float."""
-        if not isinstance(i.value.type, IntType) or not self.activity.is_inert(i):
+        if not isinstance(i.value.type, IntType) or not self.activity.is_inert(i) or self.kinds.is_control(i):
             return None
         if not self.activity.shadowed(i.pointer):
             return None
@@ -121,4 +121,5 @@ class Marked:
         functions = self.activity.functions
         stores = [i for f in functions for i in f.instructions() if isinstance(i, Store)]
         numbers = [i for i in stores if isinstance(i.value.type, IntType) and self.activity.shadowed(i.pointer)]
-        return Overwriting(self.memory, self.kinds, functions, [i for i in numbers if self.activity.is_inert(i)])
+        inert = [i for i in numbers if self.activity.is_inert(i) and not self.kinds.is_control(i)]
+        return Overwriting(self.memory, self.kinds, functions, inert)
