@@ -1,7 +1,7 @@
 """Zig: `export fn`s of a file, compiled by zig (the program on PATH, else the `ziglang` wheel's).
 
-Exported names, which are aliases in zig's IR, become the functions' own. Zig's standard library computes tanh, log1p, …
-by looking at bits: those functions become calls of libm's, which have derivative rules.
+Exported names, which are aliases in zig's IR, become the functions' own. What Zig's standard library computes by
+looking at bits becomes calls of libm's (`zigmaths`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from llgrad.errors import CompilerError
 from llgrad.frontends.tools import NEWEST, UNOPTIMISED, Compiled, Language, Source, answer, run
+from llgrad.frontends.zigmaths import by_libm
 from llgrad.frontends.zigpanics import failing
 
 _FIX = "correct the source, or pass the flags it needs (-I…, --dep …, -M…)"
@@ -87,15 +88,6 @@ def _imported(path: Path) -> list[Path]:
 # --- the module -------------------------------------------------------------------------------------------------------
 
 _ALIAS = re.compile(r"^@([-\w.$]+) = (?:[a-z_]+ )*alias [^\n]*, ptr @([-\w.$]+)\n", re.MULTILINE)
-_UNARY = ("tanh", "sinh", "cosh", "tan", "asin", "acos", "atan", "expm1", "log1p", "cbrt", "asinh", "acosh", "atanh")
-_LIBM = {**{name: (name, 1) for name in _UNARY}, "gamma": ("tgamma", 1), "lgamma": ("lgamma", 1)}
-_LIBM |= {name: (name, 2) for name in ("pow", "atan2", "hypot")}
-_MATHS = re.compile(
-    rf"^(define internal (?:fastcc )?)(float|double) (@math\.\w+\.({'|'.join(_LIBM)})"
-    r"(?:__func_\d+|_?32|_?64|Binary32|Binary64)?)\(([^\n()]*)\)[^\n]*\{\n.*?^\}\n",
-    re.MULTILINE | re.DOTALL,
-)
-
 
 # `std.mem.swap` goes from byte to byte, which all sorting is made of
 _SWAP = re.compile(
@@ -176,6 +168,24 @@ _NEEDED = {
 }
 
 
+_FILE = re.compile(r'^(!\d+) = !DIFile\(filename: "([^"\n]*)", directory: "([^"\n]*)"', re.MULTILINE)
+_PLACE = re.compile(r"^(!\d+) = distinct !DISubprogram\([^\n]*? file: (!\d+),", re.MULTILINE)
+_LIKE_THE_LIBRARY = r'@(?:"((?:math|mem|heap|debug)\.[^"\n]+)"|((?:math|mem|heap|debug)\.[-\w.$]+))'
+_SUCH = re.compile(rf"^define internal [^\n@]*{_LIKE_THE_LIBRARY}\([^\n]* !dbg (!\d+) \{{$", re.MULTILINE)
+
+
+def _renamed(text: str) -> str:
+    """A program's own functions that are called as the library's are (those of a `math.zig`) get names of their own."""
+    library = {n for n, name, folder in _FILE.findall(text) if re.search("/lib/([^/]+/){0,2}std/", f"{folder}/{name}")}
+    places = dict(_PLACE.findall(text))
+    own = {quoted or plain for quoted, plain, n in _SUCH.findall(text) if n in places and places[n] not in library}
+
+    def name(m: re.Match[str]) -> str:
+        return m[0].replace("@", "@own.").replace('own."', '"own.') if (m[1] or m[2]) in own else m[0]
+
+    return re.sub(_LIKE_THE_LIBRARY, name, text) if own else text
+
+
 def _allocating(m: re.Match[str]) -> str:
     """One of these bodies, in a function without debug info: calls would need a place in the source."""
     head = re.sub(r" !dbg !\d+", "", m[1])
@@ -195,32 +205,18 @@ def _swapped(m: re.Match[str]) -> str:
 
 def finished(text: str) -> bytes:
     """The module with functions under their exported names, and libm in place of zig's own mathematics."""
+    text = _renamed(text)
     text = failing(_ALLOCATORS.sub(_allocating, _SWAP.sub(_swapped, text)))
     for name, declaration in _NEEDED.items():
         known = re.search(rf"^(?:declare|define) [^\n]*@{re.escape(name)}\(", text, re.MULTILINE)
         if f"@{name}(" in text and not known:
             text += f"\n{declaration}\n"
-    needed: set[tuple[str, str, int]] = set()
-
-    def libm(m: re.Match[str]) -> str:
-        start, t, name, plain, parameters = m.groups()
-        function, arity = _LIBM[plain]
-        if [p.split()[0] for p in parameters.split(", ") if p] != [t] * arity:
-            return m[0]
-        symbol = function + ("f" if t == "float" else "")
-        needed.add((t, symbol, arity))
-        values = ", ".join(f"{t} %{n}" for n in range(arity))
-        return f"{start}{t} {name}({values}) {{\n  %r = call {t} @{symbol}({values})\n  ret {t} %r\n}}\n"
-
-    text = _MATHS.sub(libm, text)
+    text = by_libm(text)
     for exported, inner in _ALIAS.findall(text):
         if re.search(rf"^define internal [^\n]*@{re.escape(inner)}\(", text, re.MULTILINE):
             text = re.sub(rf"^@{re.escape(exported)} = [^\n]*\n", "", text, flags=re.MULTILINE)
             text = re.sub(rf"^define internal ([^\n]*@{re.escape(inner)}\()", r"define \1", text, flags=re.MULTILINE)
             text = re.sub(rf"@{re.escape(inner)}(?![-\w.$])", f"@{exported}", text)
-    for t, symbol, arity in sorted(needed):
-        if not re.search(rf"^(?:declare|define) [^\n]*@{symbol}\(", text, re.MULTILINE):
-            text += f"\ndeclare {t} @{symbol}({', '.join([t] * arity)})\n"
     return text.encode()
 
 
