@@ -199,6 +199,11 @@ _FAILURES = {
         "grew, or was moved into): nobody could find them",
         "let the function work on a copy",
     ),
+    15: (
+        "a variable held a pointer to memory that is active in the function: what is read or written through it would "
+        "have no derivative",
+        "set the pointer within the function that is differentiated, or pass it as an argument",
+    ),
     14: (
         "work that is shared between threads outside of a parallel region of the function was to be differentiated by "
         "one thread of several",

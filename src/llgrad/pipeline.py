@@ -653,6 +653,8 @@ def fail_text() -> str:
         tape.FAIL_BITS: "the bits of an active float were taken for a number, or changed by one (a union?)",
         tape.FAIL_LOST: "adjoints lie in the shadow of memory of the caller's that the function released and replaced "
         "(a buffer that grew, or was moved into): let it work on a copy",
+        tape.FAIL_BEFORE: "a variable held a pointer to memory that is active in the function: what is read or written "
+        "through it would have no derivative (set the pointer within the function)",
         FAIL_TEAM: "work that is shared between threads outside of a parallel region of the function was to be "
         "differentiated by one thread of several",
         12: "an exception was raised that nobody caught",

@@ -1,13 +1,12 @@
 """Buffers that a static variable keeps from one call to the next.
 
 `static double *work;` that grows when it is too small, or a `static std::vector<double>`: all that such a variable can
-hold, whoever called before, are blocks that the function itself allocated, and pointers into them. A variable of a
-file is as good where all that the whole program stores there are blocks of its own (`llgrad.ownbuffers`).
+hold, whoever called before, are blocks of its own and pointers into them, and nothing else leads there. That is known
+of the whole program (`llgrad.ownbuffers`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -18,11 +17,8 @@ from llgrad.ir.values import AnyValue, Call, ConstInt, GlobalVariable, Load, Sto
 from llgrad.rules.facts import RELEASES
 from llgrad.rules.library import effects
 
-_PREFIX = re.compile(r"llgrad\.static\.")
 _OWN = "llgrad.static.of-its-own."  # what stores to it in the whole program is known (`llgrad.ownbuffers`)
-_LOCAL = re.compile(r"_ZZ|[A-Za-z_]\w*\.[A-Za-z_]\w*(?:\.\d+)?$")  # (parts of a global variable end in `.0`)
 _NO_STORES = ("llvm.lifetime.", "llvm.threadlocal.", "__cxa_guard", "__cxa_atexit", "__cxa_thread_atexit")
-_MADE_BY_LLVM = "body"  # memory of a file's variable; its flags, `.b` and `.init`, hold no pointers
 
 
 class Kept(Struct, frozen=True):
@@ -41,22 +37,12 @@ def kept_buffers(memory: Memory) -> dict[MemoryObject, Kept]:
     found = {}
     for o in variables:  # (not all objects that are met: some are only when they are asked for)
         g = o.site
-        if not isinstance(g, GlobalVariable) or not (_is_own(g) or _is_local(g)):
+        if not isinstance(g, GlobalVariable) or not g.name.startswith(_OWN):
             continue
         for held in memory.contents(o):
             if held.kind == "contents" and held.site is g and (kept := _kept(memory, g, held)) is not None:
                 found[held] = kept
     return found
-
-
-def _is_own(g: GlobalVariable) -> bool:
-    return g.name.startswith(_OWN)
-
-
-def _is_local(g: GlobalVariable) -> bool:
-    """Is it a static variable of a function's own, as C and C++ name them, which no other function can name?"""
-    name = _PREFIX.sub("", g.name)
-    return bool(_LOCAL.match(name)) and g.name.rpartition(".")[2] != _MADE_BY_LLVM
 
 
 def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | None:
@@ -68,7 +54,7 @@ def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | N
     blocks = {o for held in words.values() for o, _ in held if o is not contents}
     if _are_elsewhere(memory, g, blocks):
         return None
-    if not words and _is_own(g) and _is_used_alone(memory, g, contents):
+    if not words and _is_used_alone(memory, g, contents):
         return Kept(g, "malloc", 0, ())
     starts = [at for at, held in words.items() if all(o is contents or spot == 0 for o, spot in held)]
     if len(starts) != 1 or not blocks or memory.contents(contents) != {contents}:

@@ -23,6 +23,7 @@ from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Analysed, Facts
 from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
+from llgrad.synthesis.heldbefore import test_held
 from llgrad.synthesis.keptshadows import make_shadows, release
 from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan
@@ -78,8 +79,10 @@ class Derivation:
     def derive(self) -> list[Function]:
         """The functions that the root requests ask for, written into the module with all they call."""
         made = [self.function(r) for r in self.roots]
-        for f in made:
+        for r, f in zip(self.roots, made, strict=True):
             self._clear_global_shadows(f)
+            if r.mode is not Mode.REVERSE:
+                test_held(Builder(f.entry, Names(i.name for i in f.instructions())), self.module, self.facts, f)
         registrations.unmark(self.module)
         results.widen_inner(self.module)
         return made

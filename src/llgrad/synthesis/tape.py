@@ -37,7 +37,7 @@ COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give
 USED = "llgrad.tape.used"  # `i64 used(arena)`: how many bytes are reserved
 HOLD, ARM, DROP = "llgrad.tape.hold", "llgrad.tape.arm", "llgrad.tape.drop"
 SHADOW, INTEGERS = 1 << 16, 1 << 20
-FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS, FAIL_LOST = 1, 2, 3, 10, 11  # codes of llgrad_fail
+FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS, FAIL_LOST, FAIL_BEFORE = 1, 2, 3, 10, 11, 15  # codes of llgrad_fail
 
 _PUSHES = (
     Attribute("nounwind"), Attribute("willreturn"),

@@ -1,0 +1,141 @@
+"""Pointers that variables hold when the root is entered: a test that they do not lead to active memory.
+
+What a variable's pointer leads to from before counts as constant memory of its own: a table that was read from a file.
+Had somebody set the pointer to an array that the function works on, or to an active argument, what is read there, or
+written, would be active, and its derivative lost. Nobody sees that from within the function, but it shows when the
+derivative is entered. (Tested are the variables' own pointers, not those in the memory that they lead to; an argument
+is known by its first byte, and so is what another variable's pointer leads to.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from llgrad.analysis.known import is_copy
+from llgrad.analysis.memory import MemoryObject
+from llgrad.ir.build import Builder, declare, i64
+from llgrad.ir.module import Module
+from llgrad.ir.types import I32, PTR, VOID, ArrayType, DataLayout, FloatType, PointerType, StructType, Type, scalar
+from llgrad.ir.values import AnyValue, Argument, Call, Function, GlobalVariable, Load
+from llgrad.synthesis import tape
+from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.support import define
+
+_MOST_WORDS = 16  # of one variable
+_TEST = """
+define internal void @llgrad.held.before(ptr %%held, ptr %%start, i64 %%size) alwaysinline nounwind {
+entry:
+  %%at = ptrtoint ptr %%held to i64
+  %%from = ptrtoint ptr %%start to i64
+  %%by = sub i64 %%at, %%from
+  %%inside = icmp ult i64 %%by, %%size
+  %%set = icmp ne ptr %%held, null
+  %%both = and i1 %%inside, %%set
+  br i1 %%both, label %%bad, label %%done
+bad:
+  call void @llgrad_fail(i32 %d, ptr null)
+  unreachable
+done:
+  ret void
+}
+"""
+Word = tuple[GlobalVariable, int]
+"""A pointer in a variable: at which byte."""
+
+
+def test_held(b: Builder, module: Module, facts: Facts, root: Function) -> None:
+    """At the entry of a derivative, `root`."""
+    b.at = 0
+    tests = list(dict.fromkeys(_tests(facts)))
+    if not tests:
+        return
+    declare(module, tape.FAIL, VOID, [I32, PTR])
+    test = define(module, "llgrad.held.before", _TEST % tape.FAIL_BEFORE)
+    given = {a.name: a for a in root.arguments}
+    for (variable, at), start, size in tests:
+        place: AnyValue | None = start if isinstance(start, GlobalVariable) else None
+        if isinstance(start, Argument):
+            place = given.get(start.name)
+        elif isinstance(start, tuple):
+            place = b.load(PTR, b.offset(start[0], start[1]), "held", 8)
+        if place is not None:
+            b.call(test, [b.load(PTR, b.offset(variable, at), "held", 8), place, i64(size)])
+
+
+def _tests(facts: Facts) -> Iterator[tuple[Word, GlobalVariable | Argument | Word, int]]:
+    """What pointers must not lead to: so many bytes from the start of a variable, an argument or another's memory."""
+    activity, memory, plain = facts.activity, facts.memory, [o for o in facts.memory.objects if _is_known(o)]
+    varied, held = [o for o in plain if activity.varied(o)], {o for o in plain if _is_held(o)} - facts.kept.keys()
+    for o in _read(facts):
+        for v in varied:
+            if o is v or not memory.coincide(frozenset({o}), frozenset({v})) or {o, v} & facts.kept.keys():
+                continue
+            for one, other in ((o, v), (v, o)):
+                if one in held and not (one is o and activity.varied(o)):
+                    for word in _words(facts, one):
+                        yield from ((word, start, size) for start, size in _starts(facts, other) if start != word)
+
+
+def _is_known(o: MemoryObject) -> bool:
+    return o.kind == "argument" or _is_held(o) or _is_variable(o)
+
+
+def _is_held(o: MemoryObject) -> bool:
+    site = o.site
+    return o.kind == "contents" and isinstance(site, GlobalVariable) and not o.has_own_shadow and _is_plain(site)
+
+
+def _is_variable(o: MemoryObject) -> bool:
+    return o.kind == "global" and isinstance(o.site, GlobalVariable) and not o.is_constant and _is_plain(o.site)
+
+
+def _is_plain(g: GlobalVariable) -> bool:
+    return not any(word.startswith("thread_local") for word in g.prefix)
+
+
+def _read(facts: Facts) -> dict[MemoryObject, None]:
+    """Memory that floats which matter are read from."""
+    found: dict[MemoryObject, None] = {}
+    for i in (i for f in facts.activity.functions for i in f.instructions()):
+        if isinstance(i, Load):
+            matters = isinstance(scalar(i.type), FloatType) and facts.activity.useful(i)
+        else:
+            matters = isinstance(i, Call) and is_copy(i) and any(
+                facts.activity.useful(o) for a in facts.memory.writes(i) for o in a.objects
+            )  # fmt: skip
+        for o in (o for a in facts.memory.reads(i) for o in a.objects) if matters else ():
+            if _is_known(o):
+                found[o] = None
+    return found
+
+
+def _starts(facts: Facts, o: MemoryObject) -> list[tuple[GlobalVariable | Argument | Word, int]]:
+    match o.site:
+        case GlobalVariable() as g if o.kind == "global":
+            return [(g, facts.layout.alloc_size(g.value_type))]
+        case GlobalVariable():
+            return [(word, 1) for word in _words(facts, o)]
+        case Argument() as a if o.kind == "argument":
+            return [(a, 1)]
+    return []
+
+
+def _words(facts: Facts, o: MemoryObject) -> list[Word]:
+    """The pointers in the variable whose contents these are."""
+    assert isinstance(o.site, GlobalVariable)
+    return [(o.site, at) for at in _pointers(o.site.value_type, facts.layout)][:_MOST_WORDS]
+
+
+def _pointers(t: Type, layout: DataLayout) -> Iterator[int]:
+    match t:
+        case PointerType():
+            yield 0
+        case StructType():
+            for at, field in zip(layout.offsets(t), t.fields or (), strict=True):
+                yield from (at + inner for inner in _pointers(field, layout))
+        case ArrayType(count=count, element=element):
+            inner = list(_pointers(element, layout)) if count else []
+            yield from (n * layout.alloc_size(element) + at for n in range(min(count, _MOST_WORDS)) for at in inner)
+
+
+__all__ = ["test_held"]

@@ -1,0 +1,96 @@
+"""Pointers that variables were given before a derivative was asked for, to memory that is active in it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from llgrad.drivers import drive
+
+LEVELS = pytest.mark.parametrize("level", [["-O2"], ["-O0", "--level", "0"]], ids=["O2", "O0"])
+HEAD = """
+#include <stdio.h>
+#include <stdlib.h>
+extern double __enzyme_autodiff(void *, ...);
+extern double __enzyme_fwddiff(void *, ...);
+extern int enzyme_dup;
+"""
+MAIN = """
+int main(void) {
+    double x[4] = {1, 2, 3, 4}, d[4] = {0};
+    %(before)s
+    %(ask)s
+    printf("%%g\\n", %(shown)s);
+}
+"""
+REVERSE = "__enzyme_autodiff((void *)f, enzyme_dup, x, d);", "d[0]"
+FORWARD = "d[0] = 1; d[1] = __enzyme_fwddiff((void *)f, enzyme_dup, x, d);", "d[1]"
+MODES = pytest.mark.parametrize("mode", [REVERSE, FORWARD], ids=["reverse", "forward"])
+BUFFERS = """
+static double a[4], b[4];
+static double *now, *next;
+static void step(void) {
+    for (int i = 0; i < 4; i++) next[i] = now[i] * now[(i + 1) % 4];
+    double *t = now; now = next; next = t;
+}
+static double f(const double *x) {
+    SET
+    for (int i = 0; i < 4; i++) a[i] = x[i];
+    step(); step();
+    return now[0];
+}
+"""
+VARIABLE = "double grid[4]; double *p; double f(const double *x) { grid[1] = x[0] * x[0]; return p[0] * 3; }"
+BEHIND = "static double grid[4]; double *p; double f(const double *x) { p[0] = x[0]; return grid[1] * 3; }"
+OWN = """
+static double *kept(void) { static double *w; if (!w) w = malloc(32); return w; }
+static double *other;
+double f(const double *x) { kept()[0] = x[0] * x[0]; return other[0] * 3; }
+"""
+FILE = """
+static double *work, *other;
+__attribute__((noinline)) static void keep(double *p) { other = p; }
+double f(const double *x) { work[0] = x[0] * x[0]; return other[0] * 3; }
+"""
+TABLE = "static double *t; double f(const double *x) { return t[0] * x[0] * x[0]; }"
+
+
+def run(source: str, before: str, mode: tuple[str, str], level: list[str], folder: Path) -> tuple[str, str]:
+    file, program = folder / "f.c", folder / "f"
+    file.write_text(HEAD + source + MAIN % {"before": before, "ask": mode[0], "shown": mode[1]})
+    assert drive([*level, "-w", str(file), "-o", str(program), "-lm"], cxx=False) == 0
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout.strip(), done.stderr
+
+
+@LEVELS
+@MODES
+@pytest.mark.parametrize(("source", "before"), [
+    (BUFFERS.replace("SET", ""), "now = a; next = b;"),
+    (VARIABLE, "p = grid + 1;"),
+    (BEHIND, "p = grid + 1;"),
+    (OWN, "other = kept();"),
+    (FILE, "work = malloc(8); keep(work);"),
+    (TABLE, "t = x;"),
+], ids=["buffers", "variable", "behind", "own", "file", "argument"])  # fmt: skip
+def test_they_are_an_error(source: str, before: str, mode: tuple[str, str], level: list[str], tmp_path: Path) -> None:
+    printed, said = run(source, before, mode, level, tmp_path)
+    assert (printed, "a variable held a pointer to memory that is active" in said) == ("", True)
+
+
+@LEVELS
+@MODES
+@pytest.mark.parametrize(("source", "before", "wanted"), [
+    (BUFFERS.replace("SET", "now = a; next = b;"), "", "12"),  # x0 x1 · x1 x2: 2 · 2 · 3
+    (VARIABLE, "double c[1] = {5}; p = c;", "0"),
+    (BEHIND, "p = x + 2;", "0"),
+    (OWN, "other = x + 1;", "0"),
+    (TABLE, "double c[1] = {5}; t = c;", "10"),
+    (TABLE, f"double c[1] = {{5}}; t = c; {REVERSE[0]} d[0] = 0;", "10"),
+], ids=["buffers", "variable", "behind", "own", "table", "again"])  # fmt: skip
+def test_others_are_not(
+    source: str, before: str, wanted: str, mode: tuple[str, str], level: list[str], tmp_path: Path
+) -> None:
+    assert run(source, before, mode, level, tmp_path) == (wanted, "")
