@@ -654,3 +654,20 @@ def test_what_is_copied_and_only_looked_at_as_floats_is_floats(tmp_path: Path) -
     x = np.linspace(0.3, 1, 4)
     gradient = llgrad.grad(llgrad.load(path, optimize=0).f, wrt="x")(x, 0)
     np.testing.assert_allclose(gradient, [2 * x[0], 2 * x[1], 0, 0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("compare", ["scmp", "ucmp"])
+def test_what_is_compared_three_ways_is_a_number(compare: str) -> None:
+    """(Rust's `cmp`.) Keys of trees of whose floats something else was known were doubted."""
+    kinds, f = from_ir(
+        f"""define i8 @f(ptr %p) {{
+  %n = load i32, ptr %p, align 4
+  %c = call i8 @llvm.{compare}.i8.i32(i32 %n, i32 4)
+  ret i8 %c
+}}
+
+declare i8 @llvm.{compare}.i8.i32(i32, i32)
+""",
+        "f",
+    )
+    assert kinds.value(first_load(f)) is INTEGER

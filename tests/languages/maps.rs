@@ -128,3 +128,39 @@ pub fn table_of_closures(x: &[f64]) -> f64 {
     m.insert("square", Box::new(|v| v * v));
     ["sin", "scale", "square"].iter().filter_map(|n| m.get(n)).map(|f| f(x[0]) * x[1]).sum()
 }
+
+/// Nodes of trees: keys of fewer bytes than the values, lengths behind both, and copies of parts of each.
+pub fn tree_i32(x: &[f64]) -> f64 {
+    let mut m: BTreeMap<i32, f64> = BTreeMap::new();
+    for i in 0..40 { *m.entry((i * 17) % 23).or_insert(0.1) += x[i as usize % x.len()] * x[0]; }
+    m.iter().map(|(k, v)| *k as f64 * v.sin()).sum::<f64>() + m[&1] * m[&2]
+}
+
+pub fn tree_str(x: &[f64]) -> f64 {
+    let mut m: BTreeMap<&str, f64> = BTreeMap::new();
+    for (i, w) in ["a", "bb", "c", "a", "dd", "c"].iter().enumerate() { *m.entry(w).or_insert(0.0) += x[i] * x[i]; }
+    m.iter().map(|(k, v)| k.len() as f64 * v.sin()).sum::<f64>() + m["a"] * m["bb"]
+}
+
+pub fn tree_string(x: &[f64]) -> f64 {
+    let mut m: BTreeMap<String, f64> = BTreeMap::new();
+    for (i, v) in x.iter().enumerate() { m.insert(format!("k{}", i % 4), v * v); }
+    m.iter().map(|(k, v)| k.len() as f64 * v.sin()).sum::<f64>() + m["k1"] * m["k2"]
+}
+
+pub fn tree_removed(x: &[f64]) -> f64 {
+    let mut m: BTreeMap<u64, f64> = BTreeMap::new();
+    for i in 0..30u64 { m.insert(i, x[i as usize % x.len()] * i as f64); }
+    let mut gone = 0.0;
+    for i in (0..30u64).step_by(3) { gone += m.remove(&i).unwrap_or(0.0).sin(); }
+    m.values().map(|v| v * v).sum::<f64>() * gone
+}
+
+/// Vectors of numbers and of keys of eight bytes grow; the keys are sorted.
+pub fn groups(x: &[f64]) -> f64 {
+    let mut m: HashMap<(i32, bool), Vec<f64>> = HashMap::new();
+    for (i, v) in x.iter().enumerate() { m.entry((i as i32 / 2, i % 2 == 0)).or_default().push(*v); }
+    let mut keys: Vec<_> = m.keys().cloned().collect();
+    keys.sort();
+    keys.iter().enumerate().map(|(n, k)| (n + 1) as f64 * m[k].iter().map(|v| v * v).sum::<f64>()).sum()
+}

@@ -24,10 +24,10 @@ def lib() -> llgrad.Library:
 @pytest.mark.parametrize(
     "name",
     [
-        "hash_u64", "hash_string", "hash_str", "named", "sparse",
+        "hash_u64", "hash_string", "hash_str", "named", "sparse", "tree_str",
         *(pytest.param(n, marks=pytest.mark.full) for n in (
             "hash_vec", "hash_removed", "hash_iter", "tree_u64", "named_map", "churned", "word_count",
-            "table_of_closures",
+            "table_of_closures", "tree_i32", "tree_string", "tree_removed", "groups",
         )),
     ],
 )  # fmt: skip

@@ -11,9 +11,9 @@ from llgrad.ir.types import I1, I8, ArrayType, FloatType, IntType, PointerType, 
 
 INT_INTRINSICS = (
     "llvm.umax", "llvm.umin", "llvm.smax", "llvm.smin", "llvm.bswap", "llvm.bitreverse", "llvm.ctpop", "llvm.ctlz",
-    "llvm.cttz", "llvm.fshl", "llvm.fshr", "llvm.abs", "llvm.uadd", "llvm.sadd", "llvm.usub", "llvm.ssub", "llvm.umul",
-    "llvm.smul", "llvm.vector.reduce.", "llvm.ushl", "llvm.sshl", "llvm.lround", "llvm.llround", "llvm.lrint",
-    "llvm.llrint", "llvm.fptosi", "llvm.fptoui", "llvm.objectsize", "llvm.is.fpclass",
+    "llvm.cttz", "llvm.fshl", "llvm.fshr", "llvm.abs", "llvm.scmp", "llvm.ucmp", "llvm.uadd", "llvm.sadd", "llvm.usub",
+    "llvm.ssub", "llvm.umul", "llvm.smul", "llvm.vector.reduce.", "llvm.ushl", "llvm.sshl", "llvm.lround",
+    "llvm.llround", "llvm.lrint", "llvm.llrint", "llvm.fptosi", "llvm.fptoui", "llvm.objectsize", "llvm.is.fpclass",
 )  # fmt: skip
 
 

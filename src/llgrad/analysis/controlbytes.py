@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from llgrad.analysis.inlined import functions, linkage
 from llgrad.ir.module import Module
 from llgrad.ir.types import I8, IntType, Type, scalar
-from llgrad.ir.values import Call, Instruction, Load, MDRef, MDString, Store
+from llgrad.ir.values import Call, Instruction, Load, MDRef, Store
 
 _CRATE = r"(?:_ZN9hashbrown|Cs\w+?_9hashbrown|\$hashbrown\.\.)"
 _CONTROL = re.compile(rf"{_CRATE}(?:7?control|3?raw(?:\.\.)?(?:4?sse2|7?generic|4?neon))")
@@ -64,16 +65,8 @@ class ControlBytes:
                 return False
         return False
 
-    def _functions(self, at: object) -> Iterator[str]:
-        """The functions that an instruction is in, as they were inlined in one another, the innermost first."""
-        while isinstance(at, MDRef):
-            location = self._module.node(at)
-            scope = location.fields.get("scope")
-            while isinstance(scope, MDRef) and self._module.node(scope).kind != "DISubprogram":
-                scope = self._module.node(scope).fields.get("scope")
-            name = self._module.node(scope).fields.get("linkageName") if isinstance(scope, MDRef) else None
-            yield name.text if isinstance(name, MDString) else ""
-            at = location.fields.get("inlinedAt")
+    def _functions(self, at: MDRef) -> Iterator[str]:
+        return map(linkage, functions(self._module, at))
 
 
 __all__ = ["ControlBytes"]

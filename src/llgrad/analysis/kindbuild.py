@@ -13,10 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.bitflow import all_float, bytes_apart, is_arithmetic, is_rounded_up, not_comparison, scalar_bit
+from llgrad.analysis.bitflow import (
+    all_float,
+    bytes_apart,
+    is_arithmetic,
+    is_rounded_up,
+    linear,
+    not_comparison,
+    scalar_bit,
+)
 from llgrad.analysis.controlbytes import ControlBytes
 from llgrad.analysis.debuginfo import DebugTypes, debug_record
 from llgrad.analysis.few import Few
+from llgrad.analysis.inlined import element
 from llgrad.analysis.inner import Inner
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import Graph
@@ -62,6 +71,7 @@ class Builder:
         self.pointees = {**_POINTEES, **(pointees or {})}
         self.cells: dict[iv.AnyValue, Cell] = {}
         self.contents: dict[iv.AnyValue, Region] = {}
+        self.copied_elements: dict[iv.Call, tuple[Cell, Cell, int]] = {}  # to and from, and bytes
         self._columns: dict[tuple[int, int, int], Region] = {}
         self.functions: dict[iv.Function, None] = {}
         self._returns: dict[iv.Function, list[iv.AnyValue]] = {}
@@ -296,14 +306,24 @@ class Builder:
             return self.graph.region(), 0
         region, offset = self.cell(pointer)
         offsets = [self._offset(source, indices) for indices in chosen]
+        if len(offsets) > 1:
+            made = self.graph.region()
+            for constant, step, unit in offsets:
+                self.graph.edge(region, offset + constant, made, step=step, unit=unit)
+            return made, 0
         constant, step, unit = offsets[0]
-        if len(offsets) == 1 and (step == 0 or (region.period and step % region.period == 0)):
-            region.units |= {unit} if step else set()
+        if step == 0:
             return region, offset + constant
-        element = self.graph.region()
-        for constant, step, unit in offsets:
-            self.graph.edge(region, offset + constant, element, step=step, unit=unit)
-        return element, 0
+        return self._element(region, offset + constant, step, unit)
+
+    def _element(self, region: Region, at: int, step: int, unit: int = 0) -> Cell:
+        """Some element of an array that begins at a byte of a region."""
+        if region.period and step % region.period == 0:
+            region.units |= {unit or step}
+            return region, at
+        made = self.graph.region()
+        self.graph.edge(region, at, made, step=step, unit=unit)
+        return made, 0
 
     def _offset(self, t: Type, indices: Sequence[iv.AnyValue]) -> tuple[int, int, int]:
         """Constant bytes, the step of the variable ones (0: none), and after what the indexed types repeat."""
@@ -428,6 +448,18 @@ class Builder:
         if not isinstance(v.type, PointerType) and not all_float(v.type) and (bits := self.content(v)) is not None:
             self._mark(bits, v, only)
             self.graph.edge(*cell, bits, size=self.layout.size(v.type), only=only)
+
+    def copy_elements(self, copy: iv.Call) -> bool:
+        """A copy of some number of elements of a known size: each is copied to where it is in the other array."""
+        target, source, length = copy.arguments[:3]
+        start, multiple = linear(length)
+        size = element(self.module, copy) if not isinstance(length, iv.ConstInt) else 0
+        if not 1 < size <= _LARGE or start % size or multiple % size:
+            return False
+        cells = [self._element(*self.cell(pointer), size) for pointer in (target, source)]
+        self.graph.edge(*cells[1], cells[0][0], to=cells[0][1], size=size, store=True)
+        self.copied_elements[copy] = cells[0], cells[1], size
+        return True
 
     def copy_memory(self, target: Cell, source: Cell, size: iv.AnyValue | None) -> None:
         """`memcpy`: exact for small constant sizes; otherwise both are seen as arrays of unknown length."""

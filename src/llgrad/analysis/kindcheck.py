@@ -202,7 +202,9 @@ def _moved(graph: Graph, r: Region, most: int = 8) -> set[tuple[int, int]]:
 
 def _cuts_float(r: Region, at: int, size: int, step: int) -> bool:
     """May `size` bytes at `at`, or `step` further on, and so forth, be a part of a float and not all of it?"""
-    floats = [f for _, f, _ in declared(r, at) if f.mask > 0 and f.mask & bl.FLOAT_MASK]
+    told = [(f, level) for _, f, level in declared(r, at) if f.mask > 0]
+    certain = [f for f, level in told if level <= DECLARED]  # else it may be the first of many that says so
+    floats = [f for f in certain or [f for f, _ in told] if f.mask & bl.FLOAT_MASK]
     if any(f.start < 0 or f.start + f.size > size for f in floats):
         return True
     end = array_limit(r, at, step)

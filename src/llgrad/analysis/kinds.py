@@ -397,6 +397,9 @@ class Kinds:
             return Layout(None, ())
         if MIXED in call.metadata:
             return Layout(None, ((0, CONFLICT, 8),))
+        if call in self._builder.copied_elements:
+            to_cell, from_cell, step = self._builder.copied_elements[call]
+            return Layout(step, _either(self._resolve(*to_cell, step), self._resolve(*from_cell, step)))
         length = call.arguments[2]
         size = length.value if isinstance(length, iv.ConstInt) else None
         multiple = gcd(*linear(length))

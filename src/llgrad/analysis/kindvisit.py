@@ -248,7 +248,8 @@ def _through_alias(callee: iv.AnyValue) -> iv.Function | None:
 
 def _copy(b: Builder, i: iv.Call) -> None:
     target, source, size = i.arguments[:3]
-    b.copy_memory(b.cell(target), b.cell(source), size)
+    if not b.copy_elements(i):
+        b.copy_memory(b.cell(target), b.cell(source), size)
     integer_use(b, size)
     if not {"tbaa", "tbaa.struct"} & i.metadata.keys():
         find(b.cell(target)[0]).untyped = find(b.cell(source)[0]).untyped = True

@@ -187,6 +187,10 @@ _VTABLE = re.compile(
 )
 
 
+# What vectors of all elements grow by: each kind of vector has its own, so that what they hold is told apart
+_GROWS = re.compile(r'^(define [^\n]*@"?[^\n"(]*11finish_grow[^\n]*)( #\d+ [^\n]*\{)$', re.MULTILINE)
+
+
 # The seeds of hashing, which `HashMap` has one of a thread: here it has one of the program, of numbers, and the same in
 # every run, so that what is summed over a map has the same last digits
 _SEEDS = re.compile(
@@ -327,6 +331,7 @@ def finished(text: str) -> bytes:
         text += _FORMAT.format(found[1]) + "\n"
     text = _CLONED.sub(lambda m: _CLONE.format(m[1]), _RANDOM.sub(_KEYS, text))
     text += _TEXT if "@llgrad.rust.text(" in text else ""
+    text = _GROWS.sub(r"\1 alwaysinline\2", text)
     text = _SEEDS_TAKEN.sub(r"getelementptr i8, ptr \1, i64 0", _SEEDS.sub(_seeds, text))
     text = _VTABLE.sub(rf'\1<{{ ptr, [16 x i8]\2 }}> <{{ ptr @{_NO_DROP}, [16 x i8] c"\3"\4', text)
     if f"@{_NO_DROP}" in text:
