@@ -12,6 +12,7 @@ with an integer but moving it, a declared type is none: a loop over an `int *` m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd
 
 from llgrad.analysis import bytelayout as bl
@@ -33,8 +34,10 @@ def suspect_integers(graph: Graph) -> None:
     for r in graph.regions:
         if r.merged_into is None and r.suspected != r.state:
             r.suspected = r.state
+            reaches = ((at, step, bl.mask_reach(f.all & bl.FLOAT_MASK)) for (at, step), f in r.slots.items() if step)
+            rows = [row for row in reaches if row[2]]
             for key, s in list(r.slots.items()):
-                if _by_use_only(s) and _may_be_float(r, key, s):
+                if _by_use_only(s) and _may_be_float(r, key, s, rows):
                     graph.doubt(r, key)
     untyped = _untyped(graph)
     for e in graph.edges:
@@ -232,15 +235,15 @@ def _by_use_only(s: Slot) -> bool:
     return _is_integer(s) and not s.all & bl.LIKELY_INT
 
 
-def _may_be_float(r: Region, key: tuple[int, int], s: Slot) -> bool:
+def _may_be_float(r: Region, key: tuple[int, int], s: Slot, rows: Sequence[tuple[int, int, int]]) -> bool:
+    """`rows`: at, step and bytes of what may be arrays of floats in the region."""
     is_float, is_int = _declared_kind(r, key[0])
     if is_float or is_int or key[1]:
         return is_float
+    size = bl.mask_reach(s.all & bl.INT_MASK)
     return any(
-        step and (reach := bl.mask_reach(f.all & bl.FLOAT_MASK)) and _reaches(r, at, step, key[0])
-        and _meets(key[0], bl.mask_reach(s.all & bl.INT_MASK), 0, at, reach, step)
-        for (at, step), f in r.slots.items()
-    )  # fmt: skip
+        _reaches(r, at, step, key[0]) and _meets(key[0], size, 0, at, reach, step) for at, step, reach in rows
+    )
 
 
 def _declared_kind(r: Region, offset: int) -> tuple[bool, bool]:
