@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from compiled import c, loads
 
-from llgrad.analysis.written import settled
+from llgrad.analysis.written import found_null, settled
 from llgrad.ir.values import Call
 
 OPEN = "static double *p; void set(double *q) { p = q; }\n"
@@ -58,3 +58,24 @@ def test_copies_of_what_was_stored() -> None:
     module = c(source, "0")
     found = settled(module, module.function("f"), list(module.variables))
     assert {at for i, at in found if isinstance(i, Call)} == {0, 8}
+
+
+NULL = OPEN + "_Noreturn void stop(void); double one(void); static double *q; static long n;\n"
+TESTED = {
+    "first of all": ("double f(double *x) { if (p) stop(); p = x; return one(); }", True),
+    "the other way": ("double f(double *x) { if (!p) { p = x; return one(); } stop(); }", True),
+    "what it was is kept": ("double f(double *x) { q = p; p = 0; if (p) stop(); return one(); }", False),
+    "another is read before": ("double f(double *x) { double *was = q; if (p) stop(); p = was; return one(); }", True),
+    "a call is before": ("double f(double *x) { double v = one(); if (p) stop(); return v; }", False),
+    "goes on": ("double f(double *x) { if (p) return 0; p = x; return one(); }", False),
+    "a number": ("double f(double *x) { if (n) stop(); p = x; return one(); }", False),
+    "compared with another": ("double f(double *x) { if (p == x) stop(); p = x; return one(); }", False),
+}
+
+
+@pytest.mark.parametrize("name", TESTED)
+def test_variables_that_are_found_null(name: str) -> None:
+    source, expected = TESTED[name]
+    for level in "12":
+        found = found_null(c(NULL + source, level).function("f"))
+        assert (found is not None and found.name == "p") == expected

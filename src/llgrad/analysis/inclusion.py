@@ -53,8 +53,9 @@ Nodes = tuple[int, ...]
 class Inclusion:
     """Inclusions between the sets of facts at nodes: a node for each leaf of a value and for each cell of memory."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, null: GlobalVariable | None = None) -> None:
         self.module, self.layout = module, module.layout
+        self._null = null  # a variable that holds no pointer when the root is entered
         self._exposed: set[int] = set()  # data that code outside was handed, or found there
         self._sets = FactSets(self._exposed)
         self._flow = Propagation(self._sets)
@@ -108,7 +109,7 @@ class Inclusion:
         """May it hold pointers that other code has stored before the root is entered?"""
         elsewhere = variable.initializer is None  # then its length may be, too
         mutable = (not variable.constant or elsewhere) and not variable.name.startswith(_RTTI)
-        return mutable and _may_hold_pointers(variable.value_type, elsewhere)
+        return mutable and variable is not self._null and _may_hold_pointers(variable.value_type, elsewhere)
 
     def _targets(self, found: Iterable[tuple[GlobalValue | None, int | None]]) -> set[int]:
         return {self._fact(UNKNOWN) if g is None else self._fact(MemoryObject("global", g), at) for g, at in found}

@@ -45,7 +45,7 @@ from llgrad.analysis.objects import (
     resolve_alias,
 )
 from llgrad.analysis.scalars import holds_pointers, to_scalars
-from llgrad.analysis.written import settled
+from llgrad.analysis.written import found_null, settled
 from llgrad.ir.module import Module
 from llgrad.ir.types import DataLayout, FloatType, IntType
 from llgrad.ir.values import (
@@ -91,7 +91,7 @@ class PointerGraph(Inclusion):
         constant_arguments: Collection[int] = (),
         active_arguments: Collection[int] = (),
     ) -> None:
-        super().__init__(module)
+        super().__init__(module, found_null(root))
         self.root = root
         self._few = Few()
         self._returns: dict[Function, Nodes] = {}

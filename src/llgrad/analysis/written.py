@@ -5,6 +5,8 @@ entry to a load passes a store to the same word, it was not: `settled` gives tho
 which it holds (`old => new` copies a descriptor of Fortran's). A forward must-analysis over
 words of globals, through calls: a function begins with what all its callers have written, and a call adds what its
 callee writes on every way to its return. Nothing takes a word away again.
+
+`found_null` gives a variable that holds no such pointer at all: the root does nothing unless it is null.
 """
 
 from __future__ import annotations
@@ -16,11 +18,15 @@ from llgrad.analysis.objects import WORD, constant_targets, gep_offset, initial_
 from llgrad.ir.module import Module
 from llgrad.ir.types import IntType, PointerType, Type
 from llgrad.ir.values import (
+    Alloca,
     AnyValue,
     Argument,
     Block,
+    Branch,
     Call,
+    Compare,
     ConstInt,
+    ConstNull,
     Function,
     GetElementPtr,
     GlobalVariable,
@@ -28,6 +34,7 @@ from llgrad.ir.values import (
     Load,
     Return,
     Store,
+    Unreachable,
 )
 
 Word = tuple[GlobalVariable, int]
@@ -45,6 +52,27 @@ def settled(module: Module, root: Function, variables: Iterable[GlobalVariable])
     }
     words = {v: w for v, w in words.items() if len(w) <= 512}
     return _Written(module, root, words).reads() if words and not root.is_declaration else frozenset()
+
+
+def found_null(root: Function) -> GlobalVariable | None:
+    """The variable, a pointer, that `root` looks at before it does anything, and goes on from only if it is null."""
+    if root.is_declaration:
+        return None
+    *before, end = root.entry.instructions
+    if not all(isinstance(i, (Alloca, Compare, GetElementPtr, Load)) for i in before) or not isinstance(end, Branch):
+        return None
+    match end.condition:
+        case Compare("icmp", ("eq" | "ne") as predicate, Load(GlobalVariable() as variable) as load, ConstNull()):
+            other = end.targets[predicate == "eq"]
+            return variable if _ends(other) and load.type == variable.value_type else None
+    return None
+
+
+def _ends(block: Block) -> bool:
+    """Does the program end there? (LLVM may have one block for all ends.)"""
+    last = block.instructions[-1]
+    common = last.targets[0].instructions if isinstance(last, Branch) and len(last.targets) == 1 else [last]
+    return isinstance(common[-1], Unreachable)
 
 
 class _Written:

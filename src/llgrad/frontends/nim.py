@@ -13,12 +13,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError, UnsupportedError
 from llgrad.frontends import clang
-from llgrad.frontends.nimraised import entered
+from llgrad.frontends.nimraised import CURRENT, entered
 from llgrad.frontends.tools import Compiled, Language, Source, answer, run
 
 _FIX = "correct the source, or pass the flags it needs (--path:…, -d:…)"
@@ -65,7 +65,7 @@ def _file(source: Source, raw: bool) -> list[Compiled]:
         beside = Path(folder, "llgrad_beside.c")
         made = []
         own = [path for path in texts if not _place(path, source.path).is_relative_to(include[1].strip("'"))]
-        for path, text in {**entered(_finished(texts), own), beside: _beside(texts.values())}.items():
+        for path, text in {**entered(_finished(texts), own), beside: _beside(tuple(texts.values()))}.items():
             path.write_text(text)
             unit = Source(path, (f"-I{include[1].strip(chr(39))}", "-w", "-fno-strict-aliasing"))
             module = clang.compile_file(unit, raw=raw, cxx=False).module
@@ -207,7 +207,7 @@ def _with_types(text: str) -> str:
     return _TYPE.sub("extern const ", text)
 
 
-def _beside(texts: Iterable[str]) -> str:
+def _beside(texts: Collection[str]) -> str:
     """A unit that starts the program, and destroys objects of the types that have something to destroy."""
     cases = []
     for name, field, value in (found for text in texts for found in _FIELD.findall(text)):
@@ -215,7 +215,9 @@ def _beside(texts: Iterable[str]) -> str:
             function = value.rpartition(")")[2]
             cases.append(f"extern const char {name}[]; extern void {function}(void*); if (t == {name}) {function}(p);")
     destroy = f"void llgrad_destroy(const void* t, void* p) {{ {' '.join(cases)} }}\n"
-    return destroy + "void NimMain(void);\n__attribute__((constructor)) static void start(void) { NimMain(); }\n"
+    caught = "".join(f"{{ extern void* {m[1]}; {m[1]} = 0; }} " for text in texts for m in CURRENT.finditer(text))
+    start = f"__attribute__((constructor)) static void start(void) {{ NimMain(); {caught}}}\n"
+    return f"{destroy}void NimMain(void);\n{start}"
 
 
 NIM = Language("nim", (".nim",), _compile, _identity, ("nim", *clang.C.programs), ("LLGRAD_NIM", *clang.C.environment))

@@ -3,9 +3,10 @@
 A procedure that raises sets a flag and returns; its callers test the flag. Who calls it from outside the program would
 take the zero that it returned for its result, and find the flag set in all later calls. So procedures that may raise
 have two symbols: the program calls the one that nim wrote (`__llgrad_nim.name`), all others one that calls it, tests
-the flag and fails (`llgrad_fail`, with the exception). Where no handler is in the program, to raise is to fail; where
-none is for defects (an index out of bounds), those fail at once: what leads there returns nowhere, and the text of the
-error is no part of any derivative.
+the flag and fails (`llgrad_fail`, with the exception). It first fails if an exception is being handled, so that
+analyses know that none lies there from before (`analysis.written`): a handler cannot call code that calls in turn.
+Where no handler is in the program, to raise is to fail; where none is for defects (an index out of bounds), those fail
+at once: what leads there returns nowhere, and the text of the error is no part of any derivative.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-RAISED = "__llgrad_nim_raised"
+RAISED, HANDLED = "__llgrad_nim_raised", "__llgrad_nim_handled"
 _HEAD = r"^(?:N_LIB_PRIVATE|N_LIB_EXPORT|extern) +N_\w+\(([^\n()]+), (\w+)\)\(([^\n()]*)\)"
 _DEFINED = re.compile(_HEAD + r" \{(.*?)^(?=N_|static N_|\Z)", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r"^(?: *)" + _HEAD[1:] + ";$", re.MULTILINE)
@@ -22,16 +23,16 @@ _FIRST = re.compile(r"^ *(?:N_LIB_\w+|extern|static) ", re.MULTILINE)
 _RAISING = re.compile(r"\bnimErr_\b|\bBeforeRet_\b")
 _LINE = re.compile(r'^#line \d+ "[^\n]*"$', re.MULTILINE)
 _FLAG = re.compile(r"^N_LIB_PRIVATE (?:NIM_THREADVAR )?NIM_BOOL (nimInErrorMode__\w+);", re.MULTILINE)
-_CURRENT = re.compile(r"^N_LIB_PRIVATE (?:NIM_THREADVAR )?Exception\* (currException__\w+);", re.MULTILINE)
+CURRENT = re.compile(r"^N_LIB_PRIVATE (?:NIM_THREADVAR )?Exception\* (currException__\w+);", re.MULTILINE)
 
 
 def entered(texts: Mapping[Path, str], own: Collection[Path]) -> dict[Path, str]:
     """The units, and one beside each of `own` (those that are not of nim's library) with entries for those outside."""
     flags = [m[1] for text in texts.values() for m in _FLAG.finditer(text)]
-    current = [m[1] for text in texts.values() for m in _CURRENT.finditer(text)]
+    current = [m[1] for text in texts.values() for m in CURRENT.finditer(text)]
     if not flags or not current:
         return dict(texts)
-    others = [text for text in texts.values() if not _CURRENT.search(text)]  # nim's own handler is for what it prints
+    others = [text for text in texts.values() if not CURRENT.search(text)]  # nim's own handler is for what it prints
     caught = _caught(others)
     texts = {path: _failing(text, *caught) for path, text in texts.items()}
     if not caught[0]:
@@ -42,9 +43,10 @@ def entered(texts: Mapping[Path, str], own: Collection[Path]) -> dict[Path, str]
     for path, those in found.items():
         if those:
             text = texts[path]
-            entries = "\n".join(_entry(m, text) for m in those)
-            made[path.with_name(f"{path.stem}.entries.c")] = text[: _first(text)] + entries
-    holder = next(path for path, text in texts.items() if _CURRENT.search(text))
+            entries = "\n".join(_entry(m, text, current[0]) for m in those)
+            before = text[: _first(text)] + _OUTSIDE.format(current[0])
+            made[path.with_name(f"{path.stem}.entries.c")] = before + entries
+    holder = next(path for path, text in texts.items() if CURRENT.search(text))
     made[holder] += _raised(flags[0], current[0])
     return made
 
@@ -68,7 +70,14 @@ def _first(text: str) -> int:
     return found.start() if found else len(text)
 
 
-def _entry(m: re.Match[str], text: str) -> str:
+_OUTSIDE = f"""
+extern void {RAISED}(void);
+extern void {HANDLED}(void) __attribute__((noreturn, cold));
+extern void* {{}};
+"""
+
+
+def _entry(m: re.Match[str], text: str, current: str) -> str:
     result, name, parameters, _ = m.groups()
     lines = _LINE.findall(text, 0, m.start())
     plain = [] if parameters in ("", "void") else [p.split()[-1].lstrip("*") for p in parameters.split(", ")]
@@ -76,15 +85,15 @@ def _entry(m: re.Match[str], text: str) -> str:
     returned = (f"{result} result = {call};", "return result;") if result != "void" else (f"{call};", "")
     return "\n".join([
         f'extern {result} {name}__inside({parameters}) __asm__("__llgrad_nim.{name}");',
-        f"extern void {RAISED}(void);",
         *lines[-1:],
-        f"{result} {name}({parameters}) {{ {returned[0]} {RAISED}(); {returned[1]} }}",
+        f"{result} {name}({parameters}) {{ if ({current}) {HANDLED}(); {returned[0]} {RAISED}(); {returned[1]} }}",
         "",
     ])  # fmt: skip
 
 
 def _raised(flag: str, current: str) -> str:
-    """Tests the flag, and fails with what was raised; the next call finds the flag as if nothing had been."""
+    """Tests the flag, and fails with what was raised. The next call finds the flag and the current exception as if
+    nothing had been (nim leaves one there that was raised again)."""
     return f"""
 extern void llgrad_fail(int, void*) __attribute__((noreturn, cold));
 __attribute__((noinline, cold, noreturn)) static void llgrad_uncaught(void) {{
@@ -93,7 +102,16 @@ __attribute__((noinline, cold, noreturn)) static void llgrad_uncaught(void) {{
   {current} = 0;
   llgrad_fail(12, e);
 }}
-void {RAISED}(void) {{ if (__builtin_expect({flag}, 0)) llgrad_uncaught(); }}
+void {RAISED}(void) {{
+  if (__builtin_expect({flag}, 0)) llgrad_uncaught();
+  {current} = 0;
+}}
+__attribute__((cold, noreturn)) void {HANDLED}(void) {{
+  static struct {{ void* type; void* parent; const char* name; long length; void* text; }} e;
+  e.name = "a handler, which is not left yet, led to this call";
+  {current} = 0;
+  llgrad_fail(12, &e);
+}}
 """
 
 
