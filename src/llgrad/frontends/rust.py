@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from llgrad.frontends.byvalue import members_apart
 from llgrad.frontends.tools import (
     Compiled,
     Language,
@@ -343,7 +344,7 @@ def finished(text: str) -> bytes:
         known = re.search(rf"^(?:declare|define) [^@\n]*@{re.escape(name)}\(", text, re.MULTILINE)
         if f"@{name}(" in text and not known:
             text += f"\n{declaration}"
-    return (text + "\n").encode()
+    return (members_apart(text) + "\n").encode()
 
 
 RUST = Language(
