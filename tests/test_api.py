@@ -329,8 +329,9 @@ def test_bad_sources(source: Source) -> None:
         llgrad.load(source("double f(double x) { return y; }"))
     with pytest.raises(errors.SourceError, match="unknown language"):
         llgrad.load(source("", "code.xyz"))
-    with pytest.raises(errors.ParseError, match="cannot read"):
-        llgrad.load(source("nonsense", "code.ll"))
+    with pytest.raises(errors.ParseError, match="cannot read") as caught:
+        llgrad.load([source("double g(double x) { return x; }", "a.c"), path := source("nonsense", "code.ll")])
+    assert str(caught.value.span) == str(path) and caught.value.cause.startswith("1:1: ") and caught.value.fix
     with pytest.raises(errors.VerifyError, match="cannot be linked"):
         llgrad.load([source("int f(void) { return 1; }", "a.c"), source("int f(void) { return 2; }", "b.c")])
     with pytest.raises(errors.ArgumentError, match="optimize=7"):

@@ -251,7 +251,7 @@ def opt(
     for source in sources:
         if not source.is_file() and str(source) != "-":
             raise SourceError(f"there is no file {source}", fix="check the path")
-    parts = [read_ir(sys.stdin.buffer.read() if str(s) == "-" else s.read_bytes()) for s in sources]
+    parts = [read_ir(sys.stdin.buffer.read() if str(s) == "-" else s.read_bytes(), str(s)) for s in sources]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
     made = optimise_program(
         whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),

@@ -7,7 +7,8 @@ a test holds the two together. Raise a subclass, never `LlgradError` itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -71,6 +72,16 @@ class ParseError(LlgradError):
     """LLVM assembly that `ir.parse` does not understand."""
 
     code = "parse"
+
+
+@contextmanager
+def of_file(name: str) -> Iterator[None]:
+    """Where LLVM cannot read what comes from a file, that is where."""
+    try:
+        yield
+    except ParseError as error:
+        error.span, error.cause = error.span or (Span(name) if name else None), error.cause.removeprefix("<string>:")
+        raise
 
 
 class VerifyError(LlgradError):

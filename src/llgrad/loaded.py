@@ -188,7 +188,7 @@ class Loaded:
         done = compile_sources(self._paths, self._flags)
         self._libraries += tuple(name for name in done.libraries if name not in self._libraries)
         trusted = all(p.suffix.lower() not in (".ll", ".bc", ".o", ".a") for p in self._paths)
-        self._program_ = pipeline.program(done.modules, trusted=trusted)
+        self._program_ = pipeline.program(done.modules, trusted=trusted, names=done.names)
         table = _table(self._program_, self._paths)
         self._key = cache.remember(self._paths, self._flags, done.dependencies, started) or ""
         if self._key:

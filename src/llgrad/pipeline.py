@@ -20,7 +20,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,15 @@ from llgrad.blas import bridged
 from llgrad.bytewise import in_blocks
 from llgrad.closures import with_closures
 from llgrad.collector import collecting_rarely
-from llgrad.errors import ArgumentError, KindError, ParseError, UnknownNameError, UnsupportedError, VerifyError
+from llgrad.errors import (
+    ArgumentError,
+    KindError,
+    ParseError,
+    UnknownNameError,
+    UnsupportedError,
+    VerifyError,
+    of_file,
+)
 from llgrad.interleaved import with_lanes_apart
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -106,9 +114,15 @@ _EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) 
 # --- the program: one module for a library ----------------------------------------------------------------------------
 
 
-def program(modules: Iterable[bytes], *, trusted: bool = True) -> LLVMModule:
-    """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it."""
-    parts = [LLVMModule.read(data, trusted=trusted) for data in modules]
+def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[str] = ()) -> LLVMModule:
+    """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it.
+
+    `names`: of the files that they come from.
+    """
+    parts = []
+    for n, data in enumerate(modules):
+        with of_file(names[n] if names else ""):
+            parts.append(LLVMModule.read(data, trusted=trusted))
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
     text = with_closures(
         without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(whole.text())))))

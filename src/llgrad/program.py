@@ -37,7 +37,7 @@ from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.blas import bridged
 from llgrad.collector import collecting_rarely
 from llgrad.denormals import flushes, guarded, personality, refuse_jumps
-from llgrad.errors import UnsupportedError
+from llgrad.errors import UnsupportedError, of_file
 from llgrad.excerpt import Program, excerpt, remainder
 from llgrad.excerpt import read as read_excerpt
 from llgrad.ir.module import Module
@@ -340,12 +340,13 @@ def reached(function: Function) -> set[Function]:
     return found
 
 
-def read_ir(data: bytes) -> LLVMModule:
-    """A program from a file of unknown origin, bitcode or LLVM assembly."""
-    if data.startswith(BITCODE_MAGIC):
-        return LLVMModule.read(data, trusted=False)
-    text = unblock(markers_as_globals(data.decode(errors="surrogateescape")))  # before it is read, not once more after
-    return LLVMModule.read(text.encode(errors="surrogateescape"))
+def read_ir(data: bytes, name: str = "") -> LLVMModule:
+    """A program from a file of unknown origin (called `name`), bitcode or LLVM assembly."""
+    bitcode = data.startswith(BITCODE_MAGIC)
+    if not bitcode:  # before it is read, not once more after
+        data = unblock(markers_as_globals(data.decode(errors="surrogateescape"))).encode(errors="surrogateescape")
+    with of_file(name):
+        return LLVMModule.read(data, trusted=not bitcode)
 
 
 def markers_as_globals(text: str) -> str:

@@ -409,6 +409,9 @@ def _adder(manager: type, name: str) -> str:
     return method
 
 
+_WRITTEN = "correct it, or write it again with its compiler (of LLVM 22 or older)"
+
+
 def _parsed(parse: Any) -> llvm.ModuleRef:
     """What `parse` reads into a context of its own; `ParseError` in LLVM's words.
 
@@ -423,7 +426,7 @@ def _parsed(parse: Any) -> llvm.ModuleRef:
     except RuntimeError as error:
         message = str(error).partition("\n")[2].strip() or str(error)
         old = "no longer supported" in message
-        fix = "make bitcode of it with llvm-as of the LLVM that wrote it, which today's LLVM reads" if old else ""
+        fix = "make bitcode of it with llvm-as of the LLVM that wrote it, which today's LLVM reads" if old else _WRITTEN
         raise ParseError("LLVM cannot read the module", cause=message, fix=fix) from error
 
 

@@ -112,7 +112,7 @@ def read_ir(name: str, stdin: bytes | None = None) -> bytes:
         data = Path(name).read_bytes() if stdin is None else stdin
     except OSError as error:
         raise SourceError(f"{name} cannot be read", cause=error.strerror or str(error)) from error
-    return program.read_ir(data).bitcode()
+    return program.read_ir(data, name).bitcode()
 
 
 def options(line: CommandLine) -> Options:

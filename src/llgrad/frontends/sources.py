@@ -33,6 +33,7 @@ class CompiledSources(Struct, frozen=True):
     dependencies: list[Path]
     fingerprint: str
     libraries: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the files that the modules come from
 
 
 def compile_sources(paths: Sequence[str | os.PathLike[str]], flags: Flags = (), raw: bool = True) -> CompiledSources:
@@ -61,7 +62,8 @@ def compile_sources(paths: Sequence[str | os.PathLike[str]], flags: Flags = (), 
     results = [compiled for n in sorted(modules) for compiled in modules[n]]
     read = dict.fromkeys([*(path for result in results for path in result.dependencies), *databases])
     libraries = tuple(dict.fromkeys(name for result in results for name in result.libraries))
-    return CompiledSources([result.module for result in results], list(read), identity, libraries)
+    names = tuple(str(result.dependencies[0]) for result in results)
+    return CompiledSources([result.module for result in results], list(read), identity, libraries, names)
 
 
 def _sources(paths: Sequence[Path], flags: Flags) -> tuple[list[Source], list[Path]]:

@@ -231,7 +231,8 @@ def _call_body(facts: Facts, i: Call) -> Effect:
     if any(a.attribute("byval") and not a.attribute("readonly") for f in callees for a in f.arguments):
         raise _refuse(facts, i, "an active call that passes a struct by value in memory")
     if any(f.function_type != i.function_type for f in callees):
-        raise _refuse(facts, i, "an active call through a pointer to functions of another type")
+        what = "a function as one" if i.called_function else "a pointer to functions"
+        raise _refuse(facts, i, f"an active call of {what} of another type")
     ruled = [f for f in callees if has_rule(f) and not f.name.startswith("llgrad.replay.")]  # those compare addresses
     for pointer in i.arguments if ruled else ():  # a rule is given the shadows as they are
         if facts.shadowed(pointer):
