@@ -103,11 +103,13 @@ class Member(Struct, frozen=True, eq=False):
 
 
 class Record(ByteType, frozen=True, eq=False):
-    """A struct, class or union; base classes are members. `polymorphic`: derived classes may be longer."""
+    """A struct, class or union; base classes are members. `polymorphic`: derived classes may be longer. `symbol`: of
+    the type information of a class that C++ knows by one name everywhere."""
 
     members: tuple[Member, ...]
     union: bool = False
     polymorphic: bool = False
+    symbol: str = ""
 
 
 class Shapes:

@@ -230,7 +230,7 @@ class DebugTypes:
             elif element.fields.get("tag") in ("DW_TAG_member", "DW_TAG_inheritance"):
                 members += self._member(element, size)
         polymorphic |= any(m.name.startswith("_vptr") for m in members)
-        return Record(name, size, tuple(members), union, polymorphic)
+        return Record(name, size, tuple(members), union, polymorphic, text(node.fields.get("identifier")))
 
     def _member(self, node: MDNode, record: int) -> list[Member]:
         flags = str(node.fields.get("flags") or "")

@@ -4,10 +4,10 @@ A list is a ring of nodes, one of which, the head, is a member of the list objec
 to one with a value behind its links, or to the head, which has none: behind it lie the neighbours of the list. A
 member's type is its whole type (a base class is not a member), so a pointer to a class that is made of the address of a
 member ends with it: which class that is TBAA tells where such a pointer is stored, debug info where it is a variable or
-a parameter; which member debug info. All that holds of the C++ library's own classes alone: what points to a program's
-may be cast to what that is a member of, the first one or any by its offset. In an array such a variable may walk on to
-the array's end. A pointer to a pointer that is stored with the address of a single pointer (a hash table's only bucket)
-leads to that one.
+a parameter; which member debug info. All that holds of the C++ library's own classes alone, which no program may
+use: what points to others (a program's, `std::pair`) may be cast to what that is a member of, the first one or any by
+its offset. In an array such a variable may walk on to the array's end. A pointer to a pointer that is stored with the
+address of a single pointer (a hash table's only bucket) leads to that one.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Inner:
         stores = [i for i in function.instructions() if isinstance(i, Store) and _is_address(i.value)]
         for i, (level, name) in [(i, told) for i in stores if (told := _pointee(module, i)) is not None]:
             place = _place(i.value, self._layout)
-            found = [_member(o, at, partial(_is_named, name), level) for o, at in self._objects_at(i.value)]
+            found = [_member(o, at, partial(_is_called, name), level) for o, at in self._objects_at(i.value)]
             if room := max((n for n in found if n > 0), default=0):
                 self._limits[place] = max(room, self._limits.get(place, 0))
 
@@ -69,7 +69,7 @@ class Inner:
         said = [[to] if isinstance(to, Record) else [], self._classes(target)]
         if isinstance(v, GetElementPtr):
             said.append([c for place in self._way(v) for c in self._told[1].get(place, ())])
-        for classes in filter(None, ([c for c in some if _RESERVED.match(c.name)] for some in said)):
+        for classes in filter(None, ([c for c in some if _is_own(c)] for some in said)):
             wanted = partial(_is_one_of, classes)
             room, at, size = max((_member(o, at, wanted, 0), at, o.type.size) for o, at in objects)
             if room > 0:
@@ -163,8 +163,13 @@ def _bytes_on(expression: str) -> int | None:
     return int(words[1]) if plain else None
 
 
-def _is_named(mangled: str, t: Record) -> bool:
-    return f"{len(t.name)}{t.name}" in mangled
+def _is_own(t: Record) -> bool:
+    """A class that the library alone uses. (Programs have a `_Node` of their own.)"""
+    return _RESERVED.match(t.name) is not None and _IN_STD.match(t.symbol.removeprefix("_ZTS")) is not None
+
+
+def _is_called(mangled: str, t: Record) -> bool:
+    return t.symbol == f"_ZTS{mangled}" and _is_own(t)
 
 
 def _is_one_of(classes: Collection[Record], t: Record) -> bool:
