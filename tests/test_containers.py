@@ -17,7 +17,7 @@ from sandbox import isolated
 
 from llgrad.frontends import find_compiler
 
-LIBCXX = ("named_shapes", "text_or_number", "weak_observers")
+LIBCXX = ("class_of_maps", "map_of_maps", "named_shapes", "text_or_number", "weak_observers")
 PROGRAMS = [read_program(p) for p in sorted(Path(__file__).with_name("containers").glob("*.cpp"))]
 
 

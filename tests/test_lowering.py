@@ -43,6 +43,32 @@ define ptr @grow(ptr %p, i64 %n) {
     assert "@realloc" not in text and "@llgrad.routine" not in text
 
 
+TREES = """
+declare void @_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(i1, ptr, ptr, ptr)
+declare ptr @_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base(ptr)
+define linkonce_odr void @_ZNSt3__118__tree_left_rotateB8ne220108IPNS_16__tree_node_baseIPvEEEEvT_(ptr %x) #0 {
+  store ptr null, ptr %x
+  ret void
+}
+define ptr @of_floats(ptr %x, ptr %head) {
+  call void @_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(i1 true, ptr %x, ptr %head, ptr %head)
+  %next = call ptr @_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base(ptr %x)
+  ret ptr %next
+}
+define void @of_text(ptr %x, ptr %head) {
+  call void @_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_(i1 true, ptr %x, ptr %head, ptr %head)
+  call void @_ZNSt3__118__tree_left_rotateB8ne220108IPNS_16__tree_node_baseIPvEEEEvT_(ptr %x)
+  ret void
+}
+attributes #0 = { noinline }
+"""
+
+
+def test_what_links_the_nodes_of_all_trees_links_those_of_one_in_each_place() -> None:
+    text = lowered(TREES)
+    assert not [line for line in text.splitlines() if " call " in line and ("tree" in line or "@rotate" in line)]
+
+
 def test_assembly_that_does_nothing_goes_and_what_gives_new_values_stays() -> None:
     text = lowered("""
 define double @tied(double %x, ptr %p, i32 %n) {

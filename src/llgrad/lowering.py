@@ -2,7 +2,8 @@
 
 * OpenMP's regions run in one thread (`openmp`).
 * Library routines that move or call back get bodies (`rules.routines`).
-* So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`).
+* So do the trees and lists that are compiled inside libstdc++ (`runtime/containers.c`). They are inlined, as are those
+  of libc++: each place links nodes of one kind.
 * Reductions of vectors and masked accesses are written out (`rules.expansions`); earlier still, before anything is
   optimised, matrices and what `immintrin.h` leaves (`rules.x86`).
 * Routines of LAPACK get bodies that call BLAS, some of BLAS are loops (`lapack`). Other calls of BLAS become calls of
@@ -83,7 +84,7 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     text = blas.lowered(lapack.lowered(text))
     if declared & CONTAINERS.keys():
         text = with_containers(text, declared & CONTAINERS.keys())
-    text = inlined_wrappers(inlined_mixtures(text), frozenset(keep))
+    text = inlined_wrappers(inlined_mixtures(inlined_links(text)), frozenset(keep))
     if text != module.text():
         module.replace_text(text)
         module.run(["always_inliner", "global_dce"])
@@ -161,7 +162,7 @@ def _containers() -> LLVMModule:
     from llgrad.frontends import compile_sources
 
     path = Path(__file__).with_name("runtime") / "containers.c"
-    return LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-w"]).modules[0])
+    return LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-w", "-g0"]).modules[0])
 
 
 def _signature(own: str) -> str:
@@ -555,13 +556,27 @@ def inlined_wrappers(text: str, keep: Collection[str]) -> str:
     }:  # fmt: skip
         chosen |= more
     inner = {name: calls[name] & chosen.keys() for name in chosen}
-    inlined = {name for name in chosen if not _reaches(name, name, inner)}
+    return _inlined(text, {name for name in chosen if not _reaches(name, name, inner)})
+
+
+_LINKS = re.compile(
+    r"@_ZNSt3__1\d+__tree_(?:balance_after_insert|remove|(?:left|right)_rotate|(?:next|prev)(?:_iter)?|min|max)(?:B|I)"
+)
+
+
+def inlined_links(text: str) -> str:
+    """Have functions of libc++ inlined that link the nodes of all trees, whatever these hold: in each place, of one."""
+    return _inlined(text, {m[1] for m in _DEFINITION.finditer(text) if _LINKS.match(m[1])})
+
+
+def _inlined(text: str, names: Collection[str]) -> str:
+    """The text with functions that are inlined wherever they are called."""
 
     def edit(m: re.Match[str]) -> str:
         head, rest = m[0].split("\n", 1)
-        return f"{re.sub(_GROUP, ' alwaysinline ', head, count=1)}\n{rest}" if m[1] in inlined else m[0]
+        return f"{re.sub(_GROUP, ' alwaysinline ', head, count=1)}\n{rest}" if m[1] in names else m[0]
 
-    return _DEFINITION.sub(edit, text) if inlined else text
+    return _DEFINITION.sub(edit, text) if names else text
 
 
 _AGGREGATE = re.compile(r'^define [^@\n]*@[^\n]*?[(,] ?(?:[{\[]|%[-\w.$":]+ (?:noundef )?%)', re.MULTILINE)

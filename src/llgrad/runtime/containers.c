@@ -1,10 +1,15 @@
 /* What is compiled inside libstdc++: red-black trees behind std::map and std::set, lists behind std::list; and inside
  * libc++: std::sort of numbers, and the counts behind std::shared_ptr and std::weak_ptr.
  *
- * A derivative needs their bodies: pointers move, and shadow pointers with them. A tree has a header: its parent is the
- * root (whose parent is the header), its left the first node, its right the last; the header is red, and so are new
- * nodes (Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, ch. 13, with null for the sentinel).
+ * A derivative needs their bodies: pointers move, and shadow pointers with them. All are inlined: they link the nodes of
+ * all trees and lists, which hold different things, and what analyses know of a function is of all its calls together.
+ *
+ * A tree has a header: its parent is the root (whose parent is the header), its left the first node, its right the
+ * last; the header is red, and so are new nodes (Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, ch. 13,
+ * with null for the sentinel).
  */
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
+
 typedef struct node { int color; struct node *parent, *left, *right; } node;
 enum { red, black };
 
@@ -250,3 +255,5 @@ void *llgrad_cast(char *part, const void *from, const void *to, long hint) {
     unsigned long found = __dynamic_cast(part, from, to, hint);
     return found ? part + (found - (unsigned long)part) : 0;
 }
+
+#pragma clang attribute pop
