@@ -21,6 +21,7 @@ from llgrad.analysis.kindregions import (
     Slot,
     clipped,
     find,
+    is_asked,
     is_cut,
     positions,
     residues,
@@ -41,7 +42,7 @@ from llgrad.analysis.kindtokens import (
 from llgrad.analysis.solver import reach
 from llgrad.analysis.tbaa import Tag
 
-_MOST_SLOTS, _MOST_TOKENS = 8192, 64
+_MOST_SLOTS, _MOST_TOKENS, _MOST_ASKED, _FARTHEST = 8192, 64, 256, 1 << 16
 
 
 class Graph:
@@ -107,7 +108,21 @@ class Graph:
             slot.linked = True
             slot.tags |= {tag}
             self._changed(r, key)
+        self.ask(r, key)
         return find(slot.pointee)
+
+    def ask(self, r: Region, key: tuple[int, int] | None) -> None:
+        """A pointer is read or written there (None: anywhere), through the region or a copy of its pointer.
+
+        Only then are what it points to there and what that of an original does one: objects of several classes lie
+        behind pointers to their base, and have pointers to different things in one place.
+        """
+        if key is not None and (len(r.asked) >= _MOST_ASKED or abs(key[0]) >= _FARTHEST):
+            key = None
+        if key not in r.asked and None not in r.asked:
+            r.asked[key] = None
+            r.questions.append(key)
+            self._touch(r)
 
     def declare(self, r: Region, token: Token, level: int) -> None:
         """A declared type; `level` is OWN, DECLARED, LLVM_TYPE or WEAK."""
@@ -196,6 +211,7 @@ class Graph:
         slots, r.slots = r.slots, {}
         for (offset, step), s in slots.items():
             self._absorb(r, r.key(offset, step), s)
+        r.asked = dict.fromkeys(q and r.key(*q) for q in r.asked)
         for name in ("tokens", "tokens_up"):
             old: dict[Token, int] = getattr(r, name)
             setattr(r, name, {})
@@ -211,7 +227,7 @@ class Graph:
         r.renewals += 1
         r.told.clear()
         r.told_changes = r.told_news = 0
-        r.news, r.news_up, r.changes = list(r.tokens), list(r.tokens_up), list(r.slots)
+        r.news, r.news_up, r.changes, r.questions = list(r.tokens), list(r.tokens_up), list(r.slots), list(r.asked)
         for e in r.edges:
             e.forget()
         self._touch(r)
@@ -245,6 +261,8 @@ class Graph:
                 self._add_token(a, token, level, up=False)
             for token, level in b.tokens_up.items():
                 self._add_token(a, token, level, up=True)
+            for q in b.asked:
+                self.ask(a, q and a.key(*q))
             b.slots, b.edges = {}, {}
             self._tell_again(a)
 
@@ -357,6 +375,7 @@ class Graph:
         parent, child = find(e.parent), find(e.child)
         if e.over:
             return
+        self._ask_parent(e, parent, child)
         if e.low is None:
             step = self._sync(e, parent, child)
             if step:
@@ -369,6 +388,21 @@ class Graph:
                 up = clipped(s.up, position[0], e.high) & e.only
                 self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
         self._exact_tokens(e, parent, child)
+
+    def _ask_parent(self, e: Edge, parent: Region, child: Region) -> None:
+        """What is asked of the child is asked of the parent, which answers all again if it owns."""
+        fresh, e.asked_up = child.questions[e.asked_up :], len(child.questions)
+        if not fresh or not e.only & bl.POINTER_BIT:
+            return
+        e.slots_down = 0 if e.owns else e.slots_down
+        for q in fresh:
+            if q is None or (e.low is not None and q[1]):
+                self.ask(parent, None)
+            elif e.low is None:
+                self.ask(parent, parent.key(q[0] + e.at, gcd(e.step, q[1])))
+            else:
+                for offset, _ in positions(q, child.period, 0, e.low, e.high):
+                    self.ask(parent, parent.key(offset + e.at, 0))
 
     def _slots_down(self, e: Edge, parent: Region) -> list[tuple[tuple[int, int], Slot]]:
         """Slots of the parent that changed since the child was told."""
@@ -390,14 +424,10 @@ class Graph:
             if every:
                 self._join(child, child.key(*position), up, every)
             led = s.pointee is not None and e.only & bl.POINTER_BIT
-            if s.pointee is not None and led and (e.owns or self._asks(child, child.key(*position))):
+            if s.pointee is not None and led and (is_asked if e.owns else _asks)(child, child.key(*position)):
                 self._link(child, child.key(*position), s.pointee, e.owns, s.tags)
         if e.low is not None and s.all & bl.FLOAT_MASK & e.only and is_cut(key, s, period, e.low + e.at):
             self.doubt(child, child.key(e.low, 0), CUT_BIT)
-
-    def _asks(self, r: Region, key: tuple[int, int]) -> bool:
-        """Is a pointer read or written there? Else what it points to is not one with what lies there elsewhere."""
-        return key in r.slots and r.slots[key].linked
 
     def _carry_up(self, e: Edge, parent: Region, position: tuple[int, int], s: Slot, known: int) -> None:
         key = parent.key(*position)
@@ -564,6 +594,11 @@ class Graph:
         step = self.step(e)
         start = (residue + e.at) % step if step > 1 else 0
         return residues(find(e.parent), step, start).get(start) if step > 1 else mask
+
+
+def _asks(r: Region, key: tuple[int, int]) -> bool:
+    """Is a pointer read or written there? Else what it points to is not one with what lies there elsewhere."""
+    return key in r.slots and r.slots[key].linked
 
 
 def _is_part(token: Token, step: int) -> bool:

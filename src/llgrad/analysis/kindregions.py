@@ -50,6 +50,8 @@ class Region(Struct, eq=False):
     news_up: list[Token] = field(default_factory=list)
     changes: list[tuple[int, int]] = field(default_factory=list)  # of slots, likewise
     edges: dict[Edge, None] = field(default_factory=dict)
+    asked: dict[tuple[int, int] | None, None] = field(default_factory=dict)  # where pointers are accessed (None: all)
+    questions: list[tuple[int, int] | None] = field(default_factory=list)  # the same, in the order in which they came
     units: set[int] = field(default_factory=set)  # sizes of what was indexed in steps that are multiples of the period
     merged_into: Region | None = None
     overflow: bool = False
@@ -91,6 +93,7 @@ class Edge(Struct, eq=False):
     up: int = 0
     slots_down: int = 0
     slots_up: int = 0
+    asked_up: int = 0  # how many of the child's questions
     suspected: tuple[State, State] | None = None  # the parent's and the child's, when they were last compared
 
     @property
@@ -99,7 +102,16 @@ class Edge(Struct, eq=False):
         return self.store and not self.view
 
     def forget(self) -> None:
-        self.down = self.up = self.slots_down = self.slots_up = 0
+        self.down = self.up = self.slots_down = self.slots_up = self.asked_up = 0
+
+
+def is_asked(r: Region, key: tuple[int, int]) -> bool:
+    """Is a pointer read or written there, through the region, what was made of its pointer, or a copy of that?"""
+    if None in r.asked or key in r.asked:
+        return True
+    offset, step = key
+    apart = [(q[0] - offset, gcd(q[1], step)) for q in r.asked if q is not None and (q[1] or step)]
+    return any(at % by == 0 for at, by in apart)
 
 
 def find(r: Region) -> Region:
@@ -208,6 +220,7 @@ __all__ = [
     "clipped",
     "declared",
     "find",
+    "is_asked",
     "is_cut",
     "positions",
     "repeats",

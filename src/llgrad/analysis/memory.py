@@ -170,6 +170,10 @@ class Memory:
             return Callees((callee,), False)
         return Callees(self._graph.linked(call), self._graph.leads_outside(call))
 
+    def received(self, call: Call, function: Function) -> list[Place]:
+        """Where the object of a virtual call may be that leads to this function (`pointers.virtual_call`)."""
+        return [self._graph.spot(f) for f in sorted(self._graph.received.get((call, function), ()))]
+
     def callers(self, function: Function) -> tuple[Call, ...]:
         """The calls that may reach a function; there may be others where it is the root or `called_back`."""
         return tuple(self._graph.callers.get(function, ()))

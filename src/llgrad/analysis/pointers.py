@@ -98,6 +98,7 @@ class PointerGraph(Inclusion):
         self._exposed_code: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
         self.unknown_calls: dict[Call, Behaviour] = {}
+        self.received: dict[tuple[Call, Function], set[int]] = {}  # facts of the objects of virtual calls, by callee
         self.string_text: dict[Call, int] = {}  # of calls of members of `std::string`: the node of pointers to text
         self.callers: dict[Function, list[Call]] = {root: []}
         self.functions: dict[Function, None] = {}
@@ -403,16 +404,17 @@ class PointerGraph(Inclusion):
         receiver, path = virtual_call(call, self.layout)
         for n, argument in enumerate(call.arguments):
             if argument is receiver and n < len(callee.arguments):
-                self._receive(receiver, path, callee, n)
+                self._receive(call, receiver, path, callee, n)
             elif n < len(callee.arguments):
                 self._copy(self._nodes(argument), self._nodes(callee.arguments[n]))
             else:
                 self._copy(self._nodes(argument), (self._outside,))
         self._copy(self._results(callee), self._nodes(call))
 
-    def _receive(self, receiver: AnyValue, path: tuple[int, ...], callee: Function, n: int) -> None:
+    def _receive(self, call: Call, receiver: AnyValue, path: tuple[int, ...], callee: Function, n: int) -> None:
         """Of the objects of a virtual call, `callee` gets those from which `path` leads to it."""
         formal = self._nodes(callee.arguments[n])[0]
+        received = self.received.setdefault((call, callee), set())
 
         def offer(facts: set[int]) -> None:
             for fact in facts:
@@ -421,6 +423,7 @@ class PointerGraph(Inclusion):
         def admit(fact: int, functions: set[int]) -> None:
             found = [self.objects[n] for n in self._objects_of(functions)]
             if any(o.site is callee or not (o.is_code or self._is_data(o)) for o in found):
+                received.add(fact)
                 self._flow.add(formal, {fact})
 
         self._flow.watch(self._nodes(receiver)[0], offer)
