@@ -285,6 +285,23 @@ double f(const double *x, int n) {
     return s;
 }
 """, "dco", "UnsupportedError", "computed from integers"),
+    Case("address_added_to_a_distance", """
+#include <stdint.h>
+#include <stdlib.h>
+struct place { long tag; union { double *p; long distance; } u; };
+__attribute__((noinline)) static void put(struct place *u, long distance) { u[1].u.distance = distance; }
+__attribute__((noinline)) static double take(struct place *u, char *base) {
+    return *(double *)((char *)u[1].u.p + (uintptr_t)base);  //!
+}
+double f(const double *x, int n) {
+    double *m = malloc(80);
+    m[5] = x[0] * x[1];
+    struct place *u = malloc(64);
+    u[0].u.p = m;
+    put(u, (uintptr_t)(m + 5) - (uintptr_t)m);
+    return take(u, (char *)m) * x[2] + u[0].u.p[5];
+}
+""", "dco", "UnsupportedError", "adding the address"),
     *(Case(f"through_a_file_{n}", f"""
 #include <stdio.h>
 double f(double x) {{

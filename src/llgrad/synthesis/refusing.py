@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 
 from llgrad.analysis import kinds as kinds_analysis
@@ -240,6 +241,13 @@ class _Refusals:
             self._refuse_floats_in_text(i, i.called_function)
         elif isinstance(i, Cast) and i.opcode == "ptrtoint":
             self._refuse_float_in_pointer(i)
+        elif isinstance(i, GetElementPtr) and any(map(self.facts.shadowed, _added_addresses(i))):
+            raise UnsupportedError(
+                "a pointer is computed by adding the address of memory that may be active to another",
+                span=self.facts.span(i),
+                cause="what it is added to may be a distance, and the shadow's address is another",
+                fix="add the distance to the pointer",
+            )
         elif i.opcode == "inttoptr" and (culprit := self._hidden_origin(i)) is not None:
             raise UnsupportedError(
                 "a pointer to memory that may be active is computed from integers",
@@ -421,6 +429,19 @@ def _led_by(v: AnyValue) -> list[AnyValue]:
         case Phi() | Select() | Cast():
             return list(v.operands)
     return []
+
+
+def _added_addresses(i: GetElementPtr) -> Iterator[AnyValue]:
+    """The pointers that elements are counted by (and not by the distance of two)."""
+
+    def made_of(v: AnyValue) -> list[AnyValue]:
+        match v:
+            case Binary("add" | "or") | Phi() | Select() | Unary() | Cast("zext" | "sext" | "trunc"):
+                return v.operands
+        return []
+
+    found = reach(i.operands[1:], made_of)
+    return (v.value for v in found if isinstance(v, Cast) and v.opcode == "ptrtoint")
 
 
 def _becomes_float(i: Instruction) -> bool:
