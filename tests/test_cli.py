@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from llgrad.backend.libraries import has_vector_maths
 from llgrad.cli import main
-from llgrad.frontends import find_compiler
+from llgrad.errors import CompilerError
+from llgrad.frontends import find_compiler, language_of
 
 Source = Callable[..., Path]
 CODE = """
@@ -81,6 +82,32 @@ def test_check(source: Source) -> None:
     good = run("check", path, "-f", "out", "--wrt", "x", "--of", "y", "--size", "n=3", "--size", "y=1")
     assert good.exit_code == 0 and "They agree" in good.output
     assert "They agree" in run("check", path, "-f", "quad", "--directions", 1).output
+
+
+def test_check_where_the_function_is_not_finite(source: Source) -> None:
+    path = source("#include <math.h>\ndouble f(double x, double big) { return sin(x) * exp(exp(14 * big)); }")
+    bad = run("check", path, "-f", "f")
+    assert bad.exit_code == 1 and "NOTHING IS KNOWN" in bad.output and "--size" in bad.output
+    assert "They agree" in run("check", path, "-f", "f", "--size", "big=0.1").output
+    whole = run("check", source("double f(int n, double x) { return n * x; }"), "-f", "f", "--size", "n=2.5")
+    assert whole.exit_code == 2 and "whole number" in whole.stderr
+
+
+def test_check_of_other_languages(tmp_path: Path) -> None:
+    """`&[f64]` was taken for a style; descriptors of arrays are of this process."""
+    for end in ("rs", "f90"):
+        try:
+            language_of(Path(f"a.{end}")).identity()
+        except CompilerError as error:
+            pytest.skip(error.message)
+    path = tmp_path / "a.rs"
+    path.write_text("pub fn norm(x: &[f64], k: f64) -> f64 { x.iter().map(|v| v * v * k).sum() }")
+    found = run("check", path, "-f", "norm")
+    assert "They agree" in found.output and "x: &[f64]" in found.output
+    path = tmp_path / "a.f90"
+    head = "real(8) function norm(x, a)\n  real(8) :: x(:), a(:, :)\n"
+    path.write_text(head + "  norm = sum(matmul(a, x))\nend function\n")
+    assert "They agree" in run("check", path, "-f", "norm", "--size", "x=5").output
 
 
 def test_check_finds_disagreement(source: Source) -> None:

@@ -1,8 +1,9 @@
 """Reverse mode, forward mode and finite differences of one function on random input, compared along random directions.
 
-Inputs: integers are 5 unless a size is given; arrays have the length given, else ample room for what the integers
-suggest; floats are uniform in [0.5, 1.5], integer arrays are zero. Along a direction v, and for random weights w of the
-output, these must agree: ⟨Jᵀ w, v⟩ (reverse), ⟨w, J v⟩ (forward), and central differences of order 6 of ⟨w, f⟩.
+Inputs: integers are 5 and floats uniform in [0.5, 1.5] unless a value is given; arrays have the length given, else
+ample room for what the integers suggest; their floats are uniform in [0.5, 1.5], their integers zero. Along a direction
+v, and for random weights w of the output, these must agree: ⟨Jᵀ w, v⟩ (reverse), ⟨w, J v⟩ (forward), and central
+differences of order 6 of ⟨w, f⟩.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import numpy as np
 from msgspec import Struct
 
 from llgrad.api import Names, jvp, vjp
-from llgrad.errors import UnknownNameError, UnsupportedError
+from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
 from llgrad.library import ForeignFunction
-from llgrad.signature import Array, Parameter, Pointer, Scalar
+from llgrad.signature import Array, Parameter, Pointer, Scalar, View
 
 _LIMITS = {4: (1e-3, 3e-2, 2e-2), 8: (1e-9, 1e-6, 2e-3), 16: (1e-9, 1e-6, 2e-3)}  # forward, differences, step
 
@@ -46,6 +47,11 @@ class Comparison(Struct, frozen=True):
     difference_limit: float
 
     @property
+    def finite(self) -> bool:
+        """Is the function itself finite, and does it stay so nearby?"""
+        return all(np.isfinite(r.differences) for r in self.rows)
+
+    @property
     def good(self) -> bool:
         return all(
             r.forward_error <= self.forward_limit and r.difference_error <= self.difference_limit for r in self.rows
@@ -59,15 +65,15 @@ def _relative(a: float, b: float) -> float:
 
 
 def compare(
-    function: ForeignFunction, wrt: Names, of: str | None, sizes: dict[str, int], directions: int = 3, seed: int = 0
+    function: ForeignFunction, wrt: Names, of: str | None, sizes: dict[str, float], directions: int = 3, seed: int = 0
 ) -> Comparison:
     """Compare derivatives of `function` along random directions."""
     rng = np.random.default_rng(seed)
-    pull, push = vjp(function, wrt, of), jvp(function, wrt, of)
     names = [p.name for p in function.signature.parameters]
     if unknown := [n for n in sizes if n not in names]:
         raise UnknownNameError(f"--size names no parameter: {', '.join(unknown)}", fix=f"there are {', '.join(names)}")
     inputs = random_inputs(function, sizes, rng)
+    pull, push = vjp(function, wrt, of), jvp(function, wrt, of)
     least = min(_float_bytes(function.signature.parameters[n]) for n in pull.wrt)
     forward_limit, difference_limit, step = _LIMITS[least]
     weights = rng.uniform(0.5, 1.5, np.shape(inputs[pull.of])) if pull.of is not None else 1.0
@@ -83,18 +89,21 @@ def compare(
     return Comparison(str(function.signature), tuple(rows), forward_limit, difference_limit)
 
 
-def random_inputs(function: ForeignFunction, sizes: dict[str, int], rng: np.random.Generator) -> list[Any]:
+def random_inputs(function: ForeignFunction, sizes: dict[str, float], rng: np.random.Generator) -> list[Any]:
     """Random arguments for a function."""
     parameters = function.signature.parameters
-    integers = [sizes.get(p.name, 5) for p in parameters if isinstance(p.type, Scalar) and p.type.kind != "float"]
+    integers = [int(sizes.get(p.name, 5)) for p in parameters if isinstance(p.type, Scalar) and p.type.kind != "float"]
     ample = max(64, 4 * prod(max(n, 1) for n in integers))
     return [_input(p, sizes.get(p.name), ample, rng) for p in parameters]
 
 
-def _input(p: Parameter, size: int | None, ample: int, rng: np.random.Generator) -> Any:
+def _input(p: Parameter, size: float | None, ample: int, rng: np.random.Generator) -> Any:
+    if isinstance(p.type, Scalar) and p.type.kind == "float":
+        return float(rng.uniform(0.5, 1.5)) if size is None else float(size)
+    if size is not None and size != int(size):
+        raise ArgumentError(f"--size {p.name}={size} is neither a length nor an integer", fix="give a whole number")
+    size = None if size is None else int(size)
     if isinstance(p.type, Scalar):
-        if p.type.kind == "float":
-            return float(rng.uniform(0.5, 1.5))
         return (1 if p.type.kind == "bool" else 5) if size is None else size
     dtype = p.type.dtype if isinstance(p.type, Pointer) else None
     if dtype is None or dtype.names is not None or dtype.kind not in "fiub":
@@ -103,7 +112,9 @@ def _input(p: Parameter, size: int | None, ample: int, rng: np.random.Generator)
     if isinstance(p.type, Pointer) and isinstance(p.type.to, Array):
         group = max(prod(max(d, 1) for d in p.type.to.dims), 1)
         count = -(-count // group) * group
-    return rng.uniform(0.5, 1.5, count).astype(dtype) if dtype.kind == "f" else np.zeros(count, dtype)
+    rank = p.type.rank if isinstance(p.type, View) else None  # which knows its shape: as long in all directions
+    shape = (count,) if rank is None else (5 if size is None else size,) * rank
+    return rng.uniform(0.5, 1.5, shape).astype(dtype) if dtype.kind == "f" else np.zeros(shape, dtype)
 
 
 def _float_bytes(p: Parameter) -> int:

@@ -133,7 +133,8 @@ def grad(
 @main.command()
 @_source_options
 @click.option("--size", "sizes", multiple=True, metavar="NAME=N",
-              help="Value of an integer parameter, or length of an array. Default: 5, and ample.")  # fmt: skip
+              help="Value of a number, or length of an array. Default: integers are 5, floats random, "
+              "arrays ample.")  # fmt: skip
 @click.option("--directions", default=3, show_default=True, type=click.IntRange(1), help="How many random directions.")
 @click.option("--seed", default=0, show_default=True, help="Of the random numbers.")
 def check(
@@ -145,12 +146,16 @@ def check(
     \b
     llgrad check gmm.c -f gmm_objective --wrt alphas,means,icf --of err --size d=2 --size k=3 --size n=5
 
-    Ends with status 1 if they disagree. The code runs in a child process.
+    Ends with status 1 if they disagree. The code runs in a child process, unless it takes descriptors of arrays.
     """
     from llgrad.checking import compare
+    from llgrad.passing import addresses_of_other_memory
 
-    lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level, isolate=True)
-    found = compare(lib[function], _names(wrt), of, _sizes(sizes), directions, seed)
+    flags = _flags(include, define, flag)
+    called = llgrad.load(sources, flags=flags, optimize=level, isolate=True)[function]
+    if addresses_of_other_memory(called.signature):
+        called = llgrad.load(sources, flags=flags, optimize=level)[function]
+    found = compare(called, _names(wrt), of, _sizes(sizes), directions, seed)
     _show(found)
     if not found.good:
         raise SystemExit(1)
@@ -186,22 +191,26 @@ def explain(
     click.echo(f"{output} explains the gradient of {function}")
 
 
-def _sizes(given: Sequence[str]) -> dict[str, int]:
-    sizes = {}
+def _sizes(given: Sequence[str]) -> dict[str, float]:
+    sizes: dict[str, float] = {}
     for item in given:
         name, _, number = item.partition("=")
         try:
-            sizes[name] = int(number)
+            sizes[name] = float(number) if set(number) & set(".eEn") else int(number)
         except ValueError:
             raise ArgumentError(f"--size {item} is not NAME=NUMBER", fix="for example --size n=10") from None
     return sizes
 
 
+_NOT_FINITE = "NOTHING IS KNOWN: the function is not finite here. Give its numbers other values (--size NAME=N)"
+
+
 def _show(found: Comparison) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=found.title, title_justify="left")
+    table = Table(title=Text(found.title), title_justify="left")  # (`&[f64]` would be a style)
     for column in ("direction", "reverse", "forward", "finite differences", "forward error", "difference error"):
         table.add_column(column, justify="right")
     for n, row in enumerate(found.rows, 1):
@@ -211,7 +220,7 @@ def _show(found: Comparison) -> None:
     console = Console(width=max(console.width, 100))
     console.print(table)
     limits = f"limits: {found.forward_limit:g} and {found.difference_limit:g}, relative"
-    verdict = "They agree" if found.good else "THEY DISAGREE"
+    verdict = "They agree" if found.good else "THEY DISAGREE" if found.finite else _NOT_FINITE
     console.print(f"{verdict} ({limits}).", style="green" if found.good else "bold red", highlight=False)
 
 
