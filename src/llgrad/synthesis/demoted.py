@@ -264,7 +264,7 @@ class _Demotion:
         others: list[Instruction] = []
         for u in dict.fromkeys(v.users):
             if u in self.at:
-                if isinstance(u, Load):
+                if isinstance(u, Load | Call):
                     others.append(u)
                 continue
             if isinstance(u, Store) and u.value is v and u.pointer is not v:
@@ -276,7 +276,7 @@ class _Demotion:
                 b = self._before(u)
                 place = b.offset(self.at[v], self._offset(v.type, u.indices))
                 put_instead(u, self._loaded(b, u.type, v, place))
-            elif not self._is_passed(u, v):
+            elif not (isinstance(u, Return) and u.block.function in self.returning):
                 others.append(u)
         for u in others:
             self._read_by(u, v)
@@ -288,20 +288,16 @@ class _Demotion:
 
     def _read_by(self, u: Instruction, v: AnyValue) -> None:
         for n, o in enumerate(u.operands):
-            if o is v:
+            if o is v and not self._is_passed(u, n):
                 end = u.blocks[n].terminator if isinstance(u, Phi) else u
                 assert end is not None
                 b = self._before(end)
                 u.set_operand(n, b.load(v.type, self.at[v], getattr(v, "name", ""), 8))
 
-    def _is_passed(self, u: Instruction, v: AnyValue) -> bool:
-        """Is a value handed to a function, or back, that takes or returns it by address?"""
-        if isinstance(u, Return):
-            return u.block.function in self.returning
+    def _is_passed(self, u: Instruction, n: int) -> bool:
+        """Is operand `n` handed to a function that takes it by address?"""
         f = u.called_function if isinstance(u, Call) else None
-        if f is None or f not in self.calls or not isinstance(u, Call):
-            return False
-        return any(a is v and f.arguments[n] in self.at for n, a in enumerate(u.arguments))
+        return f is not None and f in self.calls and n < len(f.arguments) and f.arguments[n] in self.at
 
     # --- functions
 
