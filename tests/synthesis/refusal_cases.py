@@ -302,6 +302,23 @@ double f(const double *x, int n) {
     return take(u, (char *)m) * x[2] + u[0].u.p[5];
 }
 """, "dco", "UnsupportedError", "adding the address"),
+    Case("distance_added_to_an_address", """
+#include <stdint.h>
+#include <stdlib.h>
+struct place { long tag; union { double *p; long distance; } u; };
+__attribute__((noinline)) static void put(struct place *u, long distance) { u[1].u.distance = distance; }
+__attribute__((noinline)) static double take(struct place *u, char *base) {
+    return *(double *)((uintptr_t)u[1].u.p + (uintptr_t)base);  //!
+}
+double f(const double *x, int n) {
+    double *m = malloc(80);
+    m[5] = x[0] * x[1];
+    struct place *u = malloc(64);
+    u[0].u.p = m;
+    put(u, (uintptr_t)(m + 5) - (uintptr_t)m);
+    return take(u, (char *)m) * x[2] + u[0].u.p[5];
+}
+""", "dco", "UnsupportedError", "computed from integers"),
     *(Case(f"through_a_file_{n}", f"""
 #include <stdio.h>
 double f(double x) {{

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cached_property
 
 from llgrad.analysis import kinds as kinds_analysis
@@ -241,7 +241,7 @@ class _Refusals:
             self._refuse_floats_in_text(i, i.called_function)
         elif isinstance(i, Cast) and i.opcode == "ptrtoint":
             self._refuse_float_in_pointer(i)
-        elif isinstance(i, GetElementPtr) and any(map(self.facts.shadowed, _added_addresses(i))):
+        elif isinstance(i, GetElementPtr) and any(map(self.facts.shadowed, _addresses(i.operands[1:]))):
             raise UnsupportedError(
                 "a pointer is computed by adding the address of memory that may be active to another",
                 span=self.facts.span(i),
@@ -351,6 +351,8 @@ class _Refusals:
                 continue
             seen.add(v)
             match v:
+                case Binary(opcode="add" | "or") if all(_addresses([o]) for o in v.operands):
+                    return v
                 case Binary(opcode="add" | "sub" | "or" | "and"):
                     work += v.operands
                 case Binary():
@@ -431,8 +433,8 @@ def _led_by(v: AnyValue) -> list[AnyValue]:
     return []
 
 
-def _added_addresses(i: GetElementPtr) -> Iterator[AnyValue]:
-    """The pointers that elements are counted by (and not by the distance of two)."""
+def _addresses(integers: Sequence[AnyValue]) -> list[AnyValue]:
+    """The pointers of which integers are the address, and not the distance of two."""
 
     def made_of(v: AnyValue) -> list[AnyValue]:
         match v:
@@ -440,8 +442,7 @@ def _added_addresses(i: GetElementPtr) -> Iterator[AnyValue]:
                 return v.operands
         return []
 
-    found = reach(i.operands[1:], made_of)
-    return (v.value for v in found if isinstance(v, Cast) and v.opcode == "ptrtoint")
+    return [v.value for v in reach(integers, made_of) if isinstance(v, Cast) and v.opcode == "ptrtoint"]
 
 
 def _becomes_float(i: Instruction) -> bool:
