@@ -16,7 +16,7 @@ from llgrad.analysis.memory import MemoryObject
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, ArrayType, DataLayout, FloatType, PointerType, StructType, Type, scalar
-from llgrad.ir.values import AnyValue, Argument, Call, Function, GlobalVariable, Load
+from llgrad.ir.values import AnyValue, Argument, Call, Function, GlobalVariable, Load, Store
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.support import define
@@ -64,10 +64,12 @@ def test_held(b: Builder, module: Module, facts: Facts, root: Function) -> None:
 
 def _tests(facts: Facts) -> Iterator[tuple[Word, GlobalVariable | Argument | Word, int]]:
     """What pointers must not lead to: so many bytes from the start of a variable, an argument or another's memory."""
-    activity, memory, plain = facts.activity, facts.memory, [o for o in facts.memory.objects if _is_known(o)]
-    varied, held = [o for o in plain if activity.varied(o)], {o for o in plain if _is_held(o)} - facts.kept.keys()
+    activity, memory = facts.activity, facts.memory
+    written = _written(facts)
+    active = [o for o in memory.objects if activity.varied(o) and _is_known(o) and (not _is_held(o) or o in written)]
+    held = {o for o in memory.objects if _is_held(o)} - facts.kept.keys()
     for o in _read(facts):
-        for v in varied:
+        for v in active:
             if o is v or not memory.coincide(frozenset({o}), frozenset({v})) or {o, v} & facts.kept.keys():
                 continue
             for one, other in ((o, v), (v, o)):
@@ -93,8 +95,16 @@ def _is_plain(g: GlobalVariable) -> bool:
     return not any(word.startswith("thread_local") for word in g.prefix)
 
 
+def _written(facts: Facts) -> set[MemoryObject]:
+    """Memory that variables hold, or the function allocates, and nothing else, that something is written to."""
+    everything = (i for f in facts.activity.functions for i in f.instructions())
+    writes = (a.objects for i in everything if isinstance(i, Store | Call) for a in facts.memory.writes(i))
+    return {o for objects in writes if all(_is_held(o) or not o.is_external for o in objects) for o in objects}
+
+
 def _read(facts: Facts) -> dict[MemoryObject, None]:
-    """Memory that floats which matter are read from."""
+    """Memory that floats which matter are read from. (Where that may be active and constant, it is refused, or decided
+    as the derivative runs.)"""
     found: dict[MemoryObject, None] = {}
     for i in (i for f in facts.activity.functions for i in f.instructions()):
         if isinstance(i, Load):
@@ -103,9 +113,9 @@ def _read(facts: Facts) -> dict[MemoryObject, None]:
             matters = isinstance(i, Call) and is_copy(i) and any(
                 facts.activity.useful(o) for a in facts.memory.writes(i) for o in a.objects
             )  # fmt: skip
-        for o in (o for a in facts.memory.reads(i) for o in a.objects) if matters else ():
-            if _is_known(o):
-                found[o] = None
+        for a in facts.memory.reads(i) if matters else ():
+            constant = not any(map(facts.activity.varied, a.objects))
+            found |= {o: None for o in a.objects if _is_known(o) and (constant or not _is_held(o))}
     return found
 
 
