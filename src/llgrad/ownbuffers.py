@@ -76,12 +76,12 @@ class _Escapes(Exception):
 
 
 @functools.lru_cache(maxsize=1)
-def own_buffers(text: str) -> frozenset[str]:
-    """The private variables of a program that are such."""
+def own_buffers(text: str, closed: bool = False) -> frozenset[str]:
+    """The private variables of a program that are such. `closed`: nobody else calls the program's functions by name."""
     wanted = {m[1] for m in GLOBAL.finditer(text) if _may_keep(m)}
     if not wanted:
         return frozenset()
-    places = _Places(text)
+    places = _Places(text, closed)
     found = {name: group for name in sorted(wanted) if (group := places.around(name))}
     if not found:
         return frozenset()
@@ -98,13 +98,13 @@ def _may_keep(m: re.Match[str]) -> bool:
 class _Places:
     """Where a program's text names what."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, closed: bool) -> None:
         self.text = text
         headers = list(DEFINITION.finditer(text))
         self._starts, self._names = [m.start() for m in headers], [m[2] for m in headers]
         self._bodies = [m.end() for m in headers]
         self._ends = [text.find("\n}", m.end()) for m in headers]
-        self.private = {m[2] for m in headers if _LOCAL.search(m[1])}
+        self.private = {m[2] for m in headers if _LOCAL.search(m[1]) or (closed and m[2] != "@main")}
         self._returning = {m[2] for m in headers if _POINTERS.search(_LOCAL.sub("", m[1]).removeprefix("define "))}
         self.tabled: set[str] = set()  # functions that are named outside functions
 

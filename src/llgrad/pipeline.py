@@ -198,12 +198,12 @@ def pure_libm(text: str) -> str:
     return _DECLARATION.sub(pure, text)
 
 
-def share_globals(text: str) -> str:
+def share_globals(text: str, closed: bool = False) -> str:
     """Give static mutable variables external linkage, under a name of llgrad's: a derivative refers to them.
 
     Thread-local ones, too, though derivatives cannot: else LLVM would take what other functions set for constant.
     """
-    found = shared_names(text)
+    found = shared_names(text, closed)
 
     def edit(m: re.Match[str]) -> str:
         if plain(m[1]) not in found:
@@ -220,9 +220,9 @@ def share_globals(text: str) -> str:
     return renamed(text, found)
 
 
-def shared_names(text: str) -> dict[str, str]:
+def shared_names(text: str, closed: bool = False) -> dict[str, str]:
     """The static variables that `share_globals` shares, and their new names."""
-    own = own_buffers(text)
+    own = own_buffers(text, closed)
     found = [plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m)]
     return {name: f"{STATIC}{OWNER if name in own else ''}{name}" for name in found}
 

@@ -80,6 +80,7 @@ from llgrad.versions import dispatched
 def optimise_program(
     source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,
     checkpoint: tuple[tuple[str, str], ...] = (), denormals: str | None = None, strict: bool = False,
+    closed: bool = False,
 ) -> LLVMModule:  # fmt: skip
     """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`.
 
@@ -88,6 +89,7 @@ def optimise_program(
     `checkpoint`: how derivatives in reverse mode take checkpoints (`Request.checkpoint`).
     `denormals`: "flush", and they are zero while derivatives run.
     `strict`: LLVM keeps the order of what adjoints are made of.
+    `closed`: no code but the program's own calls its functions by their names.
     """
     from llgrad.synthesis import calls, wrappers
 
@@ -97,10 +99,10 @@ def optimise_program(
     whole = source.clone() if text == source.text() else LLVMModule.from_text(text)
     whole.run(["global_opt"])  # while it can be seen which static variables never change
     text = whole.text()
-    shared = share_globals(text)
+    shared = share_globals(text, closed)
     taken = _taken(shared)
     if taken is not None:
-        whole.rename(shared_names(text))
+        whole.rename(shared_names(text, closed))
         work = taken.work
     else:
         work = LLVMModule.from_text(pure_libm(shared))

@@ -57,6 +57,14 @@ double f(const double *x) { work[0] = x[0] * x[0]; return other[0] * 3; }
 TABLE = "static double *t; double f(const double *x) { return t[0] * x[0] * x[0]; }"
 
 
+BEHIND_ANOTHER = """
+struct model { double *p; };
+static struct model *m;
+static double *work;
+double f(const double *x) { work[0] = x[0] * x[0]; return m->p[0] * 3; }
+"""
+
+
 def run(source: str, before: str, mode: tuple[str, str], level: list[str], folder: Path) -> tuple[str, str]:
     file, program = folder / "f.c", folder / "f"
     file.write_text(HEAD + source + MAIN % {"before": before, "ask": mode[0], "shown": mode[1]})
@@ -78,6 +86,16 @@ def run(source: str, before: str, mode: tuple[str, str], level: list[str], folde
 def test_they_are_an_error(source: str, before: str, mode: tuple[str, str], level: list[str], tmp_path: Path) -> None:
     printed, said = run(source, before, mode, level, tmp_path)
     assert (printed, "a variable held a pointer to memory that is active" in said) == ("", True)
+
+
+@LEVELS
+def test_behind_another_pointer(level: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nobody can test what lies there: what is written may be read."""
+    file = tmp_path / "f.c"
+    before = "struct model a = {work = malloc(8)}; m = &a;"
+    file.write_text(HEAD + BEHIND_ANOTHER + MAIN % {"before": before, "ask": REVERSE[0], "shown": REVERSE[1]})
+    assert drive([*level, "-w", str(file), "-o", str(tmp_path / "f"), "-lm"], cxx=False) != 0
+    assert "may be read from contents" in capfd.readouterr().err
 
 
 @LEVELS

@@ -42,6 +42,9 @@ class Part(Struct):
     taken: bool = False
 
 
+_PLAIN = ("-static", "-static-pie", "-pie", "-no-pie", "-nopie")
+
+
 class Place(Struct):
     """An item of the command line with its parts; those of an archive are taken as they are wanted."""
 
@@ -231,7 +234,7 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     strict = line.strict or any(u.options.strict for u in found)
     made = optimise_program(
         whole, level, cpu, before=line.before, vector_math=vector_math, checkpoint=line.checkpoint,
-        denormals=line.denormals, strict=strict,
+        denormals=line.denormals, strict=strict, closed=_is_closed(line, places),
     )  # fmt: skip
     if not (line.debug or any(u.options.debug for u in found)):
         made.replace_text(strip_debug(made.text()))
@@ -242,6 +245,15 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
         target = folder / "program.o"
         target.write_bytes(emit_object(made, cpu, level))
     return target
+
+
+def _is_closed(line: CommandLine, places: Sequence[Place]) -> bool:
+    """Is the one object all of an executable, so that only libraries lie beside it, which call nothing by name?"""
+    plain = all(i.words[0].startswith("-L") or i.words[0] in _PLAIN for i in line.of(Role.LINK))
+    return plain and all(
+        p.leaves or (p.item.role is Role.LIBRARY and not p.archive)
+        for p in places if p.item.role in (Role.INPUT, Role.LIBRARY)
+    )  # fmt: skip
 
 
 def _linked(found: Sequence[Unit]) -> LLVMModule:

@@ -4,19 +4,21 @@ What a variable's pointer leads to from before counts as constant memory of its 
 Had somebody set the pointer to an array that the function works on, or to an active argument, what is read there, or
 written, would be active, and its derivative lost. Nobody sees that from within the function, but it shows when the
 derivative is entered. (Tested are the variables' own pointers, not those in the memory that they lead to; an argument
-is known by its first byte, and so is what another variable's pointer leads to.)
+is known by its first byte, and so is what another variable's pointer leads to. What is written through one variable's
+pointer, and may be read through pointers behind another's, is refused.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import MemoryObject
+from llgrad.errors import ActivityError
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I32, PTR, VOID, ArrayType, DataLayout, FloatType, PointerType, StructType, Type, scalar
-from llgrad.ir.values import AnyValue, Argument, Call, Function, GlobalVariable, Load, Store
+from llgrad.ir.values import AnyValue, Argument, Call, Function, GlobalVariable, Instruction, Load, Store
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.support import define
@@ -46,6 +48,7 @@ Word = tuple[GlobalVariable, int]
 def test_held(b: Builder, module: Module, facts: Facts, root: Function) -> None:
     """At the entry of a derivative, `root`."""
     b.at = 0
+    _refuse_behind(facts)
     tests = list(dict.fromkeys(_tests(facts)))
     if not tests:
         return
@@ -60,6 +63,22 @@ def test_held(b: Builder, module: Module, facts: Facts, root: Function) -> None:
             place = b.load(PTR, b.offset(start[0], start[1]), "held", 8)
         if place is not None:
             b.call(test, [b.load(PTR, b.offset(variable, at), "held", 8), place, i64(size)])
+
+
+def _refuse_behind(facts: Facts) -> None:
+    """Raises ActivityError where active values go through one variable's pointer and may come back behind another's."""
+    written = [o for o in _written(facts) - facts.kept.keys() if _is_held(o) and facts.activity.varied(o)]
+    for o in _read(facts) if written else ():
+        readers = facts.memory.readers.get(o, [])
+        if _is_held(o) and o not in facts.kept and any(isinstance(i.type, PointerType) for i, _ in readers):
+            for v in (v for v in written if v is not o):
+                raise ActivityError(
+                    f"what is written to {v} may be read from {o}",
+                    span=facts.span(readers[0][0]),
+                    cause="pointers that variables hold from before, or that lie behind those, may lead to the same "
+                    "memory, and nobody made a shadow of it",
+                    fix="set the pointers within the function, or pass the memory as an active argument",
+                )
 
 
 def _tests(facts: Facts) -> Iterator[tuple[Word, GlobalVariable | Argument | Word, int]]:
@@ -107,16 +126,18 @@ def _read(facts: Facts) -> dict[MemoryObject, None]:
     as the derivative runs.)"""
     found: dict[MemoryObject, None] = {}
     for i in (i for f in facts.activity.functions for i in f.instructions()):
-        if isinstance(i, Load):
-            matters = isinstance(scalar(i.type), FloatType) and facts.activity.useful(i)
-        else:
-            matters = isinstance(i, Call) and is_copy(i) and any(
-                facts.activity.useful(o) for a in facts.memory.writes(i) for o in a.objects
-            )  # fmt: skip
-        for a in facts.memory.reads(i) if matters else ():
+        for a in facts.memory.reads(i) if _matters(facts, i) else ():
             constant = not any(map(facts.activity.varied, a.objects))
             found |= {o: None for o in a.objects if _is_known(o) and (constant or not _is_held(o))}
     return found
+
+
+def _matters(facts: Facts, i: Instruction) -> bool:
+    """Does it make floats that matter of what lies in memory? (What the program's functions read is seen there.)"""
+    useful = isinstance(scalar(i.type), FloatType) and facts.activity.useful(i)
+    if isinstance(i, Call) and (i.called_function is None or i.called_function.is_declaration):
+        return useful or any(facts.activity.useful(o) for a in facts.memory.writes(i) for o in a.objects)
+    return isinstance(i, Load) and useful
 
 
 def _starts(facts: Facts, o: MemoryObject) -> list[tuple[GlobalVariable | Argument | Word, int]]:
@@ -131,9 +152,19 @@ def _starts(facts: Facts, o: MemoryObject) -> list[tuple[GlobalVariable | Argume
 
 
 def _words(facts: Facts, o: MemoryObject) -> list[Word]:
-    """The pointers in the variable whose contents these are."""
-    assert isinstance(o.site, GlobalVariable)
-    return [(o.site, at) for at in _pointers(o.site.value_type, facts.layout)][:_MOST_WORDS]
+    """The pointers in the variable whose contents these are: those that are read, and what its type says."""
+    variable = o.site
+    assert isinstance(variable, GlobalVariable)
+    readers = next((facts.memory.readers.get(g, []) for g in facts.memory.objects if _is_of(g, variable)), [])
+    read = (access.places for i, access in readers if isinstance(i.type, PointerType))
+    found = {at for places in read for g, at in places if _is_of(g, variable) and isinstance(at, int)}
+    last = facts.layout.alloc_size(variable.value_type) - facts.layout.size(PTR)
+    found |= set(islice(_pointers(variable.value_type, facts.layout), _MOST_WORDS))
+    return [(variable, at) for at in sorted(found) if 0 <= at <= last]
+
+
+def _is_of(o: MemoryObject, variable: GlobalVariable) -> bool:
+    return o.kind == "global" and o.site is variable
 
 
 def _pointers(t: Type, layout: DataLayout) -> Iterator[int]:
