@@ -31,7 +31,6 @@ SECONDS = 20
 # What is refused today: the codes of the errors, the ways in which it is, and why. What works must not stand here.
 REFUSED: dict[str, tuple[str, str, str]] = {
     "block_for_two_types.c": ("unsupported", "opt0", "without TBAA nothing says that a block holds numbers at first"),
-    "quad_tree.c": ("unsupported", "opt0", "without TBAA an array in a struct may reach its other members"),
 }  # fmt: skip
 
 # What through `llgrad opt` is understood with debug info only: text beside numbers, padding of pairs that are copied,
