@@ -260,9 +260,10 @@ class _Walk:
         self._returned: set[_Role] = set()
 
     def add(self, v: AnyValue, role: _Role, users: Iterable[object] | None = None) -> None:
+        new = v not in self._seen
         if self._seen.setdefault(v, role) is not role:
             raise _Escapes
-        if users is not None or not any(v is known for known, _ in self._work):
+        if new or users is not None:
             self._work.append((v, v.users if users is None else users))
 
     def require_fresh(self, values: Iterable[AnyValue]) -> None:

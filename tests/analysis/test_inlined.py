@@ -63,14 +63,14 @@ def test_elements(name: str, outer: str, bits: int, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "moved"),
+    ("name", "size", "moved"),
     [
-        ({}, "{0: double} every 8"),
-        ({"size": "add i64 %n, 0"}, "{0: unknown} every 1"),  # not a number of elements, as far as that is known
-        ({"name": "_ZN4user4moveE"}, "{0: unknown} every 1"),
+        (LEGACY, "shl i64 %n, 3", "{0: double} every 8"),
+        (LEGACY, "add i64 %n, 0", "{0: unknown} every 1"),  # not a number of elements, as far as that is known
+        ("_ZN4user4moveE", "shl i64 %n, 3", "{0: unknown} every 1"),
     ],
 )
-def test_what_copies_of_elements_move(given: dict[str, str], moved: str) -> None:
-    module, found = kinds(**given)  # type: ignore[arg-type]
+def test_what_copies_of_elements_move(name: str, size: str, moved: str) -> None:
+    module, found = kinds(name, size=size)
     copy = next(i for i in module.function("f").instructions() if isinstance(i, Call))
     assert str(found.access(copy)) == moved

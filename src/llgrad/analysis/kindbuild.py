@@ -29,6 +29,7 @@ from llgrad.analysis.inlined import element
 from llgrad.analysis.inner import Inner
 from llgrad.analysis.kindcheck import suspect_integers, used_as_integer
 from llgrad.analysis.kindgraph import Graph
+from llgrad.analysis.kindreceivers import Receivers
 from llgrad.analysis.kindregions import CONFLICT_BIT, CUT_BIT, Region, find
 from llgrad.analysis.kindtags import TagTypes
 from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, OWN, WEAK, Token
@@ -36,9 +37,7 @@ from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
 from llgrad.analysis.known import behaviour, is_column, met_functions, virtual_functions
 from llgrad.analysis.memory import Memory
 from llgrad.analysis.moves import read_bytes
-from llgrad.analysis.objects import MemoryObject, constant_targets
-from llgrad.analysis.pointers import virtual_call
-from llgrad.analysis.solver import reach
+from llgrad.analysis.objects import constant_targets
 from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -48,7 +47,6 @@ from llgrad.rules.facts import string_layout
 
 Cell = tuple[Region, int]
 _LARGE = 512  # bytes from which a copy is treated like one of unknown size
-_LONGEST = 1 << 16  # bytes of an object that is accessed at unknown length
 _MANY = 256  # leaves up to which constants are looked into
 _POINTEES: dict[str, dict[int, str]] = {
     f"{name}{suffix}": {i: {"F": format, "i": "i32"}[c] for i, c in spec.items()}
@@ -82,7 +80,7 @@ class Builder:
         self._call_sites: dict[iv.Function, list[iv.Call]] = {}
         self._taken: dict[iv.Function, None] = {}
         self._indirect: list[iv.Call] = []
-        self._receivers: dict[MemoryObject, dict[tuple[iv.AnyValue, iv.Value, int], None]] = {}
+        self._receivers = Receivers(self, memory) if memory is not None else None
         self._llvm_types: dict[Type, bl.ByteType] = {}
         self._ints = bl.Basic("int", 4, "int")
         self._floats = {f: bl.Basic(f, bl.FLOAT_SIZES[f], "float", f) for f in bl.FLOAT_SIZES}
@@ -93,7 +91,8 @@ class Builder:
             self.take_address(f)
         while self._pending:
             self._function(self._pending.pop())
-        self._relate_receivers()
+        if self._receivers is not None:
+            self._receivers.relate()
         self.graph.solve()
         doubts = -1
         while doubts != self.graph.doubts:
@@ -210,65 +209,14 @@ class Builder:
         """Actual to formal arguments; what is returned to the call's result."""
         self._pending.append(f)
         declared = self._parameter_types(f)
-        receiver, objects = self._received(call, f)
+        told = self._receivers.add(call, f) if self._receivers is not None and call is not None else None
         for n, (formal, actual) in enumerate(zip(f.arguments, arguments, strict=False)):
-            if actual is not None and actual is receiver and formal.type == actual.type:
-                for o, at in objects:
-                    self._receivers.setdefault(o, {})[actual, formal, at] = None
-            elif actual is not None and formal.type == actual.type:
+            if actual is not None and actual is not told and formal.type == actual.type:
                 self.same(actual, formal, declared[n] if declared else None)
         if call is not None and call.type == f.function_type.result:
             self._call_sites.setdefault(f, []).append(call)
             for value in self._returns.get(f, ()):
                 self.same(value, call)
-
-    def _received(
-        self, call: iv.Call | None, f: iv.Function
-    ) -> tuple[iv.AnyValue | None, Sequence[tuple[MemoryObject, int]]]:
-        """Of a virtual call the argument whose object says which function is called; and the objects that lead to
-        `f`, if it is known who made them."""
-        if call is None or self._memory is None:
-            return None, ()
-        places = self._memory.received(call, f)
-        found = [(o, at) for o, at in places if isinstance(at, int) and _maker(o) is not None]
-        return (virtual_call(call, self.layout)[0], found) if found and len(found) == len(places) else (None, ())
-
-    def _relate_receivers(self) -> None:
-        """What a virtual function sees of an object is what who made the object sees, and what lies where others access
-        it by other pointers. A pointer to the base class leads to objects of all classes: it must do where somebody
-        accesses an object at no known place."""
-        makers = {o: self.cell(m) for o in self._receivers if (m := _maker(o)) is not None}
-        everywhere = {o: self.graph.region() for o in makers}
-        received = [(o, *r) for o, receivers in self._receivers.items() for r in receivers]
-        for o, _, formal, at in received:
-            region, start = self.cell(formal)
-            self.graph.edge(makers[o][0], makers[o][1] + at, region, to=start)
-            self.graph.edge(everywhere[o], at, region, to=start)
-        lost = self._relate_accesses(makers, everywhere) if everywhere else ()
-        for _, actual, formal, _ in (r for r in received if r[0] in lost):
-            self.same(actual, formal)
-
-    def _relate_accesses(
-        self, makers: Mapping[MemoryObject, Cell], everywhere: Mapping[MemoryObject, Region]
-    ) -> set[MemoryObject]:
-        """`everywhere` learns of accesses to an object through other pointers than its maker's, and what is made of
-        that. Which objects are accessed at places that are not known?"""
-        assert self._memory is not None
-        below = {o: reach([region], _views) for o, (region, _) in makers.items()}
-        lost, done = set[MemoryObject](), set[tuple[MemoryObject, int, Region, int, int]]()
-        for i in [i for f in self.functions for i in f.instructions()]:
-            for access in (*self._memory.reads(i), *self._memory.writes(i)):
-                if access.pointer is None or everywhere.keys().isdisjoint(access.objects):
-                    continue
-                (region, start), size = self.cell(access.pointer), _LONGEST if access.size is None else access.size
-                for o in [o for o in everywhere if o in access.objects and region not in below[o]]:
-                    spots = {at for other, at in access.places if other == o}
-                    lost |= set() if all(isinstance(at, int) for at in spots) else {o}
-                    for at in sorted(at for at in spots if isinstance(at, int)):
-                        if (key := (o, at, region, start, size)) not in done:
-                            done.add(key)
-                            self.graph.edge(everywhere[o], at, region, size=size, to=start)
-        return lost
 
     def _parameter_types(self, f: iv.Function) -> tuple[bl.ByteType | None, ...]:
         """The declared types of a function's parameters; none where LLVM has others."""
@@ -699,17 +647,6 @@ class Builder:
                     self.graph.evidence(region, o, access.mask)
                 else:
                     self.integer(region, access.size, o, likely=True)
-
-
-def _maker(o: MemoryObject) -> iv.AnyValue | None:
-    """The first pointer to an object, where one is known. (An allocator may store what it makes.)"""
-    known = o.kind in ("stack", "heap", "global", "argument")
-    return o.site if known and o.site is not None and isinstance(o.site.type, PointerType) else None
-
-
-def _views(r: Region) -> list[Region]:
-    """What was made of a pointer to a region, not of copies in memory."""
-    return [find(e.child) for e in r.edges if find(e.parent) is r and not e.store]
 
 
 def _variable_level(t: bl.ByteType) -> int:

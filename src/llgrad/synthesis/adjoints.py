@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from llgrad.analysis import kinds as kinds_analysis
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.moves import Moves, moves
 from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare, i64, zero
@@ -449,10 +448,8 @@ class Adjoints(ForwardValues):
             length = self.b.cast("zext", length, I64)
         length = self._if(self.is_constant(i.arguments[0]), i64(0), length)
         if name == "memset":
-            filled = self.facts.kinds.access(i)
-            pointers = any(kind is kinds_analysis.POINTER for _, kind, _ in filled.leaves)
-            if not pointers or filled.may_hold_float or self.facts.over_floats(i):
-                self._clear(target, length)  # (the shadows of pointers are pointers, which may be looked for)
+            if self.facts.clears_shadow(i):
+                self._clear(target, length)
             return
         if self.facts.is_text(i):
             self._clear(target, length)

@@ -23,7 +23,7 @@ from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Analysed, Facts
 from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
-from llgrad.synthesis.heldbefore import test_held
+from llgrad.synthesis.heldbefore import refuse_behind, test_held
 from llgrad.synthesis.keptshadows import make_shadows, release
 from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan
@@ -61,6 +61,7 @@ class Derivation:
             root.runtime_activity, analysed, root.vector_math, any(r.primal_result for r in self.roots),
         )  # fmt: skip
         refuse_undecidable(self.facts)
+        refuse_behind(self.facts)
         self.leaves_memory = refuse_unseeded(self.facts, root)
         if root.runtime_activity:
             shadow_may_be_primal(module)

@@ -528,6 +528,12 @@ class Facts:
         sites = [o.is_constant and o.site for o in self.memory.points_to(i.arguments[1])]
         return bool(sites) and all(isinstance(g, GlobalVariable) and _is_text(g.value_type) for g in sites)
 
+    def clears_shadow(self, i: Call) -> bool:
+        """Does the reverse of a memset clear the shadow? Not that of pointers: it may be asked for at the end."""
+        filled = self.kinds.access(i)
+        pointers = any(kind is kinds_analysis.POINTER for _, kind, _ in filled.leaves)
+        return not pointers or filled.may_hold_float or self.over_floats(i)
+
     def copied(self, i: Call) -> Copied:
         """What a memcpy or memmove moves."""
         if self.is_text(i):

@@ -45,10 +45,25 @@ Word = tuple[GlobalVariable, int]
 """A pointer in a variable: at which byte."""
 
 
+def refuse_behind(facts: Facts) -> None:
+    """Raises ActivityError where active values go through one variable's pointer and may come back behind another's."""
+    written = [o for o in _written(facts) - facts.kept.keys() if _is_held(o) and facts.activity.varied(o)]
+    for o in _read(facts) if written else ():
+        readers = facts.memory.readers.get(o, [])
+        if _is_held(o) and o not in facts.kept and any(isinstance(i.type, PointerType) for i, _ in readers):
+            for v in (v for v in written if v is not o):
+                raise ActivityError(
+                    f"what is written to {v} may be read from {o}",
+                    span=facts.span(readers[0][0]),
+                    cause="pointers that variables hold from before, or that lie behind those, may lead to the same "
+                    "memory, and nobody made a shadow of it",
+                    fix="set the pointers within the function, or pass the memory as an active argument",
+                )
+
+
 def test_held(b: Builder, module: Module, facts: Facts, root: Function) -> None:
     """At the entry of a derivative, `root`."""
     b.at = 0
-    _refuse_behind(facts)
     tests = list(dict.fromkeys(_tests(facts)))
     if not tests:
         return
@@ -63,22 +78,6 @@ def test_held(b: Builder, module: Module, facts: Facts, root: Function) -> None:
             place = b.load(PTR, b.offset(start[0], start[1]), "held", 8)
         if place is not None:
             b.call(test, [b.load(PTR, b.offset(variable, at), "held", 8), place, i64(size)])
-
-
-def _refuse_behind(facts: Facts) -> None:
-    """Raises ActivityError where active values go through one variable's pointer and may come back behind another's."""
-    written = [o for o in _written(facts) - facts.kept.keys() if _is_held(o) and facts.activity.varied(o)]
-    for o in _read(facts) if written else ():
-        readers = facts.memory.readers.get(o, [])
-        if _is_held(o) and o not in facts.kept and any(isinstance(i.type, PointerType) for i, _ in readers):
-            for v in (v for v in written if v is not o):
-                raise ActivityError(
-                    f"what is written to {v} may be read from {o}",
-                    span=facts.span(readers[0][0]),
-                    cause="pointers that variables hold from before, or that lie behind those, may lead to the same "
-                    "memory, and nobody made a shadow of it",
-                    fix="set the pointers within the function, or pass the memory as an active argument",
-                )
 
 
 def _tests(facts: Facts) -> Iterator[tuple[Word, GlobalVariable | Argument | Word, int]]:
@@ -179,4 +178,4 @@ def _pointers(t: Type, layout: DataLayout) -> Iterator[int]:
             yield from (n * layout.alloc_size(element) + at for n in range(min(count, _MOST_WORDS)) for at in inner)
 
 
-__all__ = ["test_held"]
+__all__ = ["refuse_behind", "test_held"]
