@@ -21,7 +21,6 @@ from llgrad.backend import emit_object
 from llgrad.elf import read_object
 from llgrad.entry import quoted
 from llgrad.errors import UnsupportedError
-from llgrad.ownbuffers import OWNER
 from llgrad.passing import parts
 from llgrad.signature import Array, Parameter, Pointer
 from llgrad.synthesis.request import Act
@@ -57,7 +56,7 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
 
 def _refuse_statics(data: bytes) -> None:
     wanted = [s.name for s in read_object(data).symbols if not s.defined]
-    names = [name.removeprefix(STATIC).removeprefix(OWNER) for name in wanted if name.startswith(STATIC)]
+    names = [name.removeprefix(STATIC) for name in wanted if name.startswith(STATIC)]
     if names:
         raise UnsupportedError(
             f"the function uses the static variable {', '.join(names)}",

@@ -71,7 +71,6 @@ from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, unshared
 from llgrad.merging import has_split_tests, merged
 from llgrad.openmp import FAIL_TEAM
-from llgrad.ownbuffers import OWNER, own_buffers
 from llgrad.reducing import make_reducible
 from llgrad.relative import with_pointers
 from llgrad.rounding import with_steps
@@ -79,6 +78,7 @@ from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
 from llgrad.specialising import specialised
+from llgrad.statics import tables
 from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, schedule, tape, taperuntime
 from llgrad.synthesis.met import called_types, may_call, met_types, with_met
@@ -130,7 +130,11 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
     if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
-    whole.rename(shared_names(whole.text()))
+    text = whole.text()
+    shared = shared_names(text)
+    whole.rename(shared)
+    if made := tables(text, shared):
+        whole.replace_text(whole.text() + made)
     return whole
 
 
@@ -203,7 +207,7 @@ def share_globals(text: str, closed: bool = False) -> str:
 
     Thread-local ones, too, though derivatives cannot: else LLVM would take what other functions set for constant.
     """
-    found = shared_names(text, closed)
+    found = shared_names(text)
 
     def edit(m: re.Match[str]) -> str:
         if plain(m[1]) not in found:
@@ -212,19 +216,18 @@ def share_globals(text: str, closed: bool = False) -> str:
         kept = [w for w in m[2].split() if w not in left_out]
         return f"{m[1]} = {''.join(w + ' ' for w in kept)}{m[3]} "
 
+    made = tables(text, found, closed)
     if not found:
-        return text
+        return text + made
     text = GLOBAL.sub(edit, text)
     if "comdat" in text:  # one that has the variable's own name is not named
         text = _COMDAT_OF.sub(lambda m: f"{m[0]}(${m[1][1:]})" if plain(m[1]) in found else m[0], text)
-    return renamed(text, found)
+    return renamed(text, found) + made
 
 
-def shared_names(text: str, closed: bool = False) -> dict[str, str]:
+def shared_names(text: str) -> dict[str, str]:
     """The static variables that `share_globals` shares, and their new names."""
-    own = own_buffers(text, closed)
-    found = [plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m)]
-    return {name: f"{STATIC}{OWNER if name in own else ''}{name}" for name in found}
+    return {name: STATIC + name for name in (plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m))}
 
 
 def _is_private(m: re.Match[str]) -> bool:

@@ -102,7 +102,7 @@ def optimise_program(
     shared = share_globals(text, closed)
     taken = _taken(shared)
     if taken is not None:
-        whole.rename(shared_names(text, closed))
+        whole.rename(shared_names(text))
         work = taken.work
     else:
         work = LLVMModule.from_text(pure_libm(shared))

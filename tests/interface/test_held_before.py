@@ -42,6 +42,7 @@ static double f(const double *x) {
     return now[0];
 }
 """
+UNKNOWN = '(getenv("none") == NULL)'
 VARIABLE = "double grid[4]; double *p; double f(const double *x) { grid[1] = x[0] * x[0]; return p[0] * 3; }"
 BEHIND = "static double grid[4]; double *p; double f(const double *x) { p[0] = x[0]; return grid[1] * 3; }"
 OWN = """
@@ -53,6 +54,17 @@ FILE = """
 static double *work, *other;
 __attribute__((noinline)) static void keep(double *p) { other = p; }
 double f(const double *x) { work[0] = x[0] * x[0]; return other[0] * 3; }
+"""
+SHARED = """
+static double *now, *next;
+double f(const double *x) {
+    now[0] = x[0];
+    next[0] = now[0] * (next == now + 1 ? 0 : 1);
+    double *t = now;
+    now = next;
+    next = t;
+    return now[0];
+}
 """
 TABLE = "static double *t; double f(const double *x) { return t[0] * x[0] * x[0]; }"
 
@@ -76,16 +88,35 @@ def run(source: str, before: str, mode: tuple[str, str], level: list[str], folde
 @LEVELS
 @MODES
 @pytest.mark.parametrize(("source", "before"), [
-    (BUFFERS.replace("SET", ""), "now = a; next = b;"),
-    (VARIABLE, "p = grid + 1;"),
-    (BEHIND, "p = grid + 1;"),
-    (OWN, "other = kept();"),
+    (BUFFERS.replace("SET", ""), f"now = a + {UNKNOWN} - 1; next = b;"),
+    (VARIABLE, f"p = grid + {UNKNOWN};"),
+    (BEHIND, f"p = grid + {UNKNOWN};"),
     (FILE, "work = malloc(8); keep(work);"),
     (TABLE, "t = x;"),
-], ids=["buffers", "variable", "behind", "own", "file", "argument"])  # fmt: skip
+], ids=["buffers", "variable", "behind", "file", "argument"])  # fmt: skip
 def test_they_are_an_error(source: str, before: str, mode: tuple[str, str], level: list[str], tmp_path: Path) -> None:
     printed, said = run(source, before, mode, level, tmp_path)
     assert (printed, "a variable held a pointer to memory that is active" in said) == ("", True)
+
+
+@LEVELS
+@MODES
+@pytest.mark.parametrize(("source", "before", "expected"), [
+    (BUFFERS.replace("SET", ""), "now = a; next = b;", "12"),
+    (BUFFERS.replace("SET", ""), "now = b; next = a; if (x[3] > 2) { next = b; now = a; }", "12"),
+    (BUFFERS.replace("SET", "").replace("static ", ""), "now = a; next = b; f(x);", "12"),
+    (VARIABLE, "p = grid + 1;", "6"),
+    (BEHIND, "p = grid + 1;", "3"),
+    (OWN, "other = kept();", "6"),
+    (SHARED, "now = next = malloc(32);", "1"),
+    (SHARED, "now = malloc(32); next = now + 1;", "0"),
+    (SHARED, "now = malloc(32); next = malloc(32);", "1"),
+], ids=["buffers", "chosen", "visible", "variable", "behind", "own", "same", "inner", "two"])  # fmt: skip
+def test_what_the_whole_program_tells(
+    source: str, before: str, expected: str, mode: tuple[str, str], level: list[str], tmp_path: Path
+) -> None:
+    """Addresses of variables alone are stored there, or blocks that nothing else leads to."""
+    assert run(source, before, mode, level, tmp_path) == (expected, "")
 
 
 @LEVELS

@@ -18,6 +18,7 @@ from llgrad.analysis.cells import (
     words,
 )
 from llgrad.analysis.factsets import BITS, FactSets, fact_of, spot_of
+from llgrad.analysis.known import in_common, targets_of
 from llgrad.analysis.objects import (
     UNKNOWN,
     WORD,
@@ -66,6 +67,7 @@ class Inclusion:
         self._values: dict[Value, Nodes] = {}
         self._constants: dict[frozenset[int], int] = {}
         self._shared: dict[int, int] = {}  # of an object: what memory that callers may have linked to it holds
+        self._in_common = in_common(module)
         self._before: dict[int, int] = {}  # of an object: what it may hold from before the root is entered
         self._scalar: set[int] = set()  # objects that hold no pointers then which copies would move
         self._of_scalars: dict[tuple[int, int], int] = {}  # what is loaded from there, and perhaps elsewhere, by nodes
@@ -94,8 +96,11 @@ class Inclusion:
 
     def _initialise(self, index: int, variable: GlobalVariable) -> None:
         """What an initializer stores; what other code may have stored before the root is entered."""
-        if self._is_open(variable):
-            inner = self._object(MemoryObject("contents", variable))
+        if self._is_open(variable) and (table := targets_of(variable)) is not None:
+            listed = {(g, at) for _, g, at in initial_pointers(table, self.layout)}
+            self._before[index] = self._constant(self._targets(listed))
+        elif self._is_open(variable):
+            inner = self._object(MemoryObject("contents", self._in_common.get(variable, variable)))
             self._before[index] = self._constant({self._raw(inner, None)})
             self._flow.add(self._cells.cell(inner, None), {self._raw(inner, None)})
         if variable.initializer is None and variable.name.startswith(_RTTI):

@@ -1,104 +1,91 @@
-"""Buffers that a static variable keeps from one call to the next.
+"""Buffers that static variables keep from one call to the next.
 
-`static double *work;` that grows when it is too small, or a `static std::vector<double>`: all that such a variable can
-hold, whoever called before, are blocks of its own and pointers into them, and nothing else leads there. That is known
-of the whole program (`llgrad.ownbuffers`).
+`static double *work;` that grows when it is too small, two such buffers that are exchanged, or a `static
+std::vector<double>`: all that such variables can hold, whoever called before, are blocks of their own and pointers into
+them, and nothing else leads there. That is known of the whole program (`llgrad.ownbuffers`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
+from llgrad.analysis.known import Owned, in_common, owners
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.ir.types import FloatType, IntType, PointerType
-from llgrad.ir.values import AnyValue, Call, ConstInt, GlobalVariable, Load, Store
+from llgrad.ir.values import AnyValue, Argument, Call, ConstInt, GlobalVariable, Store
 from llgrad.rules.facts import RELEASES
 from llgrad.rules.library import effects
 
-_OWN = "llgrad.static.of-its-own."  # what stores to it in the whole program is known (`llgrad.ownbuffers`)
 _NO_STORES = ("llvm.lifetime.", "llvm.threadlocal.", "__cxa_guard", "__cxa_atexit", "__cxa_thread_atexit")
 
 
 class Kept(Struct, frozen=True):
-    """Where in a variable the start of its buffer is, and pointers into it; what allocates that (`rules.facts`)."""
+    """Variables that have buffers in common, what is told of them, and what allocates the buffers (`rules.facts`)."""
 
-    variable: GlobalVariable
+    variables: tuple[tuple[GlobalVariable, Owned], ...]
     family: str
-    start: int
-    others: tuple[int, ...]
 
 
 def kept_buffers(memory: Memory) -> dict[MemoryObject, Kept]:
     """What such variables hold when the root is entered."""
-    read = (a for f in memory.functions for i in f.instructions() if isinstance(i, Load) for a in memory.reads(i))
-    variables = dict.fromkeys(o for a in read for o in a.objects if o.kind == "global" and not o.has_own_shadow)
+    groups: dict[GlobalVariable, dict[GlobalVariable, Owned]] = {}
+    told = owners(memory.module)
+    for g, first in in_common(memory.module).items():
+        groups.setdefault(first, {})[g] = told[g]
     found = {}
-    for o in variables:  # (not all objects that are met: some are only when they are asked for)
-        g = o.site
-        if not isinstance(g, GlobalVariable) or not g.name.startswith(_OWN):
-            continue
-        for held in memory.contents(o):
-            if held.kind == "contents" and held.site is g and (kept := _kept(memory, g, held)) is not None:
-                found[held] = kept
+    for first, group in groups.items():
+        contents = MemoryObject("contents", first)
+        if contents in memory.objects and (family := _family(memory, group, contents)) is not None:
+            found[contents] = Kept(tuple(group.items()), family)
     return found
 
 
-def _kept(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> Kept | None:
-    words: dict[int, set[tuple[MemoryObject, object]]] = {}
-    for at, value in _stored(memory, g):
-        if at is None:
-            return None
-        words.setdefault(at, set()).update(memory.places(value))
-    blocks = {o for held in words.values() for o, _ in held if o is not contents}
-    if _are_elsewhere(memory, g, blocks):
+def _family(memory: Memory, group: dict[GlobalVariable, Owned], contents: MemoryObject) -> str | None:
+    """What allocates the buffers; None if the variables hold something else, too."""
+    blocks = {contents}
+    for g, owned in group.items():
+        for value in _stored(memory, g, owned):
+            if value is None:
+                return None
+            blocks.update(o for o, _ in memory.places(value))
+    inside = {o for block in blocks for o in memory.contents(block)} - {contents}
+    if _are_elsewhere(memory, group, blocks) or not all(map(_is_of_argument, inside)):
         return None
-    if not words and _is_used_alone(memory, g, contents):
-        return Kept(g, "malloc", 0, ())
-    starts = [at for at, held in words.items() if all(o is contents or spot == 0 for o, spot in held)]
-    if len(starts) != 1 or not blocks or memory.contents(contents) != {contents}:
+    families = {_allocator(o) for o in blocks - {contents}} or {"malloc"}
+    if len(families) != 1 or not families <= set(RELEASES.values()) or not _holds_floats(memory, blocks):
         return None
-    held = {o for o, _ in words[starts[0]]}
-    if any(o not in held for word in words.values() for o, _ in word if o is not contents):
-        return None
-    families = {_family(o) for o in blocks}
-    if len(families) != 1 or not families <= set(RELEASES.values()):
-        return None
-    if any(memory.contents(o) - {contents} for o in blocks) or not _holds_floats(memory, {contents, *blocks}):
-        return None
-    return Kept(g, families.pop(), starts[0], tuple(sorted(words.keys() - {starts[0]})))
+    return families.pop()
 
 
-def _is_used_alone(memory: Memory, g: GlobalVariable, contents: MemoryObject) -> bool:
-    """Does the request's code write and read floats in the block of a variable, and nothing else with it?"""
-    alone = memory.contents(contents) == {contents} and not _are_elsewhere(memory, g, {contents}, contents)
-    return alone and _holds_floats(memory, {contents})
+def _is_of_argument(o: MemoryObject) -> bool:
+    """What is copied from an argument as bytes might be pointers, for all that is known of it."""
+    return o.kind == "contents" and isinstance(o.site, Argument)
 
 
-def _are_elsewhere(
-    memory: Memory, g: GlobalVariable, blocks: set[MemoryObject], within: MemoryObject | None = None
-) -> bool:
+def _are_elsewhere(memory: Memory, group: Collection[GlobalVariable], blocks: set[MemoryObject]) -> bool:
     """Does other memory that outlives the call hold pointers to such blocks? Their shadows must be the same."""
     written = {o for f in memory.functions for i in f.instructions() for a in memory.writes(i) for o in a.objects}
-    outer = (o for o in written if o.is_external and o is not within and not (o.kind == "global" and o.site is g))
-    return any(memory.contents(o) & blocks for o in outer)
+    outer = (o for o in written - blocks if o.is_external and not (o.kind == "global" and o.site in group))
+    return any(not memory.contents(o).isdisjoint(blocks) for o in outer)
 
 
-def _stored(memory: Memory, g: GlobalVariable) -> Iterator[tuple[int | None, AnyValue]]:
-    """Pointers that are stored in a variable, and where in it; None: that is not known."""
+def _stored(memory: Memory, g: GlobalVariable, owned: Owned) -> Iterator[AnyValue | None]:
+    """Pointers that are stored in a variable; None: something else is."""
     for i in (i for f in memory.functions for i in f.instructions()):
-        if not any(o.kind == "global" and o.site is g for a in memory.writes(i) for o in a.objects):
+        places = {spot for a in memory.writes(i) for o, spot in a.places if o.kind == "global" and o.site is g}
+        if not places:
             continue
         if isinstance(i, Store) and isinstance(i.value.type, PointerType):
-            places = {spot for o, spot in memory.places(i.pointer) if o.site is g and o.kind == "global"}
-            at = next(iter(places)) if len(places) == 1 else None
-            yield (at if isinstance(at, int) else None), i.value
+            yield i.value
         elif isinstance(i, Store):
-            if not isinstance(i.value.type, IntType) or i.value.type.bits >= 64:
-                yield None, i.value
+            apart = all(isinstance(at, int) for at in places) and places.isdisjoint({*owned.starts, *owned.others})
+            number = isinstance(i.value.type, IntType) and (i.value.type.bits < 64 or apart)
+            if not number and not (isinstance(i.value.type, FloatType) and apart):
+                yield None
         elif not isinstance(i, Call) or not _leaves_pointers(memory, i):
-            yield None, g
+            yield None
 
 
 def _leaves_pointers(memory: Memory, call: Call) -> bool:
@@ -110,7 +97,7 @@ def _leaves_pointers(memory: Memory, call: Call) -> bool:
     return not unknown and all(name.startswith(_NO_STORES) for name in named)
 
 
-def _family(o: MemoryObject) -> str:
+def _allocator(o: MemoryObject) -> str:
     """What kind of allocator made it; "": no one that returns it, as it is."""
     f = o.site.called_function if o.kind == "heap" and isinstance(o.site, Call) else None
     known = effects(f.name) if f is not None else None

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from llgrad.ir.module import Module
-from llgrad.ir.values import AnyConstant, Attribute, Call, Function, GlobalVariable, InlineAsm
+from llgrad.ir.values import AnyConstant, Attribute, Call, ConstInt, Function, GlobalVariable, InlineAsm
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.facts import STRING
@@ -104,7 +104,7 @@ def behaviour(call: Call, callee: Function | None) -> Behaviour:
     return _attributed(call, callee)
 
 
-VIRTUAL, MET = "llgrad.virtual.", "llgrad.met."
+VIRTUAL, MET, TARGETS, OWN = "llgrad.virtual.", "llgrad.met.", "llgrad.targets.", "llgrad.own."
 
 
 def virtual_functions(module: Module) -> dict[Function, GlobalVariable]:
@@ -115,6 +115,39 @@ def virtual_functions(module: Module) -> dict[Function, GlobalVariable]:
 def met_functions(module: Module) -> dict[Function, GlobalVariable]:
     """The functions that pointers in the program's variables may point to; see `synthesis.met`."""
     return _pointed(module, MET)
+
+
+def targets_of(variable: GlobalVariable) -> AnyConstant | None:
+    """The table of what pointers in a variable may lead to when the root is entered (`llgrad.knowntargets`)."""
+    listed = variable.module.globals.get(TARGETS + variable.name) if variable.module is not None else None
+    return listed.initializer if isinstance(listed, GlobalVariable) else None
+
+
+class Owned(Struct, frozen=True):
+    """Of a variable that holds blocks of its own alone: the number of the group that it has them in common with, at
+    which bytes there are pointers to the starts of blocks, and others (`llgrad.ownbuffers`)."""
+
+    group: int
+    starts: tuple[int, ...]
+    others: tuple[int, ...]
+
+
+def owners(module: Module) -> dict[GlobalVariable, Owned]:
+    """What the whole program's code told of variables that have no shadow of the user's."""
+    found = {}
+    for g in (g for g in module.variables if not any(a.name == "enzyme_shadow" for a in g.attributes)):
+        told = module.globals.get(OWN + g.name)
+        if isinstance(told, GlobalVariable):
+            listed = getattr(told.initializer, "elements", ())
+            group, count, *places = (n.value if isinstance(n, ConstInt) else 0 for n in listed)
+            found[g] = Owned(group, tuple(places[:count]), tuple(places[count:]))
+    return found
+
+
+def in_common(module: Module) -> dict[GlobalVariable, GlobalVariable]:
+    """For variables that have blocks in common: the first of them, which stands for all."""
+    first: dict[int, GlobalVariable] = {}
+    return {g: first.setdefault(owned.group, g) for g, owned in owners(module).items()}
 
 
 def _pointed(module: Module, prefix: str) -> dict[Function, GlobalVariable]:

@@ -7,6 +7,7 @@ from the program-wide analysis; recursion finds the function that is already dec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from llgrad.analysis.activitygraph import is_opaque
 from llgrad.analysis.known import met_functions, tape_call, virtual_functions
@@ -36,6 +37,7 @@ from llgrad.synthesis.routines import RoutineRule
 from llgrad.synthesis.scopes import shadow_may_be_primal, stack_on_tape
 from llgrad.synthesis.speculated import define_lanes
 from llgrad.synthesis.sweep import takes_shadow
+from llgrad.synthesis.targetshadows import lead, led
 from llgrad.synthesis.unseeded import refuse_unseeded
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3, Act.BOTH: 4}
@@ -99,19 +101,21 @@ class Derivation:
         b.at = 0
         width = range(self.roots[0].width)
         shadows = {shadow_name(g, lane) for g in self.module.variables for lane in width}
+        targets = led(self.facts, self.module, width)
         for v in list(self.module.variables):
             if v.name in shadows:
                 self._refuse_threads(v)
                 clear(b, self.module, v)
-        wanted = [kept for o, kept in self.facts.kept.items() if o in self.facts.activity.shadowed_objects]
-        made = [(kept, make_shadows(b, self.module, kept, lane)) for kept in wanted for lane in width]
-        for block in root.blocks if made else ():
+        lead(b, self.module, targets)
+        kept = [kept for o, kept in self.facts.kept.items() if o in self.facts.activity.shadowed_objects]
+        for one, lane in product(kept, width):
+            make_shadows(b, self.module, one, lane)
+        for block in root.blocks if kept else ():
             if isinstance(block.terminator, Return):
                 end = Builder(block, names)
                 end.at = len(block.instructions) - 1
-                for kept, shadow in made:
-                    if shadow is not None:
-                        release(end, self.module, kept, shadow)
+                for one, lane in product(kept, width):
+                    release(end, self.module, one, lane)
 
     def _refuse_threads(self, shadow: GlobalVariable) -> None:
         """The two sweeps of a split derivative may run on two threads."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from llgrad.analysis.known import in_common
 from llgrad.analysis.memory import MemoryObject
 from llgrad.errors import ActivityError
 from llgrad.ir.build import Builder, declare, i64
@@ -151,15 +152,19 @@ def _starts(facts: Facts, o: MemoryObject) -> list[tuple[GlobalVariable | Argume
 
 
 def _words(facts: Facts, o: MemoryObject) -> list[Word]:
-    """The pointers in the variable whose contents these are: those that are read, and what its type says."""
-    variable = o.site
-    assert isinstance(variable, GlobalVariable)
+    """The pointers in the variables whose contents these are: those that are read, and what their types say."""
+    assert isinstance(o.site, GlobalVariable)
+    others = (g for g, first in in_common(facts.memory.module).items() if first is o.site)
+    return [word for variable in dict.fromkeys((o.site, *others)) for word in _of_one(facts, variable)]
+
+
+def _of_one(facts: Facts, variable: GlobalVariable) -> Iterator[Word]:
     readers = next((facts.memory.readers.get(g, []) for g in facts.memory.objects if _is_of(g, variable)), [])
     read = (access.places for i, access in readers if isinstance(i.type, PointerType))
     found = {at for places in read for g, at in places if _is_of(g, variable) and isinstance(at, int)}
     last = facts.layout.alloc_size(variable.value_type) - facts.layout.size(PTR)
     found |= set(islice(_pointers(variable.value_type, facts.layout), _MOST_WORDS))
-    return [(variable, at) for at in sorted(found) if 0 <= at <= last]
+    return ((variable, at) for at in sorted(found) if 0 <= at <= last)
 
 
 def _is_of(o: MemoryObject, variable: GlobalVariable) -> bool:

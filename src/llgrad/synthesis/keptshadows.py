@@ -1,56 +1,120 @@
 """Shadows of the buffers that static variables keep from one call to the next (`analysis.keptbuffers`).
 
-When a derivative is entered, such a variable holds what an earlier call, of the primal too, has allocated, and nobody
-made a shadow of that. The root makes a zeroed one, as large as the block, and releases it when it returns. What an
-earlier call left in the buffer is a constant, as the contents of all static variables are.
+When a derivative is entered, such variables hold what an earlier call, of the primal too, has allocated, and nobody
+made a shadow of that. The root makes zeroed ones, one for each block, and releases them when it returns. What an
+earlier call left in the buffers is a constant, as the contents of all static variables are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations
+
 from llgrad.analysis.keptbuffers import Kept
-from llgrad.ir.build import Builder, declare, i64
+from llgrad.ir.build import Builder, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I8, I64, PTR, VOID
+from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID
 from llgrad.ir.values import AnyValue, ConstNull, GlobalVariable
 from llgrad.rules.facts import deallocator_of
 from llgrad.rules.routines import BLOCK_SIZE
+from llgrad.synthesis import tape
 from llgrad.synthesis.globalshadows import shadow_name
 from llgrad.synthesis.support import define
 
-_SHADOW = """
-define internal ptr @%(name)s(ptr %%variable, ptr %%shadow, i64 %%at) nounwind {
+_ALLOCATES = {"malloc": "malloc", "new": "_Znwm", "new[]": "_Znam"}
+_MAKE = """
+define internal void @%(name)s(ptr %%place, ptr %%shadow) nounwind {
 entry:
-  %%from = getelementptr i8, ptr %%variable, i64 %%at
-  %%block = load ptr, ptr %%from, align 8
+  %%block = load ptr, ptr %%place, align 8
+  %%already = load ptr, ptr %%shadow, align 8
   %%none = icmp eq ptr %%block, null
-  br i1 %%none, label %%done, label %%some
+  %%new = icmp eq ptr %%already, null
+  %%made.before = xor i1 %%new, true
+  %%nothing = or i1 %%none, %%made.before
+  br i1 %%nothing, label %%done, label %%some
 some:
   %%size = call i64 @malloc_usable_size(ptr %%block)
   %%made = call ptr @%(allocate)s(i64 %%size)
   call void @llvm.memset.p0.i64(ptr %%made, i8 0, i64 %%size, i1 false)
-  %%to = getelementptr i8, ptr %%shadow, i64 %%at
-  store ptr %%made, ptr %%to, align 8
+  store ptr %%made, ptr %%shadow, align 8
   br label %%done
 done:
-  %%result = phi ptr [ null, %%entry ], [ %%made, %%some ]
-  ret ptr %%result
+  ret void
 }
 """
-_ALLOCATES = {"malloc": "malloc", "new": "_Znwm", "new[]": "_Znam"}
-_INNER = """
-define internal void @llgrad.kept.inner(ptr %variable, ptr %shadow, ptr %made, i64 %base, i64 %at) nounwind {
+_SAME = """
+define internal void @llgrad.kept.same(ptr %place, ptr %shadow, ptr %start, ptr %made) nounwind {
 entry:
-  %none = icmp eq ptr %made, null
-  br i1 %none, label %done, label %some
+  %pointer = load ptr, ptr %place, align 8
+  %block = load ptr, ptr %start, align 8
+  %same = icmp eq ptr %pointer, %block
+  br i1 %same, label %found, label %done
+found:
+  %other = load ptr, ptr %made, align 8
+  store ptr %other, ptr %shadow, align 8
+  br label %done
+done:
+  ret void
+}
+"""
+# A pointer into a block that another pointer leads to the start of. The end of one may be the start of the next.
+_INNER = """
+define internal void @llgrad.kept.inner(ptr %%place, ptr %%shadow, ptr %%start, ptr %%made) nounwind {
+entry:
+  %%pointer = load ptr, ptr %%place, align 8
+  %%block = load ptr, ptr %%start, align 8
+  %%none = icmp eq ptr %%block, null
+  br i1 %%none, label %%done, label %%some
 some:
-  %from = getelementptr i8, ptr %variable, i64 %base
-  %start = load i64, ptr %from, align 8
-  %inner = getelementptr i8, ptr %variable, i64 %at
-  %there = load i64, ptr %inner, align 8
-  %distance = sub i64 %there, %start
-  %moved = getelementptr i8, ptr %made, i64 %distance
-  %to = getelementptr i8, ptr %shadow, i64 %at
-  store ptr %moved, ptr %to, align 8
+  %%at = ptrtoint ptr %%pointer to i64
+  %%from = ptrtoint ptr %%block to i64
+  %%distance = sub i64 %%at, %%from
+  %%size = call i64 @malloc_usable_size(ptr %%block)
+  %%within = icmp ule i64 %%distance, %%size
+  br i1 %%within, label %%found, label %%done
+found:
+  %%other = load ptr, ptr %%made, align 8
+  %%moved = getelementptr i8, ptr %%other, i64 %%distance
+  %%before = load ptr, ptr %%shadow, align 8
+  %%first = icmp eq ptr %%before, null
+  %%again = icmp eq ptr %%before, %%moved
+  %%certain = or i1 %%first, %%again
+  br i1 %%certain, label %%good, label %%bad
+good:
+  store ptr %%moved, ptr %%shadow, align 8
+  br label %%done
+bad:
+  call void @llgrad_fail(i32 %(code)d, ptr null)
+  unreachable
+done:
+  ret void
+}
+"""
+_FOUND = """
+define internal void @llgrad.kept.found(ptr %%place, ptr %%shadow) nounwind {
+entry:
+  %%pointer = load ptr, ptr %%place, align 8
+  %%other = load ptr, ptr %%shadow, align 8
+  %%set = icmp ne ptr %%pointer, null
+  %%none = icmp eq ptr %%other, null
+  %%lost = and i1 %%set, %%none
+  br i1 %%lost, label %%bad, label %%done
+bad:
+  call void @llgrad_fail(i32 %(code)d, ptr null)
+  unreachable
+done:
+  ret void
+}
+"""
+_ONCE = """
+define internal void @llgrad.kept.once(ptr %shadow, ptr %earlier) nounwind {
+entry:
+  %block = load ptr, ptr %shadow, align 8
+  %again = load ptr, ptr %earlier, align 8
+  %same = icmp eq ptr %block, %again
+  br i1 %same, label %found, label %done
+found:
+  store ptr null, ptr %shadow, align 8
   br label %done
 done:
   ret void
@@ -58,30 +122,53 @@ done:
 """
 
 
-def make_shadows(b: Builder, module: Module, kept: Kept, lane: int) -> GlobalVariable | None:
-    """At the root's entry, where shadows of variables are null: fill that of this one. It, where there is one."""
-    shadow = module.globals.get(shadow_name(kept.variable, lane))
-    if not isinstance(shadow, GlobalVariable):
-        return None
+def make_shadows(b: Builder, module: Module, kept: Kept, lane: int) -> None:
+    """At the root's entry, where shadows of variables are null: fill those of these."""
     allocate = _ALLOCATES[kept.family]
     declare(module, BLOCK_SIZE, I64, [PTR])
     declare(module, allocate, PTR, [I64])
+    declare(module, tape.FAIL, VOID, [I32, PTR])
     declare(module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
     name = f"llgrad.kept.{allocate}"
-    make = define(module, name, _SHADOW % {"name": name, "allocate": allocate})
-    made = b.call(make, [kept.variable, shadow, i64(kept.start)], "kept")
-    for at in kept.others:
-        given: list[AnyValue] = [kept.variable, shadow, made, i64(kept.start), i64(at)]
-        b.call(define(module, "llgrad.kept.inner", _INNER), given)
-    return shadow
+    make = define(module, name, _MAKE % {"name": name, "allocate": allocate})
+    same = define(module, "llgrad.kept.same", _SAME)
+    inner = define(module, "llgrad.kept.inner", _INNER % {"code": tape.FAIL_BEFORE})
+    found = define(module, "llgrad.kept.found", _FOUND % {"code": tape.FAIL_BEFORE})
+    starts = [_addresses(b, v, s, at) for v, s, at, start in _words(module, kept, lane) if start]
+    for n, place in enumerate(starts):
+        for earlier in starts[:n]:
+            b.call(same, [*place, *earlier])
+        b.call(make, place)
+    for place in [_addresses(b, v, s, at) for v, s, at, start in _words(module, kept, lane) if not start]:
+        for start in starts:
+            b.call(inner, [*place, *start])
+        b.call(found, place)
 
 
-def release(b: Builder, module: Module, kept: Kept, shadow: GlobalVariable) -> None:
-    """Where the root returns: the block that is there by then. Nothing leads to what is released."""
+def release(b: Builder, module: Module, kept: Kept, lane: int) -> None:
+    """Where the root returns: the blocks that are there by then, each once. Nothing leads to what is released."""
+    words = list(_words(module, kept, lane))
+    places = [b.offset(s, at) for _, s, at, start in words if start]
+    for earlier, later in combinations(places, 2):
+        b.call(define(module, "llgrad.kept.once", _ONCE), [later, earlier])
     free = declare(module, deallocator_of(kept.family), VOID, [PTR])
-    b.call(free, [b.load(PTR, b.offset(shadow, kept.start), "kept", 8)])
-    for at in (kept.start, *kept.others):
+    for place in places:
+        b.call(free, [b.load(PTR, place, "kept", 8)])
+    for _, shadow, at, _ in words:
         b.store(ConstNull(PTR), b.offset(shadow, at), 8)
+
+
+def _words(module: Module, kept: Kept, lane: int) -> Iterator[tuple[GlobalVariable, GlobalVariable, int, bool]]:
+    """A variable, its shadow, where in it there is a pointer, and whether it leads to the start of a block."""
+    for v, owned in kept.variables:
+        shadow = module.globals.get(shadow_name(v, lane))
+        if isinstance(shadow, GlobalVariable):
+            yield from ((v, shadow, at, True) for at in owned.starts)
+            yield from ((v, shadow, at, False) for at in owned.others)
+
+
+def _addresses(b: Builder, v: GlobalVariable, shadow: GlobalVariable, at: int) -> list[AnyValue]:
+    return [b.offset(v, at), b.offset(shadow, at)]
 
 
 __all__ = ["make_shadows", "release"]

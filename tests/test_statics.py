@@ -1,10 +1,14 @@
-"""Which static variables hold blocks of their own alone, in the whole program."""
+"""What pointers in static variables may lead to, by what the whole program does."""
 
 from __future__ import annotations
 
 import pytest
 
-from llgrad.ownbuffers import own_buffers
+from llgrad.statics import static_pointers
+
+
+def owners(text: str) -> set[str]:
+    return {owner.name for owner in static_pointers(text).own}
 
 _PROGRAM = """
 %buffer = type {{ ptr, ptr, i32 }}
@@ -88,11 +92,12 @@ _MALLOC = "  %p = call ptr @malloc(i64 8)\n  store ptr %p, ptr @work, align 8\n"
     _GET + "  %at = getelementptr double, ptr %p, i64 %n\n  call double @sum(ptr %at)\n  store double 1.0, ptr %p",
     _GET + "  call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %x, i64 %n, i1 false)",
     "  %p = call ptr @fresh(i64 %n)\n  store ptr %p, ptr @work, align 8\n  store double 2.0, ptr %p, align 8",
+    _WORK + "  %q = getelementptr i8, ptr %p, i64 8\n  store ptr %q, ptr @table, align 8",  # they have it in common
     "  %p = load ptr, ptr @pair\n  %e = load ptr, ptr getelementptr (i8, ptr @pair, i64 8)\n"
     "  %a = ptrtoint ptr %p to i64\n  %b = ptrtoint ptr %e to i64\n  %d = sub i64 %b, %a\n  call void @number(i64 %d)",
 ])  # fmt: skip
 def test_holds_its_own_blocks(more: str) -> None:
-    assert own_buffers(_PROGRAM.format(more=more)) >= {"work", "pair"}
+    assert owners(_PROGRAM.format(more=more)) >= {"work", "pair"}
 
 
 @pytest.mark.parametrize("more", [
@@ -107,7 +112,6 @@ def test_holds_its_own_blocks(more: str) -> None:
     _GET + "  store ptr %p, ptr %s",
     "  store ptr @get, ptr %s",  # anybody may call it
     _WORK + "  call void @use(ptr %p)",
-    _WORK + "  %q = getelementptr i8, ptr %p, i64 8\n  store ptr %q, ptr @table, align 8",
     _WORK + "  %q = select i1 %c, ptr %p, ptr %x\n  store ptr %q, ptr @work, align 8",
     _WORK + "  %a = ptrtoint ptr %p to i64\n  call void @number(i64 %a)",
     _WORK + "  %a = ptrtoint ptr %p to i64\n  store i64 %a, ptr %s",
@@ -123,12 +127,99 @@ def test_holds_its_own_blocks(more: str) -> None:
     "  %p = load ptr, ptr getelementptr (i8, ptr @work, i64 0), align 8\n  store ptr %p, ptr %s",
 ])  # fmt: skip
 def test_may_hold_what_others_have(more: str) -> None:
-    assert "work" not in own_buffers(_PROGRAM.format(more=more))
+    assert "work" not in owners(_PROGRAM.format(more=more))
 
 
 def test_what_a_table_of_functions_returns_is_anybodys() -> None:
     """And so is what a function that others may call returns."""
-    assert "other" not in own_buffers(_PROGRAM.format(more=""))
+    assert "other" not in owners(_PROGRAM.format(more=""))
     text = _PROGRAM.format(more="")
-    assert "work" in own_buffers(text)
-    assert "work" not in own_buffers(text.replace("define internal ptr @get", "define ptr @get"))
+    assert "work" in owners(text)
+    assert "work" not in owners(text.replace("define internal ptr @get", "define ptr @get"))
+
+
+_HELD = """
+@one = internal global [8 x double] zeroinitializer
+@two = internal global [8 x double] zeroinitializer
+@now = internal global ptr null
+@next = internal global ptr @two
+@any = internal global ptr null
+
+define void @set() {{
+  store ptr @one, ptr @now
+  store ptr getelementptr (i8, ptr @two, i64 16), ptr @next
+  ret void
+}}
+
+define void @exchange() {{
+  %a = load ptr, ptr @now
+  %b = load ptr, ptr @next
+  store ptr %b, ptr @now
+  store ptr %a, ptr @next
+  ret void
+}}
+
+declare void @unknown(ptr)
+
+define void @more(ptr %p, i64 %n, i1 %c) {{
+{more}
+  ret void
+}}
+
+define ptr @look() {{
+  %a = load ptr, ptr @any
+  ret ptr %a
+}}
+"""
+_BOTH = {"now", "next"}
+
+
+def targets(more: str) -> dict[str, tuple[tuple[str, int], ...]]:
+    return static_pointers(_HELD.format(more=more)).targets
+
+
+@pytest.mark.parametrize(("more", "also"), [
+    ("", []),
+    ("  %s = select i1 %c, ptr @one, ptr @two\n  store ptr %s, ptr @now", []),
+    ("  store ptr getelementptr (i8, ptr @one, i64 24), ptr @next", [("one", 24)]),
+    ("  %a = load i64, ptr @next\n  store i64 %a, ptr @now", []),
+    ("  call void @llvm.memcpy.p0.p0.i64(ptr @now, ptr @next, i64 8, i1 false)", []),
+    ("  %a = load ptr, ptr @now\n  call void @unknown(ptr %a)", []),  # what is read may go anywhere
+    ("  %v = load ptr, ptr @now\n  store double 1.0, ptr %v", []),
+])  # fmt: skip
+def test_targets_are_known(more: str, also: list[tuple[str, int]]) -> None:
+    known = targets(more)
+    expected = tuple(sorted([("one", 0), ("two", 0), ("two", 16), *also]))
+    assert {name: known.get(name) for name in _BOTH} == dict.fromkeys(_BOTH, expected)
+
+
+@pytest.mark.parametrize("more", [
+    "  store ptr %p, ptr @now",
+    "  store ptr getelementptr (i8, ptr @one, i64 64), ptr @now",  # its end is another's start
+    "  %q = getelementptr double, ptr @one, i64 %n\n  store ptr %q, ptr @now",
+    "  %m = call ptr @malloc(i64 8)\n  store ptr %m, ptr @next",
+    "  call void @unknown(ptr @now)",
+    "  store ptr @now, ptr %p",
+    "  call void @llvm.memcpy.p0.p0.i64(ptr @now, ptr %p, i64 8, i1 false)",
+    "  store i64 %n, ptr @next",
+    "  %a = load ptr, ptr @any\n  store ptr %a, ptr @now\n  store ptr %p, ptr @any",
+    "  %s = select i1 %c, ptr @now, ptr @any\n  store ptr %p, ptr %s",
+    "  store ptr @set, ptr @next",
+])  # fmt: skip
+def test_targets_are_not_known(more: str) -> None:
+    """Of neither: what one holds is given to the other."""
+    declared = "declare ptr @malloc(i64)\n" if "@malloc" in more else ""
+    known = static_pointers(declared + _HELD.format(more=more)).targets
+    assert not known.keys() & _BOTH
+
+
+def test_starts_of_blocks() -> None:
+    found = {owner.name: owner for owner in static_pointers(_PROGRAM.format(more="")).own}
+    assert (found["work"].starts, found["work"].others) == ((0,), ())
+    assert (found["pair"].starts, found["pair"].others) == ((0,), (8,))
+    assert found["work"].group != found["pair"].group
+    copied = "  %k = load ptr, ptr @work, align 8\n  store ptr %k, ptr @pair, align 8"
+    found = {owner.name: owner for owner in static_pointers(_PROGRAM.format(more=copied)).own}
+    assert found["work"].group == found["pair"].group
+    moved = "  %p = call ptr @malloc(i64 8)\n  %k = getelementptr i8, ptr %p, i64 8\n  store ptr %k, ptr @work, align 8"
+    assert "work" not in owners(_PROGRAM.format(more=moved))

@@ -1,0 +1,518 @@
+"""Static variables that hold pointers, followed through a whole program.
+
+What ran before a derivative was asked for counts, too, when one asks what such a variable may hold. So the functions
+that name it, and those that get pointers from them, are optimised alone, that little is left of the library's classes,
+and all that is made of the variable's address is followed through registers, calls and results, each call apart. The
+address *escapes* where it is stored elsewhere, given to code that is not known or that asks for derivatives, returned
+from a function that others may call, or merged with pointers of another origin. Then nothing is known: unknown means
+"may". What is asked of what is stored there, and of what is read, the subclasses of `Walk` say.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from bisect import bisect
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from llgrad.analysis.known import behaviour
+from llgrad.analysis.objects import constant_targets, gep_offset
+from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
+from llgrad.backend.module import LLVMModule
+from llgrad.ir.parse import parse
+from llgrad.ir.types import IntType, PointerType, StructType, scalar
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    ConstExpr,
+    ConstInt,
+    ConstNull,
+    Function,
+    GetElementPtr,
+    GlobalVariable,
+    Instruction,
+    Load,
+    MetadataValue,
+    Phi,
+    Return,
+    Select,
+    Store,
+    Switch,
+    Unary,
+    Undef,
+)
+
+_LOCAL = re.compile(r"\b(?:internal|private) ")
+_POINTERS = re.compile(r"\bptr |[{%\[]")  # in a function's header: it may return some
+_ASKS = "__enzyme"
+_AT_EXIT = ("__cxa_atexit", "__cxa_thread_atexit")
+_NUMBERS = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl")
+
+
+class Role(Enum):
+    """What a value is: the variable's address, a pointer into its block, or a number that was made of either."""
+
+    ADDRESS = 0
+    BLOCK = 1
+    NUMBER = 2
+
+
+class Escapes(Exception):
+    """What was followed is found elsewhere; in another variable, where that is said."""
+
+    def __init__(self, to: GlobalVariable | None = None) -> None:
+        self.to = to
+
+
+class Place(NamedTuple):
+    """Where an address lies: so many bytes from the start of a variable, or of what an argument leads to. None: it is
+    not known how many."""
+
+    base: GlobalVariable | Argument
+    at: int | None
+
+    def moved(self, by: int | None) -> Place:
+        return Place(self.base, None if self.at is None or by is None else self.at + by)
+
+
+class Places:
+    """Where a program's text names what. `closed`: nobody else calls the program's functions by name."""
+
+    def __init__(self, text: str, closed: bool) -> None:
+        self.text = text
+        headers = list(DEFINITION.finditer(text))
+        self._starts, self._names = [m.start() for m in headers], [m[2] for m in headers]
+        self._bodies = [m.end() for m in headers]
+        self._ends = [text.find("\n}", m.end()) for m in headers]
+        self.private = {m[2] for m in headers if _LOCAL.search(m[1]) or (closed and m[2] != "@main")}
+        self._returning = {m[2] for m in headers if _POINTERS.search(_LOCAL.sub("", m[1]).removeprefix("define "))}
+        self.tabled: set[str] = set()  # functions that are named outside functions
+
+    def around(self, variable: str) -> dict[str, None]:
+        """The functions that name a variable, and those that may get pointers from them; none if something else names
+        it."""
+        found, work = dict[str, None](), [variable]
+        while work:
+            name = work.pop()
+            users, outside = self._naming(name)
+            if outside and name == variable:
+                return {}
+            self.tabled |= {name} if outside else set()
+            for f in users:
+                if f not in found:
+                    found[f] = None
+                    work += [f] if f in self.private and f in self._returning else []
+        return found
+
+    def _naming(self, name: str) -> tuple[list[str], bool]:
+        """The functions in whose bodies something is named; is it named elsewhere, too?"""
+        users, outside = dict[str, None](), False
+        for at in self._named.get(name, ()):
+            n = bisect(self._starts, at) - 1
+            if n >= 0 and self._bodies[n] <= at < self._ends[n]:
+                users[self._names[n]] = None
+            elif n >= 0 and at < self._bodies[n]:
+                outside |= self._names[n] != name
+            else:
+                outside |= not self.text.startswith(f"{name} = ", at)
+        return list(users), outside
+
+    @functools.cached_property
+    def _named(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for m in re.finditer(NAME, self.text):
+            found.setdefault(m[0], []).append(m.start())
+        return found
+
+    @functools.cached_property
+    def asking(self) -> set[str]:
+        """The functions that ask for derivatives, and what names those."""
+        named: dict[str, set[str]] = {}
+        for f, start, end in zip(self._names, self._bodies, self._ends, strict=True):
+            for name in set(re.findall(NAME, self.text[start:end])):
+                named.setdefault(name, set()).add(f)
+        found, work = set[str](), [name for name in named if _ASKS in name]
+        while work:
+            if (name := work.pop()) not in found:
+                found.add(name)
+                work += named.get(name, ())
+        return {plain(name) for name in found}
+
+
+class Part:
+    """The part of a program where such variables are used. `groups`: the functions around each (`Places.around`), as
+    the text spells both."""
+
+    def __init__(self, places: Places, groups: Mapping[str, Iterable[str]]) -> None:
+        self.module = parse(_optimised(places.text, {f for group in groups.values() for f in group}, groups))
+        self.groups = {plain(v): [plain(f) for f in group] for v, group in groups.items()}
+        self.asking = places.asking
+        self.closed = {plain(f) for f in places.private - places.tabled}
+
+    def variable(self, name: str) -> GlobalVariable:
+        """One of those variables. Raises Escapes where LLVM has changed it."""
+        found = self.module.globals.get(name)
+        if not isinstance(found, GlobalVariable):
+            raise Escapes
+        return found
+
+
+def _optimised(text: str, functions: Collection[str], variables: Iterable[str]) -> str:
+    """These functions, and what they call, optimised: as if others could call them, and name the variables."""
+    shown = set(variables)
+    text = DEFINITION.sub(lambda m: (_LOCAL.sub("", m[1]) if m[2] in functions else m[1]) + m[0][len(m[1]) :], text)
+    text = GLOBAL.sub(lambda m: _LOCAL.sub("", m[0]) if m[1] in shown else m[0], text)
+    part = LLVMModule.from_text(text)
+    part.internalize([plain(name) for name in (*functions, *shown)])
+    part.optimise(2)
+    return part.text()
+
+
+class Following:
+    """One question about such variables: what walks answer it, of each function once."""
+
+    def __init__(self, part: Part, walk: type[Walk]) -> None:
+        self.part, self._walk = part, walk
+        self._through: dict[tuple[Argument, Role], Walk | None] = {}
+
+    def follow(self, variables: Collection[GlobalVariable]) -> list[Walk]:
+        """Follow variables through all functions around them: the walks, one of each function. Raises Escapes."""
+        functions = dict.fromkeys(f for v in variables for f in self.part.groups[v.name])
+        returned: dict[Function, frozenset[Role]] = {}
+        while True:  # until no more is returned to others
+            before, walks = dict(returned), list[Walk]()
+            for f in map(self.part.module.function, functions):
+                walks.append(self._within(f, variables, returned))
+                if found := walks[-1].run():
+                    if f.name not in self.part.closed:
+                        raise Escapes
+                    returned[f] = found
+            if returned == before:
+                return walks
+
+    def _within(
+        self, f: Function, variables: Collection[GlobalVariable], returned: Mapping[Function, frozenset[Role]]
+    ) -> Walk:
+        walk = self._walk(self, f)
+        for i in f.instructions():
+            for v in i.operands:
+                if (place := self._address(v, variables)) is not None:
+                    walk.add(v, Role.ADDRESS, [i], place)
+                elif isinstance(v, Function) and v in returned and not (isinstance(i, Call) and v is i.callee):
+                    raise Escapes  # it may be called from anywhere
+            if isinstance(i, Call) and (g := i.called_function) in returned and g is not None:
+                for role in returned[g]:
+                    if role is Role.ADDRESS and len(variables) > 1:
+                        raise Escapes
+                    walk.add(i, role, place=Place(next(iter(variables)), None))
+        return walk
+
+    def _address(self, v: AnyValue, variables: Collection[GlobalVariable]) -> Place | None:
+        """The place that a constant leads to, if it is in one of these variables. They escape in other constants."""
+        if isinstance(v, GlobalVariable) and v in variables:
+            return Place(v, 0)
+        if isinstance(v, MetadataValue) or not any(_mentions(v, g) for g in variables):
+            return None
+        if isinstance(v, ConstExpr) and v.opcode in ("getelementptr", "bitcast", "addrspacecast"):
+            (g, at), *others = constant_targets(v, self.part.module.layout)
+            if isinstance(g, GlobalVariable) and g in variables and not others:
+                return Place(g, at)
+        raise Escapes
+
+    def through(self, f: Function, index: int, role: Role) -> Walk:
+        """The walk of a function that is given such a value."""
+        if f.name in self.part.asking or index >= len(f.arguments):
+            raise Escapes
+        key = f.arguments[index], role
+        if key not in self._through:
+            self._through[key] = None  # (of functions that call themselves nothing is known)
+            walk = self._walk(self, f)
+            walk.add(key[0], role, place=Place(key[0], 0))
+            walk.run()
+            self._through[key] = walk
+        if (found := self._through[key]) is None:
+            raise Escapes
+        return found
+
+
+def _mentions(v: object, variable: AnyValue) -> bool:
+    parts = v.operands if isinstance(v, ConstExpr) else getattr(v, "elements", ())
+    return v is variable or any(_mentions(p, variable) for p in parts)
+
+
+class Walk:
+    """What is made of some values within one function."""
+
+    def __init__(self, of: Following, function: Function) -> None:
+        self.of, self.function = of, function
+        assert function.blocks is not None  # have them read: only then do values know their users
+        self.seen: dict[AnyValue, Role] = {}
+        self.kept: list[tuple[Place, AnyValue]] = []  # pointers that are stored in the variable, and where
+        self.loads: dict[AnyValue, Place] = {}  # what is read from it
+        self.copies: list[Call] = []  # to it or from it
+        self.inner: list[tuple[Place, Walk]] = []  # of functions that are given an address
+        self.returned: frozenset[Role] = frozenset()
+        self._work: list[tuple[AnyValue, Iterable[object]]] = []
+        self._places: dict[AnyValue, Place] = {}  # of addresses
+        self._stored_at: list[AnyValue] = []  # where the block's are stored
+
+    def check_kept(self, v: AnyValue) -> None:
+        """Raises Escapes unless a pointer is one that the variable may be given."""
+        raise NotImplementedError
+
+    def read(self, load: Load) -> None:
+        """A pointer, or a number that may be one's bits, is read from the variable."""
+        raise NotImplementedError
+
+    def check_copied(self, call: Call) -> None:
+        """Bytes are copied to the variable, or from it. Raises Escapes unless it may be given them, or hand them on."""
+        raise NotImplementedError
+
+    def keep_number(self, place: Place, v: AnyValue) -> None:
+        """The variable is given a number of 8 bytes or more. Raises Escapes if that may be a pointer's bits."""
+        made = isinstance(v, Binary) and v.opcode in _NUMBERS and not any(map(_is_bits, v.operands))
+        if not made and not isinstance(v, ConstInt) and not (isinstance(v, Cast) and not _is_bits(v)):
+            raise Escapes
+
+    def place(self, v: AnyValue) -> Place:
+        """Of an address that is followed. (Constants have been seen where they are used.) Raises Escapes for others."""
+        if v not in self._places:
+            raise Escapes(variable_of(v))
+        return self._places[v]
+
+    def add(
+        self, v: AnyValue, role: Role, users: Iterable[object] | None = None, place: Place | None = None
+    ) -> None:
+        new = v not in self.seen
+        if self.seen.setdefault(v, role) is not role:
+            raise Escapes
+        if role is Role.ADDRESS:
+            assert place is not None
+            if self._places.setdefault(v, place) != place:
+                raise Escapes  # (merged ones have no certain place from the beginning)
+        if new or users is not None:
+            self._work.append((v, v.users if users is None else users))
+
+    def run(self) -> frozenset[Role]:
+        """The roles of what is returned."""
+        done, checked, roles = set[tuple[AnyValue, object]](), 0, set[Role]()
+        while self._work or checked < len(self.kept):
+            if not self._work:
+                checked += 1
+                self.check_kept(self.kept[checked - 1][1])
+                continue
+            v, users = self._work.pop()
+            for u in list(users):
+                if isinstance(u, Return):
+                    roles.add(self.seen[v])
+                elif isinstance(u, Instruction) and (v, u) not in done:
+                    done.add((v, u))
+                    self._use(v, self.seen[v], u)
+        self.returned = frozenset(roles)
+        self._check_merged()
+        return self.returned
+
+    # --- uses
+
+    def _use(self, v: AnyValue, role: Role, u: Instruction) -> None:
+        match u:
+            case Compare() | Switch():
+                return
+            case Call():
+                self._called(v, role, u)
+            case Phi() | Select() | Unary("freeze") if not (isinstance(u, Select) and u.condition is v):
+                self._follow(u, v, None)
+            case Store():
+                self._stored(v, role, u)
+            case _ if role is Role.NUMBER:
+                self._number(v, u)
+            case Load() if role is Role.BLOCK:
+                return
+            case Load():
+                self.loads[u] = self.place(v)
+                self._loaded(u)
+            case GetElementPtr(source, pointer, indices) if pointer is v:
+                self._follow(u, v, gep_offset(source, indices, self.of.part.module.layout))
+            case Cast("bitcast" | "addrspacecast"):
+                self._follow(u, v, 0)
+            case Cast("ptrtoint"):
+                self.add(u, Role.NUMBER)
+            case _:
+                raise Escapes
+
+    def _follow(self, u: Instruction, v: AnyValue, by: int | None) -> None:
+        """What is made of a value has its role, and lies `by` bytes behind it."""
+        role = self.seen[v]
+        self.add(u, role, place=self.place(v).moved(by) if role is Role.ADDRESS else None)
+
+    def _loaded(self, load: Load) -> None:
+        t = scalar(load.type)
+        if isinstance(t, PointerType | StructType) and not isinstance(load.type, PointerType):
+            raise Escapes
+        if isinstance(t, PointerType) or (isinstance(t, IntType) and t.bits >= 64):
+            self.read(load)
+
+    def _number(self, v: AnyValue, u: Instruction) -> None:
+        match u:
+            case Binary("sub", lhs, rhs) if all(self.seen.get(o) is Role.NUMBER or _is_bits(o) for o in (lhs, rhs)):
+                return  # a distance
+            case Binary() | Cast("trunc" | "zext" | "sext"):
+                self.add(u, Role.NUMBER)
+            case Cast("sitofp" | "uitofp"):
+                return
+            case GetElementPtr(_, pointer, _) if pointer is not v and not isinstance(pointer, ConstNull):
+                return
+            case _:
+                raise Escapes
+
+    def _stored(self, v: AnyValue, role: Role, store: Store) -> None:
+        value, pointer = store.value, store.pointer
+        if value is v:
+            if is_slot(pointer):
+                for load in (u for u in pointer.users if isinstance(u, Load)):
+                    self._follow(load, v, None)
+            elif role is Role.ADDRESS:
+                raise Escapes
+            else:
+                self._stored_at.append(pointer)
+        elif role is Role.ADDRESS:
+            t = scalar(value.type)
+            if isinstance(value.type, PointerType):
+                self.kept.append((self.place(v), value))
+            elif isinstance(t, PointerType | StructType) or (isinstance(t, IntType) and t.bits >= 64):
+                self.keep_number(self.place(v), value)
+
+    def _called(self, v: AnyValue, role: Role, call: Call) -> None:
+        f, name = call.called_function, getattr(call.callee, "name", "")
+        if name.startswith("llvm.assume"):
+            return
+        indices = [n for n, a in enumerate(call.arguments) if a is v]
+        if f is None or not indices or name in self.of.part.asking or _ASKS in name:
+            raise Escapes
+        for n in indices:
+            if not f.is_declaration:
+                inner = self.of.through(f, n, role)
+                if role is Role.ADDRESS:
+                    self.inner.append((self.place(v), inner))
+                for one in inner.returned:
+                    self.add(call, one, place=self.place(v).moved(None) if one is Role.ADDRESS else None)
+            elif name.startswith("llvm.threadlocal.address"):
+                self._follow(call, v, 0)
+            elif name in _AT_EXIT and role is Role.ADDRESS:
+                self._at_exit(call)
+            else:
+                self._declared(call, f, n, role)
+
+    def _at_exit(self, call: Call) -> None:
+        end = call.arguments[0]
+        if not isinstance(end, Function) or end.is_declaration:
+            raise Escapes
+        self.inner.append((self.place(call.arguments[1]), inner := self.of.through(end, 0, Role.ADDRESS)))
+        if inner.returned:
+            raise Escapes
+
+    def _declared(self, call: Call, f: Function, index: int, role: Role) -> None:
+        told = behaviour(call, f)
+        if told.kind in ("fill", "lifetime", "nothing") and not isinstance(call.type, IntType):
+            return
+        if role is Role.NUMBER:
+            if isinstance(call.type, IntType) and f.name.startswith("llvm."):
+                self.add(call, role)
+            elif told.kind not in ("allocate", "copy", "free"):
+                raise Escapes
+            return
+        if told.kind == "copy" and role is Role.ADDRESS:
+            self.copies.append(call)
+            return
+        others = any(isinstance(a.type, PointerType) and a is not call.arguments[index] for a in call.arguments)
+        linked = told.kind in ("plain", "string") and told.links and others
+        if role is Role.ADDRESS or index in told.keeps or told.handle or told.calls or linked:
+            raise Escapes
+        if isinstance(call.type, PointerType) and told.kind != "allocate":
+            self.add(call, role)
+
+    # --- at the end
+
+    def _check_merged(self) -> None:
+        """What is one of several values must be one of these alone; what is returned, too."""
+        for v, role in self.seen.items():
+            if role is not Role.NUMBER:
+                self._require(_merged(v), role)
+        for p in self._stored_at:
+            self.place(p)
+        for call in self.copies:
+            self.check_copied(call)
+        for role in self.returned:
+            self._require(returned(self.function) if role is not Role.NUMBER else (), role)
+
+    def _require(self, values: Iterable[AnyValue], role: Role) -> None:
+        for w in values:
+            if not isinstance(w, ConstNull | Undef) and self.seen.get(w) is not role:
+                raise Escapes(_read_from(w))
+
+
+def _merged(v: AnyValue) -> Iterable[AnyValue]:
+    match v:
+        case Phi():
+            return v.operands
+        case Select(_, one, other):
+            return one, other
+        case Load(pointer) if is_slot(pointer):
+            return stored_in(pointer)
+    return ()
+
+
+def variable_of(v: AnyValue) -> GlobalVariable | None:
+    """The variable that an address lies in, where it shows."""
+    while isinstance(v, GetElementPtr) or (isinstance(v, ConstExpr) and v.opcode == "getelementptr"):
+        v = v.operands[0]
+    return v if isinstance(v, GlobalVariable) else None
+
+
+def _read_from(v: AnyValue) -> GlobalVariable | None:
+    """A variable that it may have been read from."""
+    work, asked = [v], set[AnyValue]()
+    while work:
+        if (v := work.pop()) not in asked:
+            asked.add(v)
+            if isinstance(v, Load) and (found := variable_of(v.pointer)) is not None:
+                return found
+            work += _merged(v)
+    return None
+
+
+def _is_bits(v: AnyValue) -> bool:
+    return isinstance(v, Cast | ConstExpr) and v.opcode == "ptrtoint"
+
+
+def is_slot(v: AnyValue) -> bool:
+    """Is it a variable of the function's own, which is only loaded and stored?"""
+    return isinstance(v, Alloca) and all(
+        isinstance(u, Load) or (isinstance(u, Store) and u.value is not v) or _is_lifetime(u) for u in v.users
+    )
+
+
+def _is_lifetime(u: object) -> bool:
+    return isinstance(u, Call) and getattr(u.callee, "name", "").startswith("llvm.lifetime.")
+
+
+def stored_in(slot: AnyValue) -> Iterator[AnyValue]:
+    return (u.value for u in getattr(slot, "users", ()) if isinstance(u, Store))
+
+
+def returned(f: Function) -> Iterator[AnyValue]:
+    """What a function returns."""
+    return (i.value for i in f.instructions() if isinstance(i, Return) and i.value is not None)
+
+
+__all__ = [
+    "Escapes", "Following", "Part", "Place", "Places", "Role", "Walk",
+    "is_slot", "returned", "stored_in", "variable_of",
+]  # fmt: skip

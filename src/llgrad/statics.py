@@ -1,0 +1,65 @@
+"""What pointers in variables may lead to when a derivative begins, where the whole program's code tells it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from llgrad.assembly import GLOBAL, plain
+from llgrad.following import Part, Places
+from llgrad.knowntargets import Address, known_targets, table
+from llgrad.ownbuffers import Owner, own_buffers
+
+_NULL = re.compile(r"ptr null(?:,|$)|[^\n]*(?:ptr|%)[^\n]* zeroinitializer(?:,|$)", re.MULTILINE)
+_POINTERS = re.compile(r"[^\n]*(?:\bptr\b|%)")
+_OTHERS = {"external", "extern_weak", "available_externally", "common", "weak", "linkonce", "thread_local"}
+
+
+class StaticPointers(Struct, frozen=True):
+    """Variables that hold blocks of their own alone, and what others may lead to, by names without `@`."""
+
+    own: list[Owner] = field(default_factory=list)
+    targets: dict[str, tuple[Address, ...]] = field(default_factory=dict)
+
+
+@functools.lru_cache(maxsize=1)
+def static_pointers(text: str, closed: bool = False) -> StaticPointers:
+    """Of a program's text. `closed`: nobody else calls its functions by name, or knows its variables."""
+    places, groups, null = Places(text, closed), dict[str, dict[str, None]](), list[str]()
+    for m in GLOBAL.finditer(text):
+        known = m[3] == "global" and (_is_private(m) or (closed and _is_ordinary(m)))
+        if known and _POINTERS.match(text, m.end()) and (group := places.around(m[1])):
+            groups[m[1]] = group
+            null += [plain(m[1])] if _is_private(m) and _NULL.match(text, m.end()) else []
+    if not groups:
+        return StaticPointers()
+    part = Part(places, groups)
+    own = own_buffers(part, null)
+    targets = known_targets(part, {plain(m[1]) for m in GLOBAL.finditer(text)})
+    for owner in own:
+        targets.pop(owner.name, None)
+    return StaticPointers(own, targets)
+
+
+def _is_private(m: re.Match[str]) -> bool:
+    return not {"internal", "private"}.isdisjoint(m[2].split())
+
+
+def _is_ordinary(m: re.Match[str]) -> bool:
+    return not any(word.partition("(")[0].removesuffix("_odr") in _OTHERS for word in m[2].split())
+
+
+def tables(text: str, names: Mapping[str, str], closed: bool = False) -> str:
+    """Lines for the program, whose variables have other `names` by now, that tell derivatives of it."""
+    found = static_pointers(text, closed)
+    lines = [replace(owner, name=names.get(owner.name, owner.name)).line for owner in found.own]
+    for variable, known in found.targets.items():
+        lines.append(table(names.get(variable, variable), [(names.get(g, g), at) for g, at in known]))
+    return "".join(lines)
+
+
+__all__ = ["StaticPointers", "static_pointers", "tables"]
