@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from llgrad.analysis.cells import Extent, moved, overlap
-from llgrad.analysis.kinds import CONFLICT
+from llgrad.analysis.kinds import CONFLICT, MIXED
 from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.solver import reach
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import DOUBLE, PTR, ArrayType, DataLayout, StructType, Type, VectorType
+from llgrad.ir.types import DOUBLE, I64, PTR, ArrayType, DataLayout, StructType, Type, VectorType
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -71,7 +71,7 @@ class _Places:
     """Who reads and writes pointers and doubles, by object."""
 
     def __init__(self, facts: Facts) -> None:
-        self.memory, self.shadowed, self.layout = facts.memory, facts.activity.shadowed_objects, facts.layout
+        self.memory, self.activity, self.layout = facts.memory, facts.activity, facts.layout
         self._parts: dict[Type, list[tuple[int, Type]]] = {}
         self.accesses: dict[MemoryObject, list[_Access]] = {}
         self.own: dict[Instruction, list[tuple[MemoryObject, _Access]]] = {}
@@ -82,15 +82,19 @@ class _Places:
     def _note(self, i: Instruction) -> None:
         match i:
             case Load(pointer):
-                for at, t in self.parts(i.type):
+                for at, t in self._moved(i):
                     self._add(i, pointer, t, False, _BYTES, at)
             case Store(value, pointer):
-                for at, t in self.parts(value.type):
+                for at, t in self._moved(value):
                     self._add(i, pointer, t, True, _BYTES, at)
             case Call(arguments=[target, source, length, *_]) if is_copy(i):
                 size = length.value if isinstance(length, ConstInt) else 1 << 40
                 self._add(i, target, None, True, size)
                 self._add(i, source, None, False, size)
+
+    def _moved(self, v: AnyValue) -> list[tuple[int, Type]]:
+        """The pointers and doubles in a value; an integer may be the address of something."""
+        return [(0, PTR)] if v.type == I64 and self.memory.points_to(v) else self.parts(v.type)
 
     def parts(self, t: Type) -> list[tuple[int, Type]]:
         """The pointers and doubles in a type."""
@@ -117,17 +121,23 @@ class _Places:
         Nor do members of the standard library's classes, of another type: nobody writes to them but itself.
         """
         for o, mine in self.own.get(load, ()):
-            if o not in self.shadowed:
+            if not self._may_have_shadow(o):
                 continue
             others = [
                 a for a in self.accesses[o]
-                if a.writes and a.type not in (mine.type, None) and not self._is_apart(load, a.by)
+                if a.writes and a.type != mine.type and (a.type is not None or _moves_words(a.by))
+                and not self._is_apart(load, a.by)
             ]  # fmt: skip
             if others and any(isinstance(a.extent[0], tuple) for a in self.accesses[o]):
                 others = [a for a in others if a.extent[0] is not None and mine.extent[0] is not None]
             if any(overlap(mine.extent, other.extent) for other in others):
                 return True
         return False
+
+    def _may_have_shadow(self, o: MemoryObject) -> bool:
+        """Has it one, or would it if what it leads to were read through words that nobody follows?"""
+        led_to = self.memory.reachable(frozenset({o}))
+        return o in self.activity.shadowed_objects or any(map(self.activity.varied, led_to))
 
     def _is_apart(self, load: Load, store: Instruction) -> bool:
         """Do types keep them apart, one being of the standard library? Others may break the rules."""
@@ -142,6 +152,11 @@ class _Places:
     def readers(self, store: Store) -> list[Load]:
         """The loads that may find what a store writes, as the same type."""
         return [b.by for a, b in self.meeting(store) if isinstance(b.by, Load) and b.type == a.type]
+
+
+def _moves_words(copy: Instruction) -> bool:
+    """Was it made where a word of either type was moved in a register?"""
+    return MIXED in copy.metadata
 
 
 def moves(facts: Facts) -> list[Store]:
