@@ -66,6 +66,10 @@ double f(const double *x) {
     return now[0];
 }
 """
+OF_THREAD = """
+static _Thread_local double *work, buffer[4];
+double f(const double *x) { work[0] = x[0] * x[0]; return buffer[0] * 3; }
+"""
 TABLE = "static double *t; double f(const double *x) { return t[0] * x[0] * x[0]; }"
 
 
@@ -93,7 +97,9 @@ def run(source: str, before: str, mode: tuple[str, str], level: list[str], folde
     (BEHIND, f"p = grid + {UNKNOWN};"),
     (FILE, "work = malloc(8); keep(work);"),
     (TABLE, "t = x;"),
-], ids=["buffers", "variable", "behind", "file", "argument"])  # fmt: skip
+    (OF_THREAD, "work = buffer;"),
+    (TABLE.replace("static", "_Thread_local"), "t = x;"),
+], ids=["buffers", "variable", "behind", "file", "argument", "thread", "threads_argument"])  # fmt: skip
 def test_they_are_an_error(source: str, before: str, mode: tuple[str, str], level: list[str], tmp_path: Path) -> None:
     printed, said = run(source, before, mode, level, tmp_path)
     assert (printed, "a variable held a pointer to memory that is active" in said) == ("", True)
@@ -138,7 +144,9 @@ def test_behind_another_pointer(level: list[str], tmp_path: Path, capfd: pytest.
     (OWN, "other = x + 1;", "0"),
     (TABLE, "double c[1] = {5}; t = c;", "10"),
     (TABLE, f"double c[1] = {{5}}; t = c; {REVERSE[0]} d[0] = 0;", "10"),
-], ids=["buffers", "variable", "behind", "own", "table", "again"])  # fmt: skip
+    (OF_THREAD, "double c[1]; work = c;", "0"),
+    (TABLE.replace("static", "_Thread_local"), "double c[1] = {5}; t = c;", "10"),
+], ids=["buffers", "variable", "behind", "own", "table", "again", "thread", "threads_table"])  # fmt: skip
 def test_others_are_not(
     source: str, before: str, wanted: str, mode: tuple[str, str], level: list[str], tmp_path: Path
 ) -> None:

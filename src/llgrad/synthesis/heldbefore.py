@@ -103,15 +103,11 @@ def _is_known(o: MemoryObject) -> bool:
 
 def _is_held(o: MemoryObject) -> bool:
     site = o.site
-    return o.kind == "contents" and isinstance(site, GlobalVariable) and not o.has_own_shadow and _is_plain(site)
+    return o.kind == "contents" and isinstance(site, GlobalVariable) and not o.has_own_shadow
 
 
 def _is_variable(o: MemoryObject) -> bool:
-    return o.kind == "global" and isinstance(o.site, GlobalVariable) and not o.is_constant and _is_plain(o.site)
-
-
-def _is_plain(g: GlobalVariable) -> bool:
-    return not any(word.startswith("thread_local") for word in g.prefix)
+    return o.kind == "global" and isinstance(o.site, GlobalVariable) and not o.is_constant
 
 
 def _written(facts: Facts) -> set[MemoryObject]:
