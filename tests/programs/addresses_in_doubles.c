@@ -54,8 +54,43 @@ static double in_records(const double *x, int n)
     return sum;
 }
 
+static __attribute__((noinline)) void copied(double *to, const double *from, int n)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = from[i];
+}
+
+static __attribute__((noinline)) void reversed(double *a, int n)
+{
+    for (int i = 0; i < n / 2; i++) {
+        double t = a[i];
+        a[i] = a[n - 1 - i];
+        a[n - 1 - i] = t;
+    }
+}
+
+static double in_arrays(const double *x, int n) /* four */
+{
+    double squares[4], a[8], b[8], sum = 0;
+    for (int i = 0; i < n; i++) {
+        double *p = squares + i;
+        squares[i] = x[i] * x[i];
+        memcpy(a + i, &p, sizeof p);
+        a[4 + i] = x[i] * (i + 1);
+    }
+    copied(b, a, 8);
+    reversed(b, 8);
+    for (int i = 0; i < n; i++) {
+        double *p;
+        memcpy(&p, b + 4 + i, sizeof p);
+        sum += *p * b[i];
+    }
+    return sum;
+}
+
 int main(void)
 {
+    CHECK_EVERY_WAY(in_arrays, 4);
     CHECK_EVERY_WAY(returned, 4);
     CHECK_EVERY_WAY(in_records, 4);
     return failures();

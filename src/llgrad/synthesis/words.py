@@ -22,7 +22,7 @@ from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.solver import reach
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import DOUBLE, I64, PTR, ArrayType, DataLayout, StructType, Type, VectorType
+from llgrad.ir.types import DOUBLE, I64, PTR, ArrayType, DataLayout, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -41,6 +41,7 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write import write
 from llgrad.synthesis.demoted import demote, is_move, known_calls, returned
+from llgrad.synthesis.wordlanes import has_lanes, lanes_of, take_apart
 
 if TYPE_CHECKING:
     from llgrad.synthesis.facts import Facts
@@ -164,7 +165,7 @@ def moves(facts: Facts) -> list[Store]:
     stores = [
         i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Store) and _may_move(i.value.type)
     ]
-    loaded = _origins(stores, chosen_of)
+    loaded = _origins(stores, _moved_from)
     places = None
     if handed := _handed_on(facts.memory):
         places = _Places(facts)
@@ -204,7 +205,7 @@ def _handed_on(memory: Memory) -> list[Load]:
         calls = [i for i in f.instructions() if isinstance(i, Call) and _has_body(memory, i)]
         ends = [i for i in f.instructions() if isinstance(i, Return) and memory.callers(f)]
         values = [v for i in (*calls, *ends) for v in (i.arguments if isinstance(i, Call) else i.operands)]
-        found += [v for v in reach(values, chosen_of) if isinstance(v, Load) and v.type in _MOVED]
+        found += [v for v in reach(values, _moved_from) if isinstance(v, Load) and scalar(v.type) in _MOVED]
     return found
 
 
@@ -225,7 +226,7 @@ class _Ways:
             return [c.arguments[v.index] for c in self.memory.callers(self.owner[v]) if v.index < len(c.arguments)]
         if isinstance(v, Call):
             return [r for f in self.memory.functions_called(v).functions for r in returned(f)]
-        return chosen_of(v)
+        return _moved_from(v)
 
 
 def _may_move(t: Type) -> bool:
@@ -257,12 +258,18 @@ def chosen_of(v: AnyValue) -> list[AnyValue]:
     return []
 
 
+def _moved_from(v: AnyValue) -> list[AnyValue]:
+    return chosen_of(v) or lanes_of(v)
+
+
 def refuse(facts: Facts) -> None:
     """Raise a KindError at such stores, which its remedy makes copies."""
     if found := moves(facts):
         error = facts.kinds.error(found[0], 0, CONFLICT, _BYTES)
         plain = not any(_hands_back_words(facts.memory, i.value) for i in found)
-        error.remedy = partial(copied, found=[place_of(i) for i in found], plain=plain)
+        vectors = any(map(has_lanes, reach([i.value for i in found], _moved_from)))
+        remedy = in_registers if vectors else partial(copied, plain=plain)
+        error.remedy = partial(remedy, found=[place_of(i) for i in found])
         raise error
 
 
@@ -282,13 +289,25 @@ def place_of(i: Store) -> Move:
 def copied(text: str, found: Sequence[Move], *, plain: bool = False) -> str:
     """The text with such moves as copies of memory. `plain`: calls through pointers hand back none of the words."""
     module = parse(text)
-    stores = [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
+    stores = _stores(module, found)
     web = _Web(module).behind([i.operands[0] for i in stores], plain)
     if not web:
         return text
     words = {(v.type, at) for v in web for at, t in _scalars(v.type, module.layout) if t in _MOVED}
     demote(module, web, words)
     return write(module)
+
+
+def in_registers(text: str, found: Sequence[Move]) -> str:
+    """The text with vectors of such words as registers of one word each."""
+    module = parse(text)
+    stores = [i for i in _stores(module, found) if isinstance(i, Store)]
+    take_apart(module, stores, reach([i.value for i in stores], _moved_from))
+    return write(module)
+
+
+def _stores(module: Module, found: Sequence[Move]) -> list[Instruction]:
+    return [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
 
 
 class _Web:
