@@ -16,12 +16,14 @@ from llgrad.analysis.solver import reach
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType, Type
+from llgrad.ir.types import I64, ArrayType, FloatType, IntType, PointerType, StructType, Type, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
     Call,
     Cast,
+    ConstInt,
+    ExtractElement,
     ExtractValue,
     Function,
     InsertValue,
@@ -36,6 +38,7 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write import write
 from llgrad.synthesis.demoted import demote, is_move, known_calls, returned
+from llgrad.synthesis.wordlanes import has_lanes, take_apart
 
 _MOST_BYTES = 64
 
@@ -49,6 +52,9 @@ def in_memory(text: str, root: str) -> str:
     if extrema := [v for v in values if extremum(v) and kinds.value(v) is kinds_analysis.CONFLICT]:
         for v in extrema:
             _choose(v)
+        return in_memory(write(module), root)
+    if vectors := [v for v in values if _takes_words_from_lanes(v)]:
+        take_apart(module, [v for v in vectors if isinstance(v, Store)], vectors)
         return in_memory(write(module), root)
     mixed = [v for v in values if _is_mixed(kinds, v)]
     if not mixed:
@@ -70,6 +76,17 @@ def _choose(i: Value) -> None:
     lhs, rhs = i.arguments
     chosen = b.icmp(extremum(i), lhs, rhs)
     put_instead(i, Select(chosen, lhs, rhs, i.name))
+
+
+def _takes_words_from_lanes(v: Value) -> bool:
+    match v:
+        case Store(vector) if not v.flags:
+            pass
+        case ExtractElement(vector, ConstInt()):
+            pass
+        case _:
+            return False
+    return has_lanes(vector) and scalar(vector.type) == I64
 
 
 def _is_mixed(kinds: Kinds, v: AnyValue) -> bool:

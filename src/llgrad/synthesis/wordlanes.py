@@ -67,7 +67,7 @@ def take_apart(module: Module, stores: Iterable[Store], moved: Iterable[AnyValue
         return lanes.setdefault(i.block.function, _Lanes(i.block.function, module))
 
     for v in moved:
-        if isinstance(v, ExtractElement) and has_lanes(v.vector) and isinstance(v.index, ConstInt):
+        if isinstance(v, ExtractElement) and isinstance(v.index, ConstInt) and has_lanes(v.vector):
             replace_uses(v, of(v).lane(v.vector, v.index.value))
             v.drop()
     for store in stores:
