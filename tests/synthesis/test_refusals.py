@@ -278,3 +278,41 @@ def test_declared_integers_do_not_hide_floats(name: str) -> None:
         text = prepared(READ_AS_UNSIGNED[name], level=level, flags=("-fno-strict-aliasing",))
         with pytest.raises(LlgradError, match="uitofp"):
             derived(text, Mode.FORWARD, "dco")
+
+
+TURNED = """
+define internal void @turned(ptr %to, ptr %from) noinline {
+entry:
+  %pair = load i128, ptr %from, align 8
+  %high = lshr i128 %pair, 64
+  %low = shl i128 %pair, 64
+  %turned = or i128 %high, %low
+  store i128 %turned, ptr %to, align 8
+  ret void
+}
+
+define double @f(ptr %x) {
+entry:
+  %from = alloca [2 x i64], align 8
+  %to = alloca [2 x i64], align 8
+  %second = getelementptr i8, ptr %from, i64 8
+  %first = load double, ptr %x
+  %square = fmul double %first, %first
+  store double %square, ptr %from
+  %next = getelementptr double, ptr %x, i64 1
+  store ptr %next, ptr %second
+  call void @turned(ptr %to, ptr %from)
+  %p = load ptr, ptr %to
+  %at = getelementptr i8, ptr %to, i64 8
+  %d = load double, ptr %at
+  %e = load double, ptr %p
+  %r = fmul double %d, %e
+  ret double %r
+}
+"""
+
+
+@pytest.mark.parametrize("mode", BOTH)
+def test_a_float_and_a_pointer_in_one_integer(mode: Mode) -> None:
+    with pytest.raises(errors.KindError, match="both as a float and as something else"):
+        derived(TURNED, mode, "do")

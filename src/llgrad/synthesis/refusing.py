@@ -48,6 +48,7 @@ from llgrad.synthesis.texts import is_parser, read_back, read_over
 from llgrad.synthesis.thrown import looks_at_exception
 from llgrad.synthesis.unwinding import with_returned_exceptions
 
+_WORD_BITS = 64
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ADDRESSES = (Alloca, GetElementPtr, Constant, Phi, Select)  # or made of values looked at by themselves
 _NO_VALUE = re.compile(  # what throws no value that is handed to it, or is looked at by itself (`__cxa_throw`)
@@ -241,6 +242,8 @@ class _Refusals:
             self._refuse_floats_in_text(i, i.called_function)
         elif isinstance(i, Cast) and i.opcode == "ptrtoint":
             self._refuse_float_in_pointer(i)
+        elif isinstance(i, Binary | Call) and isinstance(i.type, IntType) and i.type.bits > _WORD_BITS:
+            self._refuse_wide(i)
         elif isinstance(i, GetElementPtr) and any(map(self.facts.shadowed, _addresses(i.operands[1:]))):
             raise UnsupportedError(
                 "a pointer is computed by adding the address of memory that may be active to another",
@@ -255,6 +258,13 @@ class _Refusals:
                 cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
             )
+
+    def _refuse_wide(self, i: Instruction) -> None:
+        """An integer with a float in some of its bytes and a pointer in others has one shadow for both."""
+        found = [k for _, k in self.kinds.leaves(i)]
+        floats = any(k.is_float or k is kinds_analysis.CONFLICT for k in found)
+        if floats and kinds_analysis.POINTER in found and (self.facts.active(i) or self.facts.shadowed(i)):
+            raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
 
     def _is_declared_float(self, load: Load) -> bool:
         """Is a number read where only accesses like this one say so, in active memory of the caller's that is declared

@@ -14,6 +14,8 @@ from llgrad.ir.module import Module
 from llgrad.ir.types import VectorType
 from llgrad.ir.values import (
     AnyValue,
+    Call,
+    Cast,
     ConstInt,
     ExtractElement,
     Function,
@@ -24,9 +26,11 @@ from llgrad.ir.values import (
     Select,
     ShuffleVector,
     Store,
+    Unary,
     Undef,
     replace_uses,
 )
+from llgrad.synthesis.demoted import is_move
 
 _MOST = 16
 
@@ -36,10 +40,12 @@ def lanes_of(v: AnyValue) -> list[AnyValue]:
     match v:
         case ShuffleVector():
             return list(v.operands)
-        case InsertElement(vector, value, ConstInt()):
+        case InsertElement(vector, value, _):
             return [vector, value]
-        case ExtractElement(vector, ConstInt()):
+        case ExtractElement(vector, _):
             return [vector]
+        case Call() if v.called_function is not None and v.called_function.name.startswith("llvm.vector."):
+            return [a for a in v.arguments if isinstance(a.type, VectorType)]
     return []
 
 
@@ -53,13 +59,18 @@ def has_lanes(v: AnyValue) -> bool:
             return not v.flags
         case InsertElement(_, _, index):
             return isinstance(index, ConstInt)
+        case Cast(_, value):
+            same = isinstance(value.type, VectorType) and value.type.count == t.count
+            return is_move(v) and same
+        case Unary():
+            return is_move(v)
         case Select(condition):
             return not isinstance(condition.type, VectorType)
     return isinstance(v, ShuffleVector | Phi)
 
 
-def take_apart(module: Module, stores: Iterable[Store], moved: Iterable[AnyValue]) -> None:
-    """Store the lanes one by one, and make the elements that are moved lanes of their own."""
+def take_apart(module: Module, stores: Iterable[Store], moved: Iterable[AnyValue]) -> bool:
+    """Store the lanes one by one, and make the elements that are moved lanes of their own. Was there any?"""
     lanes: dict[Function, _Lanes] = {}
 
     def of(i: Instruction) -> _Lanes:
@@ -73,6 +84,7 @@ def take_apart(module: Module, stores: Iterable[Store], moved: Iterable[AnyValue
     for store in stores:
         if has_lanes(store.value) and not store.flags:
             of(store).store(store)
+    return bool(lanes)
 
 
 class _Lanes:
@@ -125,6 +137,12 @@ class _Lanes:
                 self.made[v, n] = poison if k < 0 else self.lane(lhs, k) if k < n_lhs else self.lane(rhs, k - n_lhs)
             case InsertElement(vector, value, ConstInt(value=index)):
                 self.made[v, n] = value if index == n else self.lane(vector, n)
+            case Cast(opcode, value):
+                part = self.lane(value, n)
+                self.made[v, n] = self._after(v).cast(opcode, part, t.element)
+            case Unary(opcode, value):
+                part = self.lane(value, n)
+                self.made[v, n] = self._after(v).unary(opcode, part)
             case Select(condition, if_true, if_false):
                 a, c = self.lane(if_true, n), self.lane(if_false, n)
                 self.made[v, n] = self._after(v).select(condition, a, c)

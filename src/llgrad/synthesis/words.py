@@ -28,6 +28,7 @@ from llgrad.ir.values import (
     Argument,
     Block,
     Call,
+    Cast,
     ConstInt,
     ExtractValue,
     Function,
@@ -38,6 +39,7 @@ from llgrad.ir.values import (
     Return,
     Select,
     Store,
+    Unary,
 )
 from llgrad.ir.write import write
 from llgrad.synthesis.demoted import demote, is_move, known_calls, returned
@@ -95,7 +97,11 @@ class _Places:
 
     def _moved(self, v: AnyValue) -> list[tuple[int, Type]]:
         """The pointers and doubles in a value; an integer may be the address of something."""
-        return [(0, PTR)] if v.type == I64 and self.memory.points_to(v) else self.parts(v.type)
+        if v.type != I64:
+            return self.parts(v.type)
+        if isinstance(v, Cast) and v.value.type in _MOVED:
+            return [(0, v.value.type)]
+        return [(0, PTR)] if self.memory.points_to(v) else []
 
     def parts(self, t: Type) -> list[tuple[int, Type]]:
         """The pointers and doubles in a type."""
@@ -195,7 +201,10 @@ def moves(facts: Facts) -> list[Store]:
 
 
 def _origins(stores: Sequence[Store], way: Callable[[AnyValue], list[AnyValue]]) -> dict[Store, list[Load]]:
-    return {i: [v for v in reach([i.value], way) if isinstance(v, Load)] for i in stores}
+    found = {i: [v for v in reach([i.value], way) if isinstance(v, Load)] for i in stores}
+    return {
+        i: [v for v in loads if scalar(i.value.type) != I64 or scalar(v.type) in _MOVED] for i, loads in found.items()
+    }
 
 
 def _handed_on(memory: Memory) -> list[Load]:
@@ -230,7 +239,7 @@ class _Ways:
 
 
 def _may_move(t: Type) -> bool:
-    return t in _MOVED or isinstance(t, StructType | ArrayType | VectorType)
+    return t in _MOVED or t == I64 or isinstance(t, StructType | ArrayType | VectorType)
 
 
 def _scalars(t: Type, layout: DataLayout) -> Iterator[tuple[int, Type]]:
@@ -258,8 +267,13 @@ def chosen_of(v: AnyValue) -> list[AnyValue]:
     return []
 
 
+def _kept_from(v: AnyValue) -> list[AnyValue]:
+    """The values that `v` may be, in a register of another type, too."""
+    return list(v.operands) if is_move(v) and isinstance(v, Cast | Unary) else chosen_of(v)
+
+
 def _moved_from(v: AnyValue) -> list[AnyValue]:
-    return chosen_of(v) or lanes_of(v)
+    return _kept_from(v) or lanes_of(v)
 
 
 def refuse(facts: Facts) -> None:
@@ -302,8 +316,8 @@ def in_registers(text: str, found: Sequence[Move]) -> str:
     """The text with vectors of such words as registers of one word each."""
     module = parse(text)
     stores = [i for i in _stores(module, found) if isinstance(i, Store)]
-    take_apart(module, stores, reach([i.value for i in stores], _moved_from))
-    return write(module)
+    done = take_apart(module, stores, reach([i.value for i in stores], _moved_from))
+    return write(module) if done else text
 
 
 def _stores(module: Module, found: Sequence[Move]) -> list[Instruction]:
@@ -340,7 +354,7 @@ class _Web:
     def _back(self, v: AnyValue) -> list[AnyValue]:
         f = self._function(v)
         if f is None or f not in self.calls:
-            return chosen_of(v)
+            return _kept_from(v)
         if isinstance(v, Argument):
             return [c.arguments[v.index] for c in self.calls[f]]
         return [*self.calls[f], *returned(f)]
