@@ -50,6 +50,7 @@ from llgrad.ir.values import (
 )
 
 _LOCAL = re.compile(r"\b(?:internal|private) ")
+_IF_USED = re.compile(r"\blinkonce(_odr)? ")
 _POINTERS = re.compile(r"\bptr |[{%\[]")  # in a function's header: it may return some
 _ASKS = "__enzyme"
 _AT_EXIT = ("__cxa_atexit", "__cxa_thread_atexit")
@@ -163,11 +164,22 @@ class Part:
             raise Escapes
         return found
 
+    def function(self, name: str) -> Function:
+        """One of the functions around them. Raises Escapes where LLVM has left it out."""
+        if name not in self.module.globals:
+            raise Escapes
+        return self.module.function(name)
+
 
 def _optimised(text: str, functions: Collection[str], variables: Iterable[str]) -> str:
     """These functions, and what they call, optimised: as if others could call them, and name the variables."""
     shown = set(variables)
-    text = DEFINITION.sub(lambda m: (_LOCAL.sub("", m[1]) if m[2] in functions else m[1]) + m[0][len(m[1]) :], text)
+
+    def kept(m: re.Match[str]) -> str:
+        head = _IF_USED.sub(r"weak\1 ", _LOCAL.sub("", m[1])) if m[2] in functions else m[1]
+        return head + m[0][len(m[1]) :]
+
+    text = DEFINITION.sub(kept, text)
     text = GLOBAL.sub(lambda m: _LOCAL.sub("", m[0]) if m[1] in shown else m[0], text)
     part = LLVMModule.from_text(text)
     part.internalize([plain(name) for name in (*functions, *shown)])
@@ -188,7 +200,7 @@ class Following:
         returned: dict[Function, frozenset[Role]] = {}
         while True:  # until no more is returned to others
             before, walks = dict(returned), list[Walk]()
-            for f in map(self.part.module.function, functions):
+            for f in map(self.part.function, functions):
                 walks.append(self._within(f, variables, returned))
                 if found := walks[-1].run():
                     if f.name not in self.part.closed:
