@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from llgrad.entry import address_of
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.passing import Table
-from llgrad.signature import Array, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct, View
+from llgrad.signature import Array, Complex, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct, View
 
 
 class Checker:
@@ -185,6 +185,12 @@ class Checker:
         if expected is None:
             if given.dtype.hasobject:
                 raise ArgumentError(f"{self._where(parameter)} holds Python objects", fix="pass an array of numbers")
+            if isinstance(element := _element(pointer), Scalar | Complex) and not _are_bytes(given):
+                raise ArgumentError(
+                    f"{self._where(parameter)} has dtype {given.dtype}; NumPy has none for {element}",
+                    cause=f"it is declared {pointer.declare(parameter.name)}",
+                    fix=f"pass an array of bytes, np.uint8, {element.size} for each",
+                )
             return
         same = given.dtype == expected or (expected.itemsize == 1 and given.dtype.kind in "iuS" and given.itemsize == 1)
         if not same:
@@ -270,11 +276,20 @@ def holds_addresses(t: CType) -> bool:
     return False
 
 
-def _is_brain_float(pointer: Pointer) -> bool:
+def _element(pointer: Pointer) -> CType:
     to = pointer.to
     while isinstance(to, Array):
         to = to.element
-    return isinstance(to, Scalar) and to.format == "bfloat"
+    return to
+
+
+def _is_brain_float(pointer: Pointer) -> bool:
+    element = _element(pointer)
+    return isinstance(element, Scalar) and element.format == "bfloat"
+
+
+def _are_bytes(given: np.ndarray[Any, Any]) -> bool:
+    return bool(given.dtype.kind == "V" or given.dtype.itemsize == 1)
 
 
 def _described(given: Any) -> str:

@@ -300,6 +300,8 @@ def own_structs(text: str) -> str:
     foreign |= {name for name in passing if not _LOCAL.match(definitions[name])}
     through = not any(_is_taken(name, text) for name in foreign)  # whether calls through pointers reach our own only
     own = {name for name in passing if name not in foreign and (through or not _is_taken(name, text))}
+    calls = (line for line in text.split("\n") if own and "@" in line and not line.startswith(("define", "declare")))
+    own -= {m[1] for line in calls if "byval(" not in line and (m := _CALL.search(line))}  # called as of another type
 
     def edit(line: str) -> str:
         if "byval(" not in line or line.startswith(("define", "declare")) or (m := _CALL.search(line)) is None:

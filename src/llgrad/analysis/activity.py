@@ -32,6 +32,7 @@ from llgrad.analysis.activitygraph import (
     declares_inactive,
     describe_callee,
     has_rule,
+    is_miscalled,
     is_opaque,
 )
 from llgrad.analysis.known import behaviour, is_copy, tape_call
@@ -424,6 +425,9 @@ class Activity:
         """Has the derivative anything to do for this call?"""
         if declares_inactive(call.attributes) or self.ends(call.block):
             return False
+        miscalled = any(f is not None and is_miscalled(call, f) for f in self.memory.callees(call))
+        if miscalled and (hub := Hub(call)) in self._varied and hub in self._useful:
+            return True
         return any(
             self._external(call, f) if f is None or (is_opaque(f) and not has_rule(f)) else f in self._active_functions
             for f in self.memory.callees(call)

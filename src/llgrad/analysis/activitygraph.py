@@ -245,6 +245,18 @@ class FlowGraph:
                 self._value_edge(argument, callee.arguments[n])
         if not isinstance(call.type, SimpleType) and self.may_hold_float(call):
             self._edge(Result(callee), call)
+        if is_miscalled(call, callee):
+            self._miscalled(call, callee)
+
+    def _miscalled(self, call: Call, callee: Function) -> None:
+        """The body does not say what becomes of an argument of another type: a float may be passed for a pointer."""
+        touches, hub = self.memory.touches_of(call, callee), Hub(call)
+        self._opaque(call, touches.reads, touches.writes)
+        pairs = zip(call.arguments, callee.arguments, strict=False)
+        given = frozenset(o for a, p in pairs if a.type != p.type for o in self.memory.points_to(a))
+        for o in self.memory.reachable(given):
+            if not o.is_code and not o.is_constant:
+                self._both_ways(hub, o)
 
     def _ruled(self, call: Call, callee: Function) -> None:
         """The user's rule may lead from all that goes in to all that comes out."""
@@ -373,6 +385,11 @@ def declares_inactive(attributes: Iterable[Attribute]) -> bool:
 def has_rule(function: Function) -> bool:
     """Has the user given the function's derivative? Its body says nothing about it then."""
     return function.attribute("llgrad.rule") is not None
+
+
+def is_miscalled(call: Call, function: Function) -> bool:
+    """Is it called as a function of another type?"""
+    return call.function_type != function.function_type
 
 
 def is_opaque(function: Function) -> bool:

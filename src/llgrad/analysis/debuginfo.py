@@ -167,6 +167,8 @@ class DebugTypes:
 
     def _basic(self, node: MDNode, name: str, size: int) -> ByteType:
         encoding = node.fields.get("encoding")
+        if encoding in ("DW_ATE_float", "DW_ATE_complex_float"):
+            size = {10: 16, 20: 32}.get(size, size)  # where only the bits of `x86_fp80` are counted, as zig does
         if encoding == "DW_ATE_float" and (format := self._float(name, size)):
             return Basic(name, size, "float", format)
         if encoding == "DW_ATE_complex_float" and (format := self._float(name, size // 2)):
@@ -182,7 +184,7 @@ class DebugTypes:
         if size == 16:
             quad = "128" in name or "kind=16" in name or "quad" in name.lower()
             return "x86_fp80" if self._x86 and not quad else None if self.module.triple.startswith("p") else "fp128"
-        return {4: "float", 8: "double", 12: "x86_fp80", 10: "x86_fp80"}.get(size)
+        return {4: "float", 8: "double", 12: "x86_fp80"}.get(size)
 
     def _pointer(self, node: MDNode, name: str, size: int, reference: bool) -> ByteType:
         target = node.fields.get("baseType")

@@ -1,13 +1,14 @@
 """Zig: `export fn`s of a file, compiled by zig (the program on PATH, else the `ziglang` wheel's).
 
-Exported names, which are aliases in zig's IR, become the functions' own. What Zig's standard library computes by
-looking at bits becomes calls of libm's (`zigmaths`).
+Exported names, which are aliases in zig's IR, become the functions' own; `f80`s are passed as C passes them. What Zig's
+standard library computes by looking at bits becomes calls of libm's (`zigmaths`).
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import os
 import re
 import shutil
@@ -203,9 +204,40 @@ def _swapped(m: re.Match[str]) -> str:
     return f"{m[1]}  %kept = alloca [{size} x i8], align 16\n{''.join(copies)}  ret void\n}}\n"
 
 
+_LONG = r"ptr (?:[a-z]+ )*byval\(x86_fp80\) align 16(?: [a-z]+(?:\([^()]*\))?)*"
+_TAKES_LONG = re.compile(rf"^(define [^\n]*{_LONG}[^\n]*\n[^\n]*:[^\n]*\n)(.*?^\}}\n)", re.MULTILINE | re.DOTALL)
+_GIVES_LONG = re.compile(rf"^ [^\n]*\bcall [^\n]*{_LONG}[^\n]*\n", re.MULTILINE)
+
+
+def _taking_long(m: re.Match[str]) -> str:
+    """A function that is passed the values of `f80`s, and puts them where zig has their addresses."""
+    names = re.findall(rf"{_LONG} %(\d+)", m[1])
+    whole = re.sub(rf"{_LONG} %(\d+)", r"x86_fp80 %long.value.\1", m[1])
+    made = "  %{0} = alloca x86_fp80, align 16\n  store x86_fp80 %long.value.{0}, ptr %{0}, align 16\n"
+    kept = map(made.format, names)
+    return re.sub(rf"%({'|'.join(names)})(?![\w.])", r"%long.\1", "".join((whole, *kept, m[2])))
+
+
+def _long_doubles(text: str) -> str:
+    """`f80`s are passed as values, as other compilers do: zig has them `byval`, which is the same to the machine."""
+    text, loaded = _TAKES_LONG.sub(_taking_long, text), itertools.count()
+
+    def given(m: re.Match[str]) -> str:
+        loads: list[str] = []
+
+        def load(of: re.Match[str]) -> str:
+            loads.append(f"  %long.given.{(n := next(loaded))} = load x86_fp80, ptr {of[1]}, align 16\n")
+            return f"x86_fp80 %long.given.{n}"
+
+        call = re.sub(rf"{_LONG} ([%@][-\w.$]+)", load, m[0])
+        return "".join((*loads, call))
+
+    return re.sub(_LONG, "x86_fp80", _GIVES_LONG.sub(given, text))
+
+
 def finished(text: str) -> bytes:
     """The module with functions under their exported names, and libm in place of zig's own mathematics."""
-    text = _renamed(text)
+    text = _long_doubles(_renamed(text))
     text = failing(_ALLOCATORS.sub(_allocating, _SWAP.sub(_swapped, text)))
     for name, declaration in _NEEDED.items():
         known = re.search(rf"^(?:declare|define) [^\n]*@{re.escape(name)}\(", text, re.MULTILINE)

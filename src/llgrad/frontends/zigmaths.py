@@ -46,7 +46,7 @@ _COMPLEX = {  # C on x86-64 passes two doubles, but floats in a vector
 _UNARY = ("tanh", "sinh", "cosh", "tan", "asin", "acos", "atan", "expm1", "log1p", "cbrt", "asinh", "acosh", "atanh")
 _FORMS = {
     **{name: _plain(name, "T") for name in (*_UNARY, "lgamma")},
-    **{name: _plain(name, "T", "T") for name in ("pow", "atan2", "hypot")},
+    **{name: _plain(name, "T", "T") for name in ("pow", "atan2", "hypot", "copysign")},
     "gamma": _plain("tgamma", "T"),
     "nextAfter": _plain("nextafter", "T", "T"),
     "ilogb": _plain("ilogb", "T", returned="i32"),
@@ -58,6 +58,7 @@ _FORMS = {
         for bits, body in _COMPLEX.items()
     },
 }
+_SUFFIXES = {"double": "", "float": "f", "x86_fp80": "l", "fp128": "f128"}
 _FUNCTION = re.compile(
     r"^(define internal (?:fastcc )?)(\w+) @(math\.(complex\.)?\w+\.(\w+))\(([^\n]*)\)[^\n)]*\{\n.*?^\}\n",
     re.MULTILINE | re.DOTALL,
@@ -77,8 +78,8 @@ def by_libm(text: str) -> str:
         if "".join(p[0] for p in _PARAMETER.finditer(parameters)) != parameters or not form:
             return m[0]
         taken = tuple(_PARAMETER.findall(parameters))
-        for t, f in ("double", ""), ("float", "f"):
-            is_t = name.endswith("32" if f else "64") if of_complex else t in (returned, *taken)
+        for t, f in _SUFFIXES.items():
+            is_t = name.endswith({"": "64", "f": "32"}.get(f, "-")) if of_complex else t in (returned, *taken)
             if is_t and (returned, *taken) == tuple(t if u == "T" else u for u in (form.returned, *form.taken)):
                 body = re.sub(r"F\b", f, re.sub(r"\bT\b", t, form.body))
                 for result, function, values in _CALL.findall(body):

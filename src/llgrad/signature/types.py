@@ -94,8 +94,8 @@ class Complex(CType, frozen=True):
     def dtype(self) -> np.dtype[np.generic] | None:
         import numpy as np
 
-        names = {4: "complex64", 8: "complex128"}
-        return np.dtype(names[self.part.size]) if self.part.size in names else None
+        names = {"float": "complex64", "double": "complex128", "x86_fp80": "clongdouble"}
+        return np.dtype(names[self.part.format]) if self.part.format in names else None
 
 
 class Pointer(CType, frozen=True):
