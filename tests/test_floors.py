@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("knowntargets", "ownbuffers"),
     ("statics",),
     ("synthesis", "alignment", "bytewise", "interleaved", "lowering", "merging", "strings", "unrolling", "peeling",
-     "reducing", "relative", "signs", "trampolines"),
+     "reducing", "rejoining", "relative", "signs", "trampolines"),
     ("checkpointing", "closures", "rounding", "specialising"),
     ("asking", "pipeline"),
     ("excerpt", "tables", "versions"),

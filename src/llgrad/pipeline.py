@@ -72,6 +72,7 @@ from llgrad.lowering import loaded_apart, lower, spelt_out, unshared
 from llgrad.merging import has_split_tests, merged
 from llgrad.openmp import FAIL_TEAM
 from llgrad.reducing import make_reducible
+from llgrad.rejoining import rejoined
 from llgrad.relative import with_pointers
 from llgrad.rounding import with_steps
 from llgrad.rules import library
@@ -381,7 +382,7 @@ def normal(work: LLVMModule) -> str:
     """The text of what has been optimised, in normal form."""
     work.run([*NORMAL_FORM, "global_dce"])
     text = work.text()
-    if (simpler := merged(text)) == text:
+    if (simpler := rejoined(merged(text))) == text:
         return text
     work.replace_text(simpler)
     work.run([*NORMAL_FORM, "dce"])

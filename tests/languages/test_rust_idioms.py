@@ -23,7 +23,7 @@ def lib() -> llgrad.Library:
     return llgrad.load(HERE / "idioms.rs")
 
 
-@pytest.mark.parametrize("name", ["cloned", "shown", "failures", "dropped"])
+@pytest.mark.parametrize("name", ["cloned", "shown", "failures", "dropped", "solved"])
 def test_idioms(lib: llgrad.Library, name: str) -> None:
     both_modes(lib[name], X)
 
