@@ -96,12 +96,10 @@ class _Places:
                 self._add(i, source, None, False, size)
 
     def _moved(self, v: AnyValue) -> list[tuple[int, Type]]:
-        """The pointers and doubles in a value; an integer may be the address of something."""
-        if v.type != I64:
-            return self.parts(v.type)
-        if isinstance(v, Cast) and v.value.type in _MOVED:
+        """The pointers and doubles in a value; one may be moved in an integer."""
+        if v.type == I64 and isinstance(v, Cast) and v.value.type in _MOVED:
             return [(0, v.value.type)]
-        return [(0, PTR)] if self.memory.points_to(v) else []
+        return self.parts(v.type)
 
     def parts(self, t: Type) -> list[tuple[int, Type]]:
         """The pointers and doubles in a type."""
