@@ -302,6 +302,58 @@ double f(const double *x, int n) {
     return take(u, (char *)m) * x[2] + u[0].u.p[5];
 }
 """, "dco", "UnsupportedError", "adding the address"),
+    Case("static_address_added_to_a_distance", """
+#include <stdint.h>
+#include <stdlib.h>
+struct place { long tag; union { double *p; long distance; } u; };
+static double m[10];
+__attribute__((noinline)) static void put(struct place *u, long distance) { u[1].u.distance = distance; }
+__attribute__((noinline)) static double take(struct place *u, char *base) {
+    return *(double *)((char *)u[1].u.p + (uintptr_t)base);  //!
+}
+double f(const double *x, int n) {
+    m[5] = x[0] * x[1];
+    struct place *u = malloc(64);
+    u[0].u.p = m;
+    put(u, (uintptr_t)(m + 5) - (uintptr_t)m);
+    return take(u, (char *)m) * x[2] + u[0].u.p[5];
+}
+""", "dco", "UnsupportedError", "adding the address"),
+    Case("address_times_eight_added_to_a_distance", """
+#include <stdint.h>
+#include <stdlib.h>
+struct place { long tag; union { double *p; long distance; } u; };
+__attribute__((noinline)) static void put(struct place *u, long distance) { u[1].u.distance = distance; }
+double f(const double *x, int n) {
+    double *m = malloc(80), array[4] = {x[3], x[1] * x[2]};
+    m[5] = x[0] * x[1];
+    struct place *u = malloc(64);
+    u[0].u.p = m;
+    put(u, (uintptr_t)(m + 5) - 8 * (uintptr_t)m);
+    double *at = u[1].u.p, s = 0;
+    uintptr_t k = (uintptr_t)m;
+    if (n > 4) {
+        at = array;
+        k = n & 1;
+        s = array[0];
+    }
+    return s + at[k] * x[2] + u[0].u.p[5];  //!
+}
+""", "dco", "UnsupportedError", "adding the address"),
+    Case("sum_of_addresses_is_kept", """
+#include <stdint.h>
+#include <stdlib.h>
+struct list { double v[2]; double *link; };
+__attribute__((noinline)) static void put(struct list *p, double *link) { p->link = link; }
+double f(const double *x, int n) {
+    double *m = malloc(16);
+    *m = x[0] * x[1];
+    struct list *p = malloc(sizeof *p);
+    p->v[0] = p->v[1] = x[2];
+    put(p, p->v + (n > 4 ? (uintptr_t)m : 1));
+    return p->v[0] * *m * (n > 4 ? (double *)(((uintptr_t)p->link - (uintptr_t)p) / 8) : p->link)[0];  //!
+}
+""", "dco", "UnsupportedError", "computed from integers"),
     Case("distance_added_to_an_address", """
 #include <stdint.h>
 #include <stdlib.h>

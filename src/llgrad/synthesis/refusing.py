@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cached_property
 
 from llgrad.analysis import kinds as kinds_analysis
@@ -18,6 +17,7 @@ from llgrad.analysis.punned import only_steers
 from llgrad.analysis.regained import lost
 from llgrad.analysis.remade import remade
 from llgrad.analysis.solver import reach
+from llgrad.analysis.sums import addresses, is_counted
 from llgrad.errors import ActivityError, KindError, UnsupportedError
 from llgrad.ir.types import FloatType, IntType, PointerType
 from llgrad.ir.values import (
@@ -244,7 +244,7 @@ class _Refusals:
             self._refuse_float_in_pointer(i)
         elif isinstance(i, Binary | Call) and isinstance(i.type, IntType) and i.type.bits > _WORD_BITS:
             self._refuse_wide(i)
-        elif isinstance(i, GetElementPtr) and any(map(self.facts.shadowed, _addresses(i.operands[1:]))):
+        elif isinstance(i, GetElementPtr) and self._adds_address(i):
             raise UnsupportedError(
                 "a pointer is computed by adding the address of memory that may be active to another",
                 span=self.facts.span(i),
@@ -258,6 +258,13 @@ class _Refusals:
                 cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
             )
+
+    def _adds_address(self, i: GetElementPtr) -> bool:
+        """May the address of memory that may be active be added to a distance?"""
+        if not any(map(self.facts.shadowed, addresses(i.indices))):
+            return False
+        assert i.block.function is not None
+        return not is_counted(i, self.facts.flow(i.block.function), self.facts.layout)
 
     def _refuse_wide(self, i: Instruction) -> None:
         """An integer with a float in some of its bytes and a pointer in others has one shadow for both."""
@@ -361,7 +368,7 @@ class _Refusals:
                 continue
             seen.add(v)
             match v:
-                case Binary(opcode="add" | "or") if all(_addresses([o]) for o in v.operands):
+                case Binary(opcode="add" | "or") if all(addresses([o]) for o in v.operands):
                     return v
                 case Binary(opcode="add" | "sub" | "or" | "and"):
                     work += v.operands
@@ -441,18 +448,6 @@ def _led_by(v: AnyValue) -> list[AnyValue]:
         case Phi() | Select() | Cast():
             return list(v.operands)
     return []
-
-
-def _addresses(integers: Sequence[AnyValue]) -> list[AnyValue]:
-    """The pointers of which integers are the address, and not the distance of two."""
-
-    def made_of(v: AnyValue) -> list[AnyValue]:
-        match v:
-            case Binary("add" | "or") | Phi() | Select() | Unary() | Cast("zext" | "sext" | "trunc"):
-                return v.operands
-        return []
-
-    return [v.value for v in reach(integers, made_of) if isinstance(v, Cast) and v.opcode == "ptrtoint"]
 
 
 def _becomes_float(i: Instruction) -> bool:
