@@ -403,6 +403,20 @@ double f(double x) {
     return y * x;
 }
 """, "oo", "UnsupportedError", "a file"),
+    Case("distance_to_another_object", """
+#include <stddef.h>
+#include <stdint.h>
+double f(double x) {
+    double here[4] = {x, 2, 3, 4}, there[8];
+    volatile int which = 5;
+    for (int i = 0; i < 8; i++)
+        there[i] = i == which ? x * x : i;
+    ptrdiff_t apart = (uintptr_t)there - (uintptr_t)here;  //!
+    if (which > 6)
+        apart = 8;
+    return *(double *)((char *)here + apart + 8 * which);
+}
+""", "oo", "UnsupportedError", "distance from one object to another"),
     Case("a_buffer_is_kept_by_a_pointer_into_it", """
 #include <stdlib.h>
 double f(double x) {

@@ -54,6 +54,16 @@ def is_counted(i: GetElementPtr, flow: Flow, layout: DataLayout) -> bool:
     )
 
 
+def is_only_compared(i: Instruction) -> bool:
+    """Does an integer decide things alone?"""
+
+    def computed(v: Instruction) -> list[Instruction]:
+        return [u for u in v.users if isinstance(u, Binary | Cast | Phi | Select | Unary) and u.opcode != "inttoptr"]
+
+    kept = (Binary, Cast, Phi, Select, Unary, Compare)
+    return all(isinstance(u, kept) and u.opcode != "inttoptr" for v in reach([i], computed) for u in v.users)
+
+
 def _made_of(v: AnyValue) -> Sequence[AnyValue]:
     match v:
         case Phi() | Select() | Unary():
@@ -144,4 +154,4 @@ def _is_accessed(v: Argument | Instruction, by: Instruction, flow: Flow, layout:
     return any(flow.dominates_instruction(u, by) for u in accesses)
 
 
-__all__ = ["addresses", "is_counted"]
+__all__ = ["addresses", "is_counted", "is_only_compared"]

@@ -17,7 +17,7 @@ from llgrad.analysis.punned import only_steers
 from llgrad.analysis.regained import lost
 from llgrad.analysis.remade import remade
 from llgrad.analysis.solver import reach
-from llgrad.analysis.sums import addresses, is_counted
+from llgrad.analysis.sums import addresses, is_counted, is_only_compared
 from llgrad.errors import ActivityError, KindError, UnsupportedError
 from llgrad.ir.types import FloatType, IntType, PointerType
 from llgrad.ir.values import (
@@ -244,6 +244,13 @@ class _Refusals:
             self._refuse_float_in_pointer(i)
         elif isinstance(i, Binary | Call) and isinstance(i.type, IntType) and i.type.bits > _WORD_BITS:
             self._refuse_wide(i)
+        elif isinstance(i, Binary) and i.opcode == "sub" and self._is_between_objects(i):
+            raise UnsupportedError(
+                "the distance from one object to another, which may be active, is taken",
+                span=self.facts.span(i),
+                cause="the distance of their shadows is another",
+                fix="keep a pointer to the other object",
+            )
         elif isinstance(i, GetElementPtr) and self._adds_address(i):
             raise UnsupportedError(
                 "a pointer is computed by adding the address of memory that may be active to another",
@@ -258,6 +265,14 @@ class _Refusals:
                 cause=f"its address comes from `{culprit.opcode}`, and the shadow's cannot be computed likewise",
                 fix="keep addresses in variables of pointer type, without tags or other changes of their bits",
             )
+
+    def _is_between_objects(self, i: Binary) -> bool:
+        """Is it the distance of objects that are certainly different, and more than compared?"""
+        ends = [addresses([v]) for v in i.operands]
+        if not all(ends) or not any(map(self.facts.shadowed, (v for end in ends for v in end))) or is_only_compared(i):
+            return False
+        one, other = (frozenset(o for v in end for o in self.memory.points_to(v)) for end in ends)
+        return bool(one and other) and one.isdisjoint(other) and not self.memory.coincide(one, other)
 
     def _adds_address(self, i: GetElementPtr) -> bool:
         """May the address of memory that may be active be added to a distance?"""
