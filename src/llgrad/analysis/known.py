@@ -118,9 +118,14 @@ def met_functions(module: Module) -> dict[Function, GlobalVariable]:
 
 
 def targets_of(variable: GlobalVariable) -> AnyConstant | None:
-    """The table of what pointers in a variable may lead to when the root is entered (`llgrad.knowntargets`)."""
+    """The table of what pointers in a variable may lead to when the root is entered (`llgrad.knowntargets`); None for
+    one with a shadow of the user's, whose pointers lead to his."""
     listed = variable.module.globals.get(TARGETS + variable.name) if variable.module is not None else None
-    return listed.initializer if isinstance(listed, GlobalVariable) else None
+    return listed.initializer if isinstance(listed, GlobalVariable) and not _has_users_shadow(variable) else None
+
+
+def _has_users_shadow(g: GlobalVariable) -> bool:
+    return any(a.name == "enzyme_shadow" for a in g.attributes)
 
 
 class Owned(Struct, frozen=True):
@@ -133,15 +138,16 @@ class Owned(Struct, frozen=True):
 
 
 def owners(module: Module) -> dict[GlobalVariable, Owned]:
-    """What the whole program's code told of variables that have no shadow of the user's."""
-    found = {}
-    for g in (g for g in module.variables if not any(a.name == "enzyme_shadow" for a in g.attributes)):
+    """What is told of variables that have no blocks in common with one that has a shadow of the user's."""
+    found, others = dict[GlobalVariable, Owned](), set[int]()
+    for g in module.variables:
         told = module.globals.get(OWN + g.name)
         if isinstance(told, GlobalVariable):
             listed = getattr(told.initializer, "elements", ())
             group, count, *places = (n.value if isinstance(n, ConstInt) else 0 for n in listed)
             found[g] = Owned(group, tuple(places[:count]), tuple(places[count:]))
-    return found
+            others |= {group} if _has_users_shadow(g) else set()
+    return {g: owned for g, owned in found.items() if owned.group not in others}
 
 
 def in_common(module: Module) -> dict[GlobalVariable, GlobalVariable]:

@@ -16,7 +16,6 @@ from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, StructTyp
 from llgrad.ir.values import AnyConstant, GlobalVariable
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow, shadow_name
-from llgrad.synthesis.registrations import SHADOW
 from llgrad.synthesis.support import define
 
 _MOST_RUNS = 16  # of one variable: else all of its words are looked at
@@ -57,7 +56,7 @@ def led(facts: Facts, module: Module, width: range) -> Led:
         (v, lane)
         for v in module.variables
         for lane in width
-        if (v, lane) not in found and targets_of(v) is not None and _has_own_one(module, v, lane)
+        if (v, lane) not in found and targets_of(v) is not None and shadow_name(v, lane) in module.globals
     ]:
         for v, lane in new:
             table = targets_of(v)
@@ -66,11 +65,6 @@ def led(facts: Facts, module: Module, width: range) -> Led:
             variables = [g for g in targets if isinstance(g, GlobalVariable)]
             found[v, lane] = [(g, constant_shadow(facts, module, g, lane)) for g in variables]
     return found
-
-
-def _has_own_one(module: Module, v: GlobalVariable, lane: int) -> bool:
-    """Has it a shadow, which is not the user's?"""
-    return shadow_name(v, lane) in module.globals and all(a.name != SHADOW for a in v.attributes)
 
 
 def lead(b: Builder, module: Module, found: Led) -> None:
