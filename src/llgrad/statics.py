@@ -31,7 +31,7 @@ def static_pointers(text: str, closed: bool = False) -> StaticPointers:
     """Of a program's text. `closed`: nobody else calls its functions by name, or knows its variables."""
     places, groups, null = Places(text, closed), dict[str, dict[str, None]](), list[str]()
     for m in GLOBAL.finditer(text):
-        known = m[3] == "global" and (_is_private(m) or (closed and _is_ordinary(m)))
+        known = m[3] == "global" and (_is_private(m) or (closed and _is_ordinary(m))) and not m[1][1:].isdigit()
         if known and _POINTERS.match(text, m.end()) and (group := places.around(m[1])):
             groups[m[1]] = group
             null += [plain(m[1])] if _is_private(m) and _NULL.match(text, m.end()) else []
