@@ -34,7 +34,7 @@ def static_pointers(text: str, closed: bool = False) -> StaticPointers:
         known = m[3] == "global" and (_is_private(m) or (closed and _is_ordinary(m))) and not m[1][1:].isdigit()
         if known and _POINTERS.match(text, m.end()) and (group := places.around(m[1])):
             groups[m[1]] = group
-            null += [plain(m[1])] if _is_private(m) and _NULL.match(text, m.end()) else []
+            null += [plain(m[1])] if _NULL.match(text, m.end()) else []
     if not groups:
         return StaticPointers()
     part = Part(places, groups)

@@ -117,7 +117,8 @@ def test_they_are_an_error(source: str, before: str, mode: tuple[str, str], leve
     (SHARED, "now = next = malloc(32);", "1"),
     (SHARED, "now = malloc(32); next = now + 1;", "0"),
     (SHARED, "now = malloc(32); next = malloc(32);", "1"),
-], ids=["buffers", "chosen", "visible", "variable", "behind", "own", "same", "inner", "two"])  # fmt: skip
+    (SHARED.replace("static ", ""), "now = malloc(32); next = malloc(32);", "1"),
+], ids=["buffers", "chosen", "visible", "variable", "behind", "own", "same", "inner", "two", "all"])  # fmt: skip
 def test_what_the_whole_program_tells(
     source: str, before: str, expected: str, mode: tuple[str, str], level: list[str], tmp_path: Path
 ) -> None:
