@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
@@ -259,7 +260,7 @@ def _mentions(v: object, variable: AnyValue) -> bool:
     return v is variable or any(_mentions(p, variable) for p in parts)
 
 
-class Walk:
+class Walk(ABC):
     """What is made of some values within one function."""
 
     def __init__(self, of: Following, function: Function) -> None:
@@ -275,17 +276,17 @@ class Walk:
         self._places: dict[AnyValue, Place] = {}  # of addresses
         self._stored_at: list[AnyValue] = []  # where the block's are stored
 
+    @abstractmethod
     def check_kept(self, v: AnyValue) -> None:
         """Raises Escapes unless a pointer is one that the variable may be given."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, load: Load) -> None:
         """A pointer, or a number that may be one's bits, is read from the variable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check_copied(self, call: Call) -> None:
         """Bytes are copied to the variable, or from it. Raises Escapes unless it may be given them, or hand them on."""
-        raise NotImplementedError
 
     def keep_number(self, place: Place, v: AnyValue) -> None:
         """The variable is given a number of 8 bytes or more. Raises Escapes if that may be a pointer's bits."""

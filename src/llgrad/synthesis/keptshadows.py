@@ -8,7 +8,6 @@ earlier call left in the buffers is a constant, as the contents of all static va
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 from llgrad.analysis.keptbuffers import Kept
 from llgrad.ir.build import Builder, declare
@@ -106,20 +105,6 @@ done:
   ret void
 }
 """
-_ONCE = """
-define internal void @llgrad.kept.once(ptr %shadow, ptr %earlier) nounwind {
-entry:
-  %block = load ptr, ptr %shadow, align 8
-  %again = load ptr, ptr %earlier, align 8
-  %same = icmp eq ptr %block, %again
-  br i1 %same, label %found, label %done
-found:
-  store ptr null, ptr %shadow, align 8
-  br label %done
-done:
-  ret void
-}
-"""
 
 
 def make_shadows(b: Builder, module: Module, kept: Kept, lane: int) -> None:
@@ -148,12 +133,12 @@ def make_shadows(b: Builder, module: Module, kept: Kept, lane: int) -> None:
 def release(b: Builder, module: Module, kept: Kept, lane: int) -> None:
     """Where the root returns: the blocks that are there by then, each once. Nothing leads to what is released."""
     words = list(_words(module, kept, lane))
-    places = [b.offset(s, at) for _, s, at, start in words if start]
-    for earlier, later in combinations(places, 2):
-        b.call(define(module, "llgrad.kept.once", _ONCE), [later, earlier])
+    blocks = [b.load(PTR, b.offset(s, at), "kept", 8) for _, s, at, start in words if start]
     free = declare(module, deallocator_of(kept.family), VOID, [PTR])
-    for place in places:
-        b.call(free, [b.load(PTR, place, "kept", 8)])
+    for n, block in enumerate(blocks):
+        for earlier in blocks[:n]:
+            block = b.select(b.icmp("eq", block, earlier), ConstNull(PTR), block)
+        b.call(free, [block])
     for _, shadow, at, _ in words:
         b.store(ConstNull(PTR), b.offset(shadow, at), 8)
 
