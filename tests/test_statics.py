@@ -223,3 +223,9 @@ def test_starts_of_blocks() -> None:
     assert found["work"].group == found["pair"].group
     moved = "  %p = call ptr @malloc(i64 8)\n  %k = getelementptr i8, ptr %p, i64 8\n  store ptr %k, ptr @work, align 8"
     assert "work" not in owners(_PROGRAM.format(more=moved))
+
+
+def test_module_assembly_may_name_anything() -> None:
+    text = _HELD.format(more="")
+    assert static_pointers(text).targets
+    assert not static_pointers('source_filename = "a.c"\nmodule asm ".globl now"\n' + text).targets
