@@ -27,7 +27,7 @@ double *other;
 double f(const double *x, int n) {
     double *w = workspace(n), sum = 0;
     for (int i = 0; i < n; i++) w[i] = x[i] * x[i];
-    for (int i = 0; i < n; i++) sum += w[i] * w[(i + 1) % n];
+    for (int i = 0; i < n; i++) sum += w[i] * AGAIN[(i + 1) % n];
     return sum;
 }
 int main(void) {
@@ -40,8 +40,8 @@ int main(void) {
 WANTED = "82 80"  # 16 + 26 + 40, and 80
 
 
-def link(folder: Path, words: list[str], more: str = "") -> int:
-    for name, text in {"work.c": WORK, "main.c": MAIN.replace("MORE", more)}.items():
+def link(folder: Path, words: list[str], more: str = "", again: str = "w") -> int:
+    for name, text in {"work.c": WORK, "main.c": MAIN.replace("MORE", more).replace("AGAIN", again)}.items():
         (folder / name).write_text(text)
     return drive([*words, str(folder / "main.c"), "-w", "-o", str(folder / "f"), "-lm"], cxx=False)
 
@@ -58,6 +58,15 @@ def test_in_a_library_others_may_have_it(tmp_path: Path, capfd: pytest.CaptureFi
     assert "needs a shadow and cannot have one" in capfd.readouterr().err
 
 
-def test_another_pointer_to_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert link(tmp_path, ["-O1", str(tmp_path / "work.c")], "other = workspace(4);") != 0
+@pytest.mark.parametrize("again", ["w", "other"])
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O2"])
+def test_another_pointer_to_it(level: str, again: str, tmp_path: Path) -> None:
+    assert link(tmp_path, [level, str(tmp_path / "work.c")], "other = workspace(4);", again) == 0
+    done = subprocess.run([tmp_path / "f"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == WANTED
+
+
+def test_another_pointer_to_it_in_a_library(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["-O1", "-shared", "-fPIC", str(tmp_path / "work.c")]
+    assert link(tmp_path, words, "other = workspace(4);") != 0
     assert "needs a shadow and cannot have one" in capfd.readouterr().err
