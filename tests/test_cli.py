@@ -161,6 +161,27 @@ def test_opt_leaves_the_final_optimisation_to_clang(source: Source) -> None:
     assert subprocess.run([exe], capture_output=True, text=True, check=True).stdout == "11 2 2\n"
 
 
+def test_opt_says_which_rules_have_no_effect(source: Source) -> None:
+    path = source("""
+        double __enzyme_autodiff(void *, ...);
+        static double cube(double x) { return x * x * x; }
+        double slope(double x, double seed) { return seed * 3 * x * x; }
+        double cube_again(double x) { return cube(x); }
+        void *__enzyme_register_gradient_cube[] = {(void *)cube, (void *)cube_again, (void *)slope};
+        __attribute__((noinline)) static double square(double x) { return x * x; }
+        void *__enzyme_inactivefn[] = {(void *)square};
+        static double f(double x) { return cube(x) + square(x); }
+        double df(double x) { return __enzyme_autodiff((void *)f, x); }
+    """)
+    ir = path.with_suffix(".ll")
+    for passes, named in (["-disable-llvm-passes"], []), (["-disable-O0-optnone"], ["cube"]):
+        words = [w for p in passes for w in ("-Xclang", p)]
+        subprocess.run([*find_compiler().c, "-O2", "-w", *words, "-S", "-emit-llvm", path, "-o", ir], check=True)
+        done = run("opt", ir, "-o", path.with_name("out.ll"))
+        assert done.exit_code == 0
+        assert [line.split()[7] for line in done.stderr.splitlines() if "warning" in line] == named
+
+
 @pytest.mark.skipif(not has_vector_maths("_ZGVbN2v_tanh"), reason="no libmvec with tanh here")
 def test_opt_vector_library(source: Source) -> None:
     path = source("""

@@ -255,6 +255,7 @@ def opt(
     from llgrad.backend import LLVMModule, with_brain_floats
     from llgrad.errors import SourceError
     from llgrad.program import optimise_program, read_ir
+    from llgrad.synthesis.registrations import ignored
     from llgrad.synthesis.schedule import said
 
     for source in sources:
@@ -262,6 +263,12 @@ def opt(
             raise SourceError(f"there is no file {source}", fix="check the path")
     parts = [read_ir(sys.stdin.buffer.read() if str(s) == "-" else s.read_bytes(), str(s)) for s in sources]
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
+    for name in ignored(whole.text()):
+        click.echo(
+            f"llgrad: warning: what the program registers for {name} has no effect: this IR has no call of it left, the"
+            " compiler has inlined it\n  to do: give llgrad IR that is not optimised, or declare it"
+            " __attribute__((noinline))", err=True,
+        )  # fmt: skip
     made = optimise_program(
         whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
         denormals=denormals, strict=strict,

@@ -16,7 +16,7 @@ from itertools import count
 from msgspec import Struct, field
 
 from llgrad.analysis.memory import analyse
-from llgrad.assembly import GLOBAL, NAME, plain, renamed, spelt
+from llgrad.assembly import FUNCTION, GLOBAL, NAME, plain, renamed, spelt
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import TRUE
 from llgrad.ir.module import Module
@@ -484,6 +484,21 @@ def not_inlined(text: str) -> str:
             f.attributes = tuple(a for a in f.attributes if a.name != "alwaysinline")
             changed = True
     return write(module) if changed else text
+
+
+def ignored(text: str) -> list[str]:
+    """Functions whose registrations have no effect in IR that a compiler has optimised: it has put their bodies in the
+    place of all calls, as it seems, for no code names them and nothing forbids it."""
+    bodies = {name for m in FUNCTION.finditer(text) for name in re.findall(NAME, text[m.end(1) : m.end()])}
+    if "__enzyme_" not in text or not any("__enzyme_" in name for name in bodies):
+        return []
+    module = parse(named(text))
+    found = read(module)
+    return [
+        name for name in dict.fromkeys((*found.ruled, *found.splits, *found.like, *found.inactive))
+        if isinstance(f := module.globals.get(name), Function) and not f.is_declaration
+        and f.attribute("noinline") is None and spelt(name) not in bodies
+    ]  # fmt: skip
 
 
 def caller(f: Function, callee: str, name: str = "") -> str:
