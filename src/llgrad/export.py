@@ -21,6 +21,7 @@ from llgrad.backend import emit_object
 from llgrad.elf import read_object
 from llgrad.entry import quoted
 from llgrad.errors import UnsupportedError
+from llgrad.failing import fail_text
 from llgrad.passing import parts
 from llgrad.signature import Array, Parameter, Pointer
 from llgrad.synthesis.request import Act
@@ -46,7 +47,7 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
     if derivative.flags["flush"]:
         denormals.refuse_jumps(derived.text)
         wrapper = denormals.guarded(wrapper, [name], cleaning)
-    last, inlined = pipeline.fail_text(), [derived.symbol]
+    last, inlined = fail_text(), [derived.symbol]
     made = pipeline.finish(derived.text, [wrapper], [name], last=last, cpu=cpu, inlined=inlined)
     data = emit_object(made, cpu=cpu)
     _refuse_statics(data)

@@ -1,12 +1,9 @@
 """The passes, as lists one can read: from bitcode to the IR that is differentiated, and from there to machine code.
 
-    program     link, unblock, hide constants of equality tests, share mutable globals      (once a library)
+    program     link, unblock, hide constants (`equalities`), share mutable globals         (once a library)
     prepare     keep what the roots reach, signs as floats, O1 to O3, short loops unrolled  (once a function)
     derivative  parse, derive, write; mutable globals become references to the program's    (once a derivative)
     finish      link the arena's runtime and entries, O3 with vectorising                   (once a derivative)
-
-Decision 4 of the design: `if (x == 3.0) return x * x;` loses its derivative when an optimiser puts the constant in. So
-the operands of floating-point equality tests pass through opaque calls (`hide`) until optimisation is done (`reveal`).
 
 A derivative uses the program's own mutable globals: `share_globals` exports them, `borrow_globals` refers to them, and
 the loader supplies their addresses. Constant globals are copied. Constructors of globals run in the program only.
@@ -53,6 +50,7 @@ from llgrad.blas import bridged
 from llgrad.bytewise import in_blocks
 from llgrad.closures import with_closures
 from llgrad.collector import collecting_rarely
+from llgrad.equalities import hide, reveal
 from llgrad.errors import (
     ArgumentError,
     KindError,
@@ -70,7 +68,6 @@ from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, unshared
 from llgrad.merging import has_split_tests, merged
-from llgrad.openmp import FAIL_TEAM
 from llgrad.reducing import make_reducible
 from llgrad.rejoining import rejoined
 from llgrad.relative import with_pointers
@@ -81,7 +78,7 @@ from llgrad.signs import with_signs
 from llgrad.specialising import specialised
 from llgrad.statics import tables
 from llgrad.strings import strings_again, strings_apart
-from llgrad.synthesis import results, schedule, tape, taperuntime
+from llgrad.synthesis import results, tape, taperuntime
 from llgrad.synthesis.met import called_types, may_call, met_types, with_met
 from llgrad.synthesis.norule import refuse_promises
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
@@ -99,7 +96,6 @@ LEVELS = range(4)
 _DECLARATION = re.compile(rf"^(declare [^@\n]*)({NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
 _WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
 _COMDAT_OF = re.compile(rf"^({NAME}) = [^\n]*, comdat(?=,|$)", re.MULTILINE)
-_HIDE = "llgrad.hide."
 # Reserved by C with external linkage (C11 7.1.3): whoever defines one means the function of the library.
 _LIBM = """
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin
@@ -108,8 +104,6 @@ tgamma trunc
 """
 _RESERVED = frozenset(f"{name}{suffix}" for name in _LIBM.split() for suffix in ("", "f", "l"))
 _MOST_INLINED = 4_000  # lines, before they are simplified
-_FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
-_EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) ({_FLOAT}|<[^>]*>) (?=\S)")
 
 
 # --- the program: one module for a library ----------------------------------------------------------------------------
@@ -258,66 +252,6 @@ def _own_names(text: str) -> str:
             definition = rf"^(define [^@\n]*{re.escape(name)}\([^\n]*\))((?: [^\n{{]*)?\{{)$"
             text = re.sub(definition, r"\1 noinline\2", text, flags=re.MULTILINE)
     return renamed(text, others)
-
-
-# --- equality tests ---------------------------------------------------------------------------------------------------
-
-
-def hide(text: str) -> str:
-    """Pass both operands of every `==` and `!=` on floats through an opaque call, unless one is zero.
-
-    (Comparing with zero tells nothing about a float's bits, so no optimiser puts the zero in.)
-    """
-    count, lines = 0, []
-    used: dict[str, str] = {}
-    for line in text.split("\n"):
-        m = _EQUALITY.match(line)
-        split = _operands(line[m.end() :]) if m else None
-        if m is None or split is None or any(_is_zero(x) for x in split[:2]):
-            lines.append(line)
-            continue
-        helper = used.setdefault(m[2], f"{_HIDE}{_mangled(m[2])}")
-        names = [f"%llgrad.hidden.{count + n}" for n in (0, 1)]
-        count += 2
-        lines += [f"  {n} = call {m[2]} @{helper}({m[2]} {x})" for n, x in zip(names, split[:2], strict=True)]
-        lines.append(f"{m[1]} {m[2]} {names[0]}, {names[1]}{split[2]}")
-    attributes = "nocallback nofree nosync nounwind speculatable willreturn memory(none)"
-    lines += [f"declare {t} @{helper}({t}) {attributes}" for t, helper in used.items()]
-    return "\n".join(lines) + ("\n" if used else "")
-
-
-def reveal(module: LLVMModule) -> None:
-    """Undo `hide`: the opaque calls become their arguments."""
-    declared = re.compile(rf"^declare [^@\n]*?({_FLOAT}|<[^>\n]*>) @({re.escape(_HIDE)}[\w.]+)\(", re.MULTILINE)
-    found = declared.findall(module.text())
-    if found:
-        body = "define internal {0} @{1}({0} %x) alwaysinline {{\n  ret {0} %x\n}}\n"
-        text = re.sub(rf"^declare [^\n]*@{re.escape(_HIDE)}[^\n]*$", "", module.text(), flags=re.MULTILINE)
-        module.replace_text(text + "".join(body.format(t, name) for t, name in found))
-        module.run(["always_inliner", "global_dce"])
-
-
-def _operands(text: str) -> tuple[str, str, str] | None:
-    """`%x, 3.0, !dbg !7` → (`%x`, `3.0`, `, !dbg !7`); None where it does not look like that."""
-    parts, depth, start, inside = [], 0, 0, False
-    for at, c in enumerate(text):
-        inside ^= c == '"'
-        depth += 0 if inside else (c in "<([{") - (c in ">)]}")
-        if c == "," and not depth and not inside:
-            parts.append(text[start:at])
-            start = at + 1
-            if len(parts) == 2:
-                return parts[0].strip(), parts[1].strip(), text[at:]
-    last = text[start:].strip()
-    return (parts[0].strip(), last, "") if len(parts) == 1 and last else None
-
-
-def _is_zero(operand: str) -> bool:
-    return operand == "zeroinitializer" or bool(re.fullmatch(r"-?0\.0+e\+00|0x[HKLRM]?0+", operand))
-
-
-def _mangled(t: str) -> str:
-    return re.sub(r"\W+", ".", t).strip(".")
 
 
 # --- the function that is differentiated ------------------------------------------------------------------------------
@@ -659,49 +593,3 @@ def verified(text: str) -> LLVMModule:
             cause=error.cause or error.message,
             fix="report it with the source; another optimisation level (optimize=1) may avoid it",
         ) from error
-
-
-def fail_text() -> str:
-    """IR of `llgrad_fail` for programs without Python: a line on standard error, then abort."""
-    texts = {
-        0: "the derivative failed while it ran",
-        1: "the tape needs more memory than there is",
-        tape.FAIL_TARGET: "a function pointer led to no function that was differentiated: compile and link what sets "
-        "it with llgrad, too",
-        tape.FAIL_BITS: "the bits of an active float were taken for a number, or changed by one (a union?)",
-        tape.FAIL_LOST: "adjoints lie in the shadow of memory of the caller's that the function released and replaced "
-        "(a buffer that grew, or was moved into): let it work on a copy",
-        tape.FAIL_BEFORE: "a variable held a pointer to memory that is active in the function: what is read or written "
-        "through it would have no derivative (set the pointer within the function)",
-        FAIL_TEAM: "work that is shared between threads outside of a parallel region of the function was to be "
-        "differentiated by one thread of several",
-        12: "an exception was raised that nobody caught",
-        13: "the code panicked",
-        schedule.FAIL_BUDGET: "the checkpoints do not fit into the budget",
-        schedule.FAIL_RANGE: "a step of a loop with checkpoints writes where it was not known to",
-    }
-    lines = {code: f"llgrad: {t}\\0A" for code, t in texts.items()}
-    sizes = {code: len(line) - 2 for code, line in lines.items()}
-    constants = [
-        f'@llgrad.text.{code} = private unnamed_addr constant [{sizes[code]} x i8] c"{line}"'
-        for code, line in lines.items()
-    ]
-    chosen, text, size = [], "@llgrad.text.0", str(sizes[0])
-    for code in list(texts)[1:]:
-        chosen += [
-            f"  %is.{code} = icmp eq i32 %code, {code}",
-            f"  %text.{code} = select i1 %is.{code}, ptr @llgrad.text.{code}, ptr {text}",
-            f"  %size.{code} = select i1 %is.{code}, i64 {sizes[code]}, i64 {size}",
-        ]
-        text, size = f"%text.{code}", f"%size.{code}"
-    body = "\n".join(chosen)
-    return "\n".join(constants) + f"""
-declare i64 @write(i32, ptr, i64)
-declare void @abort() noreturn
-define linkonce_odr hidden void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
-{body}
-  %done = call i64 @write(i32 2, ptr {text}, i64 {size})
-  call void @abort()
-  unreachable
-}}
-"""

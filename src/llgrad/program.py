@@ -37,9 +37,11 @@ from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.blas import bridged
 from llgrad.collector import collecting_rarely
 from llgrad.denormals import flushes, guarded, personality, refuse_jumps
+from llgrad.equalities import hide
 from llgrad.errors import UnsupportedError, of_file
 from llgrad.excerpt import Program, excerpt, remainder
 from llgrad.excerpt import read as read_excerpt
+from llgrad.failing import fail_text
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.parse_types import decode_name
@@ -49,8 +51,6 @@ from llgrad.lowering import spelt_out
 from llgrad.pipeline import (
     Derived,
     derivatives,
-    fail_text,
-    hide,
     inline_first,
     only,
     prepare,

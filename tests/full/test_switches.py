@@ -15,6 +15,7 @@ from sandbox import isolated
 from switches import SWITCHES, switched
 
 from llgrad import pipeline
+from llgrad.failing import fail_text
 from llgrad.synthesis.request import Mode
 
 SAMPLE = """
@@ -119,7 +120,7 @@ def test_last_switch_does_something(name: str) -> None:
     texts = []
     for switch in (None, name):
         with switched(switch):
-            texts.append(pipeline.finish(made.text, [pipeline.fail_text()], [made.symbol]).text())
+            texts.append(pipeline.finish(made.text, [fail_text()], [made.symbol]).text())
     assert texts[0] != texts[1]
 
 

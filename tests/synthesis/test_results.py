@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from llgrad import pipeline
 from llgrad.backend import emit_assembly
 from llgrad.entry import Entry, entry_text
+from llgrad.failing import fail_text
 from llgrad.synthesis.request import Mode, Request
 
 RECURSIVE = """
@@ -47,7 +48,7 @@ def test_no_float_is_on_the_stack_of_floats(source: str, asked: Request) -> None
     derived = pipeline.derivative(prepared(source), asked)
     entry = Entry("entry", derived.parameters, derived.results)
     text = entry_text(entry, derived.symbol, aggregate=derived.aggregate, wide=derived.wide)
-    module = pipeline.finish(derived.text, [text, pipeline.fail_text()], ["entry"], vectorize=False)
+    module = pipeline.finish(derived.text, [text, fail_text()], ["entry"], vectorize=False)
     assert derived.wide
     assert re.search(r"^define internal [^@]*\{ \{ [^@]*4 x i1", module.text(), re.MULTILINE), "nothing returns it so"
     assert not re.search(r"\bf(ld|st)[a-z]*\b", emit_assembly(module, cpu="x86-64"))
