@@ -9,7 +9,8 @@ import pytest
 
 from llgrad.drivers import drive
 
-LEVELS = pytest.mark.parametrize("level", [["-O2"], ["-O0", "--level", "0"]], ids=["O2", "O0"])
+UNOPTIMISED = ["-O0", "--level", "0"]
+LEVELS = pytest.mark.parametrize("level", [["-O2"], UNOPTIMISED], ids=["O2", "O0"])
 HEAD = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,12 @@ int main(void) {
 """
 REVERSE = "__enzyme_autodiff((void *)f, enzyme_dup, x, d);", "d[0]"
 FORWARD = "d[0] = 1; d[1] = __enzyme_fwddiff((void *)f, enzyme_dup, x, d);", "d[1]"
-MODES = pytest.mark.parametrize("mode", [REVERSE, FORWARD], ids=["reverse", "forward"])
+WAYS = pytest.mark.parametrize(("mode", "level"), [
+    pytest.param(REVERSE, ["-O2"], id="reverse-O2"),
+    pytest.param(FORWARD, UNOPTIMISED, id="forward-O0"),
+    pytest.param(REVERSE, UNOPTIMISED, id="reverse-O0", marks=pytest.mark.full),
+    pytest.param(FORWARD, ["-O2"], id="forward-O2", marks=pytest.mark.full),
+])  # fmt: skip
 BUFFERS = """
 static double a[4], b[4];
 static double *now, *next;
@@ -89,8 +95,7 @@ def run(source: str, before: str, mode: tuple[str, str], level: list[str], folde
     return done.stdout.strip(), done.stderr
 
 
-@LEVELS
-@MODES
+@WAYS
 @pytest.mark.parametrize(("source", "before"), [
     (BUFFERS.replace("SET", ""), f"now = a + {UNKNOWN} - 1; next = b;"),
     (VARIABLE, f"p = grid + {UNKNOWN};"),
@@ -105,8 +110,7 @@ def test_they_are_an_error(source: str, before: str, mode: tuple[str, str], leve
     assert (printed, "a variable held a pointer to memory that is active" in said) == ("", True)
 
 
-@LEVELS
-@MODES
+@WAYS
 @pytest.mark.parametrize(("source", "before", "expected"), [
     (BUFFERS.replace("SET", ""), "now = a; next = b;", "12"),
     (BUFFERS.replace("SET", ""), "now = b; next = a; if (x[3] > 2) { next = b; now = a; }", "12"),
@@ -136,8 +140,7 @@ def test_behind_another_pointer(level: list[str], tmp_path: Path, capfd: pytest.
     assert "may be read from contents" in capfd.readouterr().err
 
 
-@LEVELS
-@MODES
+@WAYS
 @pytest.mark.parametrize(("source", "before", "wanted"), [
     (BUFFERS.replace("SET", "now = a; next = b;"), "", "12"),  # x0 x1 · x1 x2: 2 · 2 · 3
     (VARIABLE, "double c[1] = {5}; p = c;", "0"),
