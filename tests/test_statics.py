@@ -10,6 +10,7 @@ from llgrad.statics import static_pointers
 def owners(text: str) -> set[str]:
     return {owner.name for owner in static_pointers(text).own}
 
+
 _PROGRAM = """
 %buffer = type {{ ptr, ptr, i32 }}
 @work = internal global ptr null, align 8
@@ -138,6 +139,115 @@ def test_what_a_table_of_functions_returns_is_anybodys() -> None:
     assert "work" not in owners(text.replace("define internal ptr @get", "define ptr @get"))
 
 
+_ELSEWHERE = {
+    "bits": """
+define internal i64 @bits() noinline {
+  %p = load ptr, ptr @work, align 8
+  %a = ptrtoint ptr %p to i64
+  ret i64 %a
+}
+define void @share() {
+  %a = call i64 @bits()
+  %p = inttoptr i64 %a to ptr
+  store ptr %p, ptr @other, align 8
+  ret void
+}
+""",
+    "setter": """
+define internal void @set(ptr %to, ptr %p) noinline {
+  store ptr %p, ptr %to, align 8
+  ret void
+}
+define void @give(ptr %x) {
+  call void @set(ptr @work, ptr %x)
+  ret void
+}
+""",
+    "flag": """
+@flag = internal global i32 0
+define void @give(ptr %x) {
+  %set = load i32, ptr @flag
+  %c = icmp ne i32 %set, 0
+  br i1 %c, label %given, label %end
+given:
+  store ptr %x, ptr @work, align 8
+  br label %end
+end:
+  ret void
+}
+define void @raise(i32 %n) {
+  store i32 %n, ptr @flag
+  ret void
+}
+""",
+    "weak": """
+define weak ptr @get() noinline {
+  %p = call ptr @malloc(i64 8)
+  ret ptr %p
+}
+define void @give() {
+  %p = call ptr @get()
+  store ptr %p, ptr @work, align 8
+  ret void
+}
+""",
+    "bytes": """
+define internal void @copy(ptr %to, ptr %from) noinline {
+entry:
+  br label %loop
+loop:
+  %n = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %a = getelementptr i8, ptr %to, i64 %n
+  %b = getelementptr i8, ptr %from, i64 %n
+  %v = load i8, ptr %b
+  store volatile i8 %v, ptr %a
+  %next = add i64 %n, 1
+  %more = icmp ult i64 %next, 8
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+define void @give(ptr %x) {
+  call void @copy(ptr @work, ptr %x)
+  ret void
+}
+""",
+}
+
+
+@pytest.mark.parametrize("way", _ELSEWHERE)
+def test_what_other_functions_do_to_it(way: str) -> None:
+    """One that returns a pointer's bits; one that gets the variable's address, always the same; one that does as a flag
+    says, which another sets; one that may be replaced; one that moves bytes."""
+    text = _PROGRAM.format(more="").replace("define internal ptr @get()", "define internal ptr @first()")
+    assert "work" in owners(text)
+    assert "work" not in owners(text + _ELSEWHERE[way])
+
+
+def test_a_weak_function_is_what_it_is_in_a_whole_program() -> None:
+    text = _PROGRAM.format(more="").replace("define internal ptr @get()", "define internal ptr @first()")
+    assert "work" in {owner.name for owner in static_pointers(text + _ELSEWHERE["weak"], closed=True).own}
+
+
+@pytest.mark.parametrize("more", [
+    "  store i8 1, ptr getelementptr (i8, ptr @pair, i64 16)\n  store i32 7, ptr getelementptr (i8, ptr @pair, i64 16)",
+    "  %v = load i8, ptr %x\n  store i8 %v, ptr getelementptr (i8, ptr @pair, i64 17)",
+    "  %at = getelementptr i8, ptr @pair, i64 %n\n  %v = load i8, ptr %at\n  %w = add i8 %v, 1\n  store i8 %w, ptr %at",
+])  # fmt: skip
+def test_small_numbers_beside_pointers(more: str) -> None:
+    assert "pair" in owners(_PROGRAM.format(more=more))
+
+
+@pytest.mark.parametrize("more", [
+    "  %v = load i8, ptr %x\n  store i8 %v, ptr getelementptr (i8, ptr @pair, i64 9)",
+    "  %v = load i32, ptr %x\n  store i32 %v, ptr getelementptr (i8, ptr @pair, i64 4)",
+    "  %v = load double, ptr %x\n  store double %v, ptr @pair",
+    "  %at = getelementptr i8, ptr @pair, i64 %n\n  %v = load i8, ptr %at\n  store i8 %v, ptr %x",
+])  # fmt: skip
+def test_pieces_of_pointers(more: str) -> None:
+    assert "pair" not in owners(_PROGRAM.format(more=more))
+
+
 _HELD = """
 @one = internal global [8 x double] zeroinitializer
 @two = internal global [8 x double] zeroinitializer
@@ -223,6 +333,19 @@ def test_starts_of_blocks() -> None:
     assert found["work"].group == found["pair"].group
     moved = "  %p = call ptr @malloc(i64 8)\n  %k = getelementptr i8, ptr %p, i64 8\n  store ptr %k, ptr @work, align 8"
     assert "work" not in owners(_PROGRAM.format(more=moved))
+
+
+def test_a_flag_that_another_function_sets() -> None:
+    text = _HELD.format(more="""
+  %f = load i32, ptr @flag
+  %on = icmp ne i32 %f, 0
+  br i1 %on, label %set, label %end
+set:
+  store ptr %p, ptr @now
+  br label %end
+end:""")
+    text += "@flag = internal global i32 0\ndefine void @raise(i32 %n) {\n  store i32 %n, ptr @flag\n  ret void\n}\n"
+    assert not static_pointers(text).targets.keys() & _BOTH
 
 
 def test_module_assembly_may_name_anything() -> None:

@@ -14,29 +14,32 @@ import functools
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from llgrad.analysis.known import behaviour
-from llgrad.analysis.objects import constant_targets, gep_offset
+from llgrad.analysis.objects import WORD, constant_targets, gep_offset
 from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
 from llgrad.backend.module import LLVMModule
 from llgrad.ir.parse import parse
-from llgrad.ir.types import IntType, PointerType, StructType, scalar
+from llgrad.ir.types import DataLayout, FloatType, IntType, PointerType, StructType, Type, scalar
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
     Argument,
     Binary,
+    Branch,
     Call,
     Cast,
     Compare,
+    Constant,
     ConstExpr,
     ConstInt,
     ConstNull,
     Function,
     GetElementPtr,
+    GlobalValue,
     GlobalVariable,
     Instruction,
     Load,
@@ -51,6 +54,8 @@ from llgrad.ir.values import (
 )
 
 _LOCAL = re.compile(r"\b(?:internal|private) ")
+_NO_DEFINITION = re.compile(r"\b(?:external|extern_weak|available_externally|appending) ")
+_REPLACED = re.compile(r"\b(?:weak|linkonce) ")
 _IF_USED = re.compile(r"\blinkonce(_odr)? ")
 _POINTERS = re.compile(r"\bptr |[{%\[]")  # in a function's header: it may return some
 _ASKS = "__enzyme"
@@ -93,6 +98,7 @@ class Places:
         self._starts, self._names = [m.start() for m in headers], [m[2] for m in headers]
         self._bodies = [m.end() for m in headers]
         self._ends = [text.find("\n}", m.end()) for m in headers]
+        self.replaced = {m[2] for m in headers if _REPLACED.search(m[1])} if not closed else set[str]()
         self.private = {m[2] for m in headers if _LOCAL.search(m[1]) or (closed and m[2] != "@main")}
         self._returning = {m[2] for m in headers if _POINTERS.search(_LOCAL.sub("", m[1]).removeprefix("define "))}
         self.tabled: set[str] = set()  # functions that are named outside functions
@@ -153,15 +159,22 @@ class Part:
     the text spells both."""
 
     def __init__(self, places: Places, groups: Mapping[str, Iterable[str]]) -> None:
-        self.module = parse(_optimised(places.text, {f for group in groups.values() for f in group}, groups))
-        self.groups = {plain(v): [plain(f) for f in group] for v, group in groups.items()}
+        functions = {f for group in groups.values() for f in group}
+        text = _optimised(places.text, functions | places.replaced)
+        self.module, after = parse(text), Places(text, closed=False)
+        after.private |= places.private
+        self.groups: dict[str, list[str]] = {}
+        for v, group in groups.items():  # (LLVM names it where an argument always is its address, too)
+            if found := after.around(v):
+                self.groups[plain(v)] = [plain(f) for f in {**found, **dict.fromkeys(group)}]
         self.asking = places.asking
         self.closed = {plain(f) for f in places.private - places.tabled}
+        self._replaced = {plain(f) for f in places.replaced}
 
     def variable(self, name: str) -> GlobalVariable:
         """One of those variables. Raises Escapes where LLVM has changed it."""
         found = self.module.globals.get(name)
-        if not isinstance(found, GlobalVariable):
+        if not isinstance(found, GlobalVariable) or name not in self.groups:
             raise Escapes
         return found
 
@@ -171,10 +184,15 @@ class Part:
             raise Escapes
         return self.module.function(name)
 
+    def is_open(self, f: Function) -> bool:
+        """Is it not known what a function does? Another program may bring one in place of a weak one."""
+        return f.is_declaration or f.name in self._replaced
 
-def _optimised(text: str, functions: Collection[str], variables: Iterable[str]) -> str:
-    """These functions, and what they call, optimised: as if others could call them, and name the variables."""
-    shown = set(variables)
+
+def _optimised(text: str, functions: Collection[str]) -> str:
+    """These functions, and what they call, optimised: as if others could call them, and name all variables: what the
+    rest of the program stores in those, it may."""
+    shown = {m[1] for m in GLOBAL.finditer(text) if _may_be_shown(m)}
 
     def kept(m: re.Match[str]) -> str:
         head = _IF_USED.sub(r"weak\1 ", _LOCAL.sub("", m[1])) if m[2] in functions else m[1]
@@ -204,10 +222,11 @@ class Following:
             for f in map(self.part.function, functions):
                 walks.append(self._within(f, variables, returned))
                 if found := walks[-1].run():
-                    if f.name not in self.part.closed:
+                    if f.name not in self.part.closed or Role.NUMBER in found:
                         raise Escapes
                     returned[f] = found
             if returned == before:
+                _check_pieces(walks, self.part.module.layout)
                 return walks
 
     def _within(
@@ -241,7 +260,7 @@ class Following:
 
     def through(self, f: Function, index: int, role: Role) -> Walk:
         """The walk of a function that is given such a value."""
-        if f.name in self.part.asking or index >= len(f.arguments):
+        if f.name in self.part.asking or self.part.is_open(f) or index >= len(f.arguments):
             raise Escapes
         key = f.arguments[index], role
         if key not in self._through:
@@ -253,6 +272,11 @@ class Following:
         if (found := self._through[key]) is None:
             raise Escapes
         return found
+
+
+def _may_be_shown(m: re.Match[str]) -> bool:
+    """Is it a variable that may change, and that the program defines?"""
+    return m[3] == "global" and not _NO_DEFINITION.search(m[2]) and not m[1][1:].isdigit()
 
 
 def _mentions(v: object, variable: AnyValue) -> bool:
@@ -269,6 +293,7 @@ class Walk(ABC):
         self.seen: dict[AnyValue, Role] = {}
         self.kept: list[tuple[Place, AnyValue]] = []  # pointers that are stored in the variable, and where
         self.loads: dict[AnyValue, Place] = {}  # what is read from it
+        self.pieces: list[tuple[Place, Load | Store]] = []  # accesses of small numbers, and floats
         self.copies: list[Call] = []  # to it or from it
         self.inner: list[tuple[Place, Walk]] = []  # of functions that are given an address
         self.returned: frozenset[Role] = frozenset()
@@ -299,6 +324,12 @@ class Walk(ABC):
         if v not in self._places:
             raise Escapes(variable_of(v))
         return self._places[v]
+
+    def everywhere(self, found: Callable[[Walk], Iterable[tuple[Place, AnyValue]]]) -> Iterator[tuple[Place, AnyValue]]:
+        """What is found at places here, and in functions that are given an address."""
+        yield from found(self)
+        for place, inside in self.inner:
+            yield from ((place.moved(p.at), v) for p, v in inside.everywhere(found))
 
     def add(
         self, v: AnyValue, role: Role, users: Iterable[object] | None = None, place: Place | None = None
@@ -369,8 +400,10 @@ class Walk(ABC):
         t = scalar(load.type)
         if isinstance(t, PointerType | StructType) and not isinstance(load.type, PointerType):
             raise Escapes
-        if isinstance(t, PointerType) or (isinstance(t, IntType) and t.bits >= 64):
+        if _may_be_pointer(t):
             self.read(load)
+        else:
+            self.pieces.append((self.loads[load], load))
 
     def _number(self, v: AnyValue, u: Instruction) -> None:
         match u:
@@ -399,8 +432,10 @@ class Walk(ABC):
             t = scalar(value.type)
             if isinstance(value.type, PointerType):
                 self.kept.append((self.place(v), value))
-            elif isinstance(t, PointerType | StructType) or (isinstance(t, IntType) and t.bits >= 64):
+            elif isinstance(t, StructType) or _may_be_pointer(t):
                 self.keep_number(self.place(v), value)
+            else:
+                self.pieces.append((self.place(v), store))
 
     def _called(self, v: AnyValue, role: Role, call: Call) -> None:
         f, name = call.called_function, getattr(call.callee, "name", "")
@@ -480,6 +515,57 @@ def _merged(v: AnyValue) -> Iterable[AnyValue]:
         case Load(pointer) if is_slot(pointer):
             return stored_in(pointer)
     return ()
+
+
+def _may_be_pointer(t: Type) -> bool:
+    return isinstance(t, PointerType) or (isinstance(t, IntType) and t.bits >= 64)
+
+
+def _check_pieces(walks: Sequence[Walk], layout: DataLayout) -> None:
+    """Raises Escapes where pointers may be moved in pieces: byte by byte, as generic sorts do."""
+    pointers = {p for walk in walks for p, _ in walk.everywhere(_pointers)}
+    for place, i in (found for walk in walks for found in walk.everywhere(lambda w: w.pieces)):
+        t = i.value.type if isinstance(i, Store) else i.type
+        if any(_overlap(place, t, layout.size(t), p) for p in pointers) and _is_moved(i):
+            raise Escapes
+
+
+def _pointers(walk: Walk) -> Iterator[tuple[Place, AnyValue]]:
+    """Where pointers are loaded and stored."""
+    yield from walk.kept
+    yield from ((place, v) for v, place in walk.loads.items() if isinstance(scalar(v.type), PointerType))
+
+
+def _overlap(place: Place, t: Type, size: int, pointer: Place) -> bool:
+    """May a number that is accessed be a part of a pointer? (At places that are not known, single bytes alone are:
+    other numbers have members of their own.)"""
+    if place.base is not pointer.base:
+        return False
+    if place.at is None or pointer.at is None:
+        return scalar(t) == IntType(8)
+    return place.at - WORD < pointer.at < place.at + size
+
+
+def _is_moved(i: AnyValue) -> bool:
+    """Is a number that is loaded stored elsewhere, or one that is stored loaded elsewhere, as it is?"""
+    work: list[AnyValue] = [i.value] if isinstance(i, Store) else [i]
+    asked = set[AnyValue]()
+    while work:
+        if (v := work.pop()) in asked:
+            continue
+        asked.add(v)
+        match v:
+            case Load() if v is i:
+                work += v.users
+            case Binary(opcode) if opcode in _NUMBERS or isinstance(scalar(v.type), FloatType):
+                pass
+            case Phi() | Select() | Unary() | Cast() | Binary():
+                work += v.operands if isinstance(i, Store) else v.users
+            case Compare() | Switch() | Branch() | Constant() | GlobalValue():
+                pass
+            case _:
+                return True
+    return False
 
 
 def variable_of(v: AnyValue) -> GlobalVariable | None:

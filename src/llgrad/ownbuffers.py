@@ -154,6 +154,8 @@ class _Following(Following):
         """Is all that a function returns fresh from an allocator, or null?"""
         if f not in self._fresh:
             self._fresh[f] = False
+            if self.part.is_open(f):
+                return False
             walk = _Walk(self, f)
             try:
                 for v in returned(f):

@@ -15,6 +15,7 @@ from itertools import count
 from msgspec import Struct
 from msgspec.structs import replace
 
+from llgrad.analysis.known import OWN
 from llgrad.asking import inline_askers
 from llgrad.assembly import (
     COMDAT,
@@ -380,6 +381,8 @@ def _linked_program(
         known = {d.text: d.module for d in derived}
         for text, symbols in _by_text(derived).items():
             part = _read(text, known[text])
+            if (apart := threads_apart(text)) != text:
+                part = _read(apart)
             part.internalize(symbols)
             if flushed:
                 refuse_jumps(part.text())
@@ -398,6 +401,15 @@ def _linked_program(
     calls = [f.name for f in whole.functions() if f.name.startswith("llgrad.call.")]
     inline_first(whole, [*calls, *(d.symbol for d in derived)])  # at O0, too: clang -O3 may be next
     return whole
+
+
+def threads_apart(text: str) -> str:
+    """Derivatives whose shadows of variables with blocks of their own are each thread's: of a table of such blocks,
+    each thread may use one, and a derivative makes shadows of all."""
+    for owner in re.findall(rf"^@{re.escape(OWN)}(\S+) = ", text, re.MULTILINE):
+        text = re.sub(rf"^(@{re.escape(owner)}\.shadow(?:\.\d+)? = internal )(?=global )", r"\1thread_local ", text,
+                      flags=re.MULTILINE)  # fmt: skip
+    return text
 
 
 def _finished(whole: LLVMModule, level: int, cpu: str, vector_math: bool) -> LLVMModule:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from llgrad.analysis.known import Owned, in_common, owners
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.ir.types import FloatType, IntType, PointerType
+from llgrad.ir.types import FloatType, IntType, PointerType, scalar
 from llgrad.ir.values import AnyValue, Argument, Call, ConstInt, GlobalVariable, Store
 from llgrad.rules.facts import RELEASES
 from llgrad.rules.library import effects
@@ -108,8 +108,9 @@ def _allocator(o: MemoryObject) -> str:
 def _holds_floats(memory: Memory, blocks: set[MemoryObject]) -> bool:
     """Are such blocks accessed as floats and small integers alone?"""
     accessed = memory.accessed_as(blocks)
-    return bool(accessed) and all(
-        isinstance(t, FloatType) or (isinstance(t, IntType) and t.bits < 64) for t in accessed
+    numbers = {scalar(t) for t in accessed}
+    return bool(numbers) and all(
+        isinstance(t, FloatType) or (isinstance(t, IntType) and t.bits < 64) for t in numbers
     )
 
 

@@ -85,7 +85,7 @@ class Derivation:
         for r, f in zip(self.roots, made, strict=True):
             self._clear_global_shadows(f)
             if r.mode is not Mode.REVERSE:
-                test_held(Builder(f.entry, Names(i.name for i in f.instructions())), self.module, self.facts, f)
+                test_held(Builder(f.entry, _all_names(f)), self.module, self.facts, f)
         registrations.unmark(self.module)
         results.widen_inner(self.module)
         return made
@@ -96,7 +96,7 @@ class Derivation:
         (A reverse sweep on its own reads no shadow pointers in memory, which may have changed: all that is cleared are
         adjoints.)
         """
-        names = Names(i.name for i in root.instructions())
+        names = _all_names(root)
         b = Builder(root.entry, names)
         b.at = 0
         width = range(self.roots[0].width)
@@ -413,6 +413,11 @@ class Derivation:
 
 def _names(f: Function) -> list[str]:
     return [a.name for a in f.arguments]
+
+
+def _all_names(f: Function) -> Names:
+    assert f.blocks is not None
+    return Names(v.name for v in (*f.arguments, *f.blocks, *f.instructions()))
 
 
 def derive(module: Module, request: Request, *others: Request) -> list[Function]:
