@@ -41,12 +41,14 @@ from llgrad.ir.values import (
     GetElementPtr,
     GlobalValue,
     GlobalVariable,
+    InsertElement,
     Instruction,
     Load,
     MetadataValue,
     Phi,
     Return,
     Select,
+    ShuffleVector,
     Store,
     Switch,
     Unary,
@@ -388,6 +390,8 @@ class Walk(ABC):
                 self._follow(u, v, 0)
             case Cast("ptrtoint"):
                 self.add(u, Role.NUMBER)
+            case InsertElement() if _is_compared(u):
+                return
             case _:
                 raise Escapes
 
@@ -515,6 +519,23 @@ def _merged(v: AnyValue) -> Iterable[AnyValue]:
         case Load(pointer) if is_slot(pointer):
             return stored_in(pointer)
     return ()
+
+
+def _is_compared(v: AnyValue) -> bool:
+    """Are addresses in lanes compared alone? (So LLVM tests whether several arrays overlap.)"""
+    work, asked = [v], set[AnyValue]()
+    while work:
+        if (v := work.pop()) in asked:
+            continue
+        asked.add(v)
+        match v:
+            case InsertElement() | ShuffleVector() | GetElementPtr() | Cast("ptrtoint") | Binary("sub"):
+                work += v.users
+            case Compare():
+                pass
+            case _:
+                return False
+    return True
 
 
 def _may_be_pointer(t: Type) -> bool:

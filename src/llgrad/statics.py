@@ -16,7 +16,8 @@ from llgrad.ownbuffers import Owner, own_buffers
 
 _NULL = re.compile(r"ptr null(?:,|$)|[^\n]*(?:ptr|%)[^\n]* zeroinitializer(?:,|$)", re.MULTILINE)
 _POINTERS = re.compile(r"[^\n]*(?:\bptr\b|%)")
-_OTHERS = {"external", "extern_weak", "available_externally", "common", "weak", "linkonce", "thread_local"}
+_OTHERS = {"external", "extern_weak", "available_externally", "thread_local"}
+_LIBRARYS = re.compile(r"@_Z(?:GV|Z|T\w)?N?K?St|@_Z(?:GV|Z)?N\w*9__gnu_cxx")  # of C++: its own code has them, too
 
 
 class StaticPointers(Struct, frozen=True):
@@ -52,7 +53,8 @@ def _is_private(m: re.Match[str]) -> bool:
 
 
 def _is_ordinary(m: re.Match[str]) -> bool:
-    return not any(word.partition("(")[0].removesuffix("_odr") in _OTHERS for word in m[2].split())
+    """Is it the program's alone, where nobody else knows its names?"""
+    return not _LIBRARYS.match(m[1]) and not any(word.partition("(")[0] in _OTHERS for word in m[2].split())
 
 
 def tables(text: str, names: Mapping[str, str], closed: bool = False) -> str:

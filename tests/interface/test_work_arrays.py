@@ -11,7 +11,7 @@ from llgrad.drivers import drive
 
 WORK = """
 #include <stdlib.h>
-static double *buffer;
+double *buffer;
 static int room;
 double *workspace(int n) {
     if (n > room) buffer = realloc(buffer, (room = n) * sizeof *buffer);
@@ -37,6 +37,8 @@ int main(void) {
     printf("%g %g\\n", d[0], d[3]);
 }
 """
+PEEK = "double *workspace(int); double *peek(void) { return workspace(4); }"
+TWICE = "double twice(double x) { return 2 * x; }"
 WANTED = "82 80"  # 16 + 26 + 40, and 80
 
 
@@ -70,3 +72,59 @@ def test_another_pointer_to_it_in_a_library(tmp_path: Path, capfd: pytest.Captur
     words = ["-O1", "-shared", "-fPIC", str(tmp_path / "work.c")]
     assert link(tmp_path, words, "other = workspace(4);") != 0
     assert "needs a shadow and cannot have one" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("library", "known"), [(PEEK, True), (TWICE, False)], ids=["calls_back", "does_not"])
+def test_beside_a_shared_library(library: str, known: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One that calls a function of the executable's by its name may have the work array."""
+    (tmp_path / "beside.c").write_text(library)
+    beside = tmp_path / "libbeside.so"
+    assert drive(["-shared", "-fPIC", str(tmp_path / "beside.c"), "-o", str(beside)], cxx=False) == 0
+    words = ["-O1", str(tmp_path / "work.c"), f"-L{tmp_path}", "-lbeside", f"-Wl,-rpath,{tmp_path}"]
+    assert (link(tmp_path, words) != 0) is known
+    assert ("needs a shadow and cannot have one" in capfd.readouterr().err) is known
+    if not known:
+        done = subprocess.run([tmp_path / "f"], capture_output=True, text=True, timeout=60, check=True)
+        assert done.stdout.strip() == WANTED
+
+
+@pytest.mark.parametrize(("word", "refused"), [("-rdynamic", True), ("-Wl,-rpath,/,--export-dynamic", True),
+                                               ("-fcommon", False), ("-flto", False)])  # fmt: skip
+def test_words(word: str, refused: bool, tmp_path: Path) -> None:
+    """What opens may call by name what is exported."""
+    assert (link(tmp_path, ["-O1", str(tmp_path / "work.c"), word]) != 0) is refused
+
+
+SINGLE = """
+#include <cstdio>
+#include <vector>
+extern "C" double __enzyme_autodiff(void *, ...);
+extern int enzyme_dup, enzyme_const;
+class Work {
+    std::vector<double> squares;
+  public:
+    static Work &one() { static Work work; return work; }
+    double sum(const double *x, int n) {
+        squares.resize(n);
+        double sum = 0;
+        for (int i = 0; i < n; i++) squares[i] = x[i] * x[i];
+        for (int i = 0; i < n; i++) sum += squares[i] * squares[(i + 1) % n];
+        return sum;
+    }
+};
+static double f(const double *x, int n) { return Work::one().sum(x, n); }
+int main() {
+    double x[4] = {1, 2, 3, 4}, d[4] = {0};
+    for (int n = 2; n < 5; n++) __enzyme_autodiff((void *)f, enzyme_dup, x, d, enzyme_const, n);
+    std::printf("%g %g\\n", d[0], d[3]);
+}
+"""
+
+
+def test_one_object_of_a_class(tmp_path: Path) -> None:
+    """The variable is of an inline function: other units have it, too, and are all there."""
+    file, program = tmp_path / "f.cpp", tmp_path / "f"
+    file.write_text(SINGLE)
+    assert drive(["-O1", str(file), "-w", "-o", str(program)], cxx=True) == 0
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == WANTED

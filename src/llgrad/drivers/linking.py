@@ -11,9 +11,10 @@ leaves the line, and so does one of bitcode alone, which a linker could not read
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,7 +43,8 @@ class Part(Struct):
     taken: bool = False
 
 
-_PLAIN = ("-static", "-static-pie", "-pie", "-no-pie", "-nopie")
+_PLAIN = ("-static", "-static-pie", "-pie", "-no-pie", "-nopie", "-s", "-static-libgcc", "-static-libstdc++")
+_HARMLESS = ("-L", "-O", "-rpath", "--rpath", "--as-needed", "--no-as-needed", "--gc-sections", "-fuse-ld=")
 
 
 class Place(Struct):
@@ -234,7 +236,7 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     strict = line.strict or any(u.options.strict for u in found)
     made = optimise_program(
         whole, level, cpu, before=line.before, vector_math=vector_math, checkpoint=line.checkpoint,
-        denormals=line.denormals, strict=strict, closed=_is_closed(line, places),
+        denormals=line.denormals, strict=strict, closed=_is_closed(line, places, whole.symbols()[0]),
     )  # fmt: skip
     if not (line.debug or any(u.options.debug for u in found)):
         made.replace_text(strip_debug(made.text()))
@@ -247,13 +249,44 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     return target
 
 
-def _is_closed(line: CommandLine, places: Sequence[Place]) -> bool:
-    """Is the one object all of an executable, so that only libraries lie beside it, which call nothing by name?"""
-    plain = all(i.words[0].startswith("-L") or i.words[0] in _PLAIN for i in line.of(Role.LINK))
-    return plain and all(
-        p.leaves or (p.item.role is Role.LIBRARY and not p.archive)
-        for p in places if p.item.role in (Role.INPUT, Role.LIBRARY)
-    )  # fmt: skip
+def _is_closed(line: CommandLine, places: Sequence[Place], defined: Collection[str]) -> bool:
+    """Is the one object all of an executable, so that only libraries lie beside it, which call nothing by name?
+
+    `defined`: what it defines. Libraries of the system's do not know its names; of others, their bytes tell.
+    """
+    if not all(map(_adds_nothing, line.of(Role.LINK))):
+        return False
+    beside = [p for p in places if p.item.role in (Role.INPUT, Role.LIBRARY) and not p.leaves]
+    return all(_knows_none_of(line, p, set(defined) - {"main"}) for p in beside)
+
+
+def _adds_nothing(item: Item) -> bool:
+    """Does a word for the linker leave alone what others may call, and what calls are?"""
+    word = item.words[0]
+    parts = word.split(",")[1:] if word.startswith("-Wl,") else [word]
+    return word in _PLAIN or all(part.startswith(_HARMLESS) for part in parts if part.startswith("-"))
+
+
+def _knows_none_of(line: CommandLine, place: Place, names: Collection[str]) -> bool:
+    if place.archive or place.parts:
+        return False
+    found = Path(place.item.value) if place.item.role is Role.INPUT else _shared(line, place.item.value)
+    if found is None:
+        return True
+    if not re.search(r"\.so(\.\d+)*$", found.name):
+        return False
+    try:
+        strings = set(found.read_bytes().split(b"\0"))
+    except OSError:
+        return False
+    return strings.isdisjoint(name.encode() for name in names)
+
+
+def _shared(line: CommandLine, name: str) -> Path | None:
+    """The shared library that `-lname` means, if it lies in a folder that the user names."""
+    wanted = name[1:] if name.startswith(":") else f"lib{name}.so"
+    folders = (Path(i.value) for i in line.of(Role.LINK) if i.words[0].startswith("-L"))
+    return next((folder / wanted for folder in folders if (folder / wanted).is_file()), None)
 
 
 def _linked(found: Sequence[Unit]) -> LLVMModule:
