@@ -114,6 +114,7 @@ def test_what_is_not_expanded(symbol: str) -> None:
     assert expansion(symbol, ["<4 x i32>"], "i32") is None
 
 
+M8 = "<8 x i1>"
 D2, D4, D8, F4, F8 = "<2 x double>", "<4 x double>", "<8 x double>", "<4 x float>", "<8 x float>"
 X86: dict[str, tuple[list[str], str, tuple[int, ...]]] = {
     "sse2.min.pd": ([D2, D2], D2, ()), "sse2.max.sd": ([D2, D2], D2, ()), "sse.max.ps": ([F4, F4], F4, ()),
@@ -128,12 +129,33 @@ X86: dict[str, tuple[list[str], str, tuple[int, ...]]] = {
     "avx.vpermilvar.pd.256": ([D4, "<4 x i64>"], D4, ()), "avx.vpermilvar.ps": ([F4, "<4 x i32>"], F4, ()),
     "avx2.permps": ([F8, "<8 x i32>"], F8, ()), "avx.maskload.pd.256": (["ptr", "<4 x i64>"], D4, ()),
     "avx2.gather.d.pd": ([D2, "ptr", "<4 x i32>", D2, "i8"], D2, (8,)),
+    "avx.cvt.pd2.ps.256": ([D4], F4, ()),
+    "sse41.insertps": ([F4, F4, "i8"], F4, (0x1C, 0x61, 0xA0 - 256, 0xFF - 256)),
     "avx2.gather.q.ps.256": ([F4, "ptr", "<4 x i64>", F4, "i8"], F4, (4,)),
 }  # fmt: skip
 X86_512: dict[str, tuple[list[str], str, tuple[int, ...]]] = {
     "avx512.add.pd.512": ([D8, D8, "i32"], D8, (8,)), "avx512.vfmadd.pd.512": ([D8, D8, D8, "i32"], D8, (8,)),
     "avx512.permvar.df.512": ([D8, "<8 x i64>"], D8, ()), "avx512.max.pd.512": ([D8, D8, "i32"], D8, (4,)),
     "avx512.vpermi2var.pd.512": ([D8, "<8 x i64>", D8], D8, ()), "avx512.sqrt.pd.512": ([D8, "i32"], D8, (8,)),
+    "avx512.vfmaddsub.pd.512": ([D8, D8, D8, "i32"], D8, (4,)),
+    "avx512.mask.sqrt.sd": ([D2, D2, D2, "i8", "i32"], D2, (4,)),
+    "avx512.mask.compress.v8f64": ([D8, D8, M8], D8, ()), "avx512.mask.expand.v8f64": ([D8, D8, M8], D8, ()),
+    "avx512.mask.gather.qpd.512": ([D8, "ptr", "<8 x i64>", M8, "i32"], D8, (8,)),
+    "avx512.mask.gather3div8.sf": ([F4, "ptr", "<4 x i64>", "<4 x i1>", "i32"], F4, (4,)),
+    "avx512.mask.add.sd.round": ([D2, D2, D2, "i8", "i32"], D2, (4,)),
+    "avx512.mask.div.ss.round": ([F4, F4, F4, "i8", "i32"], F4, (4,)),
+    "avx512.mask.max.sd.round": ([D2, D2, D2, "i8", "i32"], D2, (4,)),
+    "avx512.rcp14.pd.512": ([D8, D8, "i8"], D8, ()), "avx512.rsqrt14.sd": ([D2, D2, D2, "i8"], D2, ()),
+    "avx512.mask.cvtps2pd.512": ([F8, D8, "i8", "i32"], D8, (4,)),
+    "avx512.mask.cvtpd2ps": ([D2, F4, "i8"], F4, ()), "avx512.mask.cvtpd2ps.512": ([D8, F8, "i8", "i32"], F8, (4,)),
+    "avx512.mask.cvtsd2ss.round": ([F4, D2, F4, "i8", "i32"], F4, (4,)),
+    "avx512.mask.cvtss2sd.round": ([D2, F4, D2, "i8", "i32"], D2, (4,)),
+    "avx512.mask.scalef.pd.512": ([D8, D8, D8, "i8", "i32"], D8, (4,)),
+    "avx512.mask.scalef.sd": ([D2, D2, D2, "i8", "i32"], D2, (4,)),
+    "avx512.mask.getexp.pd.256": ([D4, D4, "i8"], D4, ()),
+    "avx512.mask.getexp.sd": ([D2, D2, D2, "i8", "i32"], D2, (4,)),
+    "avx512.mask.getmant.pd.512": ([D8, "i32", D8, "i8", "i32"], D8, (0, 1, 2, 3, 4, 7)),
+    "avx512.mask.rndscale.sd": ([D2, D2, D2, "i8", "i32", "i32"], D2, (4,)),
     "avx512.mask.rndscale.pd.512": ([D8, "i32", D8, "i8", "i32"], D8, (1, 2, 33)),
 }  # fmt: skip
 
@@ -197,6 +219,8 @@ def test_intrinsics_of_x86(name: str) -> None:
 
 def _operand(t: str, name: str, rng: np.random.Generator) -> np.ndarray:
     """64 bytes of an operand: positive where a root is taken, small numbers where lanes are, signs where masks are."""
+    if t.endswith("x i1>"):
+        return rng.integers(0, 256, size=64).astype(np.uint8)
     if "double" in t or "float" in t:
         x = rng.normal(size=16).astype(np.float64 if "double" in t else np.float32)
         return np.abs(x[: 64 // x.itemsize]) if "rsqrt" in name or "sqrt" in name else x[: 64 // x.itemsize]
@@ -205,7 +229,7 @@ def _operand(t: str, name: str, rng: np.random.Generator) -> np.ndarray:
 
 
 def test_intrinsics_of_x86_that_are_left_alone() -> None:
-    assert expansion("llvm.x86.avx512.scalef.pd.512", [D8, D8], D8) is None
+    assert expansion("llvm.x86.avx512.mask.fixupimm.pd.512", [D8, D8, "<8 x i64>", "i32", "i8", "i32"], D8) is None
     assert expansion("llvm.x86.aesni.aesenc", ["<2 x i64>", "<2 x i64>"], "<2 x i64>") is None
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from . import predicated, x86
+from . import avx512, predicated, x86
 
 PREFIX = "llgrad.expanded."
 _FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
@@ -228,7 +228,8 @@ def _mantissa(symbol: str, parameters: list[str], result: str, _: Sequence[int])
 
 
 def _of_x86(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
-    return x86.lines(symbol, parameters, result)
+    lines = list(x86.lines(symbol, parameters, result))
+    yield from lines or avx512.lines(symbol, parameters, result)
 
 
 def _predicated(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:

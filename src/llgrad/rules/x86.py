@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 _VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
-_SUFFIX = {"float": "f32", "double": "f64"}
-_BITS = {"float": 32, "double": 64}
+SUFFIX = {"float": "f32", "double": "f64"}
+BITS = {"float": 32, "double": 64}
 _PREDICATES = {
     "olt": 0b1001011010010110, "oeq": 0b1010010110100101, "ogt": 0b1111000011110000, "uno": 0b1000011101111000,
 }  # fmt: skip
@@ -28,19 +28,19 @@ def lines(symbol: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     return make(name, parameters, result) if make is not None else iter(())
 
 
-def _lanes(vector: str) -> tuple[int, str]:
+def lanes_of(vector: str) -> tuple[int, str]:
     m = _VECTOR.fullmatch(vector)
     return (int(m[1]), m[2]) if m else (0, "")
 
 
-def _list(numbers: Sequence[int]) -> str:
+def listed(numbers: Sequence[int]) -> str:
     return f"<{len(numbers)} x i32> <{', '.join(f'i32 {n}' for n in numbers)}>"
 
 
 def _ends(name: str, v: str, wanted: str) -> Iterator[str]:
     """Return a vector, or the first operand with its first lane, where the intrinsic is about that."""
     if re.search(r"\.s[sd]$", name):
-        count, element = _lanes(v)
+        count, element = lanes_of(v)
         yield f"%first = extractelement {v} {wanted}, i64 0"
         yield f"%whole = insertelement {v} %a0, {element} %first, i64 0"
         wanted = "%whole"
@@ -50,7 +50,7 @@ def _ends(name: str, v: str, wanted: str) -> Iterator[str]:
 def _extremum(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """The second operand, where neither is less."""
     yield f"%is = fcmp {'olt' if 'min' in name else 'ogt'} {result} %a0, %a1"
-    yield f"%r = select <{_lanes(result)[0]} x i1> %is, {result} %a0, {result} %a1"
+    yield f"%r = select <{lanes_of(result)[0]} x i1> %is, {result} %a0, {result} %a1"
     yield from _ends(name, result, "%r")
 
 
@@ -61,38 +61,73 @@ def _arithmetic(name: str, parameters: Sequence[str], result: str) -> Iterator[s
 
 def _function(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """sqrt(v), fma(a, b, c), with a rounding mode behind."""
-    count, element = _lanes(result)
+    count, element = lanes_of(result)
     own = "sqrt" if ".sqrt." in name else "fma"
     given = ", ".join(f"{result} %a{n}" for n in range(1 if own == "sqrt" else 3))
-    yield f"%r = call {result} @llvm.{own}.v{count}{_SUFFIX[element]}({given})"
+    yield f"%r = call {result} @llvm.{own}.v{count}{SUFFIX[element]}({given})"
     yield f"ret {result} %r"
 
 
 def _alternating(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """Even lanes are subtracted, odd ones added."""
-    count = _lanes(result)[0]
+    count = lanes_of(result)[0]
     yield f"%s = fsub {result} %a0, %a1"
     yield f"%p = fadd {result} %a0, %a1"
-    lanes = _list([n + count * (n % 2) for n in range(count)])
+    lanes = listed([n + count * (n % 2) for n in range(count)])
     yield f"%r = shufflevector {result} %s, {result} %p, {lanes}"
+    yield f"ret {result} %r"
+
+
+def _fused(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
+    """a b - c in even lanes, a b + c in odd ones."""
+    count, element = lanes_of(result)
+    call = f"call {result} @llvm.fma.v{count}{SUFFIX[element]}({result} %a0, {result} %a1, {result}"
+    yield f"%n = fneg {result} %a2"
+    yield f"%s = {call} %n)"
+    yield f"%p = {call} %a2)"
+    yield f"%r = shufflevector {result} %s, {result} %p, {listed([n + count * (n % 2) for n in range(count)])}"
+    yield f"ret {result} %r"
+
+
+def _inserted(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
+    """insertps(a, b, immediate): a lane of `b` in a lane of `a`, and zeros in others."""
+    for word, shift in (("from", 6), ("to", 4)):
+        yield f"%{word}.bits = lshr i8 %a2, {shift}"
+        yield f"%{word}.few = and i8 %{word}.bits, 3"
+        yield f"%{word} = zext i8 %{word}.few to i64"
+    yield f"%e = extractelement {result} %a1, i64 %from"
+    yield f"%put = insertelement {result} %a0, float %e, i64 %to"
+    yield "%low = trunc i8 %a2 to i4"
+    yield "%off = bitcast i4 %low to <4 x i1>"
+    yield f"%r = select <4 x i1> %off, {result} zeroinitializer, {result} %put"
+    yield f"ret {result} %r"
+
+
+def _halved(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
+    """vcvtps2ph(v, rounding mode): as half floats, with zeros behind."""
+    count = lanes_of(parameters[0])[0]
+    yield f"%h = fptrunc {parameters[0]} %a0 to <{count} x half>"
+    yield f"%b = bitcast <{count} x half> %h to <{count} x i16>"
+    numbers = listed([min(n, count) for n in range(lanes_of(result)[0])])
+    yield f"%r = shufflevector <{count} x i16> %b, <{count} x i16> zeroinitializer, {numbers}"
     yield f"ret {result} %r"
 
 
 def _horizontal(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """Sums or differences of neighbours, in each 128 bits those of the first operand before those of the second."""
-    count, element = _lanes(result)
-    group = 128 // _BITS[element]
+    count, element = lanes_of(result)
+    group = 128 // BITS[element]
     even = [n + k + j for k in range(0, count, group) for n in (0, count) for j in range(0, group, 2)]
-    yield f"%e = shufflevector {result} %a0, {result} %a1, {_list(even)}"
-    yield f"%o = shufflevector {result} %a0, {result} %a1, {_list([n + 1 for n in even])}"
+    yield f"%e = shufflevector {result} %a0, {result} %a1, {listed(even)}"
+    yield f"%o = shufflevector {result} %a0, {result} %a1, {listed([n + 1 for n in even])}"
     yield f"%r = {'fadd' if 'hadd' in name else 'fsub'} {result} %e, %o"
     yield f"ret {result} %r"
 
 
 def _product(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """Dot products in each 128 bits: the immediate says of which lanes, and in which lanes the sum goes."""
-    count, element = _lanes(result)
-    group, t = 128 // _BITS[element], parameters[2]
+    count, element = lanes_of(result)
+    group, t = 128 // BITS[element], parameters[2]
     yield f"%p = fmul {result} %a0, %a1"
     for bit in range(8):
         yield f"%b{bit} = and {t} %a2, {1 << bit}"
@@ -117,8 +152,8 @@ def _product(name: str, parameters: Sequence[str], result: str) -> Iterator[str]
 
 def _chosen(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """The second operand where the sign of the third is set."""
-    count, element = _lanes(result)
-    bits = f"<{count} x i{_BITS[element]}>"
+    count, element = lanes_of(result)
+    bits = f"<{count} x i{BITS[element]}>"
     yield f"%bits = bitcast {result} %a2 to {bits}"
     yield f"%is = icmp slt {bits} %bits, zeroinitializer"
     yield f"%r = select <{count} x i1> %is, {result} %a1, {result} %a0"
@@ -127,11 +162,11 @@ def _chosen(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
 
 def _rounded(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """round(v, how), and round(a, b, how) of the first lane."""
-    count, element = _lanes(result)
+    count, element = lanes_of(result)
     value, how = (f"%a{n}" for n in (len(parameters) - 2, len(parameters) - 1))
     t, last = parameters[-1], "%f4"
     for n, own in enumerate(("roundeven", "floor", "ceil", "trunc", "rint")):
-        yield f"%f{n} = call {result} @llvm.{own}.v{count}{_SUFFIX[element]}({result} {value})"
+        yield f"%f{n} = call {result} @llvm.{own}.v{count}{SUFFIX[element]}({result} {value})"
     yield f"%mode = and {t} {how}, 7"
     for n in range(4):
         yield f"%is{n} = icmp eq {t} %mode, {n}"
@@ -142,7 +177,7 @@ def _rounded(name: str, parameters: Sequence[str], result: str) -> Iterator[str]
 
 def _scaled(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """rndscale(v, how and at which binary place, otherwise, mask)"""
-    count, element = _lanes(result)
+    count, element = lanes_of(result)
     yield "%place = lshr i32 %a1, 4"
     yield "%places = and i32 %place, 15"
     yield "%power = shl i32 1, %places"
@@ -169,19 +204,19 @@ def _where(t: str, count: int) -> Iterator[str]:
 
 def _reciprocal(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """1/x and 1/sqrt(x)."""
-    count, element = _lanes(result)
+    count, element = lanes_of(result)
     one = f"<{', '.join([f'{element} 1.0'] * count)}>"
     below = "%a0"
     if "rsqrt" in name:
         below = "%root"
-        yield f"%root = call {result} @llvm.sqrt.v{count}{_SUFFIX[element]}({result} %a0)"
+        yield f"%root = call {result} @llvm.sqrt.v{count}{SUFFIX[element]}({result} %a0)"
     yield f"%r = fdiv {result} {one}, {below}"
     yield from _ends(name, result, "%r")
 
 
 def _compared(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """All bits of a lane are set where a comparison holds."""
-    count, element = _lanes(result)
+    count, element = lanes_of(result)
     t = parameters[2]
     yield f"%low = and {t} %a2, 15"
     yield f"%how = zext {t} %low to i32"
@@ -193,30 +228,32 @@ def _compared(name: str, parameters: Sequence[str], result: str) -> Iterator[str
         yield f"%{word}.or = select i1 %{word}.in, <{count} x i1> %{word}, <{count} x i1> zeroinitializer"
         yield f"%{word}.all = or <{count} x i1> {last}, %{word}.or"
         last = f"%{word}.all"
-    bits = f"<{count} x i{_BITS[element]}>"
+    bits = f"<{count} x i{BITS[element]}>"
     yield f"%bits = sext <{count} x i1> {last} to {bits}"
     yield f"%r = bitcast {bits} %bits to {result}"
     yield from _ends(name, result, "%r")
 
 
 def _narrowed(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
-    """The first double as the first float of the first operand; or two doubles as floats, and two zeros."""
+    """The first double as the first float of the first operand; four as floats; or two, and two zeros."""
     if name.endswith("cvtsd2ss"):
         yield f"%x = extractelement {parameters[1]} %a1, i64 0"
         yield "%y = fptrunc double %x to float"
         yield f"%r = insertelement {result} %a0, float %y, i64 0"
+    elif name.endswith("256"):
+        yield f"%r = fptrunc {parameters[0]} %a0 to {result}"
     else:
         yield f"%y = fptrunc {parameters[0]} %a0 to <2 x float>"
-        yield "%r = shufflevector <2 x float> %y, <2 x float> zeroinitializer, " + _list([0, 1, 2, 3])
+        yield "%r = shufflevector <2 x float> %y, <2 x float> zeroinitializer, " + listed([0, 1, 2, 3])
     yield f"ret {result} %r"
 
 
 def _permuted(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """Lanes by numbers: of their 128 bits (vpermilvar), of the vector (permvar), or of two (vpermi2var)."""
-    count, element = _lanes(result)
+    count, element = lanes_of(result)
     two, within = "vpermi2var" in name, "vpermilvar" in name
-    t = f"i{_BITS[element]}"
-    group = 128 // _BITS[element] if within else count * (2 if two else 1)
+    t = f"i{BITS[element]}"
+    group = 128 // BITS[element] if within else count * (2 if two else 1)
     for n in range(count):
         yield f"%i{n} = extractelement {parameters[1]} %a1, i64 {n}"
     last = "zeroinitializer"
@@ -244,8 +281,8 @@ def _permuted(name: str, parameters: Sequence[str], result: str) -> Iterator[str
 
 def _signs(t: str, mask: str) -> Iterator[str]:
     """%m0, %m1, …: whether the sign of each lane is set."""
-    count, element = _lanes(t)
-    bits = f"<{count} x i{_BITS.get(element, element[1:])}>"
+    count, element = lanes_of(t)
+    bits = f"<{count} x i{BITS.get(element, element[1:])}>"
     yield f"%bits = bitcast {t} {mask} to {bits}"
     yield f"%is = icmp slt {bits} %bits, zeroinitializer"
     for n in range(count):
@@ -255,8 +292,8 @@ def _signs(t: str, mask: str) -> Iterator[str]:
 def _masked(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """maskload(pointer, mask), maskstore(pointer, mask, v): a lane that is off uses a cell of its own."""
     v = result if "load" in name else parameters[2]
-    count, element = _lanes(v)
-    if element not in _BITS:
+    count, element = lanes_of(v)
+    if element not in BITS:
         return
     yield f"%cell = alloca {element}"
     yield f"store {element} 0.0, ptr %cell"
@@ -277,9 +314,9 @@ def _masked(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
 
 def _gathered(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """gather(otherwise, base, numbers, mask, scale)"""
-    count, element = _lanes(result)
-    numbers, number = _lanes(parameters[2])
-    if element not in _BITS:
+    count, element = lanes_of(result)
+    numbers, number = lanes_of(parameters[2])
+    if element not in BITS:
         return
     yield f"%cell = alloca {element}"
     yield from _signs(parameters[3], "%a3")
@@ -313,6 +350,10 @@ _MAKERS: tuple[tuple[re.Pattern[str], Maker], ...] = tuple((re.compile(pattern),
     (rf"(?:sse|avx)\.r(?:cp|sqrt)\.{_FLOATS}", _reciprocal),
     (rf"\w+\.cmp\.{_FLOATS}", _compared),
     (r"sse2\.cvt(?:sd2ss|pd2ps)", _narrowed),
+    (r"avx\.cvt\.pd2\.ps\.256", _narrowed),
+    (r"vcvtps2ph\.\d+", _halved),
+    (rf"fma\.vfmaddsub\.{_FLOATS}|avx512\.vfmaddsub\.p[sd]\.512", _fused),
+    (r"sse41\.insertps", _inserted),
     (rf"avx(?:512)?\.vpermilvar\.{_FLOATS}|avx2\.permps|avx512\.permvar\.[sd]f\.\d+", _permuted),
     (rf"avx512\.vpermi2var\.{_FLOATS}", _permuted),
     (rf"avx\.mask(?:load|store)\.{_FLOATS}", _masked),
