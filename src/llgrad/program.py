@@ -114,7 +114,7 @@ def optimise_program(
         work.replace_text(text)
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
-    sites = calls.read(module)
+    sites = calls.read(module, lambda: parse(shared))
     names, least = (f"llgrad.call.{n}" for n in count()), 0
     flush, called = flushes(denormals), list[str]()
     while True:

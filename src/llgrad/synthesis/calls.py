@@ -12,7 +12,7 @@ Any `__enzyme_…` call and any `enzyme_…` marker that is not listed is an err
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 from msgspec import Struct, field
@@ -59,6 +59,7 @@ from llgrad.synthesis.markers import (
     marker_of,
     marker_text,
 )
+from llgrad.synthesis.packed import packed_floats, returns_integers
 from llgrad.synthesis.request import Act, Mode, Request
 
 TAPE_BYTES = 8  # what a caller's memory for a tape holds: the tape's address
@@ -78,6 +79,7 @@ class Slot(Struct, frozen=True):
     stride: int = -1
     lane: int = 0
     made: str = ""  # "", "primal", "shadow"
+    members: int = 0  # a struct whose members are this value and those that follow
 
 
 class CallSite(Struct, frozen=True):
@@ -99,6 +101,7 @@ class CallSite(Struct, frozen=True):
     memory_is_callers: bool = False
     hidden_result: bool = False  # the call's result goes through a pointer, its first argument
     byval: dict[int, Type] = field(default_factory=dict)  # values that are memory the callee may change
+    packed: dict[int, Type] = field(default_factory=dict)  # the floats in integers that the function returns
 
     @property
     def sret(self) -> Type | None:
@@ -185,13 +188,13 @@ def naming(module: Module, word: str) -> Iterator[Function]:
             yield f
 
 
-def read(module: Module) -> list[CallSite]:
-    """All calls that ask for a derivative, in order."""
+def read(module: Module, raw: Callable[[], Module] | None = None) -> list[CallSite]:
+    """All calls that ask for a derivative, in order; `raw` gives the module as it was before it was touched."""
     sites = []
     for f in naming(module, PREFIX):
         for i in f.instructions():
             if isinstance(i, Call) and (called := i.called_function) is not None and PREFIX in called.name:
-                sites.append(_Reader(module, i, called.name).site())
+                sites.append(_Reader(module, i, called.name, raw).site())
     _match_tapes(module, sites)
     return sites
 
@@ -216,8 +219,8 @@ def same_tape(r: Request) -> tuple[object, ...]:
 class _Reader:
     """Reads one call."""
 
-    def __init__(self, module: Module, call: Call, name: str) -> None:
-        self.module, self.call, self.name = module, call, name
+    def __init__(self, module: Module, call: Call, name: str, raw: Callable[[], Module] | None) -> None:
+        self.module, self.call, self.name, self.raw = module, call, name, raw
         self.rest = list(call.arguments)
         self.hidden = any(a.name == "sret" for a in call.argument_attributes[0]) if self.rest else False
         self.attributes = dict(zip(map(id, call.arguments), call.argument_attributes, strict=False))
@@ -231,6 +234,8 @@ class _Reader:
         self.numbers: dict[str, AnyValue] = {}
         self.values: list[AnyValue] = []
         self.byval: dict[int, Type] = {}
+        self.packed: dict[int, Type] = {}
+        self.waiting: list[tuple[list[Argument], bool, list[tuple[Act, list[Slot]]]]] = []  # for shadows that follow
 
     def site(self) -> CallSite:
         if self.hidden:
@@ -258,7 +263,7 @@ class _Reader:
                 acts.append(act)
                 slots.append(found)
             del parameters[: len(group)]
-        self._interleaved(acts, slots, width)
+        self._interleaved(width)
         self._about_call()
         result = self._result()
         seeds, tape = self._end(result is Act.OUT or (hidden_type(self.f) is not None and acts[0] is Act.DUP), width)
@@ -281,6 +286,7 @@ class _Reader:
         return CallSite(
             self.call, self.f, request, tuple(self.values), flat, seeds, tape, memory,
             bool(self.about & {"enzyme_tape", "enzyme_allocated"}), self.hidden, self.byval,
+            self.packed,
         )  # fmt: skip
 
     # --- the function, and markers about the call
@@ -367,23 +373,34 @@ class _Reader:
                 self._next("the size after enzyme_byref")
             elif marker in ("enzyme_vector", "enzyme_scalar"):
                 self.refuse(f"{marker} is for __enzyme_batch only", "use enzyme_dup or enzyme_const")
-        acts = [self._default(p.type) if act is None else act for p in group]
+        acts = [self._act(act, p, group) for p in group]
         for p, one in zip(group, acts, strict=True):
             self._check(one, p, strided)
         stride = self._value(f"the stride of argument {group[0].name}") if strided else -1
         found = [(one, [slot]) for one, slot in zip(acts, self._slots(group, by_reference), strict=True)]
         if "enzyme_interleave" in self.about:
+            self.waiting.append((group, by_reference, found))
             return found
-        shadowed = any(one in (Act.DUP, Act.DUPNONEED) for one in acts)
-        for lane in range(width if shadowed else 0):
+        for lane in range(width if _shadowed(found) else 0):
             if strided and lane:
                 for _, slots in found:
                     slots.append(Slot(slots[1].value, stride=stride, lane=lane))
-                continue
-            for (one, slots), given in zip(found, self._slots(group, by_reference, "the shadow of "), strict=True):
-                if one in (Act.DUP, Act.DUPNONEED):
-                    slots.append(given)
+            else:
+                self._shadow(group, by_reference, found)
         return found
+
+    def _act(self, asked: Act | None, p: Argument, group: list[Argument]) -> Act:
+        """The activity of a parameter. Integers in a struct that has a shadow are constant."""
+        if asked is None:
+            return self._default(p.type)
+        of_struct = len(group) > 1 and isinstance(p.type, IntType) and self.mode is not Mode.FORWARD
+        return Act.CONST if of_struct and asked in (Act.DUP, Act.DUPNONEED) else asked
+
+    def _shadow(self, group: list[Argument], by_reference: bool, found: list[tuple[Act, list[Slot]]]) -> None:
+        """Consume one shadow of a C argument, all of it; what has none is left out."""
+        for (one, slots), given in zip(found, self._slots(group, by_reference, "the shadow of "), strict=True):
+            if one in (Act.DUP, Act.DUPNONEED):
+                slots.append(given)
 
     def _find_interleave(self) -> None:
         """`enzyme_interleave` stands between arguments and shadows; before the arguments it means the same."""
@@ -393,30 +410,37 @@ class _Reader:
                 self.about.add("enzyme_interleave")
                 return
 
-    def _interleaved(self, acts: list[Act], slots: list[list[Slot]], width: int) -> None:
+    def _interleaved(self, width: int) -> None:
         """After `enzyme_interleave`: the shadows of all arguments, in order."""
-        if "enzyme_interleave" not in self.about:
-            return
-        for act, found, p in zip(acts, slots, self.f.arguments, strict=True):
-            if act in (Act.DUP, Act.DUPNONEED) and len(found) == 1:
-                found += [self._slot(p, found[0].by_reference, "the shadow of ") for _ in range(width)]
+        for group, by_reference, found in self.waiting:
+            for _ in range(width if _shadowed(found) else 0):
+                self._shadow(group, by_reference, found)
 
     def _slots(self, group: list[Argument], by_reference: bool, of: str = "") -> list[Slot]:
-        """What the parameters of one C argument are given; in registers a struct is cut into pieces of eight bytes."""
-        if not by_reference or len(group) == 1:
-            return [self._slot(p, by_reference, of) for p in group]
+        """What the parameters of one C argument are given.
+
+        In registers a struct is cut into pieces of eight bytes; a call that has too few left passes it in memory.
+        """
+        if len(group) == 1:
+            return [self._slot(group[0], by_reference and not isinstance(group[0].type, PointerType), of)]
+        if not by_reference and not self._in_memory():
+            return [self._slot(p, False, of) for p in group]
         first = self._slot(group[0], True, of)
         return [replace(first, offset=8 * k) for k in range(len(group))]
 
-    def _slot(self, p: Argument, by_reference: bool, of: str = "") -> Slot:
+    def _in_memory(self) -> bool:
+        """Is what comes next a struct that the call passes by value in memory?"""
+        given = self.attributes.get(id(self.rest[0]), ()) if self.rest else ()
+        return any(a.name == "byval" for a in given)
+
+    def _slot(self, p: Argument, in_memory: bool, of: str = "") -> Slot:
         n = self._value(f"{of}argument {p.name}")
-        memory = by_reference and not isinstance(p.type, PointerType)
-        if memory and not isinstance(self.values[n].type, PointerType):
+        if in_memory and not isinstance(self.values[n].type, PointerType):
             self.refuse(f"what follows enzyme_byref for argument {p.name} is no pointer", "pass the struct's address")
         kept = p.attribute("byval")
         if kept is not None and not of and isinstance(kept.value, Type):
             self.byval[n] = kept.value
-        return Slot(n, memory)
+        return Slot(n, in_memory)
 
     def _value(self, what: str) -> int:
         self.values.append(self._next(what))
@@ -463,7 +487,14 @@ class _Reader:
             return Act.DUP if forward or split else Act.CONST
         if Act.DUP in asked and not forward:
             self.refuse("enzyme_dup_return is for forward mode and for returned pointers", "leave the marker out")
-        if not _holds_floats(t):
+        first = self.raw().globals.get(self.f.name) if self.raw is not None and returns_integers(self.f) else self.f
+        self.packed, unclear = packed_floats(first if isinstance(first, Function) else self.f)
+        if unclear and not asked:
+            self.refuse(
+                f"{self.f.name} returns the bits of a float in an integer, which may be a number or a struct",
+                "give llgrad code that clang has not optimised, or say enzyme_const_return if it has no derivative",
+            )
+        if not _holds_floats(t) and not self.packed:
             return Act.CONST
         return Act.DUP if forward else Act.OUT
 
@@ -471,8 +502,19 @@ class _Reader:
         """Seeds and tape of a reverse sweep. The seed of a struct that goes through memory is its address."""
         if self.mode is not Mode.REVERSE:
             return (), -1
-        found = tuple(Slot(self._value("the seed of the return")) for _ in range(width if seeded else 0))
+        found = tuple(self._seed() for _ in range(width if seeded else 0))
         return found, self._value("the tape") if self.rest else -1
+
+    def _seed(self) -> Slot:
+        """The adjoint of the result; of a struct in registers, the values of its members, or its address."""
+        n, t = self._value("the seed of the return"), self.f.function_type.result
+        if not isinstance(t, StructType) or t.fields is None:
+            return Slot(n)
+        if isinstance(self.values[n].type, PointerType):
+            return Slot(n, True)
+        for _ in t.fields[1:]:
+            self._value("the seed of the return")
+        return Slot(n, members=len(t.fields))
 
     def _nothing_left(self) -> None:
         if self.rest:
@@ -485,6 +527,10 @@ class _Reader:
         raise UnsupportedError(
             message, span=self.module.span(self.call), cause=f"in a call of {self.name}", fix=fix
         )
+
+
+def _shadowed(found: list[tuple[Act, list[Slot]]]) -> bool:
+    return any(act in (Act.DUP, Act.DUPNONEED) for act, _ in found)
 
 
 def _holds_floats(t: Type) -> bool:

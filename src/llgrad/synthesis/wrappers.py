@@ -132,7 +132,7 @@ class _Wrapper(Struct):
             else:
                 self.lines.append("%frame = load ptr, ptr %kept")
             passed.append("ptr %kept" if site.sret is None else "ptr %frame")
-        passed += [f"{t} {_one(self._type(t))}" for t in target.parameters[len(passed) :]]
+        passed += [f"{t} {self._ones(t)}" for t in target.parameters[len(passed) :]]
         got = results.spelt(target.results, target.aggregate, target.wide)
         self._call("" if got == "void" else "%r = ", f"{got} @{target.symbol}({', '.join(passed)})")
         parts = self._parts(got)
@@ -225,7 +225,31 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             return f"%in{unique}"
         if n in self.site.byval:
             return self._copied(n, self.site.byval[n])
+        if slot.members:
+            return self._together(slot, wanted)
         return self._converted(n, given, wanted)
+
+    def _ones(self, t: str) -> str:
+        """The seed of a result: 1 of each float in it."""
+        if not self.site.packed:
+            return _one(self._type(t))
+        cell = f"%ones{len(self.lines)}"
+        self.lines += [f"{cell} = alloca {t}, align 16", f"store {t} {_one(self._type(t))}, ptr {cell}, align 16"]
+        for at, x in self.site.packed.items():
+            self.lines.append(f"{cell}.{at} = getelementptr i8, ptr {cell}, i64 {at}")
+            self.lines.append(f"store {x} {_one(x)}, ptr {cell}.{at}, align 1")
+        self.lines.append(f"{cell}.all = load {t}, ptr {cell}, align 16")
+        return f"{cell}.all"
+
+    def _together(self, slot: Slot, wanted: str) -> str:
+        """A struct of values."""
+        whole, fields = "poison", getattr(self._type(wanted), "fields", None) or ()
+        for k, member in enumerate(fields):
+            n = slot.value + k
+            given = self._converted(n, str(self.site.values[n].type), str(member))
+            self.lines.append(f"%whole{n} = insertvalue {wanted} {whole}, {member} {given}, {k}")
+            whole = f"%whole{n}"
+        return whole
 
     def _as_i64(self, n: int) -> str:
         t = self.site.values[n].type
