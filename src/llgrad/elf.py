@@ -8,6 +8,7 @@ and whether thread-local storage is used), and sections put in and taken out aga
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _SYMTAB, _LOCAL, _WEAK, _TLS = 2, 0, 2, 6
 _PROGBITS, _EXCLUDE = 1, 0x80000000  # a section that is left out of programs
+_RELOCATABLE, _SHARED = 1, 3  # kinds of files
 _RESERVED = 0xFF00  # from here on, numbers of sections are kept elsewhere
 
 
@@ -77,9 +79,9 @@ def _string(strings: bytes, start: int) -> str:
 
 
 def section(data: bytes, name: str) -> bytes | None:
-    """The contents of the section `name`, None if there is none."""
+    """The contents of the section `name`, None if there is none; of a shared library, too."""
     try:
-        sections, names = _table(data)
+        sections, names = _table(data, (_RELOCATABLE, _SHARED))
         strings = _bytes_of(data, sections[names])
         return next((_bytes_of(data, s) for s in sections if _string(strings, s[0]) == name), None)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
@@ -109,10 +111,10 @@ def with_section(data: bytes, name: str, contents: bytes) -> bytes:
     return _HEADER.pack(*header) + body[_HEADER.size :] + b"".join(_SECTION.pack(*s) for s in sections)
 
 
-def _table(data: bytes) -> tuple[list[tuple[int, ...]], int]:
+def _table(data: bytes, kinds: Collection[int] = (_RELOCATABLE,)) -> tuple[list[tuple[int, ...]], int]:
     """The table of sections, and which of them holds their names."""
     ident, kind, *_ = header = _HEADER.unpack_from(data)
-    if ident[:6] != b"\x7fELF\x02\x01" or kind != 1:
+    if ident[:6] != b"\x7fELF\x02\x01" or kind not in kinds:
         raise ValueError("its header says something else")
     offset, count, names = header[6], header[12], header[13]
     first = _SECTION.unpack_from(data, offset) if offset else (0,) * 10

@@ -74,12 +74,16 @@ def test_another_pointer_to_it_in_a_library(tmp_path: Path, capfd: pytest.Captur
     assert "needs a shadow and cannot have one" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(("library", "known"), [(PEEK, True), (TWICE, False)], ids=["calls_back", "does_not"])
+SUFFIX = f"{PEEK} double another_workspace(int n) {{ return n; }}"  # of which the linker makes one string
+
+
+@pytest.mark.parametrize(("library", "known"), [(PEEK, True), (SUFFIX, True), (TWICE, False)],
+                         ids=["calls_back", "suffix", "does_not"])
 def test_beside_a_shared_library(library: str, known: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """One that calls a function of the executable's by its name may have the work array."""
     (tmp_path / "beside.c").write_text(library)
     beside = tmp_path / "libbeside.so"
-    assert drive(["-shared", "-fPIC", str(tmp_path / "beside.c"), "-o", str(beside)], cxx=False) == 0
+    assert drive(["-shared", "-fPIC", "-Wl,-O2", str(tmp_path / "beside.c"), "-o", str(beside)], cxx=False) == 0
     words = ["-O1", str(tmp_path / "work.c"), f"-L{tmp_path}", "-lbeside", f"-Wl,-rpath,{tmp_path}"]
     assert (link(tmp_path, words) != 0) is known
     assert ("needs a shadow and cannot have one" in capfd.readouterr().err) is known

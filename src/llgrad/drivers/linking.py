@@ -27,8 +27,8 @@ from llgrad.drivers import compiling
 from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags, is_ir, is_source
 from llgrad.drivers.objects import Options, Unit, is_archive, is_bitcode, is_object, members, units
 from llgrad.drivers.words import CommandLine, Item, Role
-from llgrad.elf import read_object
-from llgrad.errors import LlgradError, SourceError
+from llgrad.elf import read_object, section
+from llgrad.errors import ArgumentError, LlgradError, SourceError
 from llgrad.frontends import clang
 
 
@@ -276,10 +276,12 @@ def _knows_none_of(line: CommandLine, place: Place, names: Collection[str]) -> b
     if not re.search(r"\.so(\.\d+)*$", found.name):
         return False
     try:
-        strings = set(found.read_bytes().split(b"\0"))
-    except OSError:
+        data = found.read_bytes()
+        wanted = section(data, ".dynstr")  # where a linker keeps a name that ends another one within that
+    except (OSError, ArgumentError):
         return False
-    return strings.isdisjoint(name.encode() for name in names)
+    strings = set(data.split(b"\0"))
+    return wanted is not None and not any(s in strings or s + b"\0" in wanted for s in (n.encode() for n in names))
 
 
 def _shared(line: CommandLine, name: str) -> Path | None:
