@@ -467,11 +467,24 @@ _PART = re.compile(r"  (%[-\w.$]+) = trunc ")
 _COUNTED = re.compile(r"  %[-\w.$]+ = (?:uitofp|sitofp|add|sub|mul|shl) ")
 
 
+_TINY = re.compile(r"^(  store) double 0x([0-9A-F]{1,13}), (?=ptr )", re.MULTILINE)
+
+
+def stored_as_bits(text: str) -> str:
+    """Store constants below all normal doubles as integers, which tell nothing of what the memory holds.
+
+    LLVM makes such of a float or a number and what is beside it (D's `struct { double d; float f; }` begins as two
+    NaNs, the second of which is `0x7FC00000`).
+    """
+    return _TINY.sub(lambda m: f"{m[1]} i64 {int(m[2], 16)}, ", text)
+
+
 def loaded_apart(text: str) -> str:
     """Load numbers that LLVM reads as the low bits of a float (of a union, say) as integers, which they then may be.
 
     Where a float is only looked at, its bits are let alone: such numbers are counted with.
     """
+    text = stored_as_bits(text)
     apart = _DEFINITION.sub(lambda m: _loaded_apart(m[0]), text) if _BITS.search(text) else text
     return _DEFINITION.sub(lambda m: _words_apart(m[0]), apart) if _WORD.search(apart) else apart
 

@@ -66,11 +66,13 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
-from llgrad.lowering import loaded_apart, lower, spelt_out, unshared
+from llgrad.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
 from llgrad.merging import has_split_tests, merged
 from llgrad.reducing import make_reducible
+from llgrad.registers import with_names_joined, with_own_names
 from llgrad.rejoining import rejoined
 from llgrad.relative import with_pointers
+from llgrad.retyped import has_bits, with_bits
 from llgrad.rounding import with_steps
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -103,6 +105,7 @@ fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder 
 tgamma trunc
 """
 _RESERVED = frozenset(f"{name}{suffix}" for name in _LIBM.split() for suffix in ("", "f", "l"))
+_ROUNDS = 16  # of functions that hand bits on to each other
 _MOST_INLINED = 4_000  # lines, before they are simplified
 
 
@@ -118,9 +121,9 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
     for n, data in enumerate(modules):
         with of_file(names[n] if names else ""):
             parts.append(LLVMModule.read(data, trusted=trusted))
-    whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
+    whole = parts[0] if len(parts) == 1 else _linked(parts)
     text = with_closures(
-        without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(whole.text())))))
+        without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(with_names_joined(whole.text()))))))
     )
     if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
@@ -131,6 +134,14 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
     if made := tables(text, shared):
         whole.replace_text(whole.text() + made)
     return whole
+
+
+def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
+    """The modules as one; functions that several compilers know by different types have a name for each of these."""
+    for part, text in zip(parts, with_own_names([part.text() for part in parts]), strict=True):
+        if text != part.text():
+            part.replace_text(text)
+    return LLVMModule.linked(parts)
 
 
 def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
@@ -294,11 +305,14 @@ def prepare(
         work.replace_text(moved)
     if level:
         work.run(["sroa", "sccp", "dce"])
+        if (numbers := stored_as_bits(work.text())) != work.text():
+            work.replace_text(numbers)
     with_signs(work, unoptimised=not level)
     if level:
         work = _optimised(work, level)
         if unshared(work):
             work = _optimised(work, level)
+        _with_bits(work)
         with_signs(work)
     else:
         unshared(work)
@@ -310,6 +324,16 @@ def prepare(
     if not threads:
         _refuse_thread_local(text)
     return text
+
+
+def _with_bits(work: LLVMModule) -> None:
+    """Registers of doubles in which other floats lie as integers (`retyped`)."""
+    for again in range(_ROUNDS if has_bits(work.text()) else 0):
+        work.run(["instruction_namer"])
+        if (retyped := with_bits(work.text(), again)) == work.text():
+            return
+        work.replace_text(retyped)
+        work.run(["sroa", "instruction_combine", "dce"])
 
 
 def normal(work: LLVMModule) -> str:

@@ -1,7 +1,8 @@
 """Programs of several languages: each calls functions of another, which call back by name and by pointer.
 
 `records.*` pass arrays and pointers to structs; `handles.*` structs by value, objects whose members only their language
-knows, and functions. In each file `ME` is the file's own prefix, `OTHER` that of the language it calls.
+knows, and functions; `registers.*` structs by value of which several members lie in one register. In each file `ME` is
+the file's own prefix, `OTHER` that of the language it calls.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.frontends.byvalue import members_apart
 
 HERE = Path(__file__).parent / "mixed"
 ENDS = ("c", "cpp", "rs", "f90", "zig", "d", "nim")
@@ -71,6 +71,40 @@ def test_pairs(pair: tuple[str, str], program: str, tmp_path: Path) -> None:
     _agree(program, [pair, pair[::-1]], tmp_path)
 
 
+STRUCTS = {"FF": "ff", "FD": "fd", "FFI": "ffi"}
+BYVALUE = ("c", "rs", "zig", "d", "cpp", "nim")
+
+
+def _passed(members: str, a: complex, b: complex) -> complex:
+    """What `run` of `registers.*` computes; members that are integers count up from their place."""
+    values = [k + 2 if t == "i" else a * (k + 1) + b * b for k, t in enumerate(members)]
+    values = [v + 1 if t == "i" else v * b + v * v for v, t in zip(values, members, strict=True)]
+    total = complex(np.prod(values))
+    for k, (v, t) in enumerate(zip(values, members, strict=True)):
+        total += v * a * a if t == "i" else v * v * a * (k + 1)
+    return total * a
+
+
+@pytest.mark.parametrize(
+    "pair", [("c", "rs"), *(pytest.param(p, marks=pytest.mark.full) for p in itertools.combinations(BYVALUE, 2))],
+    ids="-".join,
+)  # fmt: skip
+def test_members_share_registers(pair: tuple[str, str], tmp_path: Path) -> None:
+    """Each compiler has types of its own for a register with two floats, or with a float and an integer."""
+    require(*(f"a.{end}" for end in pair))
+    paths = [tmp_path / f"{me}_calls.{me}" for me in pair]
+    for path, me, other in zip(paths, pair, pair[::-1], strict=True):
+        source = (HERE / f"registers.{me}").read_text()
+        path.write_text(source.replace("ME_", f"of_{me}_").replace("OTHER_", f"of_{other}_"))
+    lib, h = llgrad.load(paths), 1e-30
+    for me, (struct, members) in itertools.product(pair, STRUCTS.items()):
+        f = lib[f"of_{me}_run_{struct}"]
+        assert f(0.7, 0.3) == pytest.approx(_passed(members, 0.7, 0.3).real, rel=1e-5)
+        truth = [_passed(members, 0.7 + h * 1j, 0.3).imag / h, _passed(members, 0.7, 0.3 + h * 1j).imag / h]
+        np.testing.assert_allclose(llgrad.grad(f)(0.7, 0.3), truth, rtol=1e-5)
+        assert llgrad.jvp(f)(0.7, 0.3, tangents=(1.0, 2.0))[1] == pytest.approx(truth[0] + 2 * truth[1], rel=1e-5)
+
+
 MLIR = """
 func.func private @leaf(f64, f64) -> f64
 func.func @f(%x: memref<?xf64>, %k: f64) -> f64 {
@@ -104,19 +138,3 @@ def test_mlir_and_c(tmp_path: Path) -> None:
     np.testing.assert_allclose(llgrad.grad(lib.f, wrt=0)(X, 2.0), 6 * X**2)
     first = np.array([2 * X[0] * (X**3).sum(), 0, 0, 0])
     np.testing.assert_allclose(llgrad.grad(lib.g, wrt="x")(4, X), 3 * X**2 * X[0] ** 2 + first)
-
-
-def test_structs_that_others_take_apart() -> None:
-    """rustc passes a struct whole, clang its members; ldc's result has a name. Integers of 32 bits share registers."""
-    text = (
-        "%m.P = type { double, i8* }\n"
-        "define dso_local %m.P @made(%m.P %a_arg, double %k) #0 {\n"
-        "  %1 = call double @read({ double, i64 } zeroinitializer)\n  ret %m.P %a_arg\n}\n"
-        "declare double @read({ double, i64 } noundef) #1\ndeclare { i32, i32 } @small({ i32, i32 })\n"
-        "define %m.P @_D1mQP(%m.P %a) {\n  ret %m.P %a\n}\n"
-    )
-    made = members_apart(text)
-    assert "define internal %m.P @made.whole(%m.P %a_arg, double %k) #0 {" in made
-    assert "define { double, i8* } @made(double %m0.0, i8* %m0.1, double %p1) alwaysinline {" in made
-    assert "declare double @read(double, i64)\n" in made and "call double @read.whole({ double, i64 } zero" in made
-    assert "@small.whole" not in made and "@_D1mQP.whole" not in made

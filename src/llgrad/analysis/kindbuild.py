@@ -9,7 +9,7 @@ float or pointer is evidence of it. Constants, zeros and undef are evidence of n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import gcd, lcm
 
 from llgrad.analysis import bytelayout as bl
@@ -182,6 +182,11 @@ class Builder:
 
     def declare_llvm(self, cell: Cell, t: Type) -> None:
         self.graph.declare(cell[0], _bounded(self.llvm_type(t), cell[1]), LLVM_TYPE)
+
+    @property
+    def taken(self) -> Collection[iv.Function]:
+        """The functions whose address is used."""
+        return self._taken
 
     def take_address(self, f: iv.Function) -> None:
         """`f` may be called through a pointer: it is related to the indirect calls of its type."""

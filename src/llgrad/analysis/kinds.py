@@ -22,7 +22,7 @@ from msgspec import Struct
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import is_arithmetic, linear
 from llgrad.analysis.cells import Spot, strided
-from llgrad.analysis.fixed import is_fixed
+from llgrad.analysis.fixed import is_dropped, is_fixed
 from llgrad.analysis.kindbuild import Builder
 from llgrad.analysis.kindquery import (
     ANY_MASK,
@@ -287,9 +287,13 @@ class Kinds:
         leaves = self._resolve(region, 0, size)
         if not isinstance(v.type, IntType):
             leaves = self._floats_by_turns((region, 0), leaves)
-        if not isinstance(v.type, IntType | VectorType):
-            leaves = tuple((o, ANY if k is UNKNOWN and is_fixed(v, o, n, self.layout) else k, n) for o, k, n in leaves)
+        leaves = tuple((o, ANY if k is UNKNOWN and self._is_idle(v, o, n) else k, n) for o, k, n in leaves)
         return tuple(_without_zeros(leaves, zero)) if zero else leaves
+
+    def _is_idle(self, v: iv.AnyValue, at: int, size: int) -> bool:
+        """Does no derivative pass through these bytes of a value?"""
+        fixed = not isinstance(v.type, IntType | VectorType) and is_fixed(v, at, size, self.layout)
+        return fixed or is_dropped(v, at, size, self.layout, self._builder.taken)
 
     def _seen_as_float(self, v: iv.AnyValue) -> bool:
         region = self._builder.contents.get(v)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from llgrad.frontends.byvalue import members_apart
 from llgrad.frontends.dframes import with_arrays_apart
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, find, makefile_dependencies, run
 
@@ -50,7 +49,7 @@ def ldc() -> Tool:
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
     bodies = Compiled(_COPIED.encode(), (sources[0].path,))
     made = [_file(source, raw) for source in sources]
-    texts = map(members_apart, unread_elsewhere(unsliced([c.module.decode() for c in made])))
+    texts = unread_elsewhere(unsliced([c.module.decode() for c in made]))
     return [*(replace(c, module=t.encode()) for c, t in zip(made, texts, strict=True)), bodies]
 
 

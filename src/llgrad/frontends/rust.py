@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from llgrad.frontends.byvalue import members_apart
 from llgrad.frontends.tools import (
     Compiled,
     Language,
@@ -344,7 +343,7 @@ def finished(text: str) -> bytes:
         known = re.search(rf"^(?:declare|define) [^@\n]*@{re.escape(name)}\(", text, re.MULTILINE)
         if f"@{name}(" in text and not known:
             text += f"\n{declaration}"
-    return (members_apart(text) + "\n").encode()
+    return (text + "\n").encode()
 
 
 RUST = Language(
