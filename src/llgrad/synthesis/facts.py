@@ -121,7 +121,7 @@ class Facts:
         self.memory, self.kinds = self.analysed.memory, self.analysed.kinds
         way: activity_analysis.Mode = "forward" if mode is Mode.FORWARD else "reverse"
         acts = tuple(activity_analysis.Act(a.value) for a in arguments)
-        at_once = mode in (Mode.FORWARD, Mode.COMBINED) and not runtime_activity
+        at_once = mode in (Mode.FORWARD, Mode.COMBINED)
         self.kept = kept_buffers(self.memory) if at_once else {}
         self.activity = activity_analysis.analyse(
             self.memory, acts, activity_analysis.Act(result.value), way, self.kinds, self.kept
@@ -594,8 +594,7 @@ class Facts:
     def all_escape(self, pointer: AnyValue) -> bool:
         """Is it memory whose shadow has no mirror that releases it, but which was allocated under the root?"""
         objects = self.memory.points_to(pointer)
-        heap = bool(objects) and all((o.kind == "heap" and self.memory.escapes(o)) or o in self.kept for o in objects)
-        return heap and not self.runtime_activity
+        return bool(objects) and all((o.kind == "heap" and self.memory.escapes(o)) or o in self.kept for o in objects)
 
 
 def _is_text(t: Type) -> bool:

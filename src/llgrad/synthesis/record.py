@@ -492,7 +492,8 @@ class RecordingSweep(Sweep):
         freed = i.arguments[known.deallocator.pointer]
         if self.facts.shadowed(freed) and i not in self.plan.paired.values() and self.facts.all_escape(freed):
             for _ in self.each_lane():
-                self.b.call(tape.defer(self.module), [self.arena, self.shadow(freed), free])
+                own = self.unless_constant(freed, self.shadow(freed), _null)
+                self.b.call(tape.defer(self.module), [self.arena, own, free])
         if self.facts.shadowed(freed) and (floats := watched(self.facts, self.module, known.deallocator, freed)):
             later = TRUE if self.facts.apart else FALSE
             for _ in self.each_lane():
