@@ -28,6 +28,7 @@ _MET = re.compile(rf'^(@"?{re.escape(MET)}[^\n]*?) = [^\n]*?global ptr ({NAME})'
 _USED = re.compile(rf'"[^"\n]*"|({NAME})(?![-\w.$(])')
 _ENTITY = re.compile(rf"(?:define [^@\n]*)?({NAME})")
 _OUTSIDE = re.compile(r"@llvm\.|[^\n]* section \"")  # variables that are read by others than the program's code
+_RECORD = "#dbg_"  # what a debugger is told is no use
 _CALLED = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:\([^\n@]*?\) )?({NAME})\(")
 
 
@@ -62,7 +63,7 @@ def _reached(text: str) -> list[str]:
             at = m[1]
             own[at] = []
             roots += [at] if _OUTSIDE.match(line) else []
-        if at:
+        if at and not line.lstrip().startswith(_RECORD):
             own[at].append(line)
             roots += [at] if PREFIX in line else []
         at = "" if line == "}" or line.startswith("@") else at
@@ -121,4 +122,6 @@ def _may_store(line: str, defined: set[str]) -> bool:
         m = GLOBAL.match(line)
         return m is not None and not plain(m[1]).startswith((VIRTUAL, "__enzyme", "llvm."))
     called = _CALLED.search(line)
+    if line.lstrip().startswith(_RECORD):
+        return False
     return line.startswith(" ") and "__enzyme" not in line and (called is None or called[1] in defined)
