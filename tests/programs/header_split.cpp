@@ -6,6 +6,7 @@ static void squares(const double *x, double *y, int n)
     for (int i = 0; i < n; i++)
         y[i] = x[i] * x[i] * x[0];
 }
+static double product(double a, double b) { return a * a * b; }
 int main()
 {
     using namespace enzyme;
@@ -24,5 +25,7 @@ int main()
     memory.reverse();
     expect("x0", 0, dx[0], 9);
     expect("x1", 1, dx[1], 12);
+    auto given = split(function<product>{}, Active{2.0}, Active{3.0});
+    expect("of a function", 0, get<1>(given.reverse(5)), 5 * 4);
     return failures();
 }
