@@ -88,9 +88,34 @@ static void arguments(void)
                                                     enzyme_const, s, enzyme_dup, c, dc), 5 * 2 * 3 * 2 * 2 * 2 * 4);
 }
 
+/* Bytes between members, and bits beside a float. */
+typedef struct { short s; float f; double d; } padded;
+typedef struct { char c; double d; } small;
+typedef struct { float f; unsigned b : 3, c : 5; } bits;
+padded __enzyme_autodiff_padded(void *, ...);
+bits __enzyme_autodiff_bits(void *, ...);
+static double of_padded(padded p) { return p.s * p.f * p.d; }
+static double of_small(small p) { return p.c * p.d * p.d; }
+static double of_bits(bits p) { return p.f * p.f * p.b * p.c; }
+
+static void paddings(void)
+{
+    padded p = {2, 3, 4}, dp = {0, 1, 0.5};
+    small q = {2, 3}, dq = {0, 1};
+    bits b = {2, 3, 4}, db = {1, 0, 0};
+    padded g = __enzyme_autodiff_padded((void *)of_padded, enzyme_out, p);
+    expect("padded", 0, g.f, 8);
+    expect("padded", 1, g.d, 6);
+    expect("padded", 2, __enzyme_fwddiff((void *)of_padded, enzyme_dup, p, dp), 8 + 3);
+    expect("small", 0, __enzyme_fwddiff((void *)of_small, enzyme_dup, q, dq), 12);
+    expect("bits", 0, __enzyme_autodiff_bits((void *)of_bits, enzyme_out, b).f, 48);
+    expect("bits", 1, __enzyme_fwddiff((void *)of_bits, enzyme_dup, b, db), 48);
+}
+
 int main(void)
 {
     results();
     arguments();
+    paddings();
     return failures();
 }

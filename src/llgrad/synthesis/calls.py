@@ -393,8 +393,10 @@ class _Reader:
         """The activity of a parameter. Integers in a struct that has a shadow are constant."""
         if asked is None:
             return self._default(p.type)
-        of_struct = len(group) > 1 and isinstance(p.type, IntType) and self.mode is not Mode.FORWARD
-        return Act.CONST if of_struct and asked in (Act.DUP, Act.DUPNONEED) else asked
+        of_struct = len(group) > 1 and isinstance(p.type, IntType)
+        narrow = isinstance(p.type, IntType) and p.type.bits < 32  # has no room for a float
+        constant = of_struct and asked in (Act.DUP, Act.DUPNONEED) and (narrow or self.mode is not Mode.FORWARD)
+        return Act.CONST if constant else asked
 
     def _shadow(self, group: list[Argument], by_reference: bool, found: list[tuple[Act, list[Slot]]]) -> None:
         """Consume one shadow of a C argument, all of it; what has none is left out."""

@@ -392,8 +392,19 @@ class Facts:
                 continue
             if kind.format is not None and at <= o and o + n <= at + size:
                 yield o, kind.format
-            elif kind.is_float or not kind.is_known:
+            elif kind.is_float or not (kind.is_known or self._is_padding(v, n)):
                 raise self._unknown_bits(v, o, n)
+
+    def _is_padding(self, v: AnyValue, size: int) -> bool:
+        """Are bytes of which nothing is known too few for a float?
+
+        In what the caller passes: structs whose members are not aligned go through memory (the C ABI), so that no
+        float lies in two words.
+        """
+        if v not in self.root.arguments or size >= 4:
+            return False
+        values = [i.type for f in self.memory.functions for i in f.instructions()]
+        return size == 1 or not any(isinstance(t, FloatType) and t.name in ("half", "bfloat") for t in values)
 
     def _unknown_bits(self, v: AnyValue, offset: int, size: int) -> KindError:
         name = v.name if isinstance(v, Value) else v
