@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from llgrad.statics import static_pointers
+from llgrad.statics import emptied, static_pointers
 
 
 def owners(text: str) -> set[str]:
@@ -82,6 +84,7 @@ declare void @__enzyme_autodiff(ptr, ...)
 """
 _WORK = "  %p = load ptr, ptr @work, align 8\n"
 _GET = "  %p = call ptr @get()\n"
+_MERGED = _WORK + "  %f = call ptr @malloc(i64 8)\n  %q = select i1 %c, ptr %p, ptr %f\n"
 _MALLOC = "  %p = call ptr @malloc(i64 8)\n  store ptr %p, ptr @work, align 8\n"
 
 
@@ -94,6 +97,7 @@ _MALLOC = "  %p = call ptr @malloc(i64 8)\n  store ptr %p, ptr @work, align 8\n"
     _GET + "  call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %x, i64 %n, i1 false)",
     "  %p = call ptr @fresh(i64 %n)\n  store ptr %p, ptr @work, align 8\n  store double 2.0, ptr %p, align 8",
     _WORK + "  %q = getelementptr i8, ptr %p, i64 8\n  store ptr %q, ptr @table, align 8",  # they have it in common
+    _MERGED + "  store double 1.0, ptr %q\n",
     "  %p = load ptr, ptr @pair\n  %e = load ptr, ptr getelementptr (i8, ptr @pair, i64 8)\n"
     "  %a = ptrtoint ptr %p to i64\n  %b = ptrtoint ptr %e to i64\n  %d = sub i64 %b, %a\n  call void @number(i64 %d)",
 ])  # fmt: skip
@@ -108,6 +112,8 @@ def test_holds_its_own_blocks(more: str) -> None:
     _MALLOC + "  store ptr %p, ptr %s, align 8",
     _MALLOC + "  call void @keep(ptr %p)",
     _WORK + "  store ptr %p, ptr %s, align 8",
+    _MERGED + "  store ptr %f, ptr %s\n  store ptr %q, ptr @work",
+    _MERGED + "  store ptr %q, ptr %s",
     _WORK + "  call void @keep(ptr %p)",
     _GET + "  call void @keep(ptr %p)",
     _GET + "  store ptr %p, ptr %s",
@@ -346,6 +352,23 @@ set:
 end:""")
     text += "@flag = internal global i32 0\ndefine void @raise(i32 %n) {\n  store i32 %n, ptr @flag\n  ret void\n}\n"
     assert not static_pointers(text).targets.keys() & _BOTH
+
+
+def test_they_hold_null_once_released() -> None:
+    """Unless a store comes at once. Of a pointer from elsewhere it is seen as the program runs which block it was."""
+    more = _WORK + """  call void @free(ptr %p)
+  br label %next
+next:
+  %q = load ptr, ptr getelementptr (i8, ptr @pair, i64 0), align 8
+  call void @free(ptr %q)
+  store ptr null, ptr getelementptr (i8, ptr @pair, i64 0), align 8
+  call void @free(ptr %x)"""
+    text = _PROGRAM.format(more=more)
+    edited = emptied(text)
+    stores = re.findall(r"store ptr %llgrad\.left\.\d, ptr (?:getelementptr \(i8, ptr )?(@\w+)", edited)
+    assert stores == ["@work", "@work", "@pair"]
+    assert owners(edited) == owners(text)
+    assert emptied(_PROGRAM.format(more="")) == _PROGRAM.format(more="")
 
 
 def test_module_assembly_may_name_anything() -> None:

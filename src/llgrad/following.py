@@ -307,6 +307,10 @@ class Walk(ABC):
     def check_kept(self, v: AnyValue) -> None:
         """Raises Escapes unless a pointer is one that the variable may be given."""
 
+    def is_fresh(self, v: AnyValue) -> bool:
+        """Is it a block that nothing leads to yet? It may be merged with the variable's."""
+        return False
+
     @abstractmethod
     def read(self, load: Load) -> None:
         """A pointer, or a number that may be one's bits, is read from the variable."""
@@ -361,9 +365,9 @@ class Walk(ABC):
                 elif isinstance(u, Instruction) and (v, u) not in done:
                     done.add((v, u))
                     self._use(v, self.seen[v], u)
-        self.returned = frozenset(roles)
+        self.returned |= roles
         self._check_merged()
-        return self.returned
+        return self.run() if self._work else self.returned
 
     # --- uses
 
@@ -493,8 +497,8 @@ class Walk(ABC):
     # --- at the end
 
     def _check_merged(self) -> None:
-        """What is one of several values must be one of these alone; what is returned, too."""
-        for v, role in self.seen.items():
+        """What is one of several values must be one of these alone, or fresh; what is returned, too."""
+        for v, role in list(self.seen.items()):
             if role is not Role.NUMBER:
                 self._require(_merged(v), role)
         for p in self._stored_at:
@@ -506,8 +510,11 @@ class Walk(ABC):
 
     def _require(self, values: Iterable[AnyValue], role: Role) -> None:
         for w in values:
-            if not isinstance(w, ConstNull | Undef) and self.seen.get(w) is not role:
+            if isinstance(w, ConstNull | Undef) or self.seen.get(w) is role:
+                continue
+            if role is not Role.BLOCK or not self.is_fresh(w):
                 raise Escapes(_read_from(w))
+            self.add(w, role)
 
 
 def _merged(v: AnyValue) -> Iterable[AnyValue]:

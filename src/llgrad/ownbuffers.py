@@ -186,6 +186,10 @@ class _Walk(Walk):
     def read(self, load: Load) -> None:
         self.add(load, Role.BLOCK if isinstance(load.type, PointerType) else Role.NUMBER)
 
+    def is_fresh(self, v: AnyValue) -> bool:
+        f = v.called_function if isinstance(v, Call) else None
+        return f is not None and f.is_declaration and isinstance(v, Call) and behaviour(v, f).kind == "allocate"
+
     def check_copied(self, call: Call) -> None:
         for v in call.arguments[:2]:
             self.place(v)
