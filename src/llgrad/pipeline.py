@@ -78,7 +78,7 @@ from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
 from llgrad.specialising import specialised
-from llgrad.statics import tables
+from llgrad.statics import emptied, tables
 from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, tape, taperuntime
 from llgrad.synthesis.met import called_types, may_call, met_types, with_met
@@ -128,7 +128,7 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
     if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
-    text = whole.text()
+    text = with_released_emptied(whole)
     shared = shared_names(text)
     whole.rename(shared)
     if made := tables(text, shared):
@@ -142,6 +142,13 @@ def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
         if text != part.text():
             part.replace_text(text)
     return LLVMModule.linked(parts)
+
+
+def with_released_emptied(whole: LLVMModule, closed: bool = False) -> str:
+    """Have the program's variables hold null where their blocks are released (`statics.emptied`); its text."""
+    if (text := emptied(whole.text(), closed)) != whole.text():
+        whole.replace_text(text)
+    return whole.text()
 
 
 def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:

@@ -62,8 +62,8 @@ from llgrad.pipeline import (
     stated,
     tape_runtime,
     verified,
+    with_released_emptied,
 )
-from llgrad.statics import emptied
 from llgrad.strings import strings_again
 from llgrad.synthesis import replay
 from llgrad.synthesis.calls import CallSite
@@ -100,9 +100,7 @@ def optimise_program(
     text = marked_inactive(not_inlined(named(text)))
     whole = source.clone() if text == source.text() else LLVMModule.from_text(text)
     whole.run(["global_opt"])  # while it can be seen which static variables never change
-    if (text := emptied(whole.text(), closed)) != whole.text():
-        whole.replace_text(text)
-    text = whole.text()
+    text = with_released_emptied(whole, closed)
     shared = share_globals(text, closed)
     taken = _taken(shared)
     if taken is not None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sandbox import isolated
 
+import llgrad
 from llgrad.drivers import drive
 
 WORK = """
@@ -132,3 +135,33 @@ def test_one_object_of_a_class(tmp_path: Path) -> None:
     assert drive(["-O1", str(file), "-w", "-o", str(program)], cxx=True) == 0
     done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == WANTED
+
+
+RELEASED = """
+#include <stdlib.h>
+static double *work;
+static int ready;
+void release(void) { free(work); ready = 0; }
+double f(const double *x, int n) {
+    if (!ready) { work = malloc(400000 * sizeof *work); ready = 1; }
+    double sum = 0;
+    for (int i = 0; i < n; i++) work[i] = x[i] * x[i];
+    for (int i = 0; i < n; i++) sum += work[i] * work[(i + 1) % n];
+    return sum;
+}
+"""
+
+
+def test_released_from_python(tmp_path: Path) -> None:
+    """The block is so large that nothing is mapped there afterwards."""
+    file = tmp_path / "f.c"
+    file.write_text(RELEASED)
+
+    def gradients() -> list[list[float]]:
+        library, found = llgrad.load(file), []
+        for _ in range(3):
+            found.append(llgrad.grad(library.f)(np.array([1.0, 2.0, 3.0, 4.0]), 4).tolist())
+            library.release()
+        return found
+
+    assert isolated(gradients) == [[40.0, 40.0, 120.0, 80.0]] * 3
