@@ -128,3 +128,35 @@ pub fn counted(x: &[f64]) -> f64 {
     println!("{c}");
     c.sum.get()
 }
+
+/// A tree of expressions: an exponent lies where other members have nothing, and a clone copies both.
+#[derive(Clone)]
+enum Expression {
+    Constant(f64),
+    Variable(usize),
+    Sum(Box<Expression>, Box<Expression>),
+    Power(Box<Expression>, i32),
+    Call(fn(f64) -> f64, Box<Expression>),
+}
+
+use Expression::*;
+
+impl Expression {
+    fn value(&self, x: &[f64]) -> f64 {
+        match self {
+            Constant(c) => *c,
+            Variable(i) => x[*i],
+            Sum(a, b) => a.value(x) + b.value(x),
+            Power(a, n) => a.value(x).powi(*n),
+            Call(f, a) => f(a.value(x)),
+        }
+    }
+}
+
+pub fn expressions(x: &[f64]) -> f64 {
+    let called = Call(f64::sin, Box::new(Constant(x[1])));
+    let inner = Sum(Box::new(Variable(2)), Box::new(called));
+    let e = Sum(Box::new(Variable(0)), Box::new(Power(Box::new(inner), 3)));
+    let d = e.clone();
+    e.value(x) * d.value(&x[1..])
+}

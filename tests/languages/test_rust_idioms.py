@@ -23,7 +23,7 @@ def lib() -> llgrad.Library:
     return llgrad.load(HERE / "idioms.rs")
 
 
-@pytest.mark.parametrize("name", ["cloned", "shown", "failures", "dropped", "solved"])
+@pytest.mark.parametrize("name", ["cloned", "shown", "failures", "dropped", "solved", "expressions"])
 def test_idioms(lib: llgrad.Library, name: str) -> None:
     both_modes(lib[name], X)
 

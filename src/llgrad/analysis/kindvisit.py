@@ -273,6 +273,8 @@ def _intrinsic(b: Builder, i: iv.Call, name: str) -> None:
     elif name.startswith(("llvm.memset", "llvm.lifetime")):
         for value in arguments:
             integer_use(b, value)
+    elif name.startswith(("llvm.powi.", "llvm.ldexp.")):
+        integer_use(b, arguments[1])
     elif isinstance(i.type, StructType):
         b.content(i)
 
