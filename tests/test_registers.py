@@ -71,6 +71,8 @@ def test_registers_of_other_types(level: int, tmp_path: Path) -> None:
     assert f(0.5, 3.0) == pytest.approx(3 * 0.5**3)
     np.testing.assert_allclose(llgrad.grad(f, wrt=(0, 1))(0.5, 3.0), [9 * 0.5**2, 0.5**3], rtol=1e-6)
     assert llgrad.jvp(f, wrt=(0, 1))(0.5, 3.0, tangents=(1.0, 1.0))[1] == pytest.approx(9 * 0.5**2 + 0.5**3)
+    twice = llgrad.hvp(f, wrt=(0, 1))(0.5, 3.0, (1.0, 0.0))
+    np.testing.assert_allclose(twice, [18 * 0.5, 3 * 0.5**2], rtol=1e-6)
 
 
 def test_what_is_no_other_name() -> None:

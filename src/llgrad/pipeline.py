@@ -335,9 +335,9 @@ def prepare(
 
 def _with_bits(work: LLVMModule) -> None:
     """Registers of doubles in which other floats lie as integers (`retyped`)."""
-    for again in range(_ROUNDS if has_bits(work.text()) else 0):
+    for _ in range(_ROUNDS if has_bits(work.text()) else 0):
         work.run(["instruction_namer"])
-        if (retyped := with_bits(work.text(), again)) == work.text():
+        if (retyped := with_bits(work.text())) == work.text():
             return
         work.replace_text(retyped)
         work.run(["sroa", "instruction_combine", "dce"])

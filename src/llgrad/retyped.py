@@ -37,6 +37,7 @@ _MATHS = re.compile(r"\b(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) ")
 _SAID = re.compile(r"\b(?:noundef|nofpclass\([^()]*\)|returned) ")
 _RETURN = r"^  ret {} ([^\n]*?)(, !dbg !\d+)?$"
 _INSIDE = ("internal", "private")
+_NAME = "%llgrad.bits."
 Path = tuple[int, ...]
 """Indices of a member of a struct; none of a value that is not one."""
 
@@ -46,12 +47,12 @@ def has_bits(text: str) -> bool:
     return _TAKEN.search(text) is not None or (" = alloca double," in text and " = load float, ptr %" in text)
 
 
-def with_bits(text: str, again: int) -> str:
+def with_bits(text: str) -> str:
     """The program, whose values have names, with integers for such registers; the text itself if there are none.
 
-    What is handed on by functions that were found is seen when it is done `again`.
+    What is handed on by functions that were found is seen when it is done again.
     """
-    return _Bits(text).text(again) if has_bits(text) else text
+    return _Bits(text).text() if has_bits(text) else text
 
 
 class _Bits:
@@ -64,11 +65,11 @@ class _Bits:
         self._parameters = dict(self._found_parameters())
         self._results = dict(self._found_results(module))
 
-    def text(self, again: int) -> str:
+    def text(self) -> str:
         """The program with other types."""
         if not self._parameters and not self._results:
             return self._text
-        edit = _Edit(self._parameters, self._results, again)
+        edit = _Edit(self._parameters, self._results, next(n for n in count() if f"{_NAME}{n}." not in self._text))
         return FUNCTION.sub(lambda m: edit.function(plain(m[1]), m[0]), self._text)
 
     # --- what is bits
@@ -159,13 +160,13 @@ class _Edit:
 
     def __init__(
         self, parameters: Mapping[Function, Mapping[int, Type]], results: Mapping[Function, Type],
-        again: int,
+        number: int,
     ) -> None:  # fmt: skip
         self._functions = {f.name: f for f in (*parameters, *results)}
         self._parameters, self._results = parameters, results
         names = "|".join(re.escape(spelt(f)) for f in self._functions)
         self._called = re.compile(rf"\b(?:call|invoke) [^@\n]*?({names})\(")
-        self._names = (f"%llgrad.bits.{again}.{n}" for n in count())
+        self._names = (f"{_NAME}{number}.{n}" for n in count())
 
     def function(self, name: str, text: str) -> str:
         """A function of the program."""
