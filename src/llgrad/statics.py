@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from llgrad.assembly import FUNCTION, GLOBAL, NAME, plain, spelt
+from llgrad.assembly import GLOBAL, NAME, plain, spelt
 from llgrad.following import Part, Places
 from llgrad.knowntargets import Address, known_targets, table
 from llgrad.ownbuffers import Owner, own_buffers
 from llgrad.rules.library import effects
 
 _NULL = re.compile(r"ptr null(?:,|$)|[^\n]*(?:ptr|%)[^\n]* zeroinitializer(?:,|$)", re.MULTILINE)
-_HELD = re.compile(
-    r"^  (?:(?P<read>%\S+) = load ptr|store ptr [^\s,]+), ptr (?P<place>@[^\s,]+|getelementptr [^%\n]*?\)), align",
-    re.MULTILINE,
-)
-_EMPTY = """  %llgrad.now.{n} = load ptr, ptr {place}, align 8
-  %llgrad.released.{n} = icmp eq ptr %llgrad.now.{n}, {block}
-  %llgrad.left.{n} = select i1 %llgrad.released.{n}, ptr null, ptr %llgrad.now.{n}
-  store ptr %llgrad.left.{n}, ptr {place}, align 8
+_EMPTY = """  %now.{n} = load ptr, ptr {place}, align 8
+  %released.{n} = icmp eq ptr %now.{n}, %block
+  br i1 %released.{n}, label %empty.{n}, label %next.{n}
+empty.{n}:
+  store ptr null, ptr {place}, align 8
+  br label %next.{n}
+next.{n}:
 """
+_EMPTIED = "llgrad.emptied"
 _RELEASED = re.compile(
     rf"^  (?:tail )?call void ({NAME})\(ptr (?:noundef |nonnull )*(%[^\s,)]+)[,)][^\n]*\n", re.MULTILINE
 )
-_LABEL = re.compile(r"^\S+:", re.MULTILINE)
 _POINTERS = re.compile(r"[^\n]*(?:\bptr\b|%)")
 _OTHERS = {"external", "extern_weak", "available_externally", "thread_local"}
 _LIBRARYS = re.compile(r"@_Z(?:GV|Z|T\w)?N?K?St|@_Z(?:GV|Z)?N\w*9__gnu_cxx")  # of C++: its own code has them, too
@@ -76,31 +74,23 @@ def emptied(text: str, closed: bool = False) -> str:
     """The program, whose variables that hold blocks of their own hold null once these are released.
 
     A derivative asks at its entry how large such blocks are. After `free(work); ready = 0;` the variable leads to
-    none, and what it holds is indeterminate, says C: it may as well be null. (Seen are functions that name
-    such a variable and release a block themselves, without a store to the variable at once.)
+    none, and what it holds is indeterminate, says C: it may as well be null. A function is called for that behind all
+    that releases memory. (It writes where the block was alone: other threads have their variables.)
     """
-    owned = {spelt(owner.name) for owner in static_pointers(text, closed).own}
-    if not owned:
+    owned = static_pointers(text, closed).own
+    places = [f"getelementptr (i8, ptr {spelt(owner.name)}, i64 {at})" for owner in owned for at in owner.starts]
+    if not places:
         return text
-    count = itertools.count()
+    tests = "".join(_EMPTY.format(place=place, n=n) for n, place in enumerate(places))
 
-    def edit(f: re.Match[str]) -> str:
-        found = [m for m in _HELD.finditer(f[0]) if not owned.isdisjoint(re.findall(NAME, m["place"]))]
-        read = {m["read"]: m["place"] for m in found}
+    def released(m: re.Match[str]) -> str:
+        known = effects(plain(m[1]))
+        frees = known is not None and known.deallocator is not None
+        return f"{m[0]}  call void @{_EMPTIED}(ptr {m[2]})\n" if frees else m[0]
 
-        def released(m: re.Match[str]) -> str:
-            known = effects(plain(m[1]))
-            if known is None or known.deallocator is None:
-                return m[0]
-            rest = _LABEL.split(f[0][m.end() :], maxsplit=1)[0]
-            places = [read[m[2]]] if m[2] in read else list(dict.fromkeys(m["place"] for m in found))
-            left = (place for place in places if f", ptr {place}, align" not in rest)
-            return m[0] + "".join(_EMPTY.format(block=m[2], place=place, n=next(count)) for place in left)
-
-        return _RELEASED.sub(released, f[0]) if found else f[0]
-
-    edited = FUNCTION.sub(edit, text)
-    return edited if owned <= {spelt(owner.name) for owner in static_pointers(edited, closed).own} else text
+    edited = _RELEASED.sub(released, text) + f"define internal void @{_EMPTIED}(ptr %block) {{\n{tests}  ret void\n}}\n"
+    still = {owner.name for owner in static_pointers(edited, closed).own}
+    return edited if still >= {owner.name for owner in owned} else text
 
 
 def tables(text: str, names: Mapping[str, str], closed: bool = False) -> str:

@@ -50,6 +50,32 @@ static double always_new(const double *x, int n)
     }
     return sum;
 }
+
+/* By a function of the program's own, which does not know what it is given. */
+static double *given;
+static int has;
+__attribute__((noinline)) void destroy(void *p)
+{
+    if (p)
+        free(p);
+}
+static double released_elsewhere(const double *x, int n)
+{
+    if (!has) {
+        given = malloc(MOST * sizeof(double));
+        has = 1;
+    }
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        given[i] = x[i] * x[i];
+    for (int i = 0; i < n; i++)
+        sum += given[i] * given[(i + 1) % n];
+    if (n == 4) {
+        destroy(given);
+        has = 0;
+    }
+    return sum;
+}
 int main(void)
 {
     CHECK_GRADIENT(made_when_not_ready, 3);
@@ -62,5 +88,9 @@ int main(void)
     release();
     if (any)
         free(now);
+    CHECK_GRADIENT(released_elsewhere, 3);
+    CHECK_GRADIENT(released_elsewhere, 4);
+    CHECK_GRADIENT(released_elsewhere, 3);
+    destroy(given);
     return failures();
 }
