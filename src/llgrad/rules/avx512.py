@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from .x86 import BITS, SUFFIX, lanes_of, listed
+from .x86 import BITS, SUFFIX, lanes_of, listed, rounded
 
 
 def lines(symbol: str, parameters: Sequence[str], result: str) -> Iterator[str]:
@@ -163,15 +163,8 @@ def _rounded(_: str, immediates: Sequence[str], t: str, end: str) -> Iterator[st
     yield f"%{end}few = and i32 %{end}place, 15"
     yield f"%{end}back = sub i32 0, %{end}few"
     yield f"%{end}scaled = call {t} @llvm.ldexp.{s}.i32({t} %{end}x, i32 %{end}few)"
-    last = f"%{end}f4"
-    for n, own in enumerate(("roundeven", "floor", "ceil", "trunc", "rint")):
-        yield f"%{end}f{n} = call {t} @llvm.{own}.{s}({t} %{end}scaled)"
-    yield f"%{end}mode = and i32 {how}, 7"
-    for n in range(4):
-        yield f"%{end}is{n} = icmp eq i32 %{end}mode, {n}"
-        yield f"%{end}r{n} = select i1 %{end}is{n}, {t} %{end}f{n}, {t} {last}"
-        last = f"%{end}r{n}"
-    yield f"%{end}r = call {t} @llvm.ldexp.{s}.i32({t} {last}, i32 %{end}back)"
+    yield from rounded(t, s, f"%{end}scaled", "i32", how, end)
+    yield f"%{end}r = call {t} @llvm.ldexp.{s}.i32({t} %{end}r3, i32 %{end}back)"
 
 
 # --- all lanes together ----------------------------------------------------------------------------------------------

@@ -160,19 +160,24 @@ def _chosen(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     yield f"ret {result} %r"
 
 
+def rounded(t: str, suffix: str, value: str, mode_type: str, mode: str, end: str = "") -> Iterator[str]:
+    """%<end>r3: `value` rounded to an integer, as three bits of a mode say."""
+    last = f"%{end}f4"
+    for n, own in enumerate(("roundeven", "floor", "ceil", "trunc", "rint")):
+        yield f"%{end}f{n} = call {t} @llvm.{own}.{suffix}({t} {value})"
+    yield f"%{end}mode = and {mode_type} {mode}, 7"
+    for n in range(4):
+        yield f"%{end}is{n} = icmp eq {mode_type} %{end}mode, {n}"
+        yield f"%{end}r{n} = select i1 %{end}is{n}, {t} %{end}f{n}, {t} {last}"
+        last = f"%{end}r{n}"
+
+
 def _rounded(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     """round(v, how), and round(a, b, how) of the first lane."""
     count, element = lanes_of(result)
     value, how = (f"%a{n}" for n in (len(parameters) - 2, len(parameters) - 1))
-    t, last = parameters[-1], "%f4"
-    for n, own in enumerate(("roundeven", "floor", "ceil", "trunc", "rint")):
-        yield f"%f{n} = call {result} @llvm.{own}.v{count}{SUFFIX[element]}({result} {value})"
-    yield f"%mode = and {t} {how}, 7"
-    for n in range(4):
-        yield f"%is{n} = icmp eq {t} %mode, {n}"
-        yield f"%r{n} = select i1 %is{n}, {result} %f{n}, {result} {last}"
-        last = f"%r{n}"
-    yield from _ends(name, result, last)
+    yield from rounded(result, f"v{count}{SUFFIX[element]}", value, parameters[-1], how)
+    yield from _ends(name, result, "%r3")
 
 
 def _scaled(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
