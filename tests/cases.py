@@ -60,22 +60,24 @@ class Precision(NamedTuple):
     """How far derivatives of the same program may be apart: its coarsest floats round.
 
     `step`: of finite differences. `differences`: from them, at least. `kink`: what they may change by with their step
-    before they say nothing. `rounding`: primal results. `levels`: derivatives of one text and another. `duals`: dual
-    numbers, of the same text. `others`: other tools.
+    before they say nothing. `unit`: by how much of a result rounding changes it, and so differences. `rounding`: primal
+    results. `levels`: derivatives of one text and another. `duals`: dual numbers, of the same text. `others`: other
+    tools.
     """
 
     step: float
     differences: float
     kink: float
+    unit: float
     rounding: float
     levels: float
     duals: float
     others: float
 
 
-DOUBLE = Precision(2e-4, 0.0, 1e-7, 1e-12, 1e-9, 1e-11, 1e-7)
-SINGLE = Precision(1e-2, 2e-3, 1e-3, 2e-4, 2e-4, 2e-4, 2e-3)
-HALF = Precision(1e-2, 0.1, 1e-2, 2e-2, 2e-2, 2e-2, 2e-2)
+DOUBLE = Precision(2e-4, 0.0, 1e-7, 2.0**-53, 1e-12, 1e-9, 1e-11, 1e-7)
+SINGLE = Precision(1e-2, 2e-3, 1e-3, 2.0**-24, 2e-4, 2e-4, 2e-4, 2e-3)
+HALF = Precision(1e-2, 0.1, 1e-2, 2.0**-9, 2e-2, 2e-2, 2e-2, 2e-2)
 
 
 class Program(Struct, frozen=True, dict=True):

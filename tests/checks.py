@@ -47,7 +47,8 @@ def judge(
     run_derivative = partial(isolated, jacobian, seconds=60) if apart else jacobian
     run, precision = reference.function(program), program.precision
     truth = finite_differences(run, program.point, precision.step)
-    values = run(program.point)[: len(program.leaves)]
+    results = run(program.point)
+    values, rounded = results[: len(program.leaves)], 2 * precision.unit / precision.step * np.abs(results)[:, None]
     first: Matrix | None = None
     for b in built:
         for mode in MODES:
@@ -62,7 +63,8 @@ def judge(
                 continue
             if program.differentiable and differences:
                 tolerance = max(program.tolerance, precision.differences)
-                _note(found, disagreement(f"{title} against finite differences", matrix, truth, tolerance))
+                size = np.abs(truth) + rounded / max(tolerance, precision.unit)
+                _note(found, disagreement(f"{title} against finite differences", matrix, truth, tolerance, size))
             first = matrix if first is None else first
             _note(found, disagreement(f"{title} against the first derivative", matrix, first, precision.levels))
             _note(found, disagreement(f"{title}, primal results", primal[None, :], values[None, :], precision.rounding))
