@@ -2,12 +2,14 @@
 
 Where everything that a whole program stores in a variable is the address of some other variable, null, or read from
 such a variable, it leads nowhere else when a derivative begins. What it may lead to is kept in a table beside it, where
-`analysis.pointers` finds it; its shadow is set as the derivative is entered (`synthesis.targetshadows`).
+`analysis.pointers` finds it; its shadow is set as the derivative is entered (`synthesis.targetshadows`). Addresses that
+are computed (`row[i] = data + i * n;`) may be those of the end of a variable, where its neighbour begins: then all must
+lead into one variable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from llgrad.analysis.known import TARGETS
 from llgrad.analysis.objects import initial_pointers
@@ -16,9 +18,12 @@ from llgrad.following import Escapes, Following, Part, Place, Walk, is_slot, sto
 from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
+    Binary,
     Call,
+    Cast,
     ConstExpr,
     ConstNull,
+    GetElementPtr,
     GlobalValue,
     GlobalVariable,
     Load,
@@ -27,35 +32,50 @@ from llgrad.ir.values import (
     Undef,
 )
 
-Address = tuple[str, int]
-"""A byte of a variable."""
+Address = tuple[str, int | None]
+"""A byte of a variable; None: any."""
 
 
 def known_targets(part: Part, variables: Collection[str]) -> dict[str, tuple[Address, ...]]:
     """Of those that are such: what they may lead to. `variables`: all that the program has."""
-    direct: dict[str, tuple[set[Address], set[str]]] = {}
-    for name in part.groups:
-        if (found := _direct(part, name, variables)) is not None:
-            direct[name] = found
-    while lost := {name for name, (_, others) in direct.items() if not others <= direct.keys()}:
-        for name in lost:
-            del direct[name]
+    direct = {name: found for name in part.groups if (found := _direct(part, name, variables)) is not None}
+    while True:
+        known = _closure(direct)
+        lost = {name for name, (_, others) in direct.items() if any(other not in direct for other, _ in others)}
+        if not (lost := lost or {name for name, targets in known.items() if _is_vague(targets)}):
+            return {name: tuple(sorted(targets, key=str)) for name, targets in known.items() if targets}
+        direct = {name: found for name, found in direct.items() if name not in lost}
+
+
+def table(variable: str, targets: Iterable[Address]) -> str:
+    """A line for a program that lists what a variable may lead to (`analysis.known.targets_of`)."""
+    exact = [f"ptr getelementptr (i8, ptr {spelt(g)}, i64 {at})" for g, at in targets if at is not None]
+    somewhere = [f"ptr {spelt(g)}" for g, at in targets if at is None]
+    lists = ", ".join(f"[{len(found)} x ptr] [{', '.join(found)}]" for found in (exact, somewhere))
+    return f"{spelt(TARGETS + variable)} = global {{ [{len(exact)} x ptr], [{len(somewhere)} x ptr] }} {{ {lists} }}\n"
+
+
+Direct = tuple[set[Address], set[tuple[str, bool]]]
+"""What is stored in a variable: addresses, and what others hold (is it moved?)."""
+
+
+def _closure(direct: Mapping[str, Direct]) -> dict[str, set[Address]]:
     known = {name: set(targets) for name, (targets, _) in direct.items()}
     while True:
         before = sum(map(len, known.values()))
         for name, (_, others) in direct.items():
-            known[name] |= {a for other in others for a in known[other]}
+            for other, moved in others:
+                known[name] |= {(g, None if moved else at) for g, at in known.get(other, ())}
         if sum(map(len, known.values())) == before:
-            return {name: tuple(sorted(targets)) for name, targets in known.items() if targets}
+            return known
 
 
-def table(variable: str, targets: Iterable[Address]) -> str:
-    """A line for a program that lists what a variable may lead to."""
-    places = [f"ptr getelementptr (i8, ptr {spelt(g)}, i64 {at})" for g, at in targets]
-    return f"{spelt(TARGETS + variable)} = global [{len(places)} x ptr] [{', '.join(places)}]\n"
+def _is_vague(targets: Collection[Address]) -> bool:
+    """Is it not seen to which variable a pointer belongs?"""
+    return any(at is None for _, at in targets) and len({g for g, _ in targets}) > 1
 
 
-def _direct(part: Part, name: str, variables: Collection[str]) -> tuple[set[Address], set[str]] | None:
+def _direct(part: Part, name: str, variables: Collection[str]) -> Direct | None:
     following = _Following(part, variables)
     try:
         variable = part.variable(name)
@@ -73,19 +93,19 @@ class _Following(Following):
         super().__init__(part, _Walk)
         self._variables, self._layout = variables, part.module.layout
         self.targets: set[Address] = set()
-        self.others: set[str] = set()  # variables that pointers are copied from
+        self.others: set[tuple[str, bool]] = set()  # variables that pointers are copied from; are they moved?
 
-    def listed(self, value: AnyConstant) -> set[Address]:
+    def listed(self, value: AnyConstant, moved: bool = False) -> set[Address]:
         """The addresses in a constant."""
-        return {self._listed(g, at) for _, g, at in initial_pointers(value, self._layout)}
+        return {self._listed(g, at, moved) for _, g, at in initial_pointers(value, self._layout)}
 
-    def _listed(self, g: GlobalValue | None, at: int | None) -> Address:
-        if not isinstance(g, GlobalVariable) or g.constant or g.name not in self._variables or at is None:
+    def _listed(self, g: GlobalValue | None, at: int | None, moved: bool) -> Address:
+        if not isinstance(g, GlobalVariable) or g.constant or g.name not in self._variables:
             raise Escapes
         if any(word.startswith("thread_local") for word in g.prefix):
             raise Escapes
-        if not 0 <= at < self._layout.alloc_size(g.value_type):
-            raise Escapes  # to which of two neighbours it belongs is not seen
+        if moved or at is None or not 0 <= at < self._layout.alloc_size(g.value_type):
+            return g.name, None
         return g.name, at
 
 
@@ -106,36 +126,54 @@ class _Walk(Walk):
             super().keep_number(place, v)
 
     def check_kept(self, v: AnyValue) -> None:
-        work, asked = [v], set[AnyValue]()
+        work, asked = [(v, False)], set[tuple[AnyValue, bool]]()
         while work:
-            if (v := work.pop()) in asked:
+            v, moved = found = work.pop()
+            if found in asked:
                 continue
-            asked.add(v)
+            asked.add(found)
             match v:
                 case ConstNull() | Undef():
                     pass
                 case Phi():
-                    work += v.operands
+                    work += [(o, moved) for o in v.operands]
                 case Select(_, one, other):
-                    work += [one, other]
+                    work += [(one, moved), (other, moved)]
+                case GetElementPtr(_, pointer, indices) if not _is_distance(indices):
+                    work.append((pointer, True))
                 case Load(pointer) if is_slot(pointer):
-                    work += stored_in(pointer)
+                    work += [(o, moved) for o in stored_in(pointer)]
                 case Load(pointer):
-                    self._copied(pointer)
+                    self._copied(pointer, moved)
                 case GlobalVariable() | ConstExpr():
-                    self.of.targets |= self.of.listed(v)
+                    self.of.targets |= self.of.listed(v, moved)
                 case _:
                     raise Escapes
 
-    def _copied(self, pointer: AnyValue) -> None:
+    def _copied(self, pointer: AnyValue, moved: bool = False) -> None:
         """Whatever a variable holds is stored in another."""
         variable = variable_of(pointer)
         if variable is None:
             raise Escapes
         if variable.constant and variable.initializer is not None:
-            self.of.targets |= self.of.listed(variable.initializer)
+            self.of.targets |= self.of.listed(variable.initializer, moved)
         else:
-            self.of.others.add(variable.name)
+            self.of.others.add((variable.name, moved))
+
+
+def _is_distance(indices: Sequence[AnyValue]) -> bool:
+    """Is a pointer moved by what is made of addresses? It may lead to another variable then."""
+    work, asked = list(indices), set[AnyValue]()
+    while work:
+        if (v := work.pop()) in asked:
+            continue
+        asked.add(v)
+        match v:
+            case Cast("ptrtoint" | "ptrtoaddr") | ConstExpr():
+                return True
+            case Cast() | Binary() | Phi() | Select():
+                work += v.operands
+    return False
 
 
 __all__ = ["Address", "known_targets", "table"]

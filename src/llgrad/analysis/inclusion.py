@@ -97,8 +97,7 @@ class Inclusion:
     def _initialise(self, index: int, variable: GlobalVariable) -> None:
         """What an initializer stores; what other code may have stored before the root is entered."""
         if self._is_open(variable) and (table := targets_of(variable)) is not None:
-            listed = {(g, at) for _, g, at in initial_pointers(table, self.layout)}
-            self._before[index] = self._constant(self._targets(listed))
+            self._before[index] = self._constant(self._targets((g, at) for g, found in table.items() for at in found))
         elif self._is_open(variable):
             inner = self._object(MemoryObject("contents", self._in_common.get(variable, variable)))
             self._before[index] = self._constant({self._raw(inner, None)})

@@ -13,8 +13,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from llgrad.analysis.objects import initial_pointers
 from llgrad.ir.module import Module
-from llgrad.ir.values import AnyConstant, Attribute, Call, ConstInt, Function, GlobalVariable, InlineAsm
+from llgrad.ir.values import AnyConstant, Attribute, Call, ConstAggregate, ConstInt, Function, GlobalVariable, InlineAsm
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.facts import STRING
@@ -117,11 +118,21 @@ def met_functions(module: Module) -> dict[Function, GlobalVariable]:
     return _pointed(module, MET)
 
 
-def targets_of(variable: GlobalVariable) -> AnyConstant | None:
-    """The table of what pointers in a variable may lead to when the root is entered (`llgrad.knowntargets`); None for
-    one with a shadow of the user's, whose pointers lead to his."""
-    listed = variable.module.globals.get(TARGETS + variable.name) if variable.module is not None else None
-    return listed.initializer if isinstance(listed, GlobalVariable) and not _has_users_shadow(variable) else None
+def targets_of(variable: GlobalVariable) -> dict[GlobalVariable, set[int | None]] | None:
+    """What pointers in a variable may lead to when the root is entered (`llgrad.knowntargets`): variables, and at which
+    bytes (None: anywhere; then there is one variable alone). None for one with a shadow of the user's, whose pointers
+    lead to his."""
+    module = variable.module
+    listed = module.globals.get(TARGETS + variable.name) if module is not None else None
+    if module is None or not isinstance(listed, GlobalVariable) or _has_users_shadow(variable):
+        return None
+    assert isinstance(listed.initializer, ConstAggregate)
+    found: dict[GlobalVariable, set[int | None]] = {}
+    for exact, places in zip((True, False), listed.initializer.elements, strict=True):
+        for _, g, at in initial_pointers(places, module.layout):
+            assert isinstance(g, GlobalVariable)
+            found.setdefault(g, set()).add(at if exact else None)
+    return found
 
 
 def _has_users_shadow(g: GlobalVariable) -> bool:

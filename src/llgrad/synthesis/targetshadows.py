@@ -9,44 +9,59 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from llgrad.analysis.known import targets_of
-from llgrad.analysis.objects import WORD, initial_pointers
-from llgrad.ir.build import Builder, i64
+from llgrad.analysis.objects import WORD
+from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, StructType, Type
-from llgrad.ir.values import AnyConstant, GlobalVariable
+from llgrad.ir.types import I1, I32, PTR, VOID, ArrayType, DataLayout, FloatType, IntType, PointerType, StructType, Type
+from llgrad.ir.values import AnyConstant, ConstInt, GlobalVariable
+from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow, shadow_name
 from llgrad.synthesis.support import define
 
 _MOST_RUNS = 16  # of one variable: else all of its words are looked at
+# `alone`: it leads nowhere else. Pointers to before a variable are those of arrays that are counted from one.
 _LEAD = """
-define internal void @llgrad.led(ptr %held, ptr %shadow, i64 %count, ptr %start, i64 %size, ptr %to) nounwind {
+define internal void @llgrad.led(
+    ptr %%held, ptr %%shadow, i64 %%count, ptr %%start, i64 %%size, ptr %%to, i1 %%alone, i1 %%pointers
+) nounwind {
 entry:
-  %from = ptrtoint ptr %start to i64
-  br label %loop
+  %%from = ptrtoint ptr %%start to i64
+  br label %%loop
 loop:
-  %n = phi i64 [ 0, %entry ], [ %next, %after ]
-  %place = getelementptr ptr, ptr %held, i64 %n
-  %pointer = load ptr, ptr %place, align 8
-  %at = ptrtoint ptr %pointer to i64
-  %by = sub i64 %at, %from
-  %inside = icmp ult i64 %by, %size
-  br i1 %inside, label %found, label %after
+  %%n = phi i64 [ 0, %%entry ], [ %%next, %%after ]
+  %%place = getelementptr ptr, ptr %%held, i64 %%n
+  %%pointer = load ptr, ptr %%place, align 8
+  %%at = ptrtoint ptr %%pointer to i64
+  %%by = sub i64 %%at, %%from
+  %%around = select i1 %%alone, i64 %%size, i64 0
+  %%shifted = add i64 %%by, %%around
+  %%behind = add i64 %%size, %%around
+  %%last = add i64 %%behind, %%around
+  %%inside = icmp ult i64 %%shifted, %%last
+  br i1 %%inside, label %%found, label %%outside
+outside:
+  %%set = icmp ne ptr %%pointer, null
+  %%lost = and i1 %%set, %%pointers
+  br i1 %%lost, label %%bad, label %%after
+bad:
+  call void @%s(i32 %d, ptr null)
+  unreachable
 found:
-  %other = getelementptr i8, ptr %to, i64 %by
-  %kept = getelementptr ptr, ptr %shadow, i64 %n
-  store ptr %other, ptr %kept, align 8
-  br label %after
+  %%other = getelementptr i8, ptr %%to, i64 %%by
+  %%kept = getelementptr ptr, ptr %%shadow, i64 %%n
+  store ptr %%other, ptr %%kept, align 8
+  br label %%after
 after:
-  %next = add i64 %n, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
+  %%next = add i64 %%n, 1
+  %%more = icmp ult i64 %%next, %%count
+  br i1 %%more, label %%loop, label %%done
 done:
   ret void
 }
 """
-Led = dict[tuple[GlobalVariable, int], list[tuple[GlobalVariable, AnyConstant]]]
-"""For a variable and a lane: what it may lead to, and the shadows of that."""
+Led = dict[tuple[GlobalVariable, int], list[tuple[GlobalVariable, AnyConstant, bool]]]
+"""For a variable and a lane: what it may lead to, the shadows of that, and whether anywhere in it."""
 
 
 def led(facts: Facts, module: Module, width: range) -> Led:
@@ -59,28 +74,29 @@ def led(facts: Facts, module: Module, width: range) -> Led:
         if (v, lane) not in found and targets_of(v) is not None and shadow_name(v, lane) in module.globals
     ]:
         for v, lane in new:
-            table = targets_of(v)
-            assert table is not None
-            targets = dict.fromkeys(g for _, g, _ in initial_pointers(table, module.layout))
-            variables = [g for g in targets if isinstance(g, GlobalVariable)]
-            found[v, lane] = [(g, constant_shadow(facts, module, g, lane)) for g in variables]
+            targets = (targets_of(v) or {}).items()
+            found[v, lane] = [(g, constant_shadow(facts, module, g, lane), None in at) for g, at in targets]
     return found
 
 
 def lead(b: Builder, module: Module, found: Led) -> None:
     """At the root's entry, where shadows of variables are zeroed: let them lead where their variables do."""
+    if found:
+        declare(module, tape.FAIL, VOID, [I32, PTR])
     for (v, lane), targets in found.items():
         shadow, layout = module.globals[shadow_name(v, lane)], module.layout
         runs = list(_runs(v.value_type, layout))
-        for at, count in runs if len(runs) <= _MOST_RUNS else [(0, layout.alloc_size(v.value_type) // WORD)]:
-            for g, other in targets:
+        whole = 0, layout.alloc_size(v.value_type) // WORD, False
+        for at, count, pointers in runs if len(runs) <= _MOST_RUNS else [whole]:
+            for g, other, anywhere in targets:
                 size = i64(layout.alloc_size(g.value_type))
                 given = [b.offset(v, at), b.offset(shadow, at), i64(count), g, size, other]
-                b.call(define(module, "llgrad.led", _LEAD), given)
+                told = [ConstInt(I1, anywhere), ConstInt(I1, anywhere and pointers)]
+                b.call(define(module, "llgrad.led", _LEAD % (tape.FAIL, tape.FAIL_BEFORE)), [*given, *told])
 
 
-def _runs(t: Type, layout: DataLayout) -> Iterator[tuple[int, int]]:
-    """Where there may be pointers: from which byte, how many words."""
+def _runs(t: Type, layout: DataLayout) -> Iterator[tuple[int, int, bool]]:
+    """Where there may be pointers: from which byte, how many words, and whether nothing else is there."""
     match t:
         case FloatType():
             return
@@ -88,16 +104,16 @@ def _runs(t: Type, layout: DataLayout) -> Iterator[tuple[int, int]]:
             return
         case StructType(fields) if fields is not None:
             for at, field in zip(layout.offsets(t), fields, strict=True):
-                yield from ((at + inner, count) for inner, count in _runs(field, layout))
+                yield from ((at + inner, count, pointers) for inner, count, pointers in _runs(field, layout))
         case ArrayType(element, count):
-            size = layout.alloc_size(element)
-            if element == IntType(8) or [*_runs(element, layout)] == [(0, size // WORD)]:
-                yield from [(0, size * count // WORD)] if size * count >= WORD else []
+            size, each = layout.alloc_size(element), list(_runs(element, layout))
+            if element == IntType(8) or (len(each) == 1 and each[0][:2] == (0, size // WORD)):
+                yield from [(0, size * count // WORD, bool(each) and each[0][2])] if size * count >= WORD else []
             else:
-                each = list(_runs(element, layout))
-                yield from ((n * size + at, run) for n in range(min(count, _MOST_RUNS + 1)) for at, run in each)
+                for n in range(min(count, _MOST_RUNS + 1)):
+                    yield from ((n * size + at, run, pointers) for at, run, pointers in each)
         case _:
-            yield 0, layout.alloc_size(t) // WORD
+            yield 0, layout.alloc_size(t) // WORD, isinstance(t, PointerType)
 
 
 __all__ = ["Led", "lead", "led"]
