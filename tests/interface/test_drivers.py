@@ -237,6 +237,8 @@ def test_run(here: Path) -> None:
     done = llgrad("run", "reads.c", "--", "a", "b", input="7")
     assert (done.stdout, done.returncode) == ("6\n", 37), done.stderr
     assert llgrad("run", "main.c", "model.c", "power.c", "-O0").stdout == "6\n"
+    (here / "power.cpp").write_text('extern "C" ' + POWER)
+    assert llgrad("run", "main.c", "model.c", "power.cpp").stdout == "6\n"  # each in its own language
     failed = llgrad("run", "main.c")
     assert failed.returncode == 1 and "has no body here" in failed.stderr
 

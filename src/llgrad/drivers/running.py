@@ -27,6 +27,8 @@ def run_program(words: Sequence[str], arguments: Sequence[str]) -> int:
     line = read(words)
     cxx = any(i.language.startswith("c++") or Path(i.value).suffix in CXX for i in line.inputs)
     level = [] if line.level is not None else ["-O2"]
+    if cxx and not any(w.startswith(("-std=c++", "-std=gnu++")) for w in words):
+        words = _each_its_language(words, {i.value for i in line.inputs if not i.language})
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         target = Path(folder, "program")
         if status := drive([*level, *words, "-lm", "-o", str(target)], cxx=cxx):
@@ -40,6 +42,11 @@ def run_program(words: Sequence[str], arguments: Sequence[str]) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(handle, [name, *arguments], os.environ)
+
+
+def _each_its_language(words: Sequence[str], inputs: set[str]) -> list[str]:
+    """The words, where files in C stay C: a compiler of C++ would take them for its own."""
+    return [w for x in words for w in (("-x", "c", x, "-x", "none") if x in inputs and x.endswith(".c") else (x,))]
 
 
 def _run_child(target: Path, words: Sequence[str]) -> int:
