@@ -722,10 +722,11 @@ def test_every_error_is_documented() -> None:
 @pytest.mark.parametrize("code", ["unsupported", "no-rule", "kind", "activity"])
 def test_documented_examples_are_refused_so(source: Source, code: str) -> None:
     text = (ROOT / "docs" / "errors.md").read_text()
-    example = re.search(rf"^## {code}\n.*?```c\n(.*?)```", text, re.MULTILINE | re.DOTALL)
-    assert example is not None
-    lib = llgrad.load(source(example[1]))
-    with pytest.raises(errors.LlgradError) as caught:
-        llgrad.grad(lib.f, wrt="x", of="y" if "void f" in example[1] else None)
-    assert caught.value.code == code
-    assert caught.value.cause and caught.value.fix and caught.value.span is not None
+    entry = re.search(rf"^## {code}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert entry is not None and (examples := re.findall(r"```c\n(.*?)```", entry[1], re.DOTALL))
+    for example in examples:
+        lib = llgrad.load(source(example))
+        with pytest.raises(errors.LlgradError) as caught:
+            llgrad.grad(lib.f, wrt="x", of="y" if "void f" in example else None)
+        assert caught.value.code == code, example
+        assert caught.value.cause and caught.value.fix and caught.value.span is not None
