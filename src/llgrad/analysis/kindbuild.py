@@ -265,7 +265,7 @@ class Builder:
                 freed, tag = only_freed(v), self.types.tag(v)
                 return self.graph.region() if freed else self.graph.pointee(*self.cell(pointer), tag), 0
             case iv.ExtractValue(aggregate, indices) if (bits := self.content(aggregate)) is not None:
-                return self.graph.pointee(bits, self.field(aggregate.type, indices)), 0
+                return self.graph.pointee(bits, self.layout.offset(aggregate.type, indices)), 0
             case iv.ExtractElement(vector, iv.ConstInt() as n) if (bits := self.content(vector)) is not None:
                 return self.graph.pointee(bits, n.value * self.layout.size(v.type)), 0
             case iv.Alias():
@@ -422,7 +422,7 @@ class Builder:
         """
         region, offset = cell
         if isinstance(v, iv.ConstAggregate):
-            for at, element in self.elements(v):
+            for at, element in v.placed(self.layout):
                 self.put(element, (region, offset + at))
             return
         if isinstance(v, (iv.Undef, iv.ConstZero)) or not self.sized(v.type):
@@ -490,39 +490,9 @@ class Builder:
         except TypeError:
             return False
 
-    def leaves(self, t: Type, offset: int = 0) -> Iterator[tuple[int, Type]]:
-        """The scalars of a type with their offsets."""
-        match t:
-            case StructType(fields) if fields is not None:
-                for at, f in zip(self.layout.offsets(t), fields, strict=True):
-                    yield from self.leaves(f, offset + at)
-            case ArrayType(element, count):
-                size = self.layout.alloc_size(element)
-                for n in range(min(count, 4 * _MANY)):
-                    yield from self.leaves(element, offset + n * size)
-            case VectorType(element, count):
-                for n in range(count):
-                    yield offset + n * self.layout.size(element), element
-            case IntType() | FloatType() | PointerType():
-                yield offset, t
-
-    def elements(self, c: iv.ConstAggregate) -> Iterator[tuple[int, iv.AnyConstant]]:
-        if isinstance(c.type, StructType):
-            yield from zip(self.layout.offsets(c.type), c.elements, strict=True)
-        else:
-            for n, e in enumerate(c.elements):
-                stride = self.layout.alloc_size(e.type) if isinstance(c.type, ArrayType) else self.layout.size(e.type)
-                yield n * stride, e
-
-    def field(self, t: Type, indices: Sequence[int]) -> int:
-        offset = 0
-        for n in indices:
-            if isinstance(t, StructType):
-                offset, t = offset + self.layout.offsets(t)[n], (t.fields or ())[n]
-            else:
-                assert isinstance(t, ArrayType)
-                offset, t = offset + n * self.layout.alloc_size(t.element), t.element
-        return offset
+    def leaves(self, t: Type) -> Iterator[tuple[int, Type]]:
+        """The scalars of a type with their offsets; of a long array the first."""
+        return self.layout.leaves(t, lanes=True, most=4 * _MANY)
 
     def llvm_type(self, t: Type) -> bl.ByteType:
         """LLVM's own type as a layout: integers and unions say nothing."""

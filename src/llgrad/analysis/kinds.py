@@ -333,7 +333,7 @@ class Kinds:
         if isinstance(c, iv.ConstAggregate):
             return [
                 (at + offset, leaf, t)
-                for at, element in self._builder.elements(c)
+                for at, element in c.placed(self.layout)
                 if isinstance(element, (iv.Constant, iv.GlobalValue))
                 for offset, leaf, t in self._constant_leaves(element)
             ]

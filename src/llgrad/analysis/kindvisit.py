@@ -91,9 +91,9 @@ def _scalar(b: Builder, i: iv.Instruction) -> None:
         case iv.Unary("freeze"):
             b.content(i)
         case iv.InsertValue(aggregate, value, indices):
-            _insert(b, i, aggregate, value, b.field(i.type, indices))
+            _insert(b, i, aggregate, value, b.layout.offset(i.type, indices))
         case iv.ExtractValue(aggregate, indices):
-            b.copy_bits(aggregate, b.field(aggregate.type, indices), i, 0, b.layout.size(i.type))
+            b.copy_bits(aggregate, b.layout.offset(aggregate.type, indices), i, 0, b.layout.size(i.type))
         case iv.InsertElement() | iv.ExtractElement() | iv.ShuffleVector():
             if not all_float(i.type):
                 _vector(b, i)
@@ -194,7 +194,7 @@ def _vector(b: Builder, i: iv.Instruction) -> None:
 
 def _other(b: Builder, i: iv.Other) -> None:
     if i.opcode == "landingpad" and isinstance(i.type, StructType) and (bits := b.content(i)) is not None:
-        b.integer(bits, 4, b.field(i.type, (1,)))
+        b.integer(bits, 4, b.layout.offset(i.type, (1,)))
     elif i.opcode == "atomicrmw":
         pointer, value = i.operands[:2]
         b.put(value, b.cell(pointer))
@@ -208,7 +208,7 @@ def _other(b: Builder, i: iv.Other) -> None:
             b.put(value, b.cell(pointer))
         if (bits := b.content(i)) is not None:
             b.graph.edge(*b.cell(pointer), bits, size=b.layout.size(new.type))
-            flag = b.field(i.type, (1,))
+            flag = b.layout.offset(i.type, (1,))
             b.integer(bits, b.layout.size(i.type) - flag, flag)
 
 

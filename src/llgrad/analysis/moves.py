@@ -17,7 +17,6 @@ from msgspec import Struct
 from llgrad.ir import values as iv
 from llgrad.ir.types import (
     I64,
-    ArrayType,
     DataLayout,
     FloatType,
     IntType,
@@ -67,9 +66,9 @@ def moves(i: iv.AnyValue, layout: DataLayout) -> Moves | None:
     """How `i` moves bits; None where it does something else, or to a place that varies."""
     match i:
         case iv.ExtractValue(aggregate, indices):
-            return Moves((Window(aggregate, _field(aggregate.type, indices, layout), 0, layout.size(i.type)),))
+            return Moves((Window(aggregate, layout.offset(aggregate.type, indices), 0, layout.size(i.type)),))
         case iv.InsertValue(aggregate, value, indices):
-            return _inserted(aggregate, value, _field(i.type, indices, layout), layout)
+            return _inserted(aggregate, value, layout.offset(i.type, indices), layout)
         case iv.ExtractElement(vector, iv.ConstInt() as n):
             size = _bytes(i.type)
             return Moves((Window(vector, n.value * size, 0, size),)) if size else None
@@ -323,17 +322,6 @@ def _vector_call(i: iv.Call, name: str, layout: DataLayout) -> Moves | None:
             at, ways = layout.offsets(i.type), len(i.type.fields or ())
             return Moves(tuple(Window(first, n * size, at[n % ways] + n // ways * size, size) for n in range(count)))
     return None
-
-
-def _field(t: Type, indices: tuple[int, ...], layout: DataLayout) -> int:
-    offset = 0
-    for n in indices:
-        if isinstance(t, StructType):
-            offset, t = offset + layout.offsets(t)[n], (t.fields or ())[n]
-        else:
-            assert isinstance(t, ArrayType)
-            offset, t = offset + n * layout.alloc_size(t.element), t.element
-    return offset
 
 
 def _bytes(t: Type) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from math import prod
 from typing import Literal
 
@@ -126,20 +127,8 @@ class Leaf(Struct, frozen=True):
 @cache
 def leaves(t: Type, layout: DataLayout) -> tuple[Leaf, ...]:
     """The leaves of a type in order; of a type with more than 64 the type itself is the only one."""
-    found = list(_leaves(t, layout, 0, 65))
-    return tuple(found) if len(found) <= 64 else (Leaf(0, t),)
-
-
-def _leaves(t: Type, layout: DataLayout, offset: int, limit: int) -> Iterator[Leaf]:
-    match t:
-        case StructType(fields) if fields is not None:
-            for at, field in zip(layout.offsets(t), fields, strict=True):
-                yield from _leaves(field, layout, offset + at, limit)
-        case ArrayType(element, count):
-            for i in range(min(count, limit)):
-                yield from _leaves(element, layout, offset + i * layout.alloc_size(element), limit)
-        case _:
-            yield Leaf(offset, t)
+    found = tuple(islice(layout.leaves(t), 65))
+    return tuple(Leaf(at, part) for at, part in found) if len(found) <= 64 else (Leaf(0, t),)
 
 
 @cache
@@ -287,14 +276,7 @@ def initial_pointers(
 ) -> Iterator[tuple[int, GlobalValue | None, int | None]]:
     """The addresses in an initializer: offset, global, offset in that global."""
     if isinstance(value, ConstAggregate):
-        for i, element in enumerate(value.elements):
-            match value.type:
-                case StructType():
-                    at = layout.offsets(value.type)[i]
-                case ArrayType(inner) | VectorType(inner):
-                    at = i * layout.alloc_size(inner)
-                case _:
-                    at = 0
+        for at, element in value.placed(layout):
             yield from initial_pointers(element, layout, offset + at)
         return
     for g, at_g in constant_targets(value, layout):

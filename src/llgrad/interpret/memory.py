@@ -197,12 +197,8 @@ class Codecs:
                 return float_codec(self.memory, t.name)
             case VectorType(element, count, False):
                 return self._vector(element, count)
-            case ArrayType(element, count):
-                stride = self.layout.alloc_size(element)
-                return self._tuple(self.layout.size(t), [(self(element), i * stride) for i in range(count)])
-            case StructType(fields) if fields is not None:
-                parts = [(self(f), o) for f, o in zip(fields, self.layout.offsets(t), strict=True)]
-                return self._tuple(self.layout.size(t), parts)
+            case ArrayType() | StructType(tuple()):
+                return self._tuple(self.layout.size(t), [(self(x), o) for o, x in self.layout.members(t)])
         raise UnsupportedError(f"the interpreter has no values of type {t}")
 
     def _vector(self, element: Type, count: int) -> Codec:

@@ -6,7 +6,9 @@ Pointers are opaque, so no type is recursive: a named struct carries its body an
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 
 from msgspec import Struct
 
@@ -186,6 +188,38 @@ class DataLayout:
     def offsets(self, t: StructType) -> tuple[int, ...]:
         """Byte offset of each field."""
         return self._struct(t)[0]
+
+    def members(self, t: Type) -> Iterator[tuple[int, Type]]:
+        """The members of a struct, an array or a vector, and the bytes where they begin; of other types none."""
+        match t:
+            case StructType(fields) if fields is not None:
+                yield from zip(self.offsets(t), fields, strict=True)
+            case ArrayType(element, count) | VectorType(element, count):
+                step = self.alloc_size(element) if isinstance(t, ArrayType) else self.size(element)
+                yield from ((n * step, element) for n in range(count))
+
+    def leaves(
+        self, t: Type, at: int = 0, *, lanes: bool = False, most: int | None = None
+    ) -> Iterator[tuple[int, Type]]:
+        """The scalars and vectors in what begins at a byte, and the bytes where they begin.
+
+        `lanes`: vectors are taken apart, too. `most`: of each array, so many elements are looked at.
+        """
+        match t:
+            case StructType(tuple()) | ArrayType() | VectorType() if lanes or not isinstance(t, VectorType):
+                inside = self.members(t)
+                for offset, member in islice(inside, most) if isinstance(t, ArrayType) else inside:
+                    yield from self.leaves(member, at + offset, lanes=lanes, most=most)
+            case _:
+                yield at, t
+
+    def offset(self, t: Type, indices: Sequence[int]) -> int:
+        """The byte at which a member of a member, and so on, begins."""
+        total = 0
+        for n in indices:
+            at, t = next(islice(self.members(t), n, None))
+            total += at
+        return total
 
     @cache  # noqa: B019
     def _struct(self, t: StructType) -> tuple[tuple[int, ...], int]:

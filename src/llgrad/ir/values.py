@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from llgrad.ir.types import I1, LABEL, METADATA, PTR, VOID, FloatType, FunctionType, IntType, StructType, Type
+from llgrad.ir.types import (
+    I1,
+    LABEL,
+    METADATA,
+    PTR,
+    VOID,
+    DataLayout,
+    FloatType,
+    FunctionType,
+    IntType,
+    StructType,
+    Type,
+)
 
 if TYPE_CHECKING:
     from llgrad.ir.module import Module
@@ -80,6 +92,10 @@ class ConstAggregate(Constant, frozen=True):
     """Array, struct or vector; `c"…"` strings become arrays of `i8`; a splat is spelt out."""
 
     elements: tuple[AnyConstant, ...]
+
+    def placed(self, layout: DataLayout) -> Iterator[tuple[int, AnyConstant]]:
+        """The elements, and at which bytes they begin."""
+        return ((at, x) for (at, _), x in zip(layout.members(self.type), self.elements, strict=True))
 
 
 class ConstExpr(Constant, frozen=True):

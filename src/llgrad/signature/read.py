@@ -8,7 +8,7 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.debuginfo import DebugTypes, Declared, debug_record, number, text
 from llgrad.errors import Span
 from llgrad.ir.module import Module
-from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, SimpleType, StructType, Type, VectorType
+from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, SimpleType, Type, VectorType
 from llgrad.ir.values import Argument, Function, MDNode, MDRef
 from llgrad.signature import told
 from llgrad.signature.languages import by_reference, language_of, terms
@@ -181,13 +181,10 @@ def _coerced(t: bl.ByteType, rest: list[Argument], module: Module) -> int:
 
 def _piece_fits(t: bl.ByteType, position: int, piece: Type, module: Module) -> bool:
     """Do the scalars of `t` from `position` on agree with the IR type they are passed as?"""
-    match piece:
-        case ArrayType(element, count) | VectorType(element, count):
-            size = module.layout.size(element)
-            return all(_piece_fits(t, position + n * size, element, module) for n in range(count))
-        case StructType(fields) if fields is not None:
-            offsets = module.layout.offsets(piece)
-            return all(_piece_fits(t, position + o, f, module) for o, f in zip(offsets, fields, strict=True))
+    return all(_is_like(t, at, x, module) for at, x in module.layout.leaves(piece, position, lanes=True))
+
+
+def _is_like(t: bl.ByteType, position: int, piece: Type, module: Module) -> bool:
     if position >= t.size:
         return isinstance(piece, IntType)
     found = bl.scalars(t, position)

@@ -161,15 +161,11 @@ def _place(p: AnyValue) -> tuple[GlobalVariable | None, int | None]:
 
 def _pointers(v: AnyValue, at: int, layout: DataLayout) -> Iterator[tuple[int, AnyValue]]:
     """The pointers in a constant, and where they are."""
-    match v.type, v:
-        case PointerType(), _:
-            yield at, v
-        case StructType() as t, ConstAggregate(elements=elements):
-            for o, x in zip(layout.offsets(t), elements, strict=True):
-                yield from _pointers(x, at + o, layout)
-        case ArrayType(element=t), ConstAggregate(elements=elements):
-            for n, x in enumerate(elements):
-                yield from _pointers(x, at + n * layout.alloc_size(t), layout)
+    if isinstance(v.type, PointerType):
+        yield at, v
+    elif isinstance(v, ConstAggregate):
+        for o, x in v.placed(layout):
+            yield from _pointers(x, at + o, layout)
 
 
 def function_asked(call: Call) -> AnyValue | None:

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from llgrad.analysis.kinds import MIXED
 from llgrad.ir.build import Builder, Names, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I64, PTR, VOID, ArrayType, FunctionType, StructType, Type
+from llgrad.ir.types import I1, I64, PTR, VOID, ArrayType, FunctionType, Type
 from llgrad.ir.values import (
     Alias,
     AnyValue,
@@ -180,26 +180,13 @@ class _Demotion:
         return self._before(next(i for i in f.entry.instructions if i.opcode != "alloca"))
 
     def _copy(self, b: Builder, target: AnyValue, source: AnyValue, t: Type) -> None:
-        for at, leaf in self._leaves(t):
+        for at, leaf in self.layout.leaves(t):
             to, here = b.offset(target, at), b.offset(source, at)
             if at == 0 and leaf == t or (t, at) in self.words:
                 made = b.call(self.memcpy, [to, here, i64(self.layout.size(leaf)), ConstInt(I1, 0)])
                 made.metadata = {MIXED: self.mixed} if self.layout.size(leaf) == 8 else {}
             else:
                 b.store(b.load(leaf, here, "member"), to)
-
-    def _leaves(self, t: Type) -> Iterator[tuple[int, Type]]:
-        """(where, type) of the scalars in a type."""
-        match t:
-            case StructType(fields) if fields is not None:
-                inner = list(zip(self.layout.offsets(t), fields, strict=True))
-            case ArrayType(element, count):
-                inner = [(n * self.layout.alloc_size(element), element) for n in range(count)]
-            case _:
-                yield 0, t
-                return
-        for at, field in inner:
-            yield from ((at + o, leaf) for o, leaf in self._leaves(field))
 
     def _put(self, b: Builder, v: AnyValue, target: AnyValue) -> None:
         """Write a value to memory where the builder stands."""
@@ -228,10 +215,10 @@ class _Demotion:
             case InsertValue(aggregate, value, indices):
                 b = self._before(v)
                 self._put(b, aggregate, self.at[v])
-                self._put(b, value, b.offset(self.at[v], self._offset(v.type, indices)))
+                self._put(b, value, b.offset(self.at[v], self.layout.offset(v.type, indices)))
             case ExtractValue(aggregate, indices):
-                b = self._before(v)
-                self._copy(b, self.at[v], b.offset(self.at[aggregate], self._offset(aggregate.type, indices)), v.type)
+                b, inside = self._before(v), self.layout.offset(aggregate.type, indices)
+                self._copy(b, self.at[v], b.offset(self.at[aggregate], inside), v.type)
             case Cast() | Unary():
                 self._put(self._before(v), v.operands[0], self.at[v])
 
@@ -246,16 +233,6 @@ class _Demotion:
                 self._put(b, chosen, place)
             places.append(place)
         self._copy(b, self.at[v], b.select(condition, places[0], places[1], "word"), v.type)
-
-    def _offset(self, t: Type, indices: Sequence[int]) -> int:
-        offset = 0
-        for n in indices:
-            if isinstance(t, StructType):
-                offset, t = offset + self.layout.offsets(t)[n], (t.fields or ())[n]
-            else:
-                assert isinstance(t, ArrayType)
-                offset, t = offset + n * self.layout.alloc_size(t.element), t.element
-        return offset
 
     # --- who reads them
 
@@ -274,7 +251,7 @@ class _Demotion:
                 put_instead(u, self._loaded(self._before(u), u.type, v))
             elif isinstance(u, ExtractValue):
                 b = self._before(u)
-                place = b.offset(self.at[v], self._offset(v.type, u.indices))
+                place = b.offset(self.at[v], self.layout.offset(v.type, u.indices))
                 put_instead(u, self._loaded(b, u.type, v, place))
             elif not (isinstance(u, Return) and u.block.function in self.returning):
                 others.append(u)

@@ -19,7 +19,7 @@ from llgrad.analysis.keptbuffers import kept_buffers
 from llgrad.analysis.known import behaviour, tape_call
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
-from llgrad.analysis.objects import holds_pointer_type
+from llgrad.analysis.objects import carries_float, holds_pointer_type
 from llgrad.analysis.reaching import Reaching
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
@@ -349,7 +349,7 @@ class Facts:
 
         Raises KindError where it is not known what `v` holds.
         """
-        parts = list(self._typed_parts(v.type, 0))
+        parts = [(o, t) for o, t in self.layout.leaves(v.type) if carries_float(t)]
         integers = [(o, self.layout.size(t)) for o, t in parts if not is_float(t)]
         floats = [(o, t) for o, t in parts if is_float(t)]
         for at, size in integers:
@@ -369,22 +369,6 @@ class Facts:
         if any(k is not kinds_analysis.ANY for _, k, _ in over):
             raise self._unknown_bits(v, at, end - at)
         return False
-
-    def _typed_parts(self, t: Type, at: int) -> Iterator[tuple[int, Type]]:
-        """Floats, vectors of floats, and integers that may hold floats."""
-        match t:
-            case StructType(fields) if fields is not None:
-                for f, o in zip(fields, self.layout.offsets(t), strict=True):
-                    yield from self._typed_parts(f, at + o)
-            case ArrayType(element, count) if element != I8:
-                for n in range(count):
-                    yield from self._typed_parts(element, at + n * self.layout.alloc_size(element))
-            case VectorType(element) if is_float(t) or (isinstance(element, IntType) and self.layout.size(t) > 1):
-                yield at, t
-            case FloatType():
-                yield at, t
-            case IntType(bits) if bits >= 16:
-                yield at, t
 
     def _floats_in_integer(self, v: AnyValue, at: int, size: int) -> Iterator[tuple[int, Type]]:
         for o, kind, n in self.kinds.parts(v):

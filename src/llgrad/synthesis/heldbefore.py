@@ -18,7 +18,7 @@ from llgrad.analysis.memory import MemoryObject
 from llgrad.errors import ActivityError
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
-from llgrad.ir.types import I32, PTR, VOID, ArrayType, DataLayout, FloatType, PointerType, StructType, Type, scalar
+from llgrad.ir.types import I32, PTR, VOID, FloatType, PointerType, scalar
 from llgrad.ir.values import AnyValue, Argument, Call, Function, GlobalVariable, Instruction, Load, Store
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
@@ -159,24 +159,13 @@ def _of_one(facts: Facts, variable: GlobalVariable) -> Iterator[Word]:
     read = (access.places for i, access in readers if isinstance(i.type, PointerType))
     found = {at for places in read for g, at in places if _is_of(g, variable) and isinstance(at, int)}
     last = facts.layout.alloc_size(variable.value_type) - facts.layout.size(PTR)
-    found |= set(islice(_pointers(variable.value_type, facts.layout), _MOST_WORDS))
+    inside = facts.layout.leaves(variable.value_type, most=_MOST_WORDS)
+    found |= set(islice((at for at, t in inside if isinstance(t, PointerType)), _MOST_WORDS))
     return ((variable, at) for at in sorted(found) if 0 <= at <= last)
 
 
 def _is_of(o: MemoryObject, variable: GlobalVariable) -> bool:
     return o.kind == "global" and o.site is variable
-
-
-def _pointers(t: Type, layout: DataLayout) -> Iterator[int]:
-    match t:
-        case PointerType():
-            yield 0
-        case StructType():
-            for at, field in zip(layout.offsets(t), t.fields or (), strict=True):
-                yield from (at + inner for inner in _pointers(field, layout))
-        case ArrayType(count=count, element=element):
-            inner = list(_pointers(element, layout)) if count else []
-            yield from (n * layout.alloc_size(element) + at for n in range(min(count, _MOST_WORDS)) for at in inner)
 
 
 __all__ = ["refuse_behind", "test_held"]

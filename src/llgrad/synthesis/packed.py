@@ -7,10 +7,8 @@ shifted to their place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from llgrad.analysis.objects import gep_offset
-from llgrad.ir.types import ArrayType, DataLayout, IntType, StructType, Type, VectorType, is_float
+from llgrad.ir.types import DataLayout, IntType, StructType, Type, is_float
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -35,7 +33,7 @@ def packed_floats(f: Function) -> tuple[dict[int, Type], bool]:
         return {}, False
     follow = _Follower(module.layout)
     follow.function(f, 0)
-    seen = {at for at, x in leaves(t, module.layout) if is_float(x)}
+    seen = {at for at, x in module.layout.leaves(t, lanes=True) if is_float(x)}
     end = module.layout.size(t)
     return {at: x for at, x in follow.found.items() if at not in seen and 0 <= at < end}, follow.shifted
 
@@ -43,20 +41,8 @@ def packed_floats(f: Function) -> tuple[dict[int, Type], bool]:
 def returns_integers(f: Function) -> bool:
     """Does it return integers in which a float has room?"""
     t, module = f.function_type.result, f.module
-    return module is not None and any(isinstance(x, IntType) and x.bits > 16 for _, x in leaves(t, module.layout))
-
-
-def leaves(t: Type, layout: DataLayout, at: int = 0) -> Iterator[tuple[int, Type]]:
-    """The scalars of a type, and where they are."""
-    match t:
-        case StructType(fields) if fields is not None:
-            for o, x in zip(layout.offsets(t), fields, strict=True):
-                yield from leaves(x, layout, at + o)
-        case ArrayType(element, count) | VectorType(element, count):
-            for n in range(count):
-                yield from leaves(element, layout, at + n * layout.alloc_size(element))
-        case _:
-            yield at, t
+    inside = module.layout.leaves(t, lanes=True) if module is not None else ()
+    return any(isinstance(x, IntType) and x.bits > 16 for _, x in inside)
 
 
 class _Follower:
@@ -104,10 +90,11 @@ class _Follower:
             case GetElementPtr(source_type=Type() as t, operands=[base, *indices]):
                 if (o := gep_offset(t, indices, self.layout)) is not None:
                     self.memory(base, at - o)
-            case Alloca(StructType() as t) if any(is_float(x) for _, x in leaves(t, self.layout)):
-                self.found.update((at + o, x) for o, x in leaves(t, self.layout) if is_float(x))
-            case Alloca():
-                for user in p.users:
+            case Alloca(t):
+                inside = self.layout.leaves(t, at, lanes=True) if isinstance(t, StructType) else ()
+                floats = {o: x for o, x in inside if is_float(x)}
+                self.found.update(floats)
+                for user in p.users if not floats else ():
                     if isinstance(user, Call) and _copies_to(user, p):
                         self.memory(user.arguments[1], at)
 

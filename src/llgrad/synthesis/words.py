@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -242,15 +243,11 @@ def _may_move(t: Type) -> bool:
 
 def _scalars(t: Type, layout: DataLayout) -> Iterator[tuple[int, Type]]:
     """(where, type) of the scalars in a type of no more than a few."""
-    match t:
-        case StructType(fields) if fields is not None and len(fields) <= _MOST:
-            inner = list(zip(layout.offsets(t), fields, strict=True))
-        case ArrayType(element, count) | VectorType(element, count) if count <= _MOST:
-            inner = [(n * layout.alloc_size(element), element) for n in range(count)]
-        case _:
-            yield 0, t
-            return
-    for at, field in inner:
+    inside = list(islice(layout.members(t), _MOST + 1))
+    if not 0 < len(inside) <= _MOST:
+        yield 0, t
+        return
+    for at, field in inside:
         yield from ((at + o, leaf) for o, leaf in _scalars(field, layout))
 
 
