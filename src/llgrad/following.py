@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.objects import WORD, constant_targets, gep_offset
+from llgrad.analysis.solver import reach
 from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
 from llgrad.backend.module import LLVMModule
 from llgrad.ir.parse import parse
@@ -82,13 +83,20 @@ class Escapes(Exception):
 
 class Place(NamedTuple):
     """Where an address lies: so many bytes from the start of a variable, or of what an argument leads to. None: it is
-    not known how many."""
+    not known how many. Of what is no address nothing is known but its role."""
 
-    base: GlobalVariable | Argument
+    base: GlobalVariable | Argument | Role
     at: int | None
+
+    @property
+    def role(self) -> Role:
+        return self.base if isinstance(self.base, Role) else Role.ADDRESS
 
     def moved(self, by: int | None) -> Place:
         return Place(self.base, None if self.at is None or by is None else self.at + by)
+
+
+BLOCK, NUMBER = Place(Role.BLOCK, None), Place(Role.NUMBER, None)
 
 
 class Places:
@@ -148,11 +156,7 @@ class Places:
         for f, start, end in zip(self._names, self._bodies, self._ends, strict=True):
             for name in set(re.findall(NAME, self.text[start:end])):
                 named.setdefault(name, set()).add(f)
-        found, work = set[str](), [name for name in named if _ASKS in name]
-        while work:
-            if (name := work.pop()) not in found:
-                found.add(name)
-                work += named.get(name, ())
+        found = reach([name for name in named if _ASKS in name], lambda name: named.get(name, ()))
         return {plain(name) for name in found}
 
 
@@ -213,18 +217,18 @@ class Following:
 
     def __init__(self, part: Part, walk: type[Walk]) -> None:
         self.part, self._walk = part, walk
-        self._through: dict[tuple[Argument, Role], Walk | None] = {}
+        self._through: dict[tuple[Argument, Place], Walk | None] = {}
 
     def follow(self, variables: Collection[GlobalVariable]) -> list[Walk]:
         """Follow variables through all functions around them: the walks, one of each function. Raises Escapes."""
         functions = dict.fromkeys(f for v in variables for f in self.part.groups[v.name])
-        returned: dict[Function, frozenset[Role]] = {}
+        returned: dict[Function, frozenset[Place]] = {}
         while True:  # until no more is returned to others
             before, walks = dict(returned), list[Walk]()
             for f in map(self.part.function, functions):
                 walks.append(self._within(f, variables, returned))
                 if found := walks[-1].run():
-                    if f.name not in self.part.closed or Role.NUMBER in found:
+                    if f.name not in self.part.closed or NUMBER in found:
                         raise Escapes
                     returned[f] = found
             if returned == before:
@@ -232,20 +236,20 @@ class Following:
                 return walks
 
     def _within(
-        self, f: Function, variables: Collection[GlobalVariable], returned: Mapping[Function, frozenset[Role]]
+        self, f: Function, variables: Collection[GlobalVariable], returned: Mapping[Function, frozenset[Place]]
     ) -> Walk:
         walk = self._walk(self, f)
         for i in f.instructions():
             for v in i.operands:
                 if (place := self._address(v, variables)) is not None:
-                    walk.add(v, Role.ADDRESS, [i], place)
+                    walk.add(v, place, [i])
                 elif isinstance(v, Function) and v in returned and not (isinstance(i, Call) and v is i.callee):
                     raise Escapes  # it may be called from anywhere
             if isinstance(i, Call) and (g := i.called_function) in returned and g is not None:
-                for role in returned[g]:
-                    if role is Role.ADDRESS and len(variables) > 1:
+                for place in returned[g]:
+                    if place.role is Role.ADDRESS and len(variables) > 1:
                         raise Escapes
-                    walk.add(i, role, place=Place(next(iter(variables)), None))
+                    walk.add(i, place)
         return walk
 
     def _address(self, v: AnyValue, variables: Collection[GlobalVariable]) -> Place | None:
@@ -260,15 +264,16 @@ class Following:
                 return Place(g, at)
         raise Escapes
 
-    def through(self, f: Function, index: int, role: Role) -> Walk:
+    def through(self, f: Function, index: int, given: Place) -> Walk:
         """The walk of a function that is given such a value."""
         if f.name in self.part.asking or self.part.is_open(f) or index >= len(f.arguments):
             raise Escapes
-        key = f.arguments[index], role
+        argument = f.arguments[index]
+        key = argument, Place(argument, 0) if given.role is Role.ADDRESS else given
         if key not in self._through:
             self._through[key] = None  # (of functions that call themselves nothing is known)
             walk = self._walk(self, f)
-            walk.add(key[0], role, place=Place(key[0], 0))
+            walk.add(*key)
             walk.run()
             self._through[key] = walk
         if (found := self._through[key]) is None:
@@ -292,15 +297,14 @@ class Walk(ABC):
     def __init__(self, of: Following, function: Function) -> None:
         self.of, self.function = of, function
         assert function.blocks is not None  # have them read: only then do values know their users
-        self.seen: dict[AnyValue, Role] = {}
+        self.seen: dict[AnyValue, Place] = {}
         self.kept: list[tuple[Place, AnyValue]] = []  # pointers that are stored in the variable, and where
         self.loads: dict[AnyValue, Place] = {}  # what is read from it
         self.pieces: list[tuple[Place, Load | Store]] = []  # accesses of small numbers, and floats
         self.copies: list[Call] = []  # to it or from it
         self.inner: list[tuple[Place, Walk]] = []  # of functions that are given an address
-        self.returned: frozenset[Role] = frozenset()
+        self.returned: frozenset[Place] = frozenset()
         self._work: list[tuple[AnyValue, Iterable[object]]] = []
-        self._places: dict[AnyValue, Place] = {}  # of addresses
         self._stored_at: list[AnyValue] = []  # where the block's are stored
 
     @abstractmethod
@@ -327,9 +331,9 @@ class Walk(ABC):
 
     def place(self, v: AnyValue) -> Place:
         """Of an address that is followed. (Constants have been seen where they are used.) Raises Escapes for others."""
-        if v not in self._places:
+        if (found := self.seen.get(v)) is None or found.role is not Role.ADDRESS:
             raise Escapes(variable_of(v))
-        return self._places[v]
+        return found
 
     def everywhere(self, found: Callable[[Walk], Iterable[tuple[Place, AnyValue]]]) -> Iterator[tuple[Place, AnyValue]]:
         """What is found at places here, and in functions that are given an address."""
@@ -337,22 +341,16 @@ class Walk(ABC):
         for place, inside in self.inner:
             yield from ((place.moved(p.at), v) for p, v in inside.everywhere(found))
 
-    def add(
-        self, v: AnyValue, role: Role, users: Iterable[object] | None = None, place: Place | None = None
-    ) -> None:
+    def add(self, v: AnyValue, place: Place, users: Iterable[object] | None = None) -> None:
         new = v not in self.seen
-        if self.seen.setdefault(v, role) is not role:
-            raise Escapes
-        if role is Role.ADDRESS:
-            assert place is not None
-            if self._places.setdefault(v, place) != place:
-                raise Escapes  # (merged ones have no certain place from the beginning)
+        if self.seen.setdefault(v, place) != place:
+            raise Escapes  # (merged addresses have no certain place from the beginning)
         if new or users is not None:
             self._work.append((v, v.users if users is None else users))
 
-    def run(self) -> frozenset[Role]:
-        """The roles of what is returned."""
-        done, checked, roles = set[tuple[AnyValue, object]](), 0, set[Role]()
+    def run(self) -> frozenset[Place]:
+        """What is returned; of addresses, not at which byte they lie."""
+        done, checked, found = set[tuple[AnyValue, object]](), 0, set[Place]()
         while self._work or checked < len(self.kept):
             if not self._work:
                 checked += 1
@@ -361,11 +359,11 @@ class Walk(ABC):
             v, users = self._work.pop()
             for u in list(users):
                 if isinstance(u, Return):
-                    roles.add(self.seen[v])
+                    found.add(self.seen[v].moved(None))
                 elif isinstance(u, Instruction) and (v, u) not in done:
                     done.add((v, u))
-                    self._use(v, self.seen[v], u)
-        self.returned |= roles
+                    self._use(v, self.seen[v].role, u)
+        self.returned |= found
         self._check_merged()
         return self.run() if self._work else self.returned
 
@@ -393,7 +391,7 @@ class Walk(ABC):
             case Cast("bitcast" | "addrspacecast"):
                 self._follow(u, v, 0)
             case Cast("ptrtoint"):
-                self.add(u, Role.NUMBER)
+                self.add(u, NUMBER)
             case InsertElement() if _is_compared(u):
                 return
             case _:
@@ -401,8 +399,7 @@ class Walk(ABC):
 
     def _follow(self, u: Instruction, v: AnyValue, by: int | None) -> None:
         """What is made of a value has its role, and lies `by` bytes behind it."""
-        role = self.seen[v]
-        self.add(u, role, place=self.place(v).moved(by) if role is Role.ADDRESS else None)
+        self.add(u, self.seen[v].moved(by))
 
     def _loaded(self, load: Load) -> None:
         t = scalar(load.type)
@@ -415,10 +412,10 @@ class Walk(ABC):
 
     def _number(self, v: AnyValue, u: Instruction) -> None:
         match u:
-            case Binary("sub", lhs, rhs) if all(self.seen.get(o) is Role.NUMBER or _is_bits(o) for o in (lhs, rhs)):
+            case Binary("sub", lhs, rhs) if all(self.seen.get(o) == NUMBER or _is_bits(o) for o in (lhs, rhs)):
                 return  # a distance
             case Binary() | Cast("trunc" | "zext" | "sext"):
-                self.add(u, Role.NUMBER)
+                self.add(u, NUMBER)
             case Cast("sitofp" | "uitofp"):
                 return
             case GetElementPtr(_, pointer, _) if pointer is not v and not isinstance(pointer, ConstNull):
@@ -454,11 +451,11 @@ class Walk(ABC):
             raise Escapes
         for n in indices:
             if not f.is_declaration:
-                inner = self.of.through(f, n, role)
+                inner = self.of.through(f, n, self.seen[v])
                 if role is Role.ADDRESS:
                     self.inner.append((self.place(v), inner))
-                for one in inner.returned:
-                    self.add(call, one, place=self.place(v).moved(None) if one is Role.ADDRESS else None)
+                for place in inner.returned:
+                    self.add(call, self.place(v).moved(None) if place.role is Role.ADDRESS else place)
             elif name.startswith("llvm.threadlocal.address"):
                 self._follow(call, v, 0)
             elif name in _AT_EXIT and role is Role.ADDRESS:
@@ -470,7 +467,8 @@ class Walk(ABC):
         end = call.arguments[0]
         if not isinstance(end, Function) or end.is_declaration:
             raise Escapes
-        self.inner.append((self.place(call.arguments[1]), inner := self.of.through(end, 0, Role.ADDRESS)))
+        place = self.place(call.arguments[1])
+        self.inner.append((place, inner := self.of.through(end, 0, place)))
         if inner.returned:
             raise Escapes
 
@@ -480,7 +478,7 @@ class Walk(ABC):
             return
         if role is Role.NUMBER:
             if isinstance(call.type, IntType) and f.name.startswith("llvm."):
-                self.add(call, role)
+                self.add(call, NUMBER)
             elif told.kind not in ("allocate", "copy", "free"):
                 raise Escapes
             return
@@ -492,32 +490,33 @@ class Walk(ABC):
         if role is Role.ADDRESS or index in told.keeps or told.handle or told.calls or linked:
             raise Escapes
         if isinstance(call.type, PointerType) and told.kind != "allocate":
-            self.add(call, role)
+            self.add(call, BLOCK)
 
     # --- at the end
 
     def _check_merged(self) -> None:
         """What is one of several values must be one of these alone, or fresh; what is returned, too."""
-        for v, role in list(self.seen.items()):
-            if role is not Role.NUMBER:
-                self._require(_merged(v), role)
+        for v, place in list(self.seen.items()):
+            if place != NUMBER:
+                self._require(merged(v) or (), place.role)
         for p in self._stored_at:
             self.place(p)
         for call in self.copies:
             self.check_copied(call)
-        for role in self.returned:
-            self._require(returned(self.function) if role is not Role.NUMBER else (), role)
+        for place in self.returned - {NUMBER}:
+            self._require(returned(self.function), place.role)
 
     def _require(self, values: Iterable[AnyValue], role: Role) -> None:
         for w in values:
-            if isinstance(w, ConstNull | Undef) or self.seen.get(w) is role:
+            if isinstance(w, ConstNull | Undef) or (w in self.seen and self.seen[w].role is role):
                 continue
             if role is not Role.BLOCK or not self.is_fresh(w):
                 raise Escapes(_read_from(w))
-            self.add(w, role)
+            self.add(w, BLOCK)
 
 
-def _merged(v: AnyValue) -> Iterable[AnyValue]:
+def merged(v: AnyValue) -> Iterable[AnyValue] | None:
+    """The values one of which a value is; None if it is one of its own."""
     match v:
         case Phi():
             return v.operands
@@ -525,24 +524,26 @@ def _merged(v: AnyValue) -> Iterable[AnyValue]:
             return one, other
         case Load(pointer) if is_slot(pointer):
             return stored_in(pointer)
-    return ()
+    return None
+
+
+def ends(v: AnyValue, on: Callable[[AnyValue], Iterable[AnyValue] | None] = merged) -> list[AnyValue]:
+    """Where the ways from a value end. `on`: what one leads to, None at an end. (If merged: what the value may be.)"""
+    return [w for w in reach([v], lambda w: on(w) or ()) if on(w) is None]
 
 
 def _is_compared(v: AnyValue) -> bool:
     """Are addresses in lanes compared alone? (So LLVM tests whether several arrays overlap.)"""
-    work, asked = [v], set[AnyValue]()
-    while work:
-        if (v := work.pop()) in asked:
-            continue
-        asked.add(v)
+
+    def on(v: AnyValue) -> Iterable[AnyValue] | None:
         match v:
             case InsertElement() | ShuffleVector() | GetElementPtr() | Cast("ptrtoint") | Binary("sub"):
-                work += v.users
+                return v.users
             case Compare():
-                pass
-            case _:
-                return False
-    return True
+                return ()
+        return None
+
+    return not ends(v, on)
 
 
 def _may_be_pointer(t: Type) -> bool:
@@ -576,24 +577,20 @@ def _overlap(place: Place, t: Type, size: int, pointer: Place) -> bool:
 
 def _is_moved(i: AnyValue) -> bool:
     """Is a number that is loaded stored elsewhere, or one that is stored loaded elsewhere, as it is?"""
-    work: list[AnyValue] = [i.value] if isinstance(i, Store) else [i]
-    asked = set[AnyValue]()
-    while work:
-        if (v := work.pop()) in asked:
-            continue
-        asked.add(v)
+
+    def on(v: AnyValue) -> Iterable[AnyValue] | None:
         match v:
             case Load() if v is i:
-                work += v.users
+                return v.users
             case Binary(opcode) if opcode in _NUMBERS or isinstance(scalar(v.type), FloatType):
-                pass
+                return ()
             case Phi() | Select() | Unary() | Cast() | Binary():
-                work += v.operands if isinstance(i, Store) else v.users
+                return v.operands if isinstance(i, Store) else v.users
             case Compare() | Switch() | Branch() | Constant() | GlobalValue():
-                pass
-            case _:
-                return True
-    return False
+                return ()
+        return None
+
+    return bool(ends(i.value if isinstance(i, Store) else i, on))
 
 
 def variable_of(v: AnyValue) -> GlobalVariable | None:
@@ -605,14 +602,8 @@ def variable_of(v: AnyValue) -> GlobalVariable | None:
 
 def _read_from(v: AnyValue) -> GlobalVariable | None:
     """A variable that it may have been read from."""
-    work, asked = [v], set[AnyValue]()
-    while work:
-        if (v := work.pop()) not in asked:
-            asked.add(v)
-            if isinstance(v, Load) and (found := variable_of(v.pointer)) is not None:
-                return found
-            work += _merged(v)
-    return None
+    loads = (w for w in ends(v) if isinstance(w, Load))
+    return next((found for load in loads if (found := variable_of(load.pointer)) is not None), None)
 
 
 def _is_bits(v: AnyValue) -> bool:
@@ -640,6 +631,6 @@ def returned(f: Function) -> Iterator[AnyValue]:
 
 
 __all__ = [
-    "Escapes", "Following", "Part", "Place", "Places", "Role", "Walk",
-    "is_slot", "returned", "stored_in", "variable_of",
+    "BLOCK", "NUMBER", "Escapes", "Following", "Part", "Place", "Places", "Walk",
+    "ends", "merged", "returned", "variable_of",
 ]  # fmt: skip

@@ -9,12 +9,12 @@ lead into one variable.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from llgrad.analysis.known import TARGETS
 from llgrad.analysis.objects import initial_pointers
 from llgrad.assembly import spelt
-from llgrad.following import Escapes, Following, Part, Place, Walk, is_slot, stored_in, variable_of
+from llgrad.following import Escapes, Following, Part, Place, Walk, ends, merged, variable_of
 from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
@@ -27,8 +27,6 @@ from llgrad.ir.values import (
     GlobalValue,
     GlobalVariable,
     Load,
-    Phi,
-    Select,
     Undef,
 )
 
@@ -126,29 +124,23 @@ class _Walk(Walk):
             super().keep_number(place, v)
 
     def check_kept(self, v: AnyValue) -> None:
-        work, asked = [(v, False)], set[tuple[AnyValue, bool]]()
-        while work:
-            v, moved = found = work.pop()
-            if found in asked:
-                continue
-            asked.add(found)
-            match v:
-                case ConstNull() | Undef():
-                    pass
-                case Phi():
-                    work += [(o, moved) for o in v.operands]
-                case Select(_, one, other):
-                    work += [(one, moved), (other, moved)]
-                case GetElementPtr(_, pointer, indices) if not _is_distance(indices):
-                    work.append((pointer, True))
-                case Load(pointer) if is_slot(pointer):
-                    work += [(o, moved) for o in stored_in(pointer)]
-                case Load(pointer):
-                    self._copied(pointer, moved)
-                case GlobalVariable() | ConstExpr():
-                    self.of.targets |= self.of.listed(v, moved)
-                case _:
-                    raise Escapes
+        for one in ends(v):
+            if isinstance(one, GetElementPtr):
+                for base in ends(one, _moved_from):
+                    self._origin(base, moved=True)
+            else:
+                self._origin(one, moved=False)
+
+    def _origin(self, v: AnyValue, moved: bool) -> None:
+        match v:
+            case ConstNull() | Undef():
+                pass
+            case Load(pointer):
+                self._copied(pointer, moved)
+            case GlobalVariable() | ConstExpr():
+                self.of.targets |= self.of.listed(v, moved)
+            case _:
+                raise Escapes
 
     def _copied(self, pointer: AnyValue, moved: bool = False) -> None:
         """Whatever a variable holds is stored in another."""
@@ -161,19 +153,19 @@ class _Walk(Walk):
             self.of.others.add((variable.name, moved))
 
 
-def _is_distance(indices: Sequence[AnyValue]) -> bool:
-    """Is a pointer moved by what is made of addresses? It may lead to another variable then."""
-    work, asked = list(indices), set[AnyValue]()
-    while work:
-        if (v := work.pop()) in asked:
-            continue
-        asked.add(v)
-        match v:
-            case Cast("ptrtoint" | "ptrtoaddr") | ConstExpr():
-                return True
-            case Cast() | Binary() | Phi() | Select():
-                work += v.operands
-    return False
+def _moved_from(v: AnyValue) -> Iterable[AnyValue] | None:
+    """What a pointer is one of, or was before it was moved (not by distances of addresses: they lead elsewhere)."""
+    if isinstance(v, GetElementPtr) and not any(_is_distance(o) for i in v.indices for o in ends(i, _computed_from)):
+        return (v.pointer,)
+    return merged(v)
+
+
+def _computed_from(v: AnyValue) -> Iterable[AnyValue] | None:
+    return v.operands if isinstance(v, Binary | Cast) and not _is_distance(v) else merged(v)
+
+
+def _is_distance(v: AnyValue) -> bool:
+    return isinstance(v, ConstExpr) or (isinstance(v, Cast) and v.opcode in ("ptrtoint", "ptrtoaddr"))
 
 
 __all__ = ["Address", "known_targets", "table"]

@@ -18,8 +18,9 @@ from msgspec import Struct
 
 from llgrad.analysis.known import OWN, behaviour
 from llgrad.analysis.objects import WORD
+from llgrad.analysis.solver import reach
 from llgrad.assembly import spelt
-from llgrad.following import Escapes, Following, Part, Place, Role, Walk, is_slot, returned, stored_in, variable_of
+from llgrad.following import BLOCK, NUMBER, Escapes, Following, Part, Place, Walk, ends, merged, returned, variable_of
 from llgrad.ir.types import ArrayType, PointerType
 from llgrad.ir.values import (
     AnyValue,
@@ -31,8 +32,6 @@ from llgrad.ir.values import (
     GetElementPtr,
     GlobalVariable,
     Load,
-    Phi,
-    Select,
     Unary,
     Undef,
 )
@@ -127,28 +126,20 @@ class _Following(Following):
                 of = None if s.of is None else frozenset(place.moved(p.at) for p in s.of)
                 yield _Stored(place.moved(s.place.at), of, s.whole)
 
-    def copied(self, walk: Walk, v: AnyValue, asked: frozenset[AnyValue] = frozenset()) -> frozenset[Place] | None:
+    def copied(self, walk: Walk, v: AnyValue) -> frozenset[Place] | None:
         """Where a pointer is copied from, if it leads to the start of a block where those do."""
-        inner: Iterable[AnyValue] = ()
-        match v:
-            case ConstNull() | Undef():
-                return frozenset()
-            case Load() if v in walk.loads:
-                return frozenset({walk.loads[v]})
-            case Call() if (f := v.called_function) is not None:
-                return frozenset() if f.is_declaration or self._returns_starts(f) else None
-            case Phi():
-                inner = v.operands
-            case Select(_, one, other):
-                inner = (one, other)
-            case Unary("freeze", operand):
-                inner = (operand,)
-            case Load(pointer) if is_slot(pointer):
-                inner = stored_in(pointer)
-            case _:
-                return None
-        found = [self.copied(walk, w, asked | {v}) for w in inner if w not in asked]
-        return None if None in found else frozenset(p for some in found for p in some or ())
+        found = set[Place]()
+        for w in ends(v, lambda w: w.operands if isinstance(w, Unary) and w.opcode == "freeze" else merged(w)):
+            match w:
+                case ConstNull() | Undef():
+                    pass
+                case Load() if w in walk.loads:
+                    found.add(walk.loads[w])
+                case Call() if (f := w.called_function) is not None and (f.is_declaration or self._returns_starts(f)):
+                    pass
+                case _:
+                    return None
+        return frozenset(found)
 
     def returns_fresh(self, f: Function) -> bool:
         """Is all that a function returns fresh from an allocator, or null?"""
@@ -160,7 +151,7 @@ class _Following(Following):
             try:
                 for v in returned(f):
                     walk.check_kept(v)
-                self._fresh[f] = walk.run() <= {Role.BLOCK}
+                self._fresh[f] = walk.run() <= {BLOCK}
             except Escapes:
                 pass
         return self._fresh[f]
@@ -184,7 +175,7 @@ class _Walk(Walk):
     of: _Following
 
     def read(self, load: Load) -> None:
-        self.add(load, Role.BLOCK if isinstance(load.type, PointerType) else Role.NUMBER)
+        self.add(load, BLOCK if isinstance(load.type, PointerType) else NUMBER)
 
     def is_fresh(self, v: AnyValue) -> bool:
         f = v.called_function if isinstance(v, Call) else None
@@ -195,33 +186,21 @@ class _Walk(Walk):
             self.place(v)
 
     def check_kept(self, v: AnyValue) -> None:
-        self._check_fresh(v, set())
+        """Each block that it may lead to is one of its own, from now on."""
 
-    def _check_fresh(self, v: AnyValue, asked: set[AnyValue]) -> None:
-        """Is it a block of its own, from now on?"""
-        if v in asked or self.seen.get(v) is Role.BLOCK or isinstance(v, ConstNull | Undef):
-            return
-        asked.add(v)
-        inner: Iterable[AnyValue] = ()
-        match v:
-            case Call() if (f := v.called_function) is not None:
-                if not (self.of.returns_fresh(f) if not f.is_declaration else behaviour(v, f).kind == "allocate"):
-                    raise Escapes
-            case Phi():
-                inner = v.operands
-            case Select(_, one, other):
-                inner = (one, other)
-            case GetElementPtr(_, pointer, _):
-                inner = (pointer,)
-            case Load(pointer) if is_slot(pointer):
-                inner = stored_in(pointer)
-            case Load(pointer):
-                raise Escapes(variable_of(pointer))
-            case _:
-                raise Escapes
-        self.add(v, Role.BLOCK)
-        for w in inner:
-            self._check_fresh(w, asked)
+        def led_by(w: AnyValue) -> Iterable[AnyValue] | None:
+            if isinstance(w, ConstNull | Undef) or self.seen.get(w) == BLOCK:
+                return ()
+            return (w.pointer,) if isinstance(w, GetElementPtr) else merged(w)
+
+        for w in reach([v], lambda w: led_by(w) or ()):
+            if led_by(w) is None and not self.is_fresh(w) and not self._is_made(w):
+                raise Escapes(variable_of(w.pointer) if isinstance(w, Load) else None)
+            if not isinstance(w, ConstNull | Undef):
+                self.add(w, BLOCK)
+
+    def _is_made(self, v: AnyValue) -> bool:
+        return isinstance(v, Call) and (f := v.called_function) is not None and self.of.returns_fresh(f)
 
 
 __all__ = ["Owner", "own_buffers"]
