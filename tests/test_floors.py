@@ -16,7 +16,7 @@ import llgrad
 ROOT = Path(llgrad.__file__).parent
 # A part may import from itself and from the parts of lower floors.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("built", "collector", "errors", "places"),
+    ("brackets", "built", "collector", "errors", "places"),
     ("elf",),
     ("ir", "rules", "frontends", "backend"),
     ("analysis", "interpret"),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
+from llgrad.brackets import listed
 from llgrad.ir.parse_types import escape, unescape, unescape_bytes
 from llgrad.rules import bodies
 from llgrad.rules.blas import RULED
@@ -79,22 +80,10 @@ def quoted_again(text: str) -> str:
     return _ENCODED.sub(edit, text)
 
 
-_PUNCTUATION = re.compile(r'"[^"\n]*"|[(\[{<]|[)\]}>]|,')
-
-
 def split_arguments(text: str) -> tuple[list[str], str]:
     """The arguments of a call up to its closing parenthesis, and what comes after it."""
-    parts: list[str] = []
-    depth = start = 0
-    for m in _PUNCTUATION.finditer(text):
-        if m[0] == ")" and not depth:
-            last = text[start : m.start()].strip()
-            return [*parts, *([last] if last else [])], text[m.end() :]
-        if m[0] == "," and not depth:
-            parts.append(text[start : m.start()].strip())
-            start = m.end()
-        depth += (m[0] in "([{<") - (m[0] in ")]}>")
-    raise AssertionError(text)
+    given, end = listed(text)
+    return given, text[end + 1 :]
 
 
 _EXPRESSION = re.compile(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")

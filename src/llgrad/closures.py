@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 
 from llgrad.assembly import NAME, plain
+from llgrad.brackets import listed
 from llgrad.rules import blas, library, routines
-from llgrad.trampolines import arguments
 
 _VALUE = r"%[-\w.$]+"
 _INIT = re.compile(
@@ -73,7 +73,7 @@ def _given_away(text: str) -> bool:
             named = foreign.intersection(re.findall(NAME, line)) if not line.startswith("declare ") else ()
             for name in named:
                 call = re.search(rf"\b(?:call|invoke) [^@%\n]*?{re.escape(name)}\(", line)
-                given = arguments(line, call.end())[0] if call else ["ptr"]
+                given = listed(line, call.end())[0] if call else ["ptr"]
                 if any(a.startswith("ptr") and a.split()[-1] not in own for a in given):
                     return True
     return False
@@ -106,7 +106,7 @@ class _Calls:
     def written(self, m: re.Match[str]) -> str:
         head, call, invoke, said, pointer, rest = m.groups()
         kind = _TYPE.search(said.rstrip())
-        given, end = arguments(rest, 0)
+        given, end = listed(rest, 0)
         if kind is None or _CONVENTION.search(said) or any(a.startswith("metadata") for a in given):
             self.strange = True
             return m[0]
@@ -144,9 +144,5 @@ function:
 def _passed(argument: str) -> str:
     """The type of an argument, with what says how it is passed."""
     if argument[0] in "{<[":
-        depth = 0
-        for at, c in enumerate(argument):
-            depth += (c in "{<[") - (c in "}>]")
-            if not depth:
-                return argument[: at + 1]
+        return argument[: listed(argument, 1)[1] + 1]
     return " ".join([argument.split(None, 1)[0], *_PASSED.findall(argument)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from llgrad.backend import LLVMModule
+from llgrad.brackets import listed
 
 _HIDE = "llgrad.hide."
 _FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
@@ -51,17 +52,8 @@ def reveal(module: LLVMModule) -> None:
 
 def _operands(text: str) -> tuple[str, str, str] | None:
     """`%x, 3.0, !dbg !7` → (`%x`, `3.0`, `, !dbg !7`); None where it does not look like that."""
-    parts, depth, start, inside = [], 0, 0, False
-    for at, c in enumerate(text):
-        inside ^= c == '"'
-        depth += 0 if inside else (c in "<([{") - (c in ">)]}")
-        if c == "," and not depth and not inside:
-            parts.append(text[start:at])
-            start = at + 1
-            if len(parts) == 2:
-                return parts[0].strip(), parts[1].strip(), text[at:]
-    last = text[start:].strip()
-    return (parts[0].strip(), last, "") if len(parts) == 1 and last else None
+    parts, _ = listed(text)
+    return (parts[0], parts[1], "".join(f", {part}" for part in parts[2:])) if len(parts) > 1 else None
 
 
 def _is_zero(operand: str) -> bool:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from msgspec import Struct, field
 
 from llgrad.assembly import COMDAT, DEFINITION, NAME, mutable_globals, plain, spelt, without_idle_metadata
+from llgrad.brackets import listed
 from llgrad.ir.module import Module
 from llgrad.ir.write import write
 from llgrad.pipeline import borrow_globals
@@ -185,13 +186,10 @@ def declared(lines: str, name: str) -> str:
         return f"declare {result} {name}({parameters}\n" if parameters else f"{name} = external global {result}\n"
     if not line.startswith("define "):
         return line
-    head, depth = _LINKAGE.sub("declare ", line), 0
+    head = _LINKAGE.sub("declare ", line)
     named = _NAMED.match(head)
     assert named is not None
-    for end in range(named.end(), len(head)):
-        depth += (head[end] == "(") - (head[end] == ")")
-        if not depth:
-            break
+    _, end = listed(head, named.end() + 1)
     tail = head[end + 1 :].removesuffix("{").rstrip()
     cut = _OF_BODIES.search(tail)
     return f"{head[: end + 1]}{tail[: cut.start()] if cut else tail}\n"

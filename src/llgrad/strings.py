@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from llgrad.assembly import COMDAT, NAME, plain, renamed
 from llgrad.backend import LLVMModule
+from llgrad.brackets import listed
 from llgrad.errors import CompilerError
 from llgrad.rules.facts import FORMAT, STREAM, STRING
 
@@ -146,7 +147,7 @@ def _apart(text: str, families: tuple[Family, ...]) -> str:
     def edit(m: re.Match[str]) -> str:
         name = plain(m[2])
         own = known.get(_TAG.sub("", same.get(name, name)), name if _IN_LIBRARY.fullmatch(name) else "")
-        parameters = _parameters(m[3])
+        parameters = m[3][: listed(m[3])[1]]
         if not own or ("byval(" in parameters and not _FORMATTED.match(own)) or not _RESULT.fullmatch(m[1].split()[-1]):
             return m[0]
         types = _PARAMETER.findall(parameters)
@@ -164,16 +165,6 @@ def _apart(text: str, families: tuple[Family, ...]) -> str:
     names |= {name: names[same[name]] for name in aliases}
     lines = [line for named, line in made.items() if f"@{named}(" not in text]
     return renamed(text, names) + "\n" + "".join(lines)
-
-
-def _parameters(rest: str) -> str:
-    """What stands before the parenthesis that ends a list of parameters."""
-    depth = 1
-    for at, c in enumerate(rest):
-        depth += (c == "(") - (c == ")")
-        if not depth:
-            return rest[:at]
-    return rest
 
 
 def _by_value(parameters: str) -> list[int]:

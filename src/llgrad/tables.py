@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from llgrad.assembly import NAME, plain
 from llgrad.backend import LLVMModule
+from llgrad.brackets import listed
 
 _LONG = 50_000  # characters of a line
 _VARIABLE = re.compile(
@@ -59,12 +60,7 @@ def _type(text: str, start: int) -> str:
     """The type that starts there: a name, or in brackets."""
     if (name := _NAMED.match(text, start)) is not None:
         return name[0]
-    depth = 0
-    for m in re.compile(r"[\[\]{}<>]").finditer(text, start):
-        depth += 1 if m[0] in "[{<" else -1
-        if not depth:
-            return text[start : m.end()]
-    raise ValueError("a type without an end")
+    return text[start : listed(text, start + 1)[1] + 1]
 
 
 __all__ = ["Tables", "set_aside"]

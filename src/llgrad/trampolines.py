@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 
 from llgrad.assembly import COMDAT, NAME, plain, spelt
+from llgrad.brackets import listed
 
 _VALUE = r"%[-\w.$]+"
 _DEFINITION = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
@@ -66,7 +67,7 @@ class _Program:
         return "\n".join(lines)
 
     def _called(self, line: str, m: re.Match[str], closures: Mapping[str, Closure]) -> str:
-        values, end = arguments(line, m.end())
+        values, end = listed(line, m.end())
         if m[1] in closures:
             procedure, frame = closures[m[1]]
             line = f"{line[: m.start(1)]}{procedure}({', '.join([*values, f'ptr nest {frame}'])}{line[end:]}"
@@ -90,7 +91,7 @@ class _Program:
         name = spelt(f"{callee}.with.{'.'.join(plain(p) for _, p in procedures)}.{len(self._copies)}")
         self._copies[key] = name
         head, m, rest = self._taken_apart(callee)
-        parameters, end = arguments(head, m.start(3))
+        parameters, end = listed(head, m.start(3))
         closures = {parameters[n].rpartition(" ")[2]: (procedure, f"{_FRAME}{n}") for n, procedure in procedures}
         own = ", ".join([*parameters, *(f"ptr {_FRAME}{n}" for n, _ in procedures)])
         tail = re.sub(r" !dbg !\d+", "", COMDAT.sub("", head[end:]))  # one function, one place in the source
@@ -104,14 +105,14 @@ class _Program:
             return False
         seen.add((callee, n))
         head, m, rest = self._taken_apart(callee)
-        value = arguments(head, m.start(3))[0][n].rpartition(" ")[2]
+        value = listed(head, m.start(3))[0][n].rpartition(" ")[2]
         for line in rest.split("\n"):
             if not _has(line, value):
                 continue
             call = _CALL.search(line)
             if call is None:
                 return True
-            passed = [k for k, a in enumerate(arguments(line, call.end())[0]) if a.rpartition(" ")[2] == value]
+            passed = [k for k, a in enumerate(listed(line, call.end())[0]) if a.rpartition(" ")[2] == value]
             other = plain(call[1])
             if passed and (other not in self.bodies or any(self._escapes(other, k, seen) for k in passed)):
                 return True
@@ -143,20 +144,3 @@ def _closures(body: str) -> dict[str, Closure]:
 
 def _has(line: str, value: str) -> bool:
     return re.search(rf"{re.escape(value)}(?![-\w.$])", line) is not None
-
-
-def arguments(line: str, start: int) -> tuple[list[str], int]:
-    """The arguments of a list that begins at `start`, and where its closing parenthesis is."""
-    found, depth, begin, quoted = [], 0, start, False
-    for at in range(start, len(line)):
-        c = line[at]
-        quoted ^= c == '"'
-        if quoted:
-            continue
-        if not depth and c in ",)":
-            found.append(line[begin:at].strip())
-            begin = at + 1
-            if c == ")":
-                return [a for a in found if a], at
-        depth += (c in "([{<") - (c in ")]}>")
-    return [a for a in found if a], len(line)

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from llgrad.backend import target
 from llgrad.backend.libraries import has_vector_maths
+from llgrad.brackets import listed
 
 # libm's name -> number of arguments
 _FUNCTIONS = {
@@ -105,7 +106,8 @@ def _with_variants(
     match = _CALL.match(line)
     if not match or match["name"] not in table or "vector-function-abi-variant" in line:
         return line
-    arguments, tail = _split_arguments(match["rest"])
+    _, end = listed(match["rest"])
+    arguments, tail = match["rest"][:end], match["rest"][end + 1 :]
     if barred & set(re.findall(r"#\d+", tail)):
         return line
     found = table[match["name"]]
@@ -115,16 +117,6 @@ def _with_variants(
     end = attributes.end() if attributes else 0
     attribute = f' {_PURE} "vector-function-abi-variant"="{mapping}"'
     return f"{match['head']}@{match['name']}({arguments}){tail[:end]}{attribute}{tail[end:]}"
-
-
-def _split_arguments(rest: str) -> tuple[str, str]:
-    """`double %x) #5, !dbg !3` → ("double %x", " #5, !dbg !3")."""
-    depth = 1
-    for place, character in enumerate(rest):
-        depth += (character == "(") - (character == ")")
-        if not depth:
-            return rest[:place], rest[place + 1 :]
-    return rest, ""
 
 
 def _kept_alive(text: str, symbols: list[str]) -> str:

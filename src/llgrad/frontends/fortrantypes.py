@@ -15,6 +15,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from llgrad.brackets import listed
+
 BODIES = Path(__file__).parent / "runtime" / "flang_types.c"
 
 _DATA, _POINTER, _ALLOCATABLE = 1, 2, 3
@@ -182,14 +184,8 @@ def _field(struct: str, index: int) -> str:
     """The type of one field of a struct or an array, as it is written."""
     if struct.startswith("["):
         return struct[struct.index(" x ") + 3 : -1]
-    depth, fields = 0, [""]
-    for c in struct[1:-1].strip():
-        depth += (c in "{[<") - (c in "}]>")
-        if c == "," and not depth:
-            fields.append("")
-        else:
-            fields[-1] += c
-    return fields[index].strip() if index < len(fields) else ""
+    fields, _ = listed(struct, 1)
+    return fields[index] if index < len(fields) else ""
 
 
 def written_out(texts: Sequence[str]) -> tuple[str, dict[str, int]]:

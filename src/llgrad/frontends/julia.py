@@ -21,6 +21,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from llgrad.brackets import listed
 from llgrad.errors import UnsupportedError
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run, signatures, stopping
 
@@ -241,7 +242,7 @@ def _array(n: int, extents: Sequence[str], old: bool) -> Iterator[str]:
 
 def _twin(m: re.Match[str], taken: set[str]) -> _Twin | None:
     """The twin of a function, if all that it takes and gives can be passed."""
-    types, formal = _split(m["types"]), _split(m["parameters"])
+    types, formal = listed(m["types"])[0], listed(m["parameters"])[0]
     task = bool(formal) and "swiftself" in formal[0]
     formal = formal[1:] if task else formal
     if len(types) != len(formal) or m["result"] not in ("double", "float", "i64", "i32", "void"):
@@ -255,17 +256,6 @@ def _twin(m: re.Match[str], taken: set[str]) -> _Twin | None:
     name: str = m["name"] if m["name"] not in taken else m["symbol"].removeprefix("julia_")
     taken.add(name)
     return _Twin(name, m["symbol"], m["result"], tuple(parameters), task)
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets."""
-    parts, depth, at = [], 0, 0
-    for n, c in enumerate(text):
-        depth += (c in "({[<") - (c in ")}]>")
-        if c == "," and not depth:
-            parts.append(text[at:n].strip())
-            at = n + 1
-    return [*parts, text[at:].strip()] if text.strip() else []
 
 
 JULIA = Language("julia", (".jl",), _compile, lambda: julia().version, ("julia",), ("LLGRAD_JULIA",))

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from llgrad.brackets import listed
+
 _EMPTY = re.compile(
     r'^(?P<space> +)(?:(?P<name>%[-\w.$]+|%"[^"]*") = )?(?:(?:tail|notail) )?call (?P<type>[^@\n]*?) asm '
     r'(?:(?:sideeffect|alignstack|inteldialect|unwind) )*"(?:#[^"\\;]*)?", "(?P<said>[^"]*)"\((?P<given>.*)\)[^()\n]*$',
@@ -37,7 +39,7 @@ def opened(text: str) -> str:
 def _lines(m: re.Match[str], mark: str) -> list[str] | None:
     """What stands for the call; None where an output has no value."""
     constraints = [c for c in m["said"].split(",") if not c.startswith("~")]
-    given = _split(m["given"])
+    given, _ = listed(m["given"])
     outputs = [c for c in constraints if c.startswith("=")]
     places = [n for n, c in enumerate(outputs) if c.startswith("=*")]
     if any("*" in c and not c.startswith(("=*", "*")) for c in constraints) or "!" in m["said"]:
@@ -77,13 +79,3 @@ def _results(name: str | None, type: str, results: list[str], mark: str) -> list
     return lines
 
 
-def _split(given: str) -> list[str]:
-    """The arguments, at commas outside of all brackets."""
-    found, depth, start = [], 0, 0
-    for at, c in enumerate(given):
-        depth += (c in "(<[{") - (c in ")>]}")
-        if c == "," and not depth:
-            found.append(given[start:at].strip())
-            start = at + 1
-    last = given[start:].strip()
-    return [*found, last] if last else found

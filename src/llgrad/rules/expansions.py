@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from llgrad.brackets import listed
+
 from . import avx512, predicated, x86
 
 PREFIX = "llgrad.expanded."
@@ -443,14 +445,7 @@ def _ordinary(m: re.Match[str], used: dict[str, str]) -> str:
 
 def _split(arguments: str) -> list[str]:
     """Arguments at the commas outside brackets, without attributes."""
-    parts, depth = [""], 0
-    for c in arguments:
-        depth += (c in "<([{") - (c in ">)]}")
-        if c == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return [re.sub(r"\b(?:noundef|nofpclass\([^)]*\)) ", "", p.strip()) for p in parts]
+    return [re.sub(r"\b(?:noundef|nofpclass\([^)]*\)) ", "", a) for a in listed(arguments)[0]]
 
 
 def _value(argument: str) -> str:

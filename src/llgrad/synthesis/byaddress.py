@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 
 from llgrad.assembly import NAME, plain, spelt
+from llgrad.brackets import listed
 
 PREFIX = "llgrad.byaddress."
 _DEFINED = re.compile(rf"^(?:define|declare) [^@\n]*?({NAME})\((.*)\)[^()\n]*$", re.MULTILINE)
@@ -47,7 +48,7 @@ def _through(head: re.Match[str], name: str) -> str:
     result = re.search(r"(\S+|\{[^{}]*\}|<[^<>]*>) $", head[0][: head.start(1) - head.start()])
     assert result is not None
     taken, given = [], []
-    for n, parameter in enumerate(_split(head[2])):
+    for n, parameter in enumerate(listed(head[2])[0]):
         words = re.sub(r' ?%(?:[-\w.$]+|"[^"]*")$', "", parameter) if not parameter.endswith(")") else parameter
         taken.append(f"{_BYVAL.sub('', words)} %x{n}")
         given.append(f"{words} %x{n}")
@@ -56,13 +57,3 @@ def _through(head: re.Match[str], name: str) -> str:
     return "\n".join([f"define {result[1]} {name}({', '.join(taken)}) {{", *body, "}"])
 
 
-def _split(parameters: str) -> list[str]:
-    """Parameters at the commas outside brackets."""
-    parts, depth = [""], 0
-    for c in parameters:
-        depth += (c in "<([{") - (c in ">)]}")
-        if c == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return [p.strip() for p in parts if p.strip()]

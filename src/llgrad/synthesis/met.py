@@ -16,12 +16,13 @@ from collections.abc import Collection
 from llgrad.analysis.known import MET, VIRTUAL
 from llgrad.analysis.solver import reach
 from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
+from llgrad.brackets import listed
 from llgrad.rules import library
 from llgrad.synthesis.markers import PREFIX
 
 _INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(")
 _CALLS = re.compile(r"^[^@\n]*\b(?:call|invoke) ([^@\n]*?)%[-\w.$]+\(([^\n]*)$", re.MULTILINE)
-_TYPE = re.compile(r"\s*(<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[%\w.\"]+)")
+_TYPE = re.compile(r"(<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[%\w.\"]+)")
 _RESULT = re.compile(r"(<[^>]*>|\{.*\}|\[.*\]|%\"[^\"]*\"|[%\w.]+)\s*$")
 _DECLARED = re.compile(rf"^declare [^@\n]*({NAME})\(", re.MULTILINE)
 _MET = re.compile(rf'^(@"?{re.escape(MET)}[^\n]*?) = [^\n]*?global ptr ({NAME})', re.MULTILINE)
@@ -102,17 +103,10 @@ def called_types(text: str) -> set[str]:
 
 def _spelt(head: str, parameters: str) -> str:
     """A type by what stands before and after a function's name; "" for one that takes any arguments."""
-    result, parts, depth, start = _RESULT.search(head), [], 0, 0
-    for at, c in enumerate(parameters):
-        if c in ",)" and not depth:
-            parts.append(parameters[start:at])
-            start = at + 1
-        if c == ")" and not depth:
-            break
-        depth += (c in "<([{") - (c in ">)]}")
+    result = _RESULT.search(head)
     if result is None or "..." in parameters:
         return ""
-    types = (_TYPE.match(part) for part in parts if part)
+    types = map(_TYPE.match, listed(parameters)[0])
     return f"{result[1]}({', '.join(t[1] if t else '?' for t in types)})"
 
 
