@@ -504,7 +504,7 @@ class Walk(ABC):
         for call in self.copies:
             self.check_copied(call)
         for place in self.returned - {NUMBER}:
-            self._require(returned(self.function), place.role)
+            self._require(self.function.returned(), place.role)
 
     def _require(self, values: Iterable[AnyValue], role: Role) -> None:
         for w in values:
@@ -625,12 +625,7 @@ def stored_in(slot: AnyValue) -> Iterator[AnyValue]:
     return (u.value for u in getattr(slot, "users", ()) if isinstance(u, Store))
 
 
-def returned(f: Function) -> Iterator[AnyValue]:
-    """What a function returns."""
-    return (i.value for i in f.instructions() if isinstance(i, Return) and i.value is not None)
-
-
 __all__ = [
     "BLOCK", "NUMBER", "Escapes", "Following", "Part", "Place", "Places", "Walk",
-    "ends", "merged", "returned", "variable_of",
+    "ends", "merged", "variable_of",
 ]  # fmt: skip

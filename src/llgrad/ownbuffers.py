@@ -20,7 +20,7 @@ from llgrad.analysis.known import OWN, behaviour
 from llgrad.analysis.objects import WORD
 from llgrad.analysis.solver import reach
 from llgrad.assembly import spelt
-from llgrad.following import BLOCK, NUMBER, Escapes, Following, Part, Place, Walk, ends, merged, returned, variable_of
+from llgrad.following import BLOCK, NUMBER, Escapes, Following, Part, Place, Walk, ends, merged, variable_of
 from llgrad.ir.types import ArrayType, PointerType
 from llgrad.ir.values import (
     AnyValue,
@@ -149,7 +149,7 @@ class _Following(Following):
                 return False
             walk = _Walk(self, f)
             try:
-                for v in returned(f):
+                for v in f.returned():
                     walk.check_kept(v)
                 self._fresh[f] = walk.run() <= {BLOCK}
             except Escapes:
@@ -159,7 +159,7 @@ class _Following(Following):
     def _returns_starts(self, f: Function) -> bool:
         if f not in self._at_start:
             self._at_start[f] = False
-            self._at_start[f] = all(self.copied(_Walk(self, f), v) == frozenset() for v in returned(f))
+            self._at_start[f] = all(self.copied(_Walk(self, f), v) == frozenset() for v in f.returned())
         return self._at_start[f]
 
 

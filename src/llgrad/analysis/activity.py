@@ -364,13 +364,8 @@ class Activity:
         match value:
             case Phi() | Select() | Cast() | Unary() | Binary():
                 found = value.operands
-            case Argument():
-                for function in self.memory.functions:
-                    if value.index < len(function.arguments) and function.arguments[value.index] is value:
-                        found = [c.arguments[value.index] for c in self.memory.callers(function)]
-            case Call():
-                for f in self.memory.functions_called(value).functions:
-                    found += [i.value for i in f.instructions() if isinstance(i, Return) and i.value is not None]
+            case Argument() | Call():
+                found = self.memory.passed(value)
             case Instruction():
                 found = value.operands if value.opcode in _MOVING else []
         return [v for v in found if _is_local_integer(v)]

@@ -89,8 +89,7 @@ def _sources(v: iv.AnyValue, start: int, end: int, layout: DataLayout) -> list[P
         case iv.Phi() | iv.Select():
             return [(s, start, end) for s in (v.operands[1:] if isinstance(v, iv.Select) else v.operands)]
         case iv.Call(called_function=iv.Function() as f) if not f.is_declaration:
-            ends = [b.terminator for b in f.blocks]
-            return [(r.value, start, end) for r in ends if isinstance(r, iv.Return) and r.value is not None]
+            return [(r, start, end) for r in f.returned()]
     found = moves(v, layout)
     if found is None or any(first < end and start < last for first, last in found.changed):
         return None

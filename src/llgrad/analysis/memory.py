@@ -178,6 +178,18 @@ class Memory:
         """The calls that may reach a function; there may be others where it is the root or `called_back`."""
         return tuple(self._graph.callers.get(function, ()))
 
+    @cached_property
+    def owners(self) -> dict[Argument, Function]:
+        """The functions that arguments are of."""
+        return {a: f for f in self.functions for a in f.arguments}
+
+    def passed(self, v: Argument | Call) -> list[AnyValue]:
+        """What an argument is where the program calls its function, or a call's result where functions return it."""
+        if isinstance(v, Call):
+            return [r for f in self.functions_called(v).functions for r in f.returned()]
+        calls = self.callers(self.owners[v]) if v in self.owners else ()
+        return [c.arguments[v.index] for c in calls if v.index < len(c.arguments)]
+
     def called_back(self, function: Function) -> bool:
         """May code that has no body here call this function?"""
         return function in self._graph.called_back

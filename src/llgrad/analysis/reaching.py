@@ -22,7 +22,6 @@ from llgrad.ir.values import (
     GlobalVariable,
     Instruction,
     Other,
-    Return,
     Store,
     Value,
 )
@@ -39,7 +38,6 @@ class Reaching:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._functions = {a: f for f in memory.functions for a in f.arguments}
         self._writers: dict[Part, dict[Instruction, None]] = {}
         self._by_calls: dict[tuple[int, Part], bool] = {}
         self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
@@ -154,10 +152,10 @@ class Reaching:
     def passed_on(self, v: Value) -> list[AnyValue] | None:
         """What an argument or a call's result is, in the program; None where it comes from outside."""
         match v:
-            case Argument() if self._functions[v] is not self.memory.root:
-                return [c.arguments[v.index] for c in self.memory.callers(self._functions[v])]
+            case Argument() if self.memory.owners[v] is not self.memory.root:
+                return self.memory.passed(v)
             case Call() if not self.is_outside(v):
-                return list(_returned(self.memory.functions_called(v).functions))
+                return self.memory.passed(v)
         return None
 
     def _reaching(self, reader: Instruction, access: Access) -> tuple[dict[Instruction, None], bool]:
@@ -269,13 +267,6 @@ def _within(apart: Spot, size: int, length: int | None) -> Spot:
         return apart
     stride, at = apart
     return at if length <= stride and at + size <= length else apart
-
-
-def _returned(functions: Iterable[Function]) -> Iterator[AnyValue]:
-    for f in functions:
-        for i in f.instructions():
-            if isinstance(i, Return) and i.value is not None:
-                yield i.value
 
 
 def _predecessors(block: Block) -> Iterator[Block]:

@@ -15,7 +15,7 @@ from llgrad.analysis.moves import extremum, moves
 from llgrad.analysis.reused import Bits
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import DataLayout, FloatType, IntType, scalar
-from llgrad.ir.values import AnyValue, Argument, Call, Cast, Function, Instruction, Load, Phi, Return, Select, Store
+from llgrad.ir.values import AnyValue, Argument, Call, Cast, Instruction, Load, Phi, Select, Store
 
 Node = tuple[Argument | Instruction, int]
 """What lies so many bytes into a value."""
@@ -57,20 +57,16 @@ def _ends(memory: Memory, kinds: Bits, layout: DataLayout, useful: Useful) -> It
 class _Ways:
     def __init__(self, memory: Memory, layout: DataLayout) -> None:
         self.memory, self.layout = memory, layout
-        self.owner = {a: f for f in memory.functions for a in f.arguments}
 
     def back(self, node: Node, size: int) -> list[Node]:
         """What so many bytes, all those of a float, may come from."""
         v, at = node
         found: list[AnyValue] = []
         match v:
-            case Argument() if v in self.owner:
-                calls = self.memory.callers(self.owner[v])
-                found = [c.arguments[v.index] for c in calls if v.index < len(c.arguments)]
             case Call() if extremum(v):
                 found = v.arguments
-            case Call():
-                found = [r for f in self.memory.functions_called(v).functions for r in _returned(f)]
+            case Argument() | Call():
+                found = self.memory.passed(v)
             case Phi():
                 found = v.operands
             case Select():
@@ -79,11 +75,6 @@ class _Ways:
                 whole = [w for w in made.windows if w.to <= at and at + size <= w.to + w.size]
                 return [(w.source, w.at + at - w.to) for w in whole if isinstance(w.source, Argument | Instruction)]
         return [(w, at) for w in found if isinstance(w, Argument | Instruction)]
-
-
-def _returned(f: Function) -> list[AnyValue]:
-    ends = [b.terminator for b in f.blocks]
-    return [end.value for end in ends if isinstance(end, Return) and end.value is not None]
 
 
 __all__ = ["lost"]

@@ -30,7 +30,6 @@ class Overwriting:
 
     def __init__(self, memory: Memory, kinds: Bits, functions: Iterable[Function], stores: Collection[Store]) -> None:
         self.memory, self.kinds, self.layout = memory, kinds, memory.module.layout
-        self._functions = {a: f for f in memory.functions for a in f.arguments}
         objects = {o for i in stores for o in memory.points_to(i.pointer)}
         self._reads = self._floats_read(functions, objects) if objects else {}
         met = {i: found for i in stores if (found := self._met(i)) - {NOTHING}}
@@ -99,8 +98,8 @@ class Overwriting:
             case GetElementPtr(source, base, indices) if (by := gep_bytes(source, indices, self.layout)) is not None:
                 stride = gcd(by[0], 8)
                 places = [_plus(spot, (stride, by[1])) for _, spot in self._spots(base, seen)]
-            case Argument() if self._functions[pointer] is not self.memory.root:
-                given = [c.arguments[pointer.index] for c in self.memory.callers(self._functions[pointer])]
+            case Argument() if self.memory.owners[pointer] is not self.memory.root:
+                given = self.memory.passed(pointer)
                 places = [spot for v in given for _, spot in self._spots(v, seen)]
             case _:
                 return None

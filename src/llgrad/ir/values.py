@@ -263,6 +263,11 @@ class Function(GlobalValue):
         for block in self.blocks:
             yield from block.instructions
 
+    def returned(self) -> list[AnyValue]:
+        """The values that it returns."""
+        ends = [block.terminator for block in self.blocks]
+        return [end.value for end in ends if isinstance(end, Return) and end.value is not None]
+
     def attribute(self, name: str) -> Attribute | None:
         return next((a for a in self.attributes if a.name == name), None)
 

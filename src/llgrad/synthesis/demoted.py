@@ -110,12 +110,6 @@ def is_move(v: AnyValue) -> bool:
     return isinstance(v, Phi | Select | InsertValue | ExtractValue)
 
 
-def returned(f: Function | None) -> list[AnyValue]:
-    """The values that a function returns."""
-    ends = [b.terminator for b in f.blocks] if f is not None else []
-    return [end.value for end in ends if isinstance(end, Return) and end.value is not None]
-
-
 class _Demotion:
     def __init__(
         self, module: Module, web: Sequence[AnyValue], calls: dict[Function, list[Call] | None],
@@ -336,4 +330,4 @@ class _Demotion:
 _KEPT = ("noinline", "alwaysinline", "nounwind", "mustprogress", "uwtable", "noreturn", "cold")
 
 
-__all__ = ["known_calls", "demote", "is_move", "returned"]
+__all__ = ["known_calls", "demote", "is_move"]

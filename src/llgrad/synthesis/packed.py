@@ -21,7 +21,6 @@ from llgrad.ir.values import (
     Instruction,
     Load,
     Phi,
-    Return,
     Select,
 )
 
@@ -55,9 +54,8 @@ class _Follower:
         self.seen: set[tuple[int, int]] = set()
 
     def function(self, f: Function, at: int) -> None:
-        for i in f.instructions():
-            if isinstance(i, Return) and i.value is not None:
-                self.value(i.value, at)
+        for v in f.returned():
+            self.value(v, at)
 
     def value(self, v: AnyValue, at: int) -> None:
         if not isinstance(v, Instruction) or (id(v), at) in self.seen:

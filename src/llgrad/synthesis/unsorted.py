@@ -39,12 +39,10 @@ from llgrad.ir.values import (
     Call,
     Cast,
     ExtractValue,
-    Function,
     InsertValue,
     Instruction,
     Load,
     Phi,
-    Return,
     Select,
     Store,
     Unary,
@@ -120,22 +118,13 @@ class Unsorted:
         match v:
             case Phi() | Select():
                 return chosen_of(v)
-            case Argument():
-                calls = self._memory.callers(self._function_of[v])
-                return [c.arguments[v.index] for c in calls if v.index < len(c.arguments)]
-            case Call():
-                called = self._memory.functions_called(v).functions
-                ends = [b.terminator for f in called if not f.is_declaration for b in f.blocks]
-                return [e.value for e in ends if isinstance(e, Return) and e.value is not None]
+            case Argument() | Call():
+                return self._memory.passed(v)
             case Cast("trunc" | "zext" | "sext") | Unary("freeze") | ExtractValue() | InsertValue():
                 return [o for o in v.operands if not isinstance(o.type, PointerType)]
             case Binary("or" | "shl" | "lshr" | "ashr" | "and"):
                 return v.operands
         return []
-
-    @cached_property
-    def _function_of(self) -> dict[Argument, Function]:
-        return {a: f for f in self._memory.functions for a in f.arguments}
 
     def _may_be_word(self, v: AnyValue) -> bool:
         """Is it an integer that was read where doubles may be, or a part of one, as far as that is known?"""

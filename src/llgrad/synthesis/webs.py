@@ -37,7 +37,7 @@ from llgrad.ir.values import (
     put_instead,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.demoted import demote, is_move, known_calls, returned
+from llgrad.synthesis.demoted import demote, is_move, known_calls
 from llgrad.synthesis.wordlanes import has_lanes, take_apart
 
 _MOST_BYTES = 64
@@ -144,7 +144,7 @@ class _Webs:
             case Argument():
                 return [c.arguments[v.index] for c in self._known(self.owner[v]) or ()]
             case Call():
-                return returned(v.called_function)
+                return v.called_function.returned() if v.called_function is not None else []
         return []
 
     def _to(self, v: AnyValue) -> Iterator[AnyValue]:

@@ -43,7 +43,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.demoted import demote, is_move, known_calls, returned
+from llgrad.synthesis.demoted import demote, is_move, known_calls
 from llgrad.synthesis.wordlanes import has_lanes, lanes_of, take_apart
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def moves(facts: Facts) -> list[Store]:
     if handed := _handed_on(facts.memory):
         places = _Places(facts)
         if any(map(places.may_find_other, handed)):
-            loaded = _origins(stores, _Ways(facts.memory).back)
+            loaded = _origins(stores, partial(_back, facts.memory))
     stored: dict[Load, list[Store]] = {}
     for i, loads in loaded.items():
         for load in loads:
@@ -221,20 +221,9 @@ def _has_body(memory: Memory, call: Call) -> bool:
     return any(not f.is_declaration for f in memory.functions_called(call).functions)
 
 
-class _Ways:
-    """What values are chosen from, also where they come from calls and callers."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self.owner = {a: f for f in memory.functions for a in f.arguments}
-
-    def back(self, v: AnyValue) -> list[AnyValue]:
-        """The values that `v` may be."""
-        if isinstance(v, Argument) and v in self.owner:
-            return [c.arguments[v.index] for c in self.memory.callers(self.owner[v]) if v.index < len(c.arguments)]
-        if isinstance(v, Call):
-            return [r for f in self.memory.functions_called(v).functions for r in returned(f)]
-        return _moved_from(v)
+def _back(memory: Memory, v: AnyValue) -> list[AnyValue]:
+    """The values that `v` may be, also where it comes from calls and callers."""
+    return memory.passed(v) if isinstance(v, Argument | Call) else _moved_from(v)
 
 
 def _may_move(t: Type) -> bool:
@@ -284,10 +273,10 @@ def refuse(facts: Facts) -> None:
 
 def _hands_back_words(memory: Memory, v: AnyValue) -> bool:
     """May it come from memory through a call of which it is not written which function it calls?"""
-    ways = _Ways(memory)
-    indirect = [c for c in reach([v], ways.back) if isinstance(c, Call) and _is_indirect(c)]
+    back = partial(_back, memory)
+    indirect = [c for c in reach([v], back) if isinstance(c, Call) and _is_indirect(c)]
     unknown = any(memory.functions_called(c).may_be_unknown for c in indirect)
-    return unknown or any(isinstance(w, Load) for w in reach(list[AnyValue](indirect), ways.back))
+    return unknown or any(isinstance(w, Load) for w in reach(list[AnyValue](indirect), back))
 
 
 def place_of(i: Store) -> Move:
@@ -352,7 +341,7 @@ class _Web:
             return _kept_from(v)
         if isinstance(v, Argument):
             return [c.arguments[v.index] for c in self.calls[f]]
-        return [*self.calls[f], *returned(f)]
+        return [*self.calls[f], *f.returned()]
 
 
 def _is_indirect(call: Call) -> bool:
