@@ -37,7 +37,7 @@ from llgrad.analysis.activitygraph import (
 )
 from llgrad.analysis.known import behaviour, is_copy, tape_call
 from llgrad.analysis.memory import Access, Memory, MemoryObject
-from llgrad.analysis.objects import carries_pointer, holds_pointer_type
+from llgrad.analysis.objects import carries_pointer, holds_type
 from llgrad.analysis.solver import reach
 from llgrad.analysis.torn import Overwriting
 from llgrad.ir.types import FloatType, IntType, PointerType, Type, scalar
@@ -289,7 +289,7 @@ class Activity:
         found = set()
         for function in self.memory.functions:
             for value in (*function.arguments, *function.instructions()):
-                if holds_pointer_type(value.type):
+                if holds_type(value.type, PointerType):
                     found.add(self.memory.points_to(value))
         return {s for s in found if len(s) > 1}
 
@@ -312,7 +312,7 @@ class Activity:
         """Does a pointer, or a value that carries one, need a shadow?"""
         if not carries_pointer(value.type) and not isinstance(value.type, PointerType):
             return False
-        if not holds_pointer_type(value.type) and not self.is_pointer_integer(value):
+        if not holds_type(value.type, PointerType) and not self.is_pointer_integer(value):
             return False
         return not self.shadowed_objects.isdisjoint(self.memory.points_to(value))
 

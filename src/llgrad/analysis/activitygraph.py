@@ -17,11 +17,11 @@ from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour
 from llgrad.analysis.memory import UNKNOWN, Access, Memory, MemoryObject, Touches
 from llgrad.analysis.moves import integer_moves
-from llgrad.analysis.objects import carries_float, holds_pointer_type
+from llgrad.analysis.objects import carries_float, holds_type
 from llgrad.analysis.pointers import is_byte_copy
 from llgrad.analysis.reused import Leaves
 from llgrad.analysis.solver import reach
-from llgrad.ir.types import ArrayType, FloatType, IntType, SimpleType, StructType, Type, VectorType, scalar
+from llgrad.ir.types import FloatType, IntType, PointerType, SimpleType, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -119,7 +119,7 @@ class FlowGraph:
         return self._floats[value]
 
     def _holds(self, value: Argument | Instruction) -> bool:
-        if _has_float(value.type):
+        if holds_type(value.type, FloatType):
             return True
         typed = isinstance(value, Load) and self.memory.types.is_integer(self.memory.types.tag(value))
         if typed and (self._kinds is None or self._kinds.value(value).name == "integer"):
@@ -327,7 +327,7 @@ class FlowGraph:
             return
         hub = Hub(call)
         for argument in call.arguments:
-            if _has_float(argument.type):
+            if holds_type(argument.type, FloatType):
                 self._value_edge(argument, hub)
         self._from_memory(reads, hub)
         for out in entry.rule.results:
@@ -346,7 +346,7 @@ class FlowGraph:
         if self.is_number_use(call):
             self._number(call)
             return
-        if holds_pointer_type(call.type) or not self.may_hold_float(call):
+        if holds_type(call.type, PointerType) or not self.may_hold_float(call):
             return
         for argument in call.arguments:
             self._value_edge(argument, call)
@@ -471,17 +471,6 @@ def changes_bits(i: Instruction) -> bool:
             return True
         case Binary():
             return isinstance(scalar(i.type), IntType) and integer_moves(i) is None
-    return False
-
-
-def _has_float(t: Type) -> bool:
-    match t:
-        case FloatType():
-            return True
-        case VectorType(element) | ArrayType(element):
-            return _has_float(element)
-        case StructType(fields):
-            return any(_has_float(f) for f in fields or ())
     return False
 
 

@@ -169,16 +169,14 @@ def carries_pointer(t: Type) -> bool:
     return False
 
 
-def holds_pointer_type(t: Type) -> bool:
-    """Is a pointer type in this type?"""
+def holds_type(t: Type, kind: type[Type]) -> bool:
+    """Is a type of this kind in a type?"""
     match t:
-        case PointerType():
-            return True
         case VectorType(element) | ArrayType(element):
-            return holds_pointer_type(element)
+            return holds_type(element, kind)
         case StructType(fields):
-            return any(holds_pointer_type(f) for f in fields or ())
-    return False
+            return any(holds_type(f, kind) for f in fields or ())
+    return isinstance(t, kind)
 
 
 def carries_float(t: Type) -> bool:
@@ -285,6 +283,6 @@ def initial_pointers(
 
 __all__ = [
     "TEXT", "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer",
-    "constant_index", "constant_targets", "gep_offset", "holds_pointer_type", "initial_pointers",
+    "constant_index", "constant_targets", "gep_offset", "holds_type", "initial_pointers",
     "is_mixture", "leaf_range", "leaves", "resolve_alias",
 ]  # fmt: skip

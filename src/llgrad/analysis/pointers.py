@@ -38,7 +38,7 @@ from llgrad.analysis.objects import (
     MemoryObject,
     carries_pointer,
     constant_targets,
-    holds_pointer_type,
+    holds_type,
     initial_pointers,
     leaf_range,
     leaves,
@@ -47,7 +47,7 @@ from llgrad.analysis.objects import (
 from llgrad.analysis.scalars import holds_pointers, to_scalars
 from llgrad.analysis.written import found_null, settled
 from llgrad.ir.module import Module
-from llgrad.ir.types import DataLayout, FloatType, IntType
+from llgrad.ir.types import DataLayout, FloatType, IntType, PointerType
 from llgrad.ir.values import (
     Alias,
     Alloca,
@@ -167,7 +167,7 @@ class PointerGraph(Inclusion):
         """Objects and their contents for the root's pointers; who shares memory with whom."""
         shared, scalar = self._flow.node(), to_scalars(root, self.layout)
         for argument in root.arguments:
-            if not holds_pointer_type(argument.type):
+            if not holds_type(argument.type, PointerType):
                 continue
             outer = self._object(MemoryObject("argument", argument, root))
             inner = self._object(MemoryObject("contents", argument, root))
@@ -178,7 +178,7 @@ class PointerGraph(Inclusion):
                 self._shared[outer] = own
             several = len(leaves(argument.type, self.layout)) > 1
             for leaf, node in zip(leaves(argument.type, self.layout), self._nodes(argument), strict=True):
-                if holds_pointer_type(leaf.type):
+                if holds_type(leaf.type, PointerType):
                     self._flow.add(node, {self._raw(outer, None if several else 0)})
             self._flow.add(self._cells.cell(inner, None), {self._raw(inner, None)})
             if argument.index in scalar:

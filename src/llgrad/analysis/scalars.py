@@ -12,9 +12,9 @@ from llgrad.analysis.bitflow import linear
 from llgrad.analysis.bytelayout import Basic, Pointer
 from llgrad.analysis.cells import gep_bytes
 from llgrad.analysis.debuginfo import DebugTypes
-from llgrad.analysis.objects import WORD, holds_pointer_type
+from llgrad.analysis.objects import WORD, holds_type
 from llgrad.analysis.solver import reach
-from llgrad.ir.types import DataLayout, FloatType, IntType, Type
+from llgrad.ir.types import DataLayout, FloatType, IntType, PointerType, Type
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -65,7 +65,7 @@ def holds_pointers(argument: Argument, root: Function) -> bool:
     _read(root)
     start: list[AnyValue] = [argument]
     users = (u for pointer in reach(start, onwards) for u in pointer.users)
-    return any(isinstance(u, Load) and holds_pointer_type(u.type) for u in users)
+    return any(isinstance(u, Load) and holds_type(u.type, PointerType) for u in users)
 
 
 def _read(function: Function) -> None:

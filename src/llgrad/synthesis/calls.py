@@ -18,20 +18,10 @@ from typing import NoReturn
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from llgrad.analysis.objects import gep_offset
+from llgrad.analysis.objects import gep_offset, holds_type
 from llgrad.errors import Span, UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
-from llgrad.ir.types import (
-    VOID,
-    ArrayType,
-    DataLayout,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-    is_float,
-)
+from llgrad.ir.types import VOID, DataLayout, FloatType, IntType, PointerType, StructType, Type
 from llgrad.ir.values import (
     Alias,
     AnyValue,
@@ -452,7 +442,7 @@ class _Reader:
     def _default(self, t: Type) -> Act:
         if isinstance(t, PointerType):
             return Act.DUP
-        if _holds_floats(t):
+        if holds_type(t, FloatType):
             return Act.DUP if self.mode is Mode.FORWARD else Act.OUT
         return Act.CONST
 
@@ -492,7 +482,7 @@ class _Reader:
                 f"{self.f.name} returns the bits of a float in an integer, which may be a number or a struct",
                 "give llgrad code that clang has not optimised, or say enzyme_const_return if it has no derivative",
             )
-        if not _holds_floats(t) and not self.packed:
+        if not holds_type(t, FloatType) and not self.packed:
             return Act.CONST
         return Act.DUP if forward else Act.OUT
 
@@ -529,12 +519,3 @@ class _Reader:
 
 def _shadowed(found: list[tuple[Act, list[Slot]]]) -> bool:
     return any(act in (Act.DUP, Act.DUPNONEED) for act, _ in found)
-
-
-def _holds_floats(t: Type) -> bool:
-    match t:
-        case StructType(fields) if fields is not None:
-            return any(_holds_floats(x) for x in fields)
-        case ArrayType(element) | VectorType(element):
-            return _holds_floats(element)
-    return is_float(t)

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from llgrad.analysis.objects import holds_pointer_type
+from llgrad.analysis.objects import holds_type
 from llgrad.errors import NoRuleError, Span, UnsupportedError
 from llgrad.ir.build import Builder, Names, i64, zero
 from llgrad.ir.module import Module
@@ -64,7 +64,7 @@ class CustomRule:
         self.result = source.function_type.result if hidden is None else hidden
         if any(a.attribute("byval") for a in source.arguments):
             raise self.refused("it is passed a struct through memory")
-        if hidden is not None and holds_pointer_type(hidden):
+        if hidden is not None and holds_type(hidden, PointerType):
             raise self.refused("it returns a struct with pointers through memory", "return the pointers apart")
 
     def write(self) -> None:

@@ -19,7 +19,7 @@ from llgrad.analysis.keptbuffers import kept_buffers
 from llgrad.analysis.known import behaviour, tape_call
 from llgrad.analysis.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import MemoryObject
-from llgrad.analysis.objects import carries_float, holds_pointer_type
+from llgrad.analysis.objects import carries_float, holds_type
 from llgrad.analysis.reaching import Reaching
 from llgrad.analysis.reused import Reused
 from llgrad.analysis.solver import reach
@@ -176,7 +176,8 @@ class Facts:
         """Does `v` carry pointers to inactive memory, and nothing that has a derivative?"""
         if self.active(v) or self.shadowed(v):
             return False
-        return holds_pointer_type(v.type) or (self.activity.is_pointer_integer(v) and bool(self.memory.points_to(v)))
+        pointers = holds_type(v.type, PointerType)
+        return pointers or (self.activity.is_pointer_integer(v) and bool(self.memory.points_to(v)))
 
     def refuse_conflict(self, i: Instruction) -> None:
         """Raise KindError where an integer access of active memory touches bytes that are floats elsewhere."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from llgrad.analysis.known import tape_call
 from llgrad.analysis.moves import Moves, integer_moves, moves
-from llgrad.analysis.objects import holds_pointer_type
+from llgrad.analysis.objects import holds_type
 from llgrad.ir.build import const_float, const_int, zero
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
@@ -191,7 +191,7 @@ class ForwardSweep(Sweep):
         if isinstance(i.type, PointerType) or (isinstance(i.type, IntType) and not self.facts.active(i)):
             return shadow
         self.facts.float_parts(i)  # raises KindError where it is not known what an integer holds
-        if holds_pointer_type(i.type):
+        if holds_type(i.type, PointerType):
             raise self.facts.refuse(i, "under runtime activity, a load of an aggregate that holds pointers")
         return zero(i.type)
 

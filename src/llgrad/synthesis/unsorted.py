@@ -16,7 +16,7 @@ from functools import cached_property, partial
 from llgrad.analysis.kinds import Kinds
 from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
-from llgrad.analysis.objects import holds_pointer_type, leaves
+from llgrad.analysis.objects import holds_type, leaves
 from llgrad.analysis.solver import reach
 from llgrad.errors import KindError
 from llgrad.ir.types import (
@@ -179,7 +179,7 @@ class Unsorted:
         match i:
             case Load() | Store():
                 t = i.type if isinstance(i, Load) else i.value.type
-                if (_floats(t) or holds_pointer_type(t)) and not self._is_whole(t, i.align or 1):
+                if (_floats(t) or holds_type(t, PointerType)) and not self._is_whole(t, i.align or 1):
                     return False
             case Call() if is_copy(i):
                 return all(k.format in (None, DOUBLE) for _, k, _ in self._kinds.access(i).leaves)
@@ -207,7 +207,7 @@ class Unsorted:
             before.setdefault(target, []).append(source)
         for f in self._memory.functions:
             for i in f.instructions():
-                if isinstance(i, Load) and (_floats(i.type) or holds_pointer_type(i.type)):
+                if isinstance(i, Load) and (_floats(i.type) or holds_type(i.type, PointerType)):
                     found |= self._memory.points_to(i.pointer)
         return set(reach(found, lambda o: before.get(o, ())))
 
