@@ -15,10 +15,10 @@ from functools import cache, lru_cache
 from math import gcd
 
 from llgrad.analysis.bitflow import bytes_apart
-from llgrad.analysis.objects import WORD, constant_index
+from llgrad.analysis.objects import WORD, constant_index, gep_terms
 from llgrad.analysis.solver import Propagation
 from llgrad.analysis.tbaa import Tag
-from llgrad.ir.types import ArrayType, DataLayout, StructType, Type, VectorType
+from llgrad.ir.types import DataLayout, Type
 from llgrad.ir.values import AnyValue
 
 Remainder = tuple[int, int]
@@ -115,20 +115,11 @@ def gep_spot(source: Type, indices: list[AnyValue], layout: DataLayout) -> Spot:
 
 def gep_bytes(source: Type, indices: list[AnyValue], layout: DataLayout) -> tuple[int, int] | None:
     """(the stride of variable indices, 0 if there are none; the bytes of constant ones)"""
-    total, stride, t = 0, 0, source
-    for depth, index in enumerate(indices):
+    if (found := gep_terms(source, indices, layout)) is None:
+        return None
+    (total, terms), stride = found, 0
+    for index, size in terms:
         number = constant_index(index)
-        if depth and isinstance(t, StructType):
-            if number is None or t.fields is None:
-                return None
-            total += layout.offsets(t)[number]
-            t = t.fields[number]
-            continue
-        if depth:
-            if not isinstance(t, (ArrayType, VectorType)):
-                return None
-            t = t.element
-        size = layout.alloc_size(t)
         start, multiple = (number, 0) if number is not None else bytes_apart(index, size)
         total, stride = total + start * size, gcd(stride, multiple * size)
     return stride, total

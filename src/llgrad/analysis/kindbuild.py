@@ -37,7 +37,7 @@ from llgrad.analysis.kindvisit import COPIES, SAME_POINTER, only_freed, visit
 from llgrad.analysis.known import behaviour, is_column, met_functions, virtual_functions
 from llgrad.analysis.memory import Memory
 from llgrad.analysis.moves import read_bytes
-from llgrad.analysis.objects import constant_targets
+from llgrad.analysis.objects import constant_targets, gep_terms
 from llgrad.analysis.tbaa import Tag, TypeTree
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
@@ -338,17 +338,10 @@ class Builder:
 
     def _offset(self, t: Type, indices: Sequence[iv.AnyValue]) -> tuple[int, int, int]:
         """Constant bytes, the step of the variable ones (0: none), and after what the indexed types repeat."""
-        constant, step, unit = 0, 0, 1
-        for n, index in enumerate(indices):
-            if n:
-                if isinstance(t, StructType):
-                    assert isinstance(index, iv.ConstInt)
-                    constant += self.layout.offsets(t)[index.value]
-                    t = (t.fields or ())[index.value]
-                    continue
-                assert isinstance(t, (ArrayType, VectorType))
-                t = t.element
-            size = self.layout.alloc_size(t)
+        found = gep_terms(t, indices, self.layout)
+        assert found is not None
+        (constant, terms), step, unit = found, 0, 1
+        for index, size in terms:
             start, multiple = bytes_apart(index, size)
             constant += start * size
             step = gcd(step, multiple * size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
 from math import prod
@@ -197,24 +197,32 @@ def carries_float(t: Type) -> bool:
 
 def gep_offset(source: Type, indices: list[AnyValue], layout: DataLayout) -> int | None:
     """The bytes that a `getelementptr` adds, or None where an index is not constant."""
-    total, t = 0, source
-    for depth, index in enumerate(indices):
-        if depth and isinstance(t, StructType):
-            i = constant_index(index)
-            if i is None or t.fields is None:
-                return None
-            total += layout.offsets(t)[i]
-            t = t.fields[i]
-            continue
-        if depth:
-            if not isinstance(t, (ArrayType, VectorType)):
-                return None
-            t = t.element
-        i = constant_index(index)
-        if i is None:
+    if (found := gep_terms(source, indices, layout)) is None:
+        return None
+    total, terms = found
+    for index, size in terms:
+        if (n := constant_index(index)) is None:
             return None
-        total += i * layout.alloc_size(t)
+        total += n * size
     return total
+
+
+def gep_terms(
+    source: Type, indices: Iterable[AnyValue], layout: DataLayout
+) -> tuple[int, list[tuple[AnyValue, int]]] | None:
+    """What a `getelementptr` adds: the bytes of members of structs, and other indices with the sizes they count in."""
+    total, terms = 0, list[tuple[AnyValue, int]]()
+    t: Type = ArrayType(source, 0)
+    for index in indices:
+        match t:
+            case ArrayType(element) | VectorType(element):
+                t = element
+                terms.append((index, layout.alloc_size(element)))
+            case StructType(fields) if fields is not None and (n := constant_index(index)) is not None:
+                total, t = total + layout.offsets(t)[n], fields[n]
+            case _:
+                return None
+    return total, terms
 
 
 def constant_index(index: AnyValue) -> int | None:
@@ -283,6 +291,6 @@ def initial_pointers(
 
 __all__ = [
     "TEXT", "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer",
-    "constant_index", "constant_targets", "gep_offset", "holds_type", "initial_pointers",
+    "constant_index", "constant_targets", "gep_offset", "gep_terms", "holds_type", "initial_pointers",
     "is_mixture", "leaf_range", "leaves", "resolve_alias",
 ]  # fmt: skip

@@ -15,7 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad.analysis.flow import Flow, Loop
-from llgrad.ir.types import PTR, ArrayType, DataLayout, IntType, StructType, Type, VectorType
+from llgrad.analysis.objects import gep_terms
+from llgrad.ir.types import PTR, DataLayout, IntType, Type, VectorType
 from llgrad.ir.values import (
     AnyValue,
     Binary,
@@ -209,34 +210,19 @@ class Reader(Struct, frozen=True):
 
     def split_gep(self, gep: GetElementPtr) -> tuple[int, list[tuple[AnyValue, int]]] | None:
         """The byte offset as a constant and (index, size) pairs."""
-        if self.layout is None:
+        if self.layout is None or _scalable(gep.source_type):
             return None
-        constant, variable = 0, []
-        at: Type = ArrayType(gep.source_type, 0)
-        for index in gep.indices:
-            match at:
-                case StructType(fields) if fields is not None and isinstance(index, ConstInt):
-                    constant += self.layout.offsets(at)[index.value]
-                    at = fields[index.value]
-                    continue
-                case ArrayType(element):
-                    at = element
-                case _:
-                    return None
-            size = self._size(at)
-            if not isinstance(index.type, IntType) or size is None:
+        if (found := gep_terms(gep.source_type, gep.indices, self.layout)) is None:
+            return None
+        (constant, terms), variable = found, []
+        for index, size in terms:
+            if not isinstance(index.type, IntType):
                 return None
             if isinstance(index, ConstInt):
                 constant += index.signed * size
             elif size:
                 variable.append((index, size))
         return constant, variable
-
-    def _size(self, t: Type) -> int | None:
-        try:
-            return None if self.layout is None or _scalable(t) else self.layout.alloc_size(t)
-        except TypeError:
-            return None
 
     def read(self, value: AnyValue, depth: int = DEPTH) -> Recurrence | None:
         """`value` as a sequence over the iterations of the loop."""
