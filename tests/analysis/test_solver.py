@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Set
+from itertools import islice
 
 import pytest
 
 from llgrad.analysis import solver
-from llgrad.analysis.factsets import FactSets, fact_of, spot_of
+from llgrad.analysis.cells import includes
+from llgrad.analysis.factsets import BITS, FactSets, fact_of, spot_of
 from llgrad.analysis.solver import Ends, Propagation
 
 
@@ -98,6 +100,52 @@ def test_sets_of_nodes_on_a_cycle() -> None:
     known = one | other
     sets.join(0, 5, known)
     assert known == {fact_of(1, None), fact_of(2, 8)}
+
+
+def test_what_many_places_were_joined_to_stays_on_a_cycle() -> None:
+    """The set of two nodes says what both said, where one had so many places that any place was said instead."""
+    sets, one, other = FactSets(set()), set[int](), set[int]()
+    for n in [*range(0, 16 * 24, 24), 4, 9, 15]:
+        sets.enter(5, other, {fact_of(1, n)})
+    assert {spot_of(fact) for fact in other} == {None}
+    sets.enter(0, one, {fact_of(1, 0)})
+    known = one | other
+    sets.join(0, 5, known)
+    assert known == {fact_of(1, None)}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_place_is_lost(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few objects with many places, while cycles become one node: each set says what the closure has."""
+    monkeypatch.setattr(solver, "_SMALL", 3)
+    draw = random.Random(seed)
+    count = 12
+    flow = Propagation(FactSets(set()))
+    nodes = [flow.node() for _ in range(count)]
+    edges = [(draw.randrange(count), draw.randrange(count), draw.choice([0, 0, 0, 8])) for _ in range(18)]
+    places = range(0, 240, draw.choice([1, 8, 12]))
+    seeds = [(draw.randrange(count), draw.randrange(1, 3), draw.choice(places)) for _ in range(150)]
+    late = iter(edges)
+    for n, (node, thing, at) in enumerate(seeds):
+        flow.add(nodes[node], {fact_of(thing, at)})
+        flow.run()
+        for source, target, by in islice(late, n % 8 == 0):
+            flow.edge(nodes[source], nodes[target], by)
+            flow.run()
+
+    expected: list[set[tuple[int, int]]] = [set() for _ in range(count)]
+    for node, thing, at in seeds:
+        expected[node].add((thing, at))
+    changed = True
+    while changed:
+        changed = False
+        for source, target, by in edges:
+            new = {(thing, at + by) for thing, at in expected[source] if at < 800} - expected[target]
+            expected[target] |= new
+            changed |= bool(new)
+    for node, found in zip(nodes, expected, strict=True):
+        said = [(fact >> BITS, spot_of(fact)) for fact in flow.facts(node)]
+        assert all(any(o == thing and includes(spot, at) for o, spot in said) for thing, at in found)
 
 
 def test_ends() -> None:

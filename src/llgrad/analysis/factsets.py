@@ -91,7 +91,8 @@ class FactSets:
             fact = key[1] | _code(spot)
         if isinstance(spot, tuple):
             self._wide[key] = (*wide, spot)
-        places.append(fact)
+        if fact != key[1]:
+            places.append(fact)
         known.add(fact)
         entered.add(fact)
 
