@@ -290,7 +290,7 @@ define ptr @look() {{
 _BOTH = {"now", "next"}
 
 
-def targets(more: str) -> dict[str, tuple[tuple[str, int], ...]]:
+def targets(more: str) -> dict[str, tuple[tuple[str, int | None], ...]]:
     return static_pointers(_HELD.format(more=more)).targets
 
 
@@ -307,6 +307,24 @@ def test_targets_are_known(more: str, also: list[tuple[str, int]]) -> None:
     known = targets(more)
     expected = tuple(sorted([("one", 0), ("two", 0), ("two", 16), *also]))
     assert {name: known.get(name) for name in _BOTH} == dict.fromkeys(_BOTH, expected)
+
+
+@pytest.mark.parametrize(("more", "where"), [
+    ("  %q = getelementptr double, ptr @one, i64 %n\n  store ptr %q, ptr @any", [None]),
+    ("  store ptr getelementptr (i8, ptr @one, i64 64), ptr @any", [None]),  # its end
+    ("  store ptr getelementptr (i8, ptr @one, i64 -8), ptr @any", [None]),  # counted from one
+    ("  %a = load ptr, ptr @any\n  %q = getelementptr double, ptr %a, i64 1\n"
+     "  %s = select i1 %c, ptr %q, ptr @one\n  store ptr %s, ptr @any", [0, None]),
+    ("  %b = sub i64 %n, 8\n  %q = getelementptr i8, ptr @one, i64 %b\n  %s = select i1 %c, ptr %q, ptr null\n"
+     "  %t = getelementptr i8, ptr %s, i64 16\n  store ptr %t, ptr @any", [None]),
+    ("  %b = ptrtoint ptr %p to i64\n  %q = getelementptr i8, ptr @one, i64 %b\n  store ptr %q, ptr @any", []),
+    ("  %b = ptrtoint ptr @two to i64\n  %d = sub i64 %n, %b\n  %q = getelementptr i8, ptr @one, i64 %d\n"
+     "  store ptr %q, ptr @any", []),  # a distance of addresses leads elsewhere
+    ("  %q = getelementptr i8, ptr @one, i64 %n\n  %s = select i1 %c, ptr %q, ptr @two\n  store ptr %s, ptr @any", []),
+    ("  %q = getelementptr i8, ptr %p, i64 %n\n  store ptr %q, ptr @any", []),
+])  # fmt: skip
+def test_computed_pointers_lead_into_one_variable(more: str, where: list[int | None]) -> None:
+    assert targets(more).get("any", ()) == tuple(("one", at) for at in where)
 
 
 @pytest.mark.parametrize("more", [
