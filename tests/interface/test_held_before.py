@@ -49,8 +49,8 @@ static double f(const double *x) {
 }
 """
 UNKNOWN = '(getenv("none") == NULL)'
-VARIABLE = "double grid[4]; double *p; double f(const double *x) { grid[1] = x[0] * x[0]; return p[0] * 3; }"
-BEHIND = "static double grid[4]; double *p; double f(const double *x) { p[0] = x[0]; return grid[1] * 3; }"
+VARIABLE = "double grid[4], more[4]; double *p; double f(const double *x) { grid[1] = x[0] * x[0]; return p[0] * 3; }"
+BEHIND = "static double grid[4], more[4]; double *p; double f(const double *x) { p[0] = x[0]; return grid[1] * 3; }"
 OWN = """
 static double *kept(void) { static double *w; if (!w) w = malloc(32); return w; }
 static double *other;
@@ -98,8 +98,8 @@ def run(source: str, before: str, mode: tuple[str, str], level: list[str], folde
 @WAYS
 @pytest.mark.parametrize(("source", "before"), [
     (BUFFERS.replace("SET", ""), f"now = a + {UNKNOWN} - 1; next = b;"),
-    (VARIABLE, f"p = grid + {UNKNOWN};"),
-    (BEHIND, f"p = grid + {UNKNOWN};"),
+    (VARIABLE, f"p = ({UNKNOWN} ? grid : more) + {UNKNOWN};"),
+    (BEHIND, f"p = ({UNKNOWN} ? grid : more) + {UNKNOWN};"),
     (FILE, "work = malloc(8); keep(work);"),
     (TABLE, "t = x;"),
     (OF_THREAD, "work = buffer;"),
@@ -117,12 +117,15 @@ def test_they_are_an_error(source: str, before: str, mode: tuple[str, str], leve
     (BUFFERS.replace("SET", "").replace("static ", ""), "now = a; next = b; f(x);", "12"),
     (VARIABLE, "p = grid + 1;", "6"),
     (BEHIND, "p = grid + 1;", "3"),
+    (VARIABLE, f"p = grid + {UNKNOWN};", "6"),
+    (BEHIND, f"p = grid + {UNKNOWN};", "3"),
     (OWN, "other = kept();", "6"),
     (SHARED, "now = next = malloc(32);", "1"),
     (SHARED, "now = malloc(32); next = now + 1;", "0"),
     (SHARED, "now = malloc(32); next = malloc(32);", "1"),
     (SHARED.replace("static ", ""), "now = malloc(32); next = malloc(32);", "1"),
-], ids=["buffers", "chosen", "visible", "variable", "behind", "own", "same", "inner", "two", "all"])  # fmt: skip
+], ids=["buffers", "chosen", "visible", "variable", "behind", "computed", "written", "own", "same", "inner", "two",
+        "all"])  # fmt: skip
 def test_what_the_whole_program_tells(
     source: str, before: str, expected: str, mode: tuple[str, str], level: list[str], tmp_path: Path
 ) -> None:
