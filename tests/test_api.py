@@ -77,6 +77,21 @@ def lib(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
 # --- functions --------------------------------------------------------------------------------------------------------
 
 
+def test_errors_quote_the_source(source: Callable[..., Path]) -> None:
+    path = source("double special(double);\ndouble f(double x) {\n\treturn 2 * special(x);\n}\n", "quoted.c")
+    with pytest.raises(errors.NoRuleError) as caught:
+        llgrad.grad(llgrad.load(path).f)(1.0)
+    first, line, caret, *_ = str(caught.value).splitlines()
+    assert first.endswith("quoted.c:3:13: no derivative for the call of special [no-rule]")
+    assert (line, caret) == ("  | \treturn 2 * special(x);", "  | \t           ^")
+    path.write_text("\n\n" + " " * 300 + "return 2 * special(x);" + " " * 300)
+    cut = ["  | " + " " * 49 + "return 2 * special(x);", "  | " + " " * 60 + "^"]
+    assert errors.Span(str(path), 3, 312).quoted() == cut
+    assert errors.Span(str(path), 3).quoted() == [] == errors.Span(str(path), 9, 1).quoted()  # blank, not there
+    path.unlink()
+    assert "  | " not in str(caught.value)
+
+
 def test_signatures_are_shown(lib: llgrad.Library) -> None:
     assert repr(lib.quad) == "<foreign function double quad(const double *x, const double *a, int n)>"
     assert "double quad(const double *x, const double *a, int n);" in pydoc.render_doc(lib.quad)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -18,25 +19,45 @@ _OWN_NAMES = (
     (r"argument %?llgrad\.log\b", "the tape"),
     (r"llgrad\.registered\.([a-z_]+)\.\d+\.", r"__enzyme_\1"),
     (r"llgrad\.byaddress\.|llgrad_blas_(?=[ds]\w+)", ""),
+    (r"@?llvm\.(memcpy|memmove|memset)(?:\.\w+)*", r"\1"),
 )
 """What functions and globals are called within llgrad, and what the user calls them."""
+_MOST_QUOTED = 120  # characters of a line
 
 
 def _shown(text: str) -> str:
-    for own, users in _OWN_NAMES:
-        text = re.sub(own, users, text) if any(w in text for w in ("llgrad.", "__enzyme_", "llgrad_")) else text
+    if any(w in text for w in ("llgrad.", "__enzyme_", "llgrad_", "llvm.mem")):
+        for own, users in _OWN_NAMES:
+            text = re.sub(own, users, text)
     return text
 
 
 class Span(Struct, frozen=True):
-    """A place in the user's source; `line` and `column` count from 1, 0 where unknown."""
+    """A place in the user's source; `line` and `column` count from 1, 0 where unknown. Compiled in `folder`."""
 
     file: str
     line: int = 0
     column: int = 0
+    folder: str = ""
 
     def __str__(self) -> str:
         return ":".join([self.file, *(str(n) for n in (self.line, self.column) if n)])
+
+    def quoted(self) -> list[str]:
+        """The line of source, and a caret below its column; nothing where the file is not there any more."""
+        if not self.line:
+            return []
+        try:
+            line = Path(self.folder, self.file).read_text(errors="replace").splitlines()[self.line - 1]
+        except (OSError, IndexError, ValueError):
+            return []
+        before, most = max(self.column - 1, 0), _MOST_QUOTED
+        start = max(0, min(before - most // 2, len(line) - most))
+        shown = line[start : start + most].rstrip()
+        if not shown.strip():
+            return []
+        caret = "".join("\t" if c == "\t" else " " for c in line[start:before]) + "^"
+        return [f"  | {shown}", *([f"  | {caret}"] if 0 < self.column <= len(line) else [])]
 
 
 class LlgradError(Exception):
@@ -49,8 +70,11 @@ class LlgradError(Exception):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        where = f"{self.span}: " if self.span else ""
-        lines = [f"{where}{self.message} [{self.code}]"]
+        return self.told(f"{self.span}: " if self.span else "")
+
+    def told(self, where: str) -> str:
+        """What went wrong behind `where`, the line of source, why, and what to do."""
+        lines = [f"{where}{self.message} [{self.code}]", *(self.span.quoted() if self.span else ())]
         lines += [f"  because: {self.cause}"] if self.cause else []
         lines += [f"  to do: {self.fix}"] if self.fix else []
         return "\n".join(lines)

@@ -39,10 +39,7 @@ def drive(words: Sequence[str], *, cxx: bool) -> int:
 def as_compiler(error: LlgradError, cxx: bool = False) -> str:
     """An error in the form that editors and build systems know: `file:line:column: error: …`."""
     where = str(error.span) if error.span else f"llgrad {'c++' if cxx else 'cc'}"
-    lines = [f"{where}: error: {error.message} [{error.code}]"]
-    lines += [f"  because: {error.cause}"] if error.cause else []
-    lines += [f"  to do: {error.fix}"] if error.fix else []
-    return "\n".join(lines)
+    return error.told(f"{where}: error: ")
 
 
 def _drive(driver: Driver, words: list[str]) -> int:

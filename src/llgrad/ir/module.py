@@ -19,6 +19,7 @@ from llgrad.ir.values import (
     MDString,
 )
 
+_FILE = "filename", "directory"
 _LIBRARY = re.compile(r"^/usr/(local/)?(include|lib)/|/include/c\+\+/|/c\+\+/v1/|^/rustc/|/rustlib/|/lib/std/")
 
 
@@ -103,8 +104,9 @@ class Module:
         while isinstance(scope, MDRef):
             node = self.node(scope)
             if isinstance(node.fields.get("file"), MDRef):
-                name = self.node(node.fields["file"]).fields.get("filename")
-                text = name.text if isinstance(name, MDString) else str(name)
-                return Span(text, int(location.fields.get("line") or 0), int(location.fields.get("column") or 0))
+                fields = self.node(node.fields["file"]).fields
+                name, folder = (v.text if isinstance(v, MDString) else str(v or "") for v in map(fields.get, _FILE))
+                line, column = (int(location.fields.get(n) or 0) for n in ("line", "column"))
+                return Span(name, line, column, folder)
             scope = node.fields.get("scope")
         return None
