@@ -87,7 +87,7 @@ def test_errors_quote_the_source(source: Callable[..., Path]) -> None:
     path.write_text("\n\n" + " " * 300 + "return 2 * special(x);" + " " * 300)
     cut = ["  | " + " " * 49 + "return 2 * special(x);", "  | " + " " * 60 + "^"]
     assert errors.Span(str(path), 3, 312).quoted() == cut
-    assert errors.Span(str(path), 3).quoted() == [] == errors.Span(str(path), 9, 1).quoted()  # blank, not there
+    assert errors.Span(str(path), 3).quoted() == [] == errors.Span(str(path), 9, 1).quoted()  # no column, not there
     path.unlink()
     assert "  | " not in str(caught.value)
 

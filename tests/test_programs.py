@@ -35,8 +35,6 @@ REFUSED: dict[str, Refused] = {
     "long_jump": refused("UnsupportedError"),
     # memory that holds a float at one time and something else at another
     "pool_of_cells": refused("UnsupportedError", levels=(0,)),  # which store reaches a load is seen in registers only
-    # not there yet
-    "global_pointer_initial": refused("ActivityError"),
 }
 
 # What the interpreter refuses to follow, though it is differentiated: bits of active floats as integers, inline

@@ -44,8 +44,8 @@ class Span(Struct, frozen=True):
         return ":".join([self.file, *(str(n) for n in (self.line, self.column) if n)])
 
     def quoted(self) -> list[str]:
-        """The line of source, and a caret below its column; nothing where the file is not there any more."""
-        if not self.line:
+        """The line of source, and a caret below its column; nothing where that is not known, or the file is gone."""
+        if not self.line or not self.column:
             return []
         try:
             line = Path(self.folder, self.file).read_text(errors="replace").splitlines()[self.line - 1]
@@ -57,7 +57,7 @@ class Span(Struct, frozen=True):
         if not shown.strip():
             return []
         caret = "".join("\t" if c == "\t" else " " for c in line[start:before]) + "^"
-        return [f"  | {shown}", *([f"  | {caret}"] if 0 < self.column <= len(line) else [])]
+        return [f"  | {shown}", *([f"  | {caret}"] if self.column <= len(line) else [])]
 
 
 class LlgradError(Exception):
