@@ -127,7 +127,7 @@ class Leaf(Struct, frozen=True):
 @cache
 def leaves(t: Type, layout: DataLayout) -> tuple[Leaf, ...]:
     """The leaves of a type in order; of a type with more than 64 the type itself is the only one."""
-    found = tuple(islice(layout.leaves(t), 65))
+    found = tuple(islice(layout.leaves(t, most=65), 65))
     return tuple(Leaf(at, part) for at, part in found) if len(found) <= 64 else (Leaf(0, t),)
 
 

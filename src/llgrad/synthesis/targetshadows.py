@@ -13,17 +13,17 @@ from llgrad.analysis.objects import WORD
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I32, PTR, VOID, ArrayType, DataLayout, FloatType, IntType, PointerType, StructType, Type
-from llgrad.ir.values import AnyConstant, ConstInt, GlobalVariable
+from llgrad.ir.values import AnyConstant, AnyValue, ConstInt, GlobalVariable
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.globalshadows import constant_shadow, shadow_name
 from llgrad.synthesis.support import define
 
 _MOST_RUNS = 16  # of one variable: else all of its words are looked at
-# `alone`: it leads nowhere else. Pointers to before a variable are those of arrays that are counted from one.
+# The target's bytes are `reach`, with those `before` it. `pointers`: nothing else is there, and they lead nowhere else.
 _LEAD = """
 define internal void @llgrad.led(
-    ptr %%held, ptr %%shadow, i64 %%count, ptr %%start, i64 %%size, ptr %%to, i1 %%alone, i1 %%pointers
+    ptr %%held, ptr %%shadow, i64 %%count, ptr %%start, i64 %%before, i64 %%reach, ptr %%to, i1 %%pointers
 ) nounwind {
 entry:
   %%from = ptrtoint ptr %%start to i64
@@ -34,11 +34,8 @@ loop:
   %%pointer = load ptr, ptr %%place, align 8
   %%at = ptrtoint ptr %%pointer to i64
   %%by = sub i64 %%at, %%from
-  %%around = select i1 %%alone, i64 %%size, i64 0
-  %%shifted = add i64 %%by, %%around
-  %%behind = add i64 %%size, %%around
-  %%last = add i64 %%behind, %%around
-  %%inside = icmp ult i64 %%shifted, %%last
+  %%shifted = add i64 %%by, %%before
+  %%inside = icmp ult i64 %%shifted, %%reach
   br i1 %%inside, label %%found, label %%outside
 outside:
   %%set = icmp ne ptr %%pointer, null
@@ -89,10 +86,11 @@ def lead(b: Builder, module: Module, found: Led) -> None:
         whole = 0, layout.alloc_size(v.value_type) // WORD, False
         for at, count, pointers in runs if len(runs) <= _MOST_RUNS else [whole]:
             for g, other, anywhere in targets:
-                size = i64(layout.alloc_size(g.value_type))
-                given = [b.offset(v, at), b.offset(shadow, at), i64(count), g, size, other]
-                told = [ConstInt(I1, anywhere), ConstInt(I1, anywhere and pointers)]
-                b.call(define(module, "llgrad.led", _LEAD % (tape.FAIL, tape.FAIL_BEFORE)), [*given, *told])
+                size = layout.alloc_size(g.value_type)
+                around = size if anywhere else 0  # of arrays that are counted from one, and ends
+                given: list[AnyValue] = [b.offset(v, at), b.offset(shadow, at), i64(count), g, i64(around)]
+                given += [i64(size + 2 * around), other, ConstInt(I1, anywhere and pointers)]
+                b.call(define(module, "llgrad.led", _LEAD % (tape.FAIL, tape.FAIL_BEFORE)), given)
 
 
 def _runs(t: Type, layout: DataLayout) -> Iterator[tuple[int, int, bool]]:
