@@ -258,9 +258,19 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
         else:
             levels.setdefault(level, []).append((mask, start - inside, size))
     for level in sorted(n for n in levels if n < WEAK or open_at == WEAK):
-        answer, size = _agreed(levels[level], room)
+        fitting = [found for found in levels[level] if not _is_refuted(region, at, *found)]
+        answer, size = _agreed(fitting or levels[level], room)
         return (0 if answer == CONFLICT_MASK and level >= LLVM_TYPE else answer), size
     return 0, 1
+
+
+def _is_refuted(region: Region, at: int, mask: int, start: int, size: int) -> bool:
+    """Is a pointer declared where an integer of fewer bytes was seen, and nothing else?
+
+    (A hash table's own first node lies within the table: what follows it there is declared for nodes, too.)
+    """
+    seen = _exact(region, at + start)
+    return mask == bl.POINTER_BIT and bool(seen) and not seen & ~bl.INT_MASK & ~bl.LIKELY_INT and bl.mask_size(seen) < size
 
 
 def _agreed(said: list[tuple[int, int, int]], room: int) -> tuple[int, int]:
