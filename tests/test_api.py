@@ -487,13 +487,15 @@ def test_cpp(source: Source) -> None:
     assert lib["_Z4overd"](2.0) == 2.0
     assert lib.picky(0.5) == 0.25
     for _ in range(3):
-        with pytest.raises(errors.ForeignError, match=r"C\+\+ exception"):
+        with pytest.raises(errors.ForeignError, match=r"C\+\+ exception") as thrown:
             lib.picky(2.0)
+        assert thrown.value.cause == "std::runtime_error: no"
     assert lib.picky(0.5) == 0.25
     for function in (lib.picky, lib.outer):
         df = llgrad.grad(function)
-        with pytest.raises(errors.ForeignError, match=r"C\+\+ exception"):
+        with pytest.raises(errors.ForeignError, match=r"C\+\+ exception") as thrown:
             df(2.0)
+        assert thrown.value.cause == ("std::runtime_error: no" if function is lib.picky else "int")
         assert df(0.5) == pytest.approx(1.0 if function is lib.picky else 0.75)
 
 

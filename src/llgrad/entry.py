@@ -97,8 +97,9 @@ def entry_text(
         way = way.replace("call ", "invoke ") + "\n    to label %returned unwind label %thrown"
     lines = [f"declare {result} @{quoted(target)}({parameters})"]
     lines += ["declare i32 @_setjmp(ptr) returns_twice"] if entry.guarded else []
-    whose, caught = _CAUGHT if taker == CXX_TAKER else _caught_panic(taker)
+    whose, clauses, caught = _CAUGHT if taker == CXX_TAKER else _caught_panic(taker)
     lines += caught[0] if taker else []
+    landed = ["thrown:", f"  %what = landingpad {{ ptr, i32 }} {clauses}"]
     personality = f" personality ptr @{whose}" if taker else ""
     lines += denormals.declarations() if flush else []
     lines += [f"define i32 @{quoted(entry.name)}(ptr %frame){personality} {{"]
@@ -121,31 +122,71 @@ def entry_text(
         lines += [f"  %x{n} = extractvalue {result} %r, {results.member(n, wide)}"] if aggregate else []
         lines += [f"  %q{n} = getelementptr i8, ptr %frame, i64 {at}"]
         lines += [f"  store {t} {f'%x{n}' if aggregate else '%r'}, ptr %q{n}, align 8"]
-    lines += ["  ret i32 0", *([*_LANDED, *put_back("thrown"), *caught[1]] if taker else []), "}", ""]
+    lines += ["  ret i32 0", *([*landed, *put_back("thrown"), *caught[1]] if taker else []), "}", ""]
     return "\n".join(lines)
 
 
 CXX_TAKER = "__cxa_begin_catch"
-_LANDED = ["thrown:", "  %what = landingpad { ptr, i32 } catch ptr null"]
 _IT = "  %it = extractvalue { ptr, i32 } %what, 0"
-_CATCH = ["declare ptr @__cxa_begin_catch(ptr)", "declare void @__cxa_end_catch()"]
-_CAUGHT = "__gxx_personality_v0", (
-    ["declare i32 @__gxx_personality_v0(...)", *_CATCH],
-    [_IT, "  call ptr @__cxa_begin_catch(ptr %it)", "  call void @__cxa_end_catch()", "  ret i32 2"],
-)
+_PANICKED, _RAISED, _SAID, _THREW = 5, 12, 13, 16  # what `llgrad_fail` is told of exceptions
+_STANDARD = "@_ZTISt9exception"  # the type of `std::exception`, from which others with a text are derived
+_CAUGHT = "__gxx_personality_v0", f"catch ptr {_STANDARD} catch ptr null", (
+    ["declare i32 @__gxx_personality_v0(...)",
+     "declare i32 @llvm.eh.typeid.for.p0(ptr)", "declare void @llgrad.thrown(ptr, i1)"],
+    [_IT, "  %which = extractvalue { ptr, i32 } %what, 1",
+     f"  %standard = call i32 @llvm.eh.typeid.for.p0(ptr {_STANDARD})", "  %has = icmp eq i32 %which, %standard",
+     "  call void @llgrad.thrown(ptr %it, i1 %has)", "  ret i32 2"],
+)  # fmt: skip
+_THROWN = f"""
+{_STANDARD} = external constant ptr
+declare ptr @__cxa_begin_catch(ptr)
+declare void @__cxa_end_catch()
+declare ptr @__cxa_current_exception_type()
+declare ptr @__cxa_demangle(ptr, ptr, ptr, ptr)
+declare void @free(ptr)
+define internal void @llgrad.thrown(ptr %it, i1 %has) noinline cold {{
+  %said = alloca {{ ptr, ptr }}, align 8
+  store {{ ptr, ptr }} zeroinitializer, ptr %said, align 8
+  %second = getelementptr i8, ptr %said, i64 8
+  %object = call ptr @__cxa_begin_catch(ptr %it)
+  %type = call ptr @__cxa_current_exception_type()
+  %foreign = icmp eq ptr %type, null
+  br i1 %foreign, label %tell, label %named
+named:
+  %at = getelementptr i8, ptr %type, i64 8
+  %mangled = load ptr, ptr %at, align 8
+  %name = call ptr @__cxa_demangle(ptr %mangled, ptr null, ptr null, ptr null)
+  store ptr %name, ptr %said, align 8
+  br i1 %has, label %texted, label %tell
+texted:
+  %functions = load ptr, ptr %object, align 8
+  %slot = getelementptr i8, ptr %functions, i64 16
+  %what = load ptr, ptr %slot, align 8
+  %text = call ptr %what(ptr %object)
+  store ptr %text, ptr %second, align 8
+  br label %tell
+tell:
+  %hook = load ptr, ptr @{HOOK}, align 8
+  %frame = call ptr %hook(i32 {_THREW}, ptr %said)
+  %made = load ptr, ptr %said, align 8
+  call void @free(ptr %made)
+  call void @__cxa_end_catch()
+  ret void
+}}
+"""
 
 
-def _caught_panic(cleanup: str) -> tuple[str, tuple[list[str], list[str]]]:
+def _caught_panic(cleanup: str) -> tuple[str, str, tuple[list[str], list[str]]]:
     """A panic of Rust's: its library counts it as done, and hands out what was thrown, which stays where it is."""
-    return "rust_eh_personality", (
+    return "rust_eh_personality", "catch ptr null", (
         ["declare i32 @rust_eh_personality(...)", f"declare {{ ptr, ptr }} @{quoted(cleanup)}(ptr)"],
         [_IT, f"  call {{ ptr, ptr }} @{quoted(cleanup)}(ptr %it)", "  ret i32 3"],
     )
 
 
-def support_text() -> str:
+def support_text(taker: str) -> str:
     """IR of `llgrad_fail`, and of freeing an arena, for derivatives that Python calls."""
-    return f"""{fail_text()}
+    return f"""{fail_text(taker)}
 declare void @llgrad.tape.free(ptr)
 define void @{TAPE_FREE}(ptr %arena) {{
   call void @llgrad.tape.free(ptr %arena)
@@ -154,9 +195,9 @@ define void @{TAPE_FREE}(ptr %arena) {{
 """
 
 
-def fail_text() -> str:
-    """IR of `llgrad_fail` for code that Python calls: back to the entry."""
-    return f"""
+def fail_text(taker: str) -> str:
+    """IR of `llgrad_fail` for code that Python calls: back to the entry. And of telling what an entry caught."""
+    return f"""{_THROWN if taker == CXX_TAKER else ""}
 @{HOOK} = global ptr null
 declare void @longjmp(ptr, i32) noreturn
 define void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
@@ -225,9 +266,6 @@ _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)(_fa
 PYTHON_HOOK = ctypes.cast(_CALLBACK, ctypes.c_void_p).value or 0
 
 
-_PANICKED, _RAISED, _SAID = 5, 12, 13
-
-
 def _rust_location(address: int) -> str:
     """What a `core::panic::Location` says: address and length of the file's name, line, column."""
     words = (ctypes.c_uint64 * 2).from_address(address)
@@ -248,13 +286,20 @@ def _text(address: int) -> str:
     return ctypes.string_at(address).decode(errors="replace")
 
 
-_TOLD = {_PANICKED: _rust_location, _RAISED: _nim_exception, _SAID: _text}
+def _cxx_exception(address: int) -> str:
+    """The type of what was thrown, and what a `std::exception` says: two texts, or nothing."""
+    return ": ".join(_text(at) for at in (ctypes.c_uint64 * 2).from_address(address) if at)
+
+
+_TOLD = {_PANICKED: _rust_location, _RAISED: _nim_exception, _SAID: _text, _THREW: _cxx_exception}
 
 
 def failure(status: int, code: int, detail: int) -> ForeignError:
     """The exception for the status of an entry; `code` and `detail` are what `llgrad_fail` was given."""
     if status == 2:
-        return ForeignError("the compiled code threw a C++ exception", fix="catch it in the code and return a status")
+        said = getattr(_calls, "place", "")
+        fix = "correct what it was given, or catch it in the code and return a status"
+        return ForeignError("the compiled code threw a C++ exception", cause=said, fix=fix)
     if status == 3:
         return ForeignError("the code panicked", cause="nobody caught it", fix="correct what it was given")
     if code == _PANICKED:

@@ -230,7 +230,7 @@ class Loaded:
         fails = "@llgrad_fail(" in program.text() or TRAMPOLINE in program.text()
         called = {f.entry.name: f for f in self.table.values() if not f.unsupported}  # aliases share one
         entries = [_entry(f, taker, fails) for f in called.values()]
-        entries += [fail_text()] if fails else []
+        entries += [fail_text(taker)] if fails or taker == CXX_TAKER else []
         data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))
         if self._key:
             cache.put(name, {"object": data})
@@ -312,7 +312,7 @@ class Loaded:
             for e, d in zip(entries, made, strict=True)
         ]
         whole = pipeline.finish(
-            made[0].text, [*written, support_text()], [*(e.name for e in entries), TAPE_FREE, HOOK],
+            made[0].text, [*written, support_text(taker)], [*(e.name for e in entries), TAPE_FREE, HOOK],
             vector_math=self._vector_math,
         )  # fmt: skip
         data = emit_jit_object(whole)

@@ -270,7 +270,8 @@ def _is_refuted(region: Region, at: int, mask: int, start: int, size: int) -> bo
     (A hash table's own first node lies within the table: what follows it there is declared for nodes, too.)
     """
     seen = _exact(region, at + start)
-    return mask == bl.POINTER_BIT and bool(seen) and not seen & ~bl.INT_MASK & ~bl.LIKELY_INT and bl.mask_size(seen) < size
+    fewer = bool(seen) and not seen & ~bl.INT_MASK & ~bl.LIKELY_INT and bl.mask_size(seen) < size
+    return fewer and mask == bl.POINTER_BIT
 
 
 def _agreed(said: list[tuple[int, int, int]], room: int) -> tuple[int, int]:
