@@ -443,6 +443,8 @@ class Adjoints(ForwardValues):
                 mark(self.module, self.b.store(zero(t), address), "shadow")
 
     def copy(self, i: Call, name: str) -> None:
+        if i in allocated(self.facts).copies:
+            return
         target, length = self.get_shadow(i.arguments[0]), self.get(i.arguments[2])
         if length.type != I64:
             length = self.b.cast("zext", length, I64)
@@ -479,6 +481,8 @@ class Adjoints(ForwardValues):
             self._clear_shadows(i)
         elif reserves(i):
             self.b.call(tape.release(self.module), [self.arena, self.lookup(("primal", i))])
+        elif i in allocated(self.facts).shared:
+            return
         elif i in allocated(self.facts).shadows:
             if i in allocated(self.facts).whole:
                 block = self.lookup(("primal", i))

@@ -24,14 +24,20 @@ from llgrad.rules.facts import ALLOCATES, RELEASES
 from llgrad.rules.routines import BLOCK_SIZE
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.released import at_once
+from llgrad.synthesis.sharing import shared
 
 
 class OnTape(Struct, frozen=True):
-    """Allocations whose shadows are on the tape; those of them that are so themselves; releases that do nothing."""
+    """Allocations whose shadows are on the tape; those of them that are so themselves; releases that do nothing.
+
+    `shared`: allocations that have the shadows of what one copy, named here, puts there (`sharing`).
+    """
 
     shadows: frozenset[Call] = frozenset()
     whole: frozenset[Call] = frozenset()
     releases: frozenset[Call] = frozenset()
+    shared: dict[Call, Call] = {}
+    copies: frozenset[Call] = frozenset()  # those of `shared`, which have nothing to do in reverse
 
 
 def allocated(facts: Facts) -> OnTape:
@@ -53,6 +59,8 @@ def _found(facts: Facts) -> OnTape:
     for i in calls:
         if i.called_function is not None and i.called_function.name == BLOCK_SIZE:  # of the shadow, too
             shadows -= {o.site for o in facts.memory.points_to(i.operands[0])}
+    common = shared(facts, shadows)
+    shadows -= common.keys()
     sites = {o: o.site for i in shadows for o in facts.memory.points_to(i) if o.site is i}
     whole = set(shadows)
     releases = dict(_releases(facts, calls, copied))
@@ -67,7 +75,7 @@ def _found(facts: Facts) -> OnTape:
             break
         whole -= mixed
     nothing = {i for i, objects in releases.items() if objects and all(sites.get(o) in whole for o in objects)}
-    return OnTape(frozenset(shadows), frozenset(whole), frozenset(nothing))
+    return OnTape(frozenset(shadows), frozenset(whole), frozenset(nothing), common, frozenset(common.values()))
 
 
 def _may_be(facts: Facts, i: Call) -> bool:

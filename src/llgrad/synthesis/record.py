@@ -466,11 +466,17 @@ class RecordingSweep(Sweep):
         if isinstance(i, Alloca):
             self.reserve(i, self.alloca_bytes(i), self.arena)
             return
+        assert isinstance(i, Call)
+        if (copy := allocated(self.facts).shared.get(i)) is not None:
+            self.copy(i)
+            for _ in self.each_lane():
+                self.shadows[i] = self.shadow(copy.arguments[1])
+            self.hold(i)
+            return
         if i not in allocated(self.facts).shadows:
             super().instruction(i)
             self.hold(i)
             return
-        assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.allocator is not None
         size = self.allocated_bytes(i, known.allocator)
@@ -515,7 +521,7 @@ class RecordingSweep(Sweep):
         if i in self.plan.paired:
             self.held[i] = self.b.call(tape.hold(self.module), [self.arena, self.value(i), _null()], f"{i.name}.held")
         own = i in self.plan.paired or not self.facts.escapes(i)
-        on_tape = reserves(i) or i in allocated(self.facts).shadows
+        on_tape = reserves(i) or i in allocated(self.facts).shadows or i in allocated(self.facts).shared
         if isinstance(self.plan.effects.get(i), Allocate) and own and not on_tape:
             known = self.facts.effects(i)
             assert known is not None and known.allocator is not None
