@@ -17,7 +17,7 @@ import pytest
 from cases import FOLDER, Program, read_program
 from drivers import driver
 from sanitizers import MISTAKES, with_mistake
-from test_selfcheck import PROGRAMS, REFUSED, flags
+from test_selfcheck import PROGRAMS, REFUSED, flags, needed
 
 import llgrad
 from llgrad.drivers.compiling import INCLUDE
@@ -63,7 +63,7 @@ def built(source: Path, folder: Path, *more: str, level: int = 2) -> Path:
     opt = [sys.executable, "-m", "llgrad", "opt", str(raw), "-o", str(derived), "--cpu", CPU, *levels]
     step(opt, LLGRAD_ARENA="malloc", PYTHONPATH=str(Path(llgrad.__file__).parents[1]))
     derived.write_text(derived.read_text().replace('"Dwarf Version", i32 5', '"Dwarf Version", i32 4'))  # llgrad's own
-    step([*words, "-O1", f"-march={CPU}", "-w", str(derived), "-o", str(program), "-lm"])
+    step([*words, "-O1", f"-march={CPU}", "-w", str(derived), "-o", str(program), "-lm", *needed(source)])
     return program
 
 
