@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,96 @@ def test_equality_does_not_put_constants_in(source: Source, level: int) -> None:
         assert llgrad.grad(lib[name])(2.0) == 1.0, name
         assert lib[name](3.0) == 9.0
     assert llgrad.grad(lib.single)(3.0) == 27.0
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_equality_of_bits_does_not_put_bits_in(source: Source, level: int) -> None:
+    """Of what is compared with bits, or with those of another float, and is a float again."""
+    path = source("""
+        #include <string.h>
+        typedef unsigned long long word;
+        static double of(word const *bits) { double d; memcpy(&d, bits, 8); return d; }
+        static word bits(double const *x) { word u; memcpy(&u, x, 8); return u; }
+        void constant(double *x, double *y) { word b = bits(x); y[0] = b == 0x4008000000000000 ? 0 : 1;
+            if (b == 0x4008000000000000) y[0] = x[0] * x[0]; }
+        void seen(double *x, double *y) { word b = bits(x); y[0] = x[1];
+            if (b == 0x4008000000000000 || b == 0x3ff0000000000000) y[0] = of(&b) * of(&b); }
+        void cases(double *x, double *y) { word b = *(word *)x;
+            switch (b) { case 0x4008000000000000: y[0] = of(&b) * of(&b); break; case 7: y[0] = 1; break;
+                         default: y[0] = x[1]; } }
+        void two(double *x, double *y) { word *b = (word *)x; word p = b[0], q = b[1]; y[0] = x[1];
+            if (p == q) y[0] = of(&p) * of(&p) * of(&q); }
+        void called(double *x, double *y) { word p = bits(x), q = bits(x + 1); y[0] = x[1];
+            if (p == q) y[0] = of(&p) * of(&p) * of(&q); }
+        void single(float *x, float *y) { unsigned b; memcpy(&b, x, 4); float d; memcpy(&d, &b, 4); y[0] = x[1];
+            if (b == 0x40400000) y[0] = d * d; }
+    """)
+    lib = llgrad.load(path, flags=["-fno-strict-aliasing"], optimize=level)
+    wanted = {name: (6.0, 0.0) for name in ("constant", "seen", "cases", "single")}
+    for name, slopes in (wanted | {"two": (18.0, 9.0), "called": (18.0, 9.0)}).items():
+        t = np.float32 if name == "single" else np.float64
+        x, y = np.array([3.0, 3.0], t), np.zeros(1, t)
+        assert llgrad.grad(lib[name], wrt="x", of="y")(x, y).tolist() == list(slopes), name
+
+
+def test_bits_are_hidden_where_they_may_be_a_float_again() -> None:
+    """Not what is counted, nor numbers beside floats, nor what LLVM has folded since."""
+    text = """
+define i64 @f(ptr %p, ptr %q, i64 %n) {
+entry:
+  %a = load i64, ptr %p, align 8
+  %b = load i64, ptr %q, align 8
+  %float = bitcast i64 %a to double
+  %kept = icmp eq i64 %a, 7
+  %same = icmp eq i64 %a, %b
+  %three = icmp ne i64 %b, 4613937818241073152
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %next = add i64 %i, 1
+  %long = icmp eq i64 %next, 4613937818241073152
+  %done = icmp eq i64 %i, %n
+  br i1 %done, label %end, label %loop
+
+end:
+  switch i64 %b, label %out [
+    i64 1, label %out
+    i64 4613937818241073152, label %out
+  ]
+
+out:
+  ret i64 %n
+}
+"""
+    hidden = equalities.hide_bits(text)
+    seen = re.findall(r"call i64 @llgrad.hide.i64\(i64 ([^)]*)\)", hidden)
+    assert seen == ["%a", "%b", "%b", "4613937818241073152", "%b"]
+    module = LLVMModule.from_text(hidden)
+    equalities.reveal(module)
+    assert module.text() == LLVMModule.from_text(text).text()
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_the_sign_of_gamma_is_that_of_the_last_call(source: Source, level: int) -> None:
+    """lgamma(x) for x in (-1, 0) and (-2, -1): gamma is negative, then positive."""
+    path = source("""
+        #define _DEFAULT_SOURCE
+        #include <math.h>
+        double f(double x) {
+            double sum = 0;
+            for (int i = 0; i < 2; i++) {
+                double logarithm = lgamma(x - i);
+                sum += signgam * exp(logarithm) * (i + 1);
+            }
+            return sum;
+        }
+    """)
+    lib = llgrad.load(path, optimize=level)
+    slopes = [gamma * digamma for gamma, digamma in ((-3.5449077018110318, 0.03648997397857652),
+                                                     (2.363271801207354, 0.7031566406452432))]  # fmt: skip
+    assert lib.f(-0.5) == pytest.approx(-3.5449077018110318 + 2 * 2.363271801207354, rel=1e-12)
+    assert llgrad.grad(lib.f)(-0.5) == pytest.approx(slopes[0] + 2 * slopes[1], rel=1e-12)
 
 
 def test_hide_and_reveal_give_the_program_back() -> None:

@@ -2,11 +2,17 @@
 
 Decision 4 of the design: `if (x == 3.0) return x * x;` loses its derivative when an optimiser puts the constant in. So
 the operands of floating-point equality tests pass through opaque calls (`hide`) until optimisation is done (`reveal`).
+
+So do those of equality tests of a float's bits (`hide_bits`): `if (bits == 0x4008000000000000) …` of what is read as a
+float again. Integers are compared everywhere, and loops are counted by it, so it must be seen that they may be bits:
+the constant is one that no number has, by far, and the other operand is not computed; or one of two operands that are
+not computed becomes a float, or lies where floats are read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from llgrad.backend import LLVMModule
 from llgrad.brackets import listed
@@ -39,9 +45,132 @@ def hide(text: str) -> str:
     return "\n".join(lines) + ("\n" if used else "")
 
 
+_LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
+_NUMBER = r"-?\d+"
+_BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_BITS_COMPARED = re.compile(
+    rf"^( *{_LOCAL} = icmp (?:eq|ne)) (i32|i64) ({_LOCAL}), ({_LOCAL}|{_NUMBER})(?=,|$)", re.MULTILINE
+)
+_BITS_CHOSEN = re.compile(rf"^(  switch) (i32|i64) ({_LOCAL})(, label [^\n]*\n(?:    [^\n]*\n)*)", re.MULTILINE)
+_MOVES = "load|bitcast|phi|select|freeze|call|invoke|getelementptr"
+_MADE = re.compile(rf"^  ({_LOCAL}) = (?:tail )?({_MOVES}) ([^\n]*)", re.MULTILINE)
+_SOME_FLOAT = r"(?:double|float|<\d+ x (?:double|float)>)"
+_CALL_OF_FLOAT = re.compile(rf" = (?:[a-z]+ )*call [^@\n]*?{_SOME_FLOAT} @[^\n]*")
+_FLOATS_AT = re.compile(
+    rf"^  (?:{_LOCAL} = load {_SOME_FLOAT}, ptr|store {_SOME_FLOAT} [^\n]*, ptr) ({_LOCAL}|@[-\w.$]+)", re.MULTILINE
+)
+_POINTER = re.compile(rf"\bptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*({_LOCAL}|@[-\w.$]+)")
+
+
+def hide_bits(text: str) -> str:
+    """Pass both operands of equality tests of what may be the bits of floats through an opaque call."""
+    used: set[str] = set()
+    text = _BODY.sub(lambda m: _Bits(m[0], used).hidden() if _may_compare_bits(m[0]) else m[0], text)
+    attributes = "nocallback nofree nosync nounwind speculatable willreturn memory(none)"
+    new = {t: f"declare {t} @{_HIDE}{t}({t})" for t in sorted(used)}
+    return "".join([text, *(f"{head} {attributes}\n" for head in new.values() if head not in text)])
+
+
+def _may_compare_bits(body: str) -> bool:
+    return _BITS_COMPARED.search(body) is not None or _BITS_CHOSEN.search(body) is not None
+
+
+class _Bits:
+    """One function: what in it is moved, and not computed, and what of that is a float elsewhere."""
+
+    def __init__(self, body: str, used: set[str]) -> None:
+        self.body, self.used = body, used
+        self.made = {m[1]: (m[2], m[3]) for m in _MADE.finditer(body)}
+        self.computed = set(re.findall(rf"^  ({_LOCAL}) = ", body, re.MULTILINE)) - self.made.keys()
+        self.floats = {self._base(p) for p in _FLOATS_AT.findall(body)}
+        self.cast = set(re.findall(rf" = bitcast i\d+ ({_LOCAL}) to", body))
+        self.given = {v for line in _CALL_OF_FLOAT.findall(body) for v in re.findall(_LOCAL, line)}
+        self.stored: dict[str, list[str]] = {}
+        for v, pointer in re.findall(rf"^  store i\d+ ({_LOCAL}), ptr ({_LOCAL})", body, re.MULTILINE):
+            self.stored.setdefault(v, []).append(pointer)
+        self.count = 0
+
+    def hidden(self) -> str:
+        body = _BITS_COMPARED.sub(self._compared, self.body)
+        return _BITS_CHOSEN.sub(self._chosen, body)
+
+    def _compared(self, m: re.Match[str]) -> str:
+        test, t, left, right = m.groups()
+        constant = re.fullmatch(_NUMBER, right) is not None
+        sides = [left] if constant else [left, right]
+        if not all(self._is_moved(v) for v in sides):
+            return m[0]
+        if not (_is_float(t, int(right)) if constant else any(map(self._is_a_float, sides))):
+            return m[0]
+        lines, names = zip(*(self._hide(t, v) for v in (left, right)), strict=True)
+        return f"{''.join(lines)}{test} {t} {', '.join(names)}"
+
+    def _chosen(self, m: re.Match[str]) -> str:
+        start, t, value, cases = m.groups()
+        found = re.findall(rf"^    {t} ({_NUMBER}), label", cases, re.MULTILINE)
+        if not self._is_moved(value) or not any(_is_float(t, int(n)) for n in found):
+            return m[0]
+        line, name = self._hide(t, value)
+        return f"{line}{start} {t} {name}{cases}"
+
+    def _hide(self, t: str, value: str) -> tuple[str, str]:
+        self.used.add(t)
+        name, self.count = f"%llgrad.hidden.bits.{self.count}", self.count + 1
+        return f"  {name} = call {t} @{_HIDE}{t}({t} {value})\n", name
+
+    def _is_moved(self, v: str) -> bool:
+        """Is it read, or given, or one of several such, and nowhere the result of arithmetic?"""
+        work, seen = [v], set[str]()
+        while work:
+            v = work.pop()
+            if v in self.computed:
+                return False
+            if v not in seen:
+                seen.add(v)
+                work += self._sources(v)
+        return True
+
+    def _sources(self, v: str) -> Iterator[str]:
+        how, of = self.made.get(v, ("", ""))
+        if how == "phi":
+            yield from re.findall(rf"\[ ({_LOCAL}), ", of)
+        elif how == "select":
+            yield from re.findall(_LOCAL, of)[1:]
+        elif how == "freeze":
+            yield from re.findall(_LOCAL, of)
+
+    def _is_a_float(self, v: str) -> bool:
+        """Is it made of a float, or read where floats are, or does it become one?"""
+        how, of = self.made.get(v, ("", ""))
+        if how == "bitcast" or how == "load" and self._holds_floats(_pointer(of)):
+            return True
+        return v in self.cast or v in self.given or any(map(self._holds_floats, self.stored.get(v, ())))
+
+    def _holds_floats(self, pointer: str) -> bool:
+        return pointer in self.given or self._base(pointer) in self.floats
+
+    def _base(self, pointer: str) -> str:
+        """What an address is computed from."""
+        while self.made.get(pointer, ("",))[0] == "getelementptr":
+            pointer = _pointer(self.made[pointer][1])
+        return pointer
+
+
+def _pointer(of: str) -> str:
+    m = _POINTER.search(of)
+    return m[1] if m else ""
+
+
+def _is_float(t: str, n: int) -> bool:
+    """Has the float with these bits an exponent of its own? (Numbers that a program counts have none.)"""
+    exponent = n >> 23 & 0xFF if t == "i32" else n >> 52 & 0x7FF
+    return 0 < exponent < (0xFF if t == "i32" else 0x7FF)
+
+
 def reveal(module: LLVMModule) -> None:
     """Undo `hide`: the opaque calls become their arguments."""
-    declared = re.compile(rf"^declare [^@\n]*?({_FLOAT}|<[^>\n]*>) @({re.escape(_HIDE)}[\w.]+)\(", re.MULTILINE)
+    types = rf"{_FLOAT}|i32|i64|<[^>\n]*>"
+    declared = re.compile(rf"^declare [^@\n]*?({types}) @({re.escape(_HIDE)}[\w.]+)\(", re.MULTILINE)
     found = declared.findall(module.text())
     if found:
         body = "define internal {0} @{1}({0} %x) alwaysinline {{\n  ret {0} %x\n}}\n"

@@ -50,7 +50,7 @@ from llgrad.blas import bridged
 from llgrad.bytewise import in_blocks
 from llgrad.closures import with_closures
 from llgrad.collector import collecting_rarely
-from llgrad.equalities import hide, reveal
+from llgrad.equalities import hide, hide_bits, reveal
 from llgrad.errors import (
     ArgumentError,
     KindError,
@@ -201,8 +201,32 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
     return made
 
 
+_LOG_GAMMA = re.compile(r"(@l?gamma(f|l|f128|)\()((?:[^()\n]|\([^()\n]*\))*)\)")
+
+
+def _signs_of_gamma(text: str) -> str:
+    """Calls of `lgamma` say that they write the sign of gamma to `signgam`, in a program that looks there."""
+    if "@signgam = external" not in text:
+        return text
+
+    def edit(line: str) -> str:
+        if re.search(r"\b(?:call|invoke) ", line) is None or (m := _LOG_GAMMA.search(line)) is None:
+            return line
+        used.add(m[2])
+        return f"{line[: m.start()]}@lgamma{m[2]}_r({m[3]}, ptr @signgam){line[m.end() :]}"
+
+    used: set[str] = set()
+    made = "\n".join(map(edit, text.split("\n")))
+    for suffix in sorted(used):
+        if f"@lgamma{suffix}_r(" not in text:
+            t = library.C_SUFFIXES[suffix]
+            made += f"\ndeclare {t} @lgamma{suffix}_r({t}, ptr)\n"
+    return made
+
+
 def pure_libm(text: str) -> str:
     """Functions of libm compute and do nothing else in a program that does not read errno (decision 10)."""
+    text = _signs_of_gamma(text)
     if "@__errno_location" in text:
         return text
 
@@ -312,8 +336,8 @@ def prepare(
         work.replace_text(moved)
     if level:
         work.run(["sroa", "sccp", "dce"])
-        if (numbers := stored_as_bits(work.text())) != work.text():
-            work.replace_text(numbers)
+        if (hidden := hide_bits(stored_as_bits(work.text()))) != work.text():
+            work.replace_text(hidden)
     with_signs(work, unoptimised=not level)
     if level:
         work = _optimised(work, level)

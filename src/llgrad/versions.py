@@ -34,7 +34,7 @@ from llgrad.analysis.bounds import Unbounded, Value, Writer
 from llgrad.analysis.extents import Extents, Refused, argument_name, extents
 from llgrad.assembly import spelt
 from llgrad.backend import LLVMModule
-from llgrad.equalities import hide, reveal
+from llgrad.equalities import hide, hide_bits, reveal
 from llgrad.errors import LlgradError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -137,7 +137,7 @@ def apart(text: str, root: str, level: int) -> str:
     for a in module.function(root).arguments:
         if isinstance(a.type, PointerType) and a.attribute("noalias") is None:
             a.attributes = (*a.attributes, Attribute("noalias"))
-    work = LLVMModule.from_text(hide(write(module)))
+    work = LLVMModule.from_text(hide_bits(hide(write(module))))
     work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=True)
     reveal(work)
     return pipeline.normal(work)
