@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import re
 import subprocess
 from collections.abc import Callable
@@ -116,6 +117,24 @@ out:
     module = LLVMModule.from_text(hidden)
     equalities.reveal(module)
     assert module.text() == LLVMModule.from_text(text).text()
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_the_power_of_a_half_is_steep_at_zero(source: Source, level: int) -> None:
+    """LLVM makes the absolute value of a square root of it, which were flat there."""
+    path = source("""
+        #include <math.h>
+        double f(double x) { return pow(x, 0.5); }
+        float g(float x) { return powf(x, 0.5f) + x; }
+        double h(double x) { return fabs(sqrt(x)); }
+    """)
+    lib = llgrad.load(path, optimize=level)
+    for name in ("f", "g"):
+        assert llgrad.grad(lib[name])(0.0) == np.inf
+        assert llgrad.jvp(lib[name])(0.0, tangents=1.0)[1] == np.inf
+    assert llgrad.grad(lib.f)(4.0) == 0.25
+    assert llgrad.grad(lib.h)(4.0) == 0.25
+    assert math.copysign(1, lib.f(-0.0)) == math.copysign(1, llgrad.value_and_grad(lib.f)(-0.0)[0]) == 1
 
 
 @pytest.mark.parametrize("level", [0, 2])

@@ -73,6 +73,7 @@ from llgrad.registers import with_names_joined, with_own_names
 from llgrad.rejoining import rejoined
 from llgrad.relative import with_pointers
 from llgrad.retyped import has_bits, with_bits
+from llgrad.roots import rooted
 from llgrad.rounding import with_steps
 from llgrad.rules import library
 from llgrad.rules.expansions import unstrict
@@ -371,7 +372,7 @@ def normal(work: LLVMModule) -> str:
     """The text of what has been optimised, in normal form."""
     work.run([*NORMAL_FORM, "global_dce"])
     text = work.text()
-    if (simpler := rejoined(merged(text))) == text:
+    if (simpler := rejoined(merged(rooted(text)))) == text:
         return text
     work.replace_text(simpler)
     work.run([*NORMAL_FORM, "dce"])

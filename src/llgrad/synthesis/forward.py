@@ -39,6 +39,7 @@ from llgrad.rules.facts import TAPE
 from llgrad.rules.rule import Out
 from llgrad.synthesis import numbers, support, tape
 from llgrad.synthesis.emit import EmitAlgebra, is_choice, of_choice, strong_zero
+from llgrad.synthesis.left import STEEP, left
 from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.synthesis.request import Act, Request
 from llgrad.synthesis.sweep import Sweep
@@ -56,6 +57,7 @@ class ForwardSweep(Sweep):
         self.callee = callee
         self.numbers: list[tuple[Instruction, FloatType, AnyValue]] = []
         self.held: dict[AnyValue, list[AnyValue]] = {}  # what a derivative that is differentiated holds: its tangents
+        self.left = left(self.facts, self.source)
         self.bind_arguments(self.request.arguments, 0)
         self.copy_blocks()
         self.stack.branch(self.blocks[self.source.entry])
@@ -278,7 +280,8 @@ class ForwardSweep(Sweep):
                 if is_choice(partial):
                     term = of_choice(self.b, partial, factor, tangent)
                 else:
-                    term = tangent if factor == const_float(t, 1) else self.times(factor, tangent)
+                    strong = self.request.strong_zero or rule.name in STEEP and v in self.left
+                    term = tangent if factor == const_float(t, 1) else self.times(factor, tangent, strong)
                 total = term if total is None else self.b.binary("fadd", total, term, f"{i.name}.tan")
             tangents.append(total if total is not None else zero(t))
             if isinstance(out.place, int) and self.facts.shadowed(i.operands[out.place]):
@@ -288,9 +291,9 @@ class ForwardSweep(Sweep):
         if self.facts.active(i):
             self.shadows[i] = self.assemble(i.type, returned)
 
-    def times(self, factor: AnyValue, tangent: AnyValue) -> AnyValue:
+    def times(self, factor: AnyValue, tangent: AnyValue, strong: bool) -> AnyValue:
         product = self.b.binary("fmul", factor, tangent)
-        return strong_zero(self.b, tangent, product) if self.request.strong_zero else product
+        return strong_zero(self.b, tangent, product) if strong else product
 
     def part(self, v: AnyValue, lane: int | None) -> AnyValue:
         return v if lane is None else self.b.extract_element(v, lane)
