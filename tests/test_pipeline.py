@@ -138,6 +138,27 @@ def test_the_power_of_a_half_is_steep_at_zero(source: Source, level: int) -> Non
 
 
 @pytest.mark.parametrize("level", [0, 2])
+def test_rounding_by_a_mode_that_is_set_within_is_refused(source: Source, level: int) -> None:
+    """LLVM would make one of the two; where the caller has set the mode, there is only that."""
+    path = source("""
+        #include <fenv.h>
+        #include <math.h>
+        #pragma STDC FENV_ACCESS ON
+        double within(double x) {
+            fesetround(FE_DOWNWARD);
+            double down = x - rint(x);
+            fesetround(FE_TONEAREST);
+            return down * down + x * nearbyint(x);
+        }
+        double outside(double x) { return x * rint(x) + lrint(x) * x; }
+    """)
+    lib = llgrad.load(path, optimize=level)
+    with pytest.raises(UnsupportedError, match="rounds by a mode that the program sets"):
+        llgrad.grad(lib.within)(2.6)
+    assert llgrad.grad(lib.outside)(2.6) == 6.0
+
+
+@pytest.mark.parametrize("level", [0, 2])
 def test_the_sign_of_gamma_is_that_of_the_last_call(source: Source, level: int) -> None:
     """lgamma(x) for x in (-1, 0) and (-2, -1): gamma is negative, then positive."""
     path = source("""

@@ -83,7 +83,7 @@ from llgrad.statics import emptied, tables
 from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, tape, taperuntime
 from llgrad.synthesis.met import called_types, may_call, met_types, with_met
-from llgrad.synthesis.norule import refuse_promises
+from llgrad.synthesis.norule import refuse_modes, refuse_promises
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
@@ -316,6 +316,7 @@ def prepare(
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     text = protected(only(whole, roots, said) + "\n".join(said), roots)
     refuse_promises(text)
+    refuse_modes(text)
     if (ordinary := unstrict(text)) != text:
         text = hide(ordinary)
     text = _own_names(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from llgrad.errors import NoRuleError, Span
+from llgrad.errors import NoRuleError, Span, UnsupportedError
 from llgrad.ir.values import Call, Function, InlineAsm
 from llgrad.signature.names import demangled
 
@@ -47,6 +47,24 @@ def refuse_promises(text: str) -> None:
             "no derivative for std::async, std::promise and std::packaged_task",
             cause="active floats would be led to another thread and back, and a derivative runs in one",
             fix="call the function itself, in the calling thread",
+        )
+
+
+_SETS_MODE = re.compile(r"\b(?:call|invoke) [^\n]*@(?:fesetround|fesetenv|feupdateenv|llvm\.set\.(?:rounding|fpenv))\b")
+_ROUNDS = re.compile(
+    r"@llvm\.experimental\.constrained\.(l?l?rint|nearbyint)\.[^\n]*metadata !\"round\.dynamic\"", re.MULTILINE
+)
+
+
+def refuse_modes(text: str) -> None:
+    """Refuse what rounds to integers by a mode that it sets itself: derivatives are of the mode at their entry, and
+    what they are made of is computed anew and in another order."""
+    m = _ROUNDS.search(text) if _SETS_MODE.search(text) else None
+    if m is not None:
+        raise UnsupportedError(
+            f"{m[1]} rounds by a mode that the program sets within what is differentiated",
+            cause="a derivative computes some values anew, in the mode that holds then",
+            fix="use floor, ceil, trunc or roundeven, each of which rounds in one way",
         )
 
 
