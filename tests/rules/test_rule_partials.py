@@ -175,6 +175,7 @@ EDGES: list[tuple[str, tuple[Any, ...], tuple[Any, ...], tuple[float | None, ...
     ("log", (0.0,), (-inf,), (inf,)),
     ("exp", (-inf,), (0.0,), (0.0,)),
     ("exp", (inf,), (inf,), (inf,)),
+    ("expm1", (-50.0,), (-1.0,), (math.exp(-50),)),
     ("asin", (1.0,), (math.pi / 2,), (inf,)),
     ("acos", (-1.0,), (math.pi,), (-inf,)),
     ("acosh", (1.0,), (0.0,), (inf,)),

@@ -84,7 +84,7 @@ ELEMENTARY: tuple[Rule, ...] = (
     rule("exp", lambda x, r: r),
     rule("exp2", lambda x, r: r * LN2),
     rule("exp10", lambda x, r: r * LN10),
-    rule("expm1", lambda x, r: r + 1),
+    rule("expm1", lambda x, r: exp(x)),
     rule("log", lambda x, r: 1 / x),
     rule("log2", lambda x, r: 1 / (x * LN2)),
     rule("log10", lambda x, r: 1 / (x * LN10)),
