@@ -81,6 +81,64 @@ double f(double x) {
     return y * y;
 }
 """, "oo", "UnsupportedError", "text"),
+    Case("text_over_a_float", """
+#include <stdio.h>
+union either { double number; char text[16]; };
+__attribute__((noinline)) static void name(union either *e, int k) {
+    snprintf(e->text, 8, "%07d", k);  //!
+}
+double f(double x, double y, int k) {
+    union either e = {x};
+    double s = e.number * y;
+    name(&e, k);
+    return s + e.number * y;
+}
+""", "ooco", "UnsupportedError", "snprintf"),
+    Case("exponent_over_a_float", """
+#include <math.h>
+double f(double x, double y) {
+    union { double number; int part[2]; } e = {x};
+    double s = e.number * y;
+    s += frexp(y, &e.part[1]);  //!
+    return s + e.number * y;
+}
+""", "ooo", "UnsupportedError", "frexp"),
+    Case("float_copied_as_text", """
+#include <string.h>
+double f(double x) {
+    double y = 0;
+    strncpy((char *)&y, (char *)&x, 8);  //!
+    return y * y;
+}
+""", "oo", "UnsupportedError", "strncpy"),
+    Case("distance_of_parameters", """
+struct node { long other; double value; };
+__attribute__((noinline)) static void join(struct node *a, struct node *b) {
+    a->other = (long)b - (long)a;  //!
+}
+double f(double x, double y) {
+    struct node a = {0, x}, b = {0, y};
+    join(&a, &b);
+    join(&b, &a);
+    struct node *p = (struct node *)((long)&a + a.other);
+    p->value *= x;
+    return b.value * a.value;
+}
+""", "ooo", "UnsupportedError", "distance"),
+    Case("float_in_an_address", """
+#include <string.h>
+__attribute__((noinline)) static char *boxed(double d) {
+    unsigned long bits;
+    memcpy(&bits, &d, 8);
+    return (char *)1 + (bits - 1);  //!
+}
+double f(double x) {
+    char *box = boxed(x);
+    double y;
+    memcpy(&y, &box, 8);
+    return y * y;
+}
+""", "oo", "UnsupportedError", "bits"),
     Case("bits_changed", """
 double f(double x) {
     union { double d; unsigned long u; } v = {x};

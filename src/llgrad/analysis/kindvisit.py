@@ -36,7 +36,7 @@ def visit(b: Builder, i: iv.Instruction) -> None:
                 if value is not i:
                     b.same(value, i)
         case iv.GetElementPtr() | iv.Switch():
-            for index in i.operands:
+            for index in i.operands if not _is_from_nothing(i.operands[0]) else ():
                 integer_use(b, index)
         case iv.Alloca(allocated, count):
             if isinstance(count, iv.ConstInt) and count.value == 1:
@@ -97,6 +97,11 @@ def _scalar(b: Builder, i: iv.Instruction) -> None:
         case iv.InsertElement() | iv.ExtractElement() | iv.ShuffleVector():
             if not all_float(i.type):
                 _vector(b, i)
+
+
+def _is_from_nothing(v: iv.AnyValue) -> bool:
+    """Is it an address that leads nowhere? Any bits may be kept as the distance from there."""
+    return isinstance(v, iv.ConstNull) or (isinstance(v, iv.ConstExpr) and v.opcode == "inttoptr")
 
 
 def integer_use(b: Builder, v: iv.AnyValue, start: int = 0, end: int | None = None) -> None:

@@ -90,10 +90,12 @@ _RUN_TIME: tuple[tuple[re.Pattern[str], Behaviour], ...] = (
                    r"(__isoc(99|23)_)?v?[fs]?scanf"),
         Behaviour("plain", "args", "args", pure_result=True, links=False),
     ),
+    (re.compile("strtok"), Behaviour(keeps=frozenset({0}), links=False)),
     (re.compile("(__)?strn?dup"), Behaviour("allocate", "args", "none", inactive=True)),
 )  # fmt: skip
 """C++: exceptions (Itanium ABI), and the red-black trees behind std::map and std::set of libstdc++. C: input, which may
-be of floats, and so is not inactive, but stores no pointers; copies of text."""
+be of floats, and so is not inactive, but stores no pointers; text in parts, of which the library keeps the rest; copies
+of text."""
 
 
 def behaviour(call: Call, callee: Function | None) -> Behaviour:

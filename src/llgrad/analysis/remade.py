@@ -13,7 +13,21 @@ from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import FloatType, IntType, StructType, Type, VectorType, scalar
-from llgrad.ir.values import AnyValue, Argument, Call, Cast, Compare, GetElementPtr, Instruction, Load, Return, Store
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Call,
+    Cast,
+    Compare,
+    ConstExpr,
+    ConstNull,
+    GetElementPtr,
+    Instruction,
+    Load,
+    Return,
+    Store,
+    Undef,
+)
 
 Node = Argument | Instruction | MemoryObject
 IsEnd = Callable[[AnyValue | MemoryObject, Instruction], bool]
@@ -80,6 +94,8 @@ class _Ways:
                 yield from self.memory.callers(u.block.function)
             case Call():
                 yield from self._called(v, u)
+            case GetElementPtr() if v is not u.pointer and isinstance(u.pointer, ConstNull | ConstExpr | Undef):
+                self.end = self.end or u  # bits kept as an address that leads nowhere
             case GetElementPtr() if self.tables and v is not u.pointer:
                 yield from (x for x in u.users if isinstance(x, Load) and _has_integer(x.type))
             case Load() | Compare():

@@ -50,6 +50,7 @@ class Effects(Struct, frozen=True):
     `within_first`: the pointer that it returns is null or points to the memory that its first argument points to.
     `ends`: it stores at its second argument where in the text of its first one it ended, and no other pointer.
     `handle`: it returns what only functions of its kind look behind, a stream for instance.
+    `fills`: the operands where it writes text or numbers, whatever lies there; `copies`: of which it copies the text.
     `text`: it reads or writes text, keeps pointers in what it is given, and calls what that leads to, to write more.
     """
 
@@ -63,6 +64,8 @@ class Effects(Struct, frozen=True):
     ends: bool = False
     handle: bool = False
     text: bool = False
+    fills: tuple[int, ...] = ()
+    copies: tuple[int, ...] = ()
 
 
 ALLOCATES, FREES = "llgrad.alloc.", "llgrad.free."
@@ -133,6 +136,7 @@ _PURE = Effects(inactive=True)
 _READS = Effects(inactive=True, reads_memory="args")
 _WRITES = Effects(inactive=True, writes_memory="args")
 _STREAM = Effects(inactive=True, reads_memory="args", writes_memory="args")
+_FILLS = replace(_STREAM, fills=(0,))
 _OPENS = Effects(inactive=True, reads_memory="args", handle=True)
 _STOPS = Effects(inactive=True, reads_memory="any", writes_memory="any", noreturn=True)
 
@@ -187,26 +191,29 @@ _TABLE: dict[str, Effects] = {
     **_allocations(),
     **_tape(),
     # output, and what formats it: `%n` and the buffer of snprintf are written
-    **_all("printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf", _STREAM),
-    **_all("__printf_chk __fprintf_chk __sprintf_chk __snprintf_chk __vprintf_chk __vfprintf_chk", _STREAM),
+    **_all("printf fprintf vprintf vfprintf dprintf", _STREAM),
+    **_all("sprintf snprintf vsprintf vsnprintf __sprintf_chk __snprintf_chk", _FILLS),
+    **_all("__printf_chk __fprintf_chk __vprintf_chk __vfprintf_chk", _STREAM),
     **_all("fputs fputc putc _IO_putc fwrite fflush fclose perror setvbuf", _STREAM),
     **_all("fopen tmpfile", _OPENS),
     **_all("puts putchar putchar_unlocked", _READS),
     # files: where one stands in them, and what there is
     **_all("fseek fseeko ftell ftello rewind feof ferror clearerr fileno fgetc getc getchar ungetc", _STREAM),
-    **_all("isatty access stat fstat lstat mkdir rmdir remove unlink rename", _STREAM),
+    **_all("isatty access mkdir rmdir remove unlink rename", _STREAM),
+    **_all("stat fstat lstat", replace(_STREAM, fills=(1,))),
     # time, random numbers, the environment
     **_all("clock rand random lrand48 mrand48 drand48 srand srandom srand48 getpid sched_yield usleep sleep", _PURE),
-    **_all("time gettimeofday clock_gettime nanosleep rand_r erand48 nrand48", _STREAM),
+    **_all("time gettimeofday rand_r erand48 nrand48", _FILLS),
+    **_all("clock_gettime nanosleep", replace(_STREAM, fills=(1,))),
     **_all("getenv atoi atol atoll atof nan nanf nanl", _READS),
     **_all("strtod strtof strtold strtol strtoll strtoul strtoull", replace(_STREAM, ends=True)),
     # strings and bytes that are looked at only
     **_all("strlen strnlen strcmp strncmp strcasecmp strncasecmp memcmp bcmp strspn strcspn strcoll", _READS),
     **_all("strchr strrchr strstr strpbrk memchr memrchr", replace(_READS, within_first=True)),
     # text that is copied: no float is
-    **_all("strcpy strncpy strcat strncat stpcpy stpncpy", replace(_STREAM, within_first=True)),
-    **_all("__strcpy_chk __strncpy_chk __strcat_chk __strncat_chk", replace(_STREAM, within_first=True)),
-    **_all("strlcpy strlcat strtok strtok_r", _STREAM),
+    **_all("strcpy strncpy strcat strncat stpcpy stpncpy", replace(_FILLS, within_first=True, copies=(1,))),
+    **_all("__strcpy_chk __strncpy_chk __strcat_chk __strncat_chk", replace(_FILLS, within_first=True, copies=(1,))),
+    **_all("strlcpy strlcat", replace(_FILLS, copies=(1,))),
     **_all("isalpha isdigit isspace isupper islower isalnum ispunct isxdigit tolower toupper abs labs llabs", _PURE),
     # Numba's generators: the state of this thread's, and what seeds it and fills it again
     **_all("numba_get_np_random_state numba_get_py_random_state numba_get_internal_random_state", _PURE),

@@ -75,6 +75,39 @@ copy:
 done:
   ret ptr %new
 """
+_STRTOK_R = """
+entry:
+  %goes.on = icmp eq ptr %text, null
+  br i1 %goes.on, label %again, label %look
+again:
+  %kept = load ptr, ptr %place, align 8
+  br label %look
+look:
+  %from = phi ptr [ %text, %entry ], [ %kept, %again ]
+  %none = icmp eq ptr %from, null
+  br i1 %none, label %nothing, label %skip
+skip:
+  %before = call i64 @strspn(ptr %from, ptr %between)
+  %start = getelementptr i8, ptr %from, i64 %before
+  %length = call i64 @strcspn(ptr %start, ptr %between)
+  %end = getelementptr i8, ptr %start, i64 %length
+  %last = load i8, ptr %end, align 1
+  %more = icmp ne i8 %last, 0
+  br i1 %more, label %cut, label %keep
+cut:
+  store i8 0, ptr %end, align 1
+  %after = getelementptr i8, ptr %end, i64 1
+  br label %keep
+keep:
+  %next = phi ptr [ %after, %cut ], [ %end, %skip ]
+  store ptr %next, ptr %place, align 8
+  %empty = icmp eq i64 %length, 0
+  br i1 %empty, label %nothing, label %found
+found:
+  ret ptr %start
+nothing:
+  ret ptr null
+"""
 _QSORT = """
 entry:
   %bytes = mul i64 %count, %size
@@ -256,6 +289,7 @@ ROUTINES: dict[str, Routine] = {
     "posix_memalign": Routine("i32 (ptr %place, i64 %alignment, i64 %size)", _POSIX_MEMALIGN),
     "strdup": Routine("ptr (ptr %text)", _STRDUP.replace("{length}", "@strlen(ptr %text)")),
     "strndup": Routine("ptr (ptr %text, i64 %most)", _STRDUP.replace("{length}", "@strnlen(ptr %text, i64 %most)")),
+    **dict.fromkeys(("strtok_r", "__strtok_r"), Routine("ptr (ptr %text, ptr %between, ptr %place)", _STRTOK_R)),
     "bsearch": Routine("ptr (ptr %key, ptr %base, i64 %count, i64 %size, ptr %compare)", _BSEARCH),
     **{f"{w}memcpy": _unchecked("memcpy.p0.p0.i64", _TO_FROM, "ptr %from", unit=u) for w, u in _UNITS.items()},
     **{f"{w}memmove": _unchecked("memmove.p0.p0.i64", _TO_FROM, "ptr %from", unit=u) for w, u in _UNITS.items()},
@@ -284,6 +318,8 @@ DECLARATIONS = (
     "declare i64 @strlen(ptr)",
     "declare i64 @strnlen(ptr, i64)",
     "declare ptr @strncpy(ptr, ptr, i64)",
+    "declare i64 @strspn(ptr, ptr)",
+    "declare i64 @strcspn(ptr, ptr)",
 )
 
 

@@ -44,11 +44,13 @@ from llgrad.rules.facts import FORMAT, STRING, string_layout
 from llgrad.synthesis import words
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import atomic
+from llgrad.synthesis.overwritten import refuse_overwritten
 from llgrad.synthesis.texts import is_parser, read_back, read_over
 from llgrad.synthesis.thrown import looks_at_exception
 from llgrad.synthesis.unwinding import with_returned_exceptions
 
 _WORD_BITS = 64
+_Ends = tuple[AnyValue, ...]
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ADDRESSES = (Alloca, GetElementPtr, Constant, Phi, Select)  # or made of values looked at by themselves
 _NO_VALUE = re.compile(  # what throws no value that is handed to it, or is looked at by itself (`__cxa_throw`)
@@ -111,6 +113,7 @@ class _Refusals:
                 )
         words.refuse(self.facts)
         for i in everything:
+            refuse_overwritten(self.facts, i)
             self._refuse_hidden(i)
             self._refuse_torn(i)
         self._refuse_bits_left()
@@ -271,8 +274,20 @@ class _Refusals:
         ends = [addresses([v]) for v in i.operands]
         if not all(ends) or not any(map(self.facts.shadowed, (v for end in ends for v in end))) or is_only_compared(i):
             return False
-        one, other = (frozenset(o for v in end for o in self.memory.points_to(v)) for end in ends)
+        pairs = reach([(tuple(ends[0]), tuple(ends[1]))], self._given)
+        return any(self._are_apart(*pair) for pair in pairs)
+
+    def _are_apart(self, ours: _Ends, theirs: _Ends) -> bool:
+        one, other = (frozenset(o for v in end for o in self.memory.points_to(v)) for end in (ours, theirs))
         return bool(one and other) and one.isdisjoint(other) and not self.memory.coincide(one, other)
+
+    def _given(self, pair: tuple[_Ends, _Ends]) -> list[tuple[_Ends, _Ends]]:
+        """What two parameters of a function are in each call: those of all calls together may have all in common."""
+        match [_base(v) for end in pair for v in end]:
+            case [Argument() as p, Argument() as q] if (f := self.memory.owners.get(p)) is self.memory.owners.get(q):
+                calls = [c for c in self.memory.callers(f) if max(p.index, q.index) < c.arity] if f else []
+                return [((c.arguments[p.index],), (c.arguments[q.index],)) for c in calls]
+        return []
 
     def _adds_address(self, i: GetElementPtr) -> bool:
         """May the address of memory that may be active be added to a distance?"""
@@ -463,6 +478,12 @@ def _led_by(v: AnyValue) -> list[AnyValue]:
         case Phi() | Select() | Cast():
             return list(v.operands)
     return []
+
+
+def _base(v: AnyValue) -> AnyValue:
+    while isinstance(v, GetElementPtr):
+        v = v.pointer
+    return v
 
 
 def _becomes_float(i: Instruction) -> bool:
