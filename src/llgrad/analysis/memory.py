@@ -25,6 +25,7 @@ from llgrad.analysis.overlaps import Overlaps, Place
 from llgrad.analysis.pointers import PointerGraph
 from llgrad.analysis.solver import reach, strong_components
 from llgrad.analysis.tbaa import Tag, TypeTree
+from llgrad.analysis.usedagain import UsedAgain
 from llgrad.ir.module import Module
 from llgrad.ir.types import Type
 from llgrad.ir.values import (
@@ -555,13 +556,24 @@ class Memory:
     def _may_write(self, write: Access, read: Access) -> bool:
         """May a later write be to what was read? Memory may be used for one type first, for another after (blocks of
         the heap, arrays of characters): of one object, types tell members of one class apart, and no more. Only what
-        pointers in the caller's memory lead to counts as many objects, of one type each."""
+        pointers in the caller's memory lead to counts as many objects, of one type each (but see `usedagain`)."""
         if not self.types.may_alias(write.tbaa, read.tbaa):
             if self.types.are_members(write.tbaa, read.tbaa):
                 return False
-            places = frozenset(p for p in read.places if p[0].kind in _ONE and p[0] in write.objects)
+            places = frozenset(p for p in read.places if p[0] in write.objects and self._is_one(p[0]))
             return bool(places) and self._overlaps.meet(write, replace(read, places=places))
         return self._overlaps.meet(write, self._changing(read))
+
+    def _is_one(self, o: MemoryObject) -> bool:
+        """May any two accesses of an object be of the same bytes, whatever their types?"""
+        return o.kind in _ONE or o in self._used_again
+
+    @cached_property
+    def _used_again(self) -> set[MemoryObject]:
+        called = UsedAgain(
+            self.module.layout, self.types, self.places, lambda c: self.functions_called(c).functions, self.callers
+        )
+        return called.objects(self.functions, lambda o: o.kind not in _ONE)
 
     def _changing(self, access: Access) -> Access:
         """Without what never changes."""
