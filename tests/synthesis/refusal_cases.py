@@ -139,6 +139,20 @@ double f(double x) {
     return y * y;
 }
 """, "oo", "UnsupportedError", "bits"),
+    Case("half_of_a_double", """
+double f(double x, double y) {
+    union { double d; float f[2]; } u = {x * y};
+    double s = u.d * x;
+    u.f[1] = (float)y * 9;
+    return s + u.d * y;  //!
+}
+""", "ooo", "KindError", "another format"),
+    Case("float_in_a_double", """
+double f(double x, double y) {
+    union { double d; float f[2]; } u = {x * y};
+    return u.d * x + u.f[1] * y;  //!
+}
+""", "ooo", "KindError", "another format", level=0),
     Case("bits_changed", """
 double f(double x) {
     union { double d; unsigned long u; } v = {x};

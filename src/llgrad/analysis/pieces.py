@@ -5,6 +5,9 @@ adjoint are pieces of another's, and adding pieces adds nothing. `pieces` finds 
 since it was loaded, where memory was read that was written as another format, or that is declared to be of another, and
 that is read as another format afterwards. Either end alone is no piece: members of a union are used by turns. What is
 older than the program and not declared may be anything.
+
+`made_of_others` finds what is computed with and was read from bytes that were written as another format for sure, in
+the same run of the same blocks: a double whose upper half is a `float` has no derivative that rules know.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ from msgspec.structs import replace
 
 from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Access, Memory, MemoryObject
-from llgrad.analysis.reaching import Reaching
+from llgrad.analysis.reaching import Reaching, predecessors, written_value
 from llgrad.ir.types import FloatType, IntType, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
+    Binary,
     Call,
     Cast,
     ExtractElement,
@@ -34,6 +38,7 @@ from llgrad.ir.values import (
     Unary,
     Value,
 )
+from llgrad.rules import lookup
 
 _MOVED = (Argument, Call, Load, Phi, Select, ExtractElement, InsertElement, ShuffleVector)
 Format = FloatType
@@ -50,6 +55,48 @@ class Formats(Protocol):
 def pieces(memory: Memory, kinds: Formats) -> Iterator[Store]:
     """Stores that may write a piece of a float of another format, or several of them."""
     return _Pieces(memory, kinds).found()
+
+
+def made_of_others(memory: Memory) -> Iterator[Load]:
+    """Loads of floats that are computed with, of which bytes were just written as floats of another format."""
+    found = _Written(memory)
+    loads = (i for f in memory.functions for i in f.instructions() if isinstance(i, Load) and _format(i) is not None)
+    return (i for i in loads if any(map(_computes, i.users)) and found.is_made_of_others(i))
+
+
+class _Written(Reaching):
+    """Looks at what ran before a load, as far back as one block follows another alone."""
+
+    def is_made_of_others(self, load: Load) -> bool:
+        block, before, seen = load.block, load.block.instructions[: load.block.instructions.index(load)], {load.block}
+        access = self.memory.reads(load)[0]
+        while True:
+            for i in reversed(before):
+                apart = self._apart(i, load) if isinstance(i, Store) else None
+                if isinstance(i, Store) and apart is not None:
+                    if self._is_other(i, load, apart):
+                        return True
+                    if self._covers(i, access, True):
+                        return False
+                elif (isinstance(i, Call) or written_value(i) is not None) and self._writes_there(i, access):
+                    return False
+            ways = list(predecessors(block))
+            if len(ways) != 1 or ways[0] in seen:
+                return False
+            block, before = ways[0], ways[0].instructions
+            seen.add(block)
+
+    def _apart(self, store: Store, load: Load) -> int | None:
+        """How far behind what is read it is stored; None: that is not known for sure."""
+        (base, at), (other, start) = self._place(store.pointer), self._place(load.pointer)
+        return at - start if base is other else None
+
+    def _is_other(self, store: Store, load: Load, apart: int) -> bool:
+        """Are some of the bytes read a float's of another format, or a part of one?"""
+        own, format, layout = _format(load), _format(store.value), self.memory.module.layout
+        if own is None or format is None or not -layout.size(store.value.type) < apart < layout.size(load.type):
+            return False
+        return format != own or apart % layout.size(own) != 0
 
 
 class _Pieces(Reaching):
@@ -157,10 +204,17 @@ def _format(v: AnyValue) -> Format | None:
     return t if isinstance(t, FloatType) else None
 
 
+def _computes(u: Value) -> bool:
+    """Is its operand taken for the number that it is?"""
+    if isinstance(u, Call):
+        return u.called_function is not None and lookup(u.called_function.name) is not None
+    return isinstance(u, Binary) or isinstance(u, Unary | Cast) and u.opcode in ("fneg", "fpext", "fptrunc")
+
+
 def _is_moved(v: AnyValue) -> bool:
     """Is a value no result of arithmetic, so that it may be any bits?"""
     copied = isinstance(v, Cast | Unary) and v.opcode in ("bitcast", "freeze")
     return copied or isinstance(v, _MOVED)
 
 
-__all__ = ["pieces"]
+__all__ = ["made_of_others", "pieces"]

@@ -168,7 +168,7 @@ class Reaching:
             block, end = work.pop()
             if self._walk(block.instructions[:end], access, found, block is reader.block and not seen):
                 continue
-            before = list(_predecessors(block))
+            before = list(predecessors(block))
             complete &= bool(before) or self._starts_here(block, access)
             for p in before:
                 if p not in seen:
@@ -269,8 +269,9 @@ def _within(apart: Spot, size: int, length: int | None) -> Spot:
     return at if length <= stride and at + size <= length else apart
 
 
-def _predecessors(block: Block) -> Iterator[Block]:
+def predecessors(block: Block) -> Iterator[Block]:
+    """The blocks that end with a way to this one."""
     return (u.block for u in dict.fromkeys(block.users) if isinstance(u, Instruction) and u.is_terminator)
 
 
-__all__ = ["Reaching", "written_value"]
+__all__ = ["Reaching", "predecessors", "written_value"]

@@ -12,7 +12,7 @@ from llgrad.analysis.known import STOPS, behaviour, is_column, is_copy
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import extremum, integer_moves
 from llgrad.analysis.objects import TEXT
-from llgrad.analysis.pieces import pieces
+from llgrad.analysis.pieces import made_of_others, pieces
 from llgrad.analysis.punned import only_steers
 from llgrad.analysis.regained import lost
 from llgrad.analysis.remade import remade
@@ -103,6 +103,16 @@ class _Refusals:
                 cause="Fortran's runtime would overwrite a float whose derivative stays",
                 fix="load the source, not its IR, or read into a variable of its own",
             )
+        self._refuse_pieces()
+        words.refuse(self.facts)
+        for i in everything:
+            refuse_overwritten(self.facts, i)
+            self._refuse_hidden(i)
+            self._refuse_torn(i)
+        self._refuse_bits_left()
+
+    def _refuse_pieces(self) -> None:
+        """Floats that are moved, or computed with, as floats of another format."""
         for store in pieces(self.memory, self.kinds):
             if self.activity.varied(store.value):
                 raise KindError(
@@ -111,12 +121,14 @@ class _Refusals:
                     cause=f"it is moved as {store.value.type}, and the memory is used as floats of another format, too",
                     fix="copy through a pointer of the right type, or with memcpy",
                 )
-        words.refuse(self.facts)
-        for i in everything:
-            refuse_overwritten(self.facts, i)
-            self._refuse_hidden(i)
-            self._refuse_torn(i)
-        self._refuse_bits_left()
+        for load in made_of_others(self.memory):
+            if self.facts.active(load):
+                raise KindError(
+                    "what is read here was written as floats of another format",
+                    span=self.facts.span(load),
+                    cause=f"it is computed with as {load.type}, though its bits are other numbers'",
+                    fix="convert the number, or give the enclosing function a rule",
+                )
 
     def _refuse_changed_bits(self) -> None:
         """Bits of active floats that arithmetic changes, or that are followed no further, where they become floats."""
