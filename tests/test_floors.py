@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("knowntargets", "ownbuffers"),
     ("statics",),
     ("synthesis", "alignment", "bytewise", "interleaved", "lowering", "merging", "strings", "unrolling", "peeling",
-     "reducing", "registers", "rejoining", "relative", "signs", "trampolines"),
+     "reducing", "registers", "rejoining", "relative", "roots", "signs", "trampolines"),
     ("checkpointing", "closures", "failing", "retyped", "rounding", "specialising"),
     ("asking", "pipeline"),
     ("excerpt", "tables", "versions"),
