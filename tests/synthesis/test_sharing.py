@@ -20,7 +20,7 @@ from llgrad.synthesis.request import Mode
 
 PROGRAMS = Path(__file__).parents[1] / "corpus"
 LETTERS = {"shared_not_apart": "dcdco", "shared_not_in_place": "dcc"}  # of others: dco
-SHARED = {"shared_copy": 1, "shared_in_loop": 1}
+SHARED = {"shared_copy": 1, "shared_in_loop": 1, "shared_unless_it_fails": 1}
 COPIES = """
 #include <stdlib.h>
 #include <string.h>

@@ -31,7 +31,7 @@ def shared(facts: Facts, blocks: Collection[Call]) -> dict[Call, Call]:
     given = {p: copy for copy in copies for p in facts.memory.points_to(copy.arguments[1])}
     spoilt: set[Call] = {found[made] for made in found if not _is_whole(facts, made, found[made], given)}
     for i in (i for f in facts.memory.functions for i in f.instructions()):
-        if _is_looked_into(facts, i):
+        if _is_looked_into(facts, i) or not _flow(facts, i).reaches_return(i.block):
             continue
         for a in facts.memory.reads(i):
             spoilt |= {copy for p, copy in given.items() if i is not copy and _may_be(facts, p, a.objects)}
@@ -43,21 +43,19 @@ def shared(facts: Facts, blocks: Collection[Call]) -> dict[Call, Call]:
 
 
 def _filled(facts: Facts, made: Call) -> Call | None:
-    """The copy that fills the block, right after its allocation."""
-    known = facts.effects(made)
+    """The one copy that fills the block, certain to run if its allocation does not fail."""
+    known, flow = facts.effects(made), _flow(facts, made)
     assert known is not None and known.allocator is not None
-    a, after = known.allocator, made.block
-    if a.zeroed or len(a.size) != 1 or facts.marked.may_hold(made):
+    if known.allocator.zeroed or len(known.allocator.size) != 1 or facts.marked.may_hold(made):
         return None
-    if made.is_terminator:
-        after = made.block.successors()[0]
-        if _flow(facts, made).predecessors[after] != (made.block,):
-            return None
-    size = made.arguments[a.size[0]]
+    size = made.arguments[known.allocator.size[0]]
     copies = [i for i in made.users if isinstance(i, Call) and is_copy(i) and i.arguments[0] is made]
-    if len(copies) == 1 and copies[0].block is after and _is_same(copies[0].arguments[2], size):
-        return copies[0]
-    return None
+    if len(copies) != 1 or not _is_same(copies[0].arguments[2], size):
+        return None
+    block, loop = copies[0].block, flow.loop_of(made.block)
+    again = loop is not None and (loop.latch is None or not flow.dominates(block, loop.latch))
+    once = flow.loop_of(block) is loop and flow.postdominates(block, made.block) and not again
+    return copies[0] if once else None
 
 
 def _flow(facts: Facts, i: Instruction) -> Flow:
