@@ -145,6 +145,28 @@ def test_likeness_of_functions_that_other_objects_define_and_call(here: Path) ->
     assert said("prog") == "2.0000 7\n"
 
 
+WEAK = {
+    "weak": "__attribute__((weak)) double model(double x) { return 2 * x; }\n",
+    "alias": "static double own(double x) { return 2 * x; }\n"
+    'double model(double x) __attribute__((weak, alias("own")));\n',
+}
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_what_other_objects_define_for_weak_names_is_not_known(
+    name: str, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (here / "weak.c").write_text(WEAK[name])
+    (here / "plain.c").write_text("double model(double x) { return x * x; }\n")
+    subprocess.run([*find_compiler().c, "-c", "plain.c", "-o", "plain.o"], check=True)
+    assert cc("main.c", "weak.c", "-o", "prog") == 0
+    assert said("prog") == "2\n"
+    assert cc("main.c", "weak.c", "plain.c", "-o", "prog") == 0
+    assert said("prog") == "6\n"
+    assert cc("main.c", "weak.c", "plain.o", "-o", "prog") == 1
+    assert "model" in capfd.readouterr().err
+
+
 def test_bitcode_is_linked(here: Path) -> None:
     """Objects and archive members that are bitcode, files of IR, and a library's source."""
     compiler = find_compiler().c

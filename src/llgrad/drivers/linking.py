@@ -5,6 +5,8 @@ directly or not: a member is taken if it defines a name that is wanted and not d
 lld's rule, in which the order of archives matters only between several definitions.) Archives of `-l` are looked for
 along `-L`; in a folder a shared library comes first, as for every linker, unless the program is static.
 
+A weak function that an object without bitcode defines, too, is that object's: nothing is known of it.
+
 The object takes the place of the first unit on the linker's command line. An archive all of whose members are in it
 leaves the line, and so does one of bitcode alone, which a linker could not read. Everything else is passed as it is.
 """
@@ -21,6 +23,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from llgrad.assembly import FUNCTION, NAME, plain
 from llgrad.backend import LLVMModule, emit_object, with_brain_floats
 from llgrad.backend.text import strip_debug
 from llgrad.drivers import compiling
@@ -29,15 +32,18 @@ from llgrad.drivers.objects import Options, Unit, is_archive, is_bitcode, is_obj
 from llgrad.drivers.words import CommandLine, Item, Role
 from llgrad.elf import read_object, section
 from llgrad.errors import ArgumentError, LlgradError, SourceError
+from llgrad.excerpt import declared
 from llgrad.frontends import clang
 
 
 class Part(Struct):
-    """A file that takes part: an input, or a member of an archive. `units` are the bitcode it holds."""
+    """A file that takes part: an input, or a member of an archive. `units` are the bitcode it holds; `strong` of what
+    it defines is not weak."""
 
     name: str
     units: list[Unit]
     defined: frozenset[str] = frozenset()
+    strong: frozenset[str] = frozenset()
     wanted: frozenset[str] = frozenset()
     native: bool = True  # a linker can read it
     taken: bool = False
@@ -45,6 +51,10 @@ class Part(Struct):
 
 _PLAIN = ("-static", "-static-pie", "-pie", "-no-pie", "-nopie", "-s", "-static-libgcc", "-static-libstdc++")
 _HARMLESS = ("-L", "-O", "-rpath", "--rpath", "--as-needed", "--no-as-needed", "--gc-sections", "-fuse-ld=")
+
+
+_WEAK = re.compile(r" (?:weak|linkonce) ")
+_ALIAS = re.compile(rf"^({NAME}) = [^\n]*\balias [^\n]*\n", re.MULTILINE)
 
 
 class Place(Struct):
@@ -151,7 +161,9 @@ def _part(name: str, data: bytes) -> Part:
         return Part(name, units(name, data), native=not is_bitcode(data))
     symbols = read_object(data).symbols
     defined = frozenset(s.name for s in symbols if s.defined)
-    return Part(name, units(name, data), defined, frozenset(s.name for s in symbols if not s.defined and not s.weak))
+    strong = frozenset(s.name for s in symbols if s.defined and not s.weak)
+    wanted = frozenset(s.name for s in symbols if not s.defined and not s.weak)
+    return Part(name, units(name, data), defined, strong, wanted)
 
 
 def _archive(line: CommandLine, name: str) -> Path | None:
@@ -232,6 +244,9 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     found = _select(places)
     level, cpu = _level(line, found), _cpu(line, found)
     whole = _linked(found)
+    strong = [p.strong for place in places for p in place.parts if p.taken and not p.units]
+    if strong and (text := _without_overridden(whole.text(), frozenset().union(*strong))) != whole.text():
+        whole.replace_text(text)
     vector_math = line.vector_math or any(u.options.vector_math for u in found)
     strict = line.strict or any(u.options.strict for u in found)
     made = optimise_program(
@@ -247,6 +262,16 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
         target = folder / "program.o"
         target.write_bytes(emit_object(made, cpu, level))
     return target
+
+
+def _without_overridden(text: str, strong: frozenset[str]) -> str:
+    """The program without the bodies of weak functions, and of weak other names of functions, that are defined for good
+    in an object without bitcode."""
+
+    def edit(m: re.Match[str]) -> str:
+        return declared(m[0], m[1]) if _WEAK.search(m[0].partition("\n")[0]) and plain(m[1]) in strong else m[0]
+
+    return _ALIAS.sub(edit, FUNCTION.sub(edit, text))
 
 
 def _is_closed(line: CommandLine, places: Sequence[Place], defined: Collection[str]) -> bool:
