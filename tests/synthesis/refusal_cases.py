@@ -103,6 +103,15 @@ double f(double x, double y) {
     return s + e.number * y;
 }
 """, "ooo", "UnsupportedError", "frexp"),
+    Case("sine_and_cosine_in_one_place", """
+#define _GNU_SOURCE
+#include <math.h>
+double f(double x) {
+    double s;
+    sincos(x, &s, &s);  //!
+    return s * s;
+}
+""", "oo", "UnsupportedError", "one place", flags=("-fno-builtin",)),
     Case("float_copied_as_text", """
 #include <string.h>
 double f(double x) {

@@ -25,6 +25,13 @@ def refuse_overwritten(facts: Facts, i: Instruction) -> None:
         assert isinstance(i, Call)
         if not f.is_declaration or f.name.startswith("llvm."):
             continue
+        if _writes_twice(facts, i, f):
+            raise UnsupportedError(
+                f"{f.name} writes two floats to one place",
+                span=facts.span(i),
+                cause="which of them is there afterwards is not said, and each has a derivative of its own",
+                fix="let it write to two variables",
+            )
         known, active = library.effects(f.name), facts.activity.active_objects
         for pointer, t in _written(i, f):
             if not active.isdisjoint(facts.memory.points_to(pointer)) and _holds_others(facts, pointer, t):
@@ -52,6 +59,13 @@ def _written(call: Call, f: Function) -> Iterator[tuple[AnyValue, FloatType | No
                 yield call.arguments[out.place], FloatType(entry.format) if out.kind == "float" else None
     elif (known := library.effects(f.name)) is not None:
         yield from ((call.arguments[n], None) for n in known.fills if n < call.arity)
+
+
+def _writes_twice(facts: Facts, call: Call, f: Function) -> bool:
+    """Does a function write two floats to one place for sure?"""
+    places = [facts.memory.places(pointer) for pointer, t in _written(call, f) if t is not None]
+    sure = [p for p in places if len(p) == 1 and all(o.kind == "stack" and isinstance(at, int) for o, at in p)]
+    return len(sure) > len(set(sure))
 
 
 def _holds_others(facts: Facts, pointer: AnyValue, t: FloatType | None) -> bool:
