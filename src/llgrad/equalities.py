@@ -19,30 +19,84 @@ from llgrad.brackets import listed
 
 _HIDE = "llgrad.hide."
 _FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
-_EQUALITY = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(?:oeq|one|ueq|une)) ({_FLOAT}|<[^>]*>) (?=\S)")
+_TYPE = rf"({_FLOAT}|<[^>]*>)"
+_COMPARED = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(o..|u..|one|une)) {_TYPE} (?=\S)")
+_EQUAL = ("oeq", "one", "ueq", "une")
+_AT_LEAST, _AT_MOST = ("oge", "ult"), ("ole", "ugt")
+_ABSOLUTE = re.compile(r"^ *(%[^= \n]+) = [^@\n]*call [^@\n]*@llvm\.fabs\.", re.MULTILINE)
+_SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
 
 
 def hide(text: str) -> str:
     """Pass both operands of every `==` and `!=` on floats through an opaque call, unless one is zero.
 
-    (Comparing with zero tells nothing about a float's bits, so no optimiser puts the zero in.)
+    Comparing with zero tells nothing about a float's bits, so no optimiser puts the zero in; but of `3.0 - x == 0` it
+    makes `x == 3.0`. There the other operand passes through `llvm.canonicalize`, which is folded if it is a constant.
+    What LLVM makes equality tests of is such a test: `x >= 3.0 && x <= 3.0`, and `fabs(x) <= 0`.
     """
-    count, lines = 0, []
-    used: dict[str, str] = {}
-    for line in text.split("\n"):
-        m = _EQUALITY.match(line)
-        split = _operands(line[m.end() :]) if m else None
-        if m is None or split is None or any(_is_zero(x) for x in split[:2]):
-            lines.append(line)
-            continue
-        helper = used.setdefault(m[2], f"{_HIDE}{_mangled(m[2])}")
-        names = [f"%llgrad.hidden.{count + n}" for n in (0, 1)]
-        count += 2
-        lines += [f"  {n} = call {m[2]} @{helper}({m[2]} {x})" for n, x in zip(names, split[:2], strict=True)]
-        lines.append(f"{m[1]} {m[2]} {names[0]}, {names[1]}{split[2]}")
-    attributes = "nocallback nofree nosync nounwind speculatable willreturn memory(none)"
-    lines += [f"declare {t} @{helper}({t}) {attributes}" for t, helper in used.items()]
-    return "\n".join(lines) + ("\n" if used else "")
+    if " = fcmp " not in text:
+        return text
+    start = max((int(n) for n in re.findall(r"%llgrad\.hidden\.(\d+)", text)), default=-1) + 1
+    hiding = _Hiding(start)
+    text = _BODY.sub(lambda m: hiding.body(m[0]) if " = fcmp " in m[0] else m[0], text)
+    new = [f"{line}\n" for line in hiding.declared if line.split(" no")[0] not in text]
+    return "".join([text, *new])
+
+
+class _Hiding:
+    """Writes the calls, and collects what is declared."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.declared: dict[str, None] = {}
+
+    def body(self, text: str) -> str:
+        lines = text.split("\n")
+        found: list[tuple[int, str, str, str, str, str, str]] = []
+        for n, line in enumerate(lines):
+            m = _COMPARED.match(line)
+            split = _operands(line[m.end() :]) if m else None
+            if m is not None and split is not None:
+                found.append((n, m[1], m[2], m[3], *split))
+        least, most = (
+            {(t, v) for _, _, predicate, t, a, b, _ in found if predicate in side for v in (a, b) if v[0] != "%"}
+            for side in (_AT_LEAST, _AT_MOST)
+        )
+        both = least & most
+        absolute = set(_ABSOLUTE.findall(text)) if most else set[str]()
+        for n, head, predicate, t, a, b, rest in found:
+            if any(v.startswith("%llgrad.hidden.") for v in (a, b)):
+                continue
+            zero, between = _is_zero(a) or _is_zero(b), (t, a) in both or (t, b) in both
+            if zero and (predicate in _EQUAL or a in absolute or b in absolute):
+                calls = [v if _is_zero(v) else self._canonical(t, v) for v in (a, b)]
+            elif predicate in _EQUAL or between and predicate in (*_AT_LEAST, *_AT_MOST):
+                calls = [self._opaque(t, v) for v in (a, b)]
+            else:
+                continue
+            made, names = zip(*map(self._named, calls), strict=True)
+            lines[n] = "\n".join([*filter(None, made), f"{head} {t} {names[0]}, {names[1]}{rest}"])
+        return "\n".join(lines)
+
+    def _named(self, call: str) -> tuple[str, str]:
+        """The line that makes what a call gives, and its name; of what is no call, itself."""
+        if not call.startswith("call "):
+            return "", call
+        self.count += 1
+        return f"  %llgrad.hidden.{self.count - 1} = {call}", f"%llgrad.hidden.{self.count - 1}"
+
+    def _opaque(self, t: str, v: str) -> str:
+        helper = f"{_HIDE}{_mangled(t)}"
+        attributes = "nocallback nofree nosync nounwind speculatable willreturn memory(none)"
+        self.declared[f"declare {t} @{helper}({t}) {attributes}"] = None
+        return f"call {t} @{helper}({t} {v})"
+
+    def _canonical(self, t: str, v: str) -> str:
+        if (m := re.fullmatch(rf"(?:<(\d+) x )?({_FLOAT})>?", t)) is None or m[2] not in _SUFFIX:
+            return v
+        name = f"@llvm.canonicalize.{f'v{m[1]}' if m[1] else ''}{_SUFFIX[m[2]]}"
+        self.declared[f"declare {t} {name}({t})"] = None
+        return f"call {t} {name}({t} {v})"
 
 
 _LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
@@ -172,11 +226,32 @@ def reveal(module: LLVMModule) -> None:
     types = rf"{_FLOAT}|i32|i64|<[^>\n]*>"
     declared = re.compile(rf"^declare [^@\n]*?({types}) @({re.escape(_HIDE)}[\w.]+)\(", re.MULTILINE)
     found = declared.findall(module.text())
+    text = module.text()
+    if "%llgrad.hidden." in text and "@llvm.canonicalize." in text:
+        module.replace_text(_BODY.sub(lambda m: _plain(m[0]), text))
     if found:
         body = "define internal {0} @{1}({0} %x) alwaysinline {{\n  ret {0} %x\n}}\n"
         text = re.sub(rf"^declare [^\n]*@{re.escape(_HIDE)}[^\n]*$", "", module.text(), flags=re.MULTILINE)
         module.replace_text(text + "".join(body.format(t, name) for t, name in found))
         module.run(["always_inliner", "global_dce"])
+
+
+_CANONICAL = re.compile(
+    r"^  (%llgrad\.hidden\.[-\w.$]+) = [^@\n]*call [^@\n]*@llvm\.canonicalize\.\w+\([^%@\n]*?(\S+)\)[^()\n]*\n",
+    re.MULTILINE,
+)
+
+
+def _plain(body: str) -> str:
+    """A function in which numbers that are compared with zero are compared as they are."""
+    known = {m[1]: m[2] for m in _CANONICAL.finditer(body)}
+
+    def of(name: str) -> str:
+        while name in known:
+            name = known[name]
+        return name
+
+    return re.sub(r"%llgrad\.hidden\.[-\w.$]+", lambda m: of(m[0]), _CANONICAL.sub("", body)) if known else body
 
 
 def _operands(text: str) -> tuple[str, str, str] | None:
