@@ -180,6 +180,35 @@ def test_the_sign_of_gamma_is_that_of_the_last_call(source: Source, level: int) 
     assert llgrad.grad(lib.f)(-0.5) == pytest.approx(slopes[0] + 2 * slopes[1], rel=1e-12)
 
 
+@pytest.mark.parametrize("level", [0, 2])
+def test_tests_of_parts_of_bits_do_not_put_bits_in(source: Source, level: int) -> None:
+    """LLVM makes `bits == 0x4008000000000000` of all of them."""
+    tests = {
+        "changed": "(b ^ THREE) == 0", "distance": "!(THREE - b)", "moved": "b + 1 == THREE + 1",
+        "opposite": "~b == ~THREE", "ordered": "b <= THREE && b >= THREE", "below": "b - THREE < 1",
+        "halves": "(unsigned)(b >> 32) == 0x40080000 && (unsigned)b == 0",
+        "fields": "b >> 52 == THREE >> 52 && (b & FRACTION) == (THREE & FRACTION)",
+        "sign": "b << 1 == THREE << 1 && !(b >> 63)",
+    }  # fmt: skip
+    bodies = (
+        f"""void {name}(double *x, double *y) {{ word b; memcpy(&b, x, 8); y[0] = x[0];
+                if ({test}) y[0] = of(&b) * of(&b); }}"""
+        for name, test in tests.items()
+    )
+    path = source("""
+        #include <string.h>
+        typedef unsigned long long word;
+        #define THREE 0x4008000000000000ull
+        #define FRACTION 0xfffffffffffffull
+        static double of(word const *bits) { double d; memcpy(&d, bits, 8); return d; }
+    """ + "\n".join(bodies))
+    lib = llgrad.load(path, optimize=level)
+    for name in tests:
+        for x, slope in ((3.0, 6.0), (2.0, 1.0)):
+            made = llgrad.grad(lib[name], wrt="x", of="y")(np.array([x]), np.zeros(1))
+            assert made.tolist() == [slope], name
+
+
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_tests_that_become_equality_do_not_put_constants_in(source: Source, level: int) -> None:
     """LLVM makes `x == 3.0` of all of them."""

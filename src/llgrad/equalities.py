@@ -6,7 +6,8 @@ the operands of floating-point equality tests pass through opaque calls (`hide`)
 So do those of equality tests of a float's bits (`hide_bits`): `if (bits == 0x4008000000000000) …` of what is read as a
 float again. Integers are compared everywhere, and loops are counted by it, so it must be seen that they may be bits:
 the constant is one that no number has, by far, and the other operand is not computed; or one of two operands that are
-not computed becomes a float, or lies where floats are read.
+not computed becomes a float, or lies where floats are read. So do operands that are computed from bits that certainly
+are a float, too: of `(bits ^ c) == 0` and of two tests of its halves LLVM makes one of all bits.
 """
 
 from __future__ import annotations
@@ -103,8 +104,12 @@ _LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
 _NUMBER = r"-?\d+"
 _BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _BITS_COMPARED = re.compile(
-    rf"^( *{_LOCAL} = icmp (?:eq|ne)) (i32|i64) ({_LOCAL}), ({_LOCAL}|{_NUMBER})(?=,|$)", re.MULTILINE
+    rf"^( *{_LOCAL} = icmp (?:samesign )?\w+) (i\d+) ({_LOCAL}|{_NUMBER}), ({_LOCAL}|{_NUMBER})(?=,|$)", re.MULTILINE
 )
+_COMPUTED = re.compile(
+    rf"^  ({_LOCAL}) = (?:and|or|xor|add|sub|shl|lshr|ashr|trunc|zext|sext) ([^\n]*?)(?:, ![^\n]*)?$", re.MULTILINE
+)
+_INTEGER = re.compile(rf"^  ({_LOCAL}) = alloca i(?:32|64)\b", re.MULTILINE)
 _BITS_CHOSEN = re.compile(rf"^(  switch) (i32|i64) ({_LOCAL})(, label [^\n]*\n(?:    [^\n]*\n)*)", re.MULTILINE)
 _MOVES = "load|bitcast|phi|select|freeze|call|invoke|getelementptr"
 _MADE = re.compile(rf"^  ({_LOCAL}) = (?:tail )?({_MOVES}) ([^\n]*)", re.MULTILINE)
@@ -136,12 +141,15 @@ class _Bits:
         self.body, self.used = body, used
         self.made = {m[1]: (m[2], m[3]) for m in _MADE.finditer(body)}
         self.computed = set(re.findall(rf"^  ({_LOCAL}) = ", body, re.MULTILINE)) - self.made.keys()
-        self.floats = {self._base(p) for p in _FLOATS_AT.findall(body)}
+        self.parts = {m[1]: re.findall(_LOCAL, m[2]) for m in _COMPUTED.finditer(body)}
+        self.places = set(_FLOATS_AT.findall(body))
+        self.floats = {self._base(p) for p in self.places}
         self.cast = set(re.findall(rf" = bitcast i\d+ ({_LOCAL}) to", body))
         self.given = {v for line in _CALL_OF_FLOAT.findall(body) for v in re.findall(_LOCAL, line)}
         self.stored: dict[str, list[str]] = {}
         for v, pointer in re.findall(rf"^  store i\d+ ({_LOCAL}), ptr ({_LOCAL})", body, re.MULTILINE):
             self.stored.setdefault(v, []).append(pointer)
+        self.places |= self.given.intersection(_INTEGER.findall(body))
         self.count = 0
 
     def hidden(self) -> str:
@@ -149,15 +157,41 @@ class _Bits:
         return _BITS_CHOSEN.sub(self._chosen, body)
 
     def _compared(self, m: re.Match[str]) -> str:
-        test, t, left, right = m.groups()
-        constant = re.fullmatch(_NUMBER, right) is not None
-        sides = [left] if constant else [left, right]
-        if not all(self._is_moved(v) for v in sides):
+        test, t, *sides = m.groups()
+        equal = test.endswith(("eq", "ne")) and self._are_bits(t, sides)
+        if not (equal or self._are_ordered(t, sides) or any(map(self._is_part, sides))):
             return m[0]
-        if not (_is_float(t, int(right)) if constant else any(map(self._is_a_float, sides))):
-            return m[0]
-        lines, names = zip(*(self._hide(t, v) for v in (left, right)), strict=True)
+        lines, names = zip(*(self._hide(t, v) for v in sides), strict=True)
         return f"{''.join(lines)}{test} {t} {', '.join(names)}"
+
+    def _are_bits(self, t: str, sides: list[str]) -> bool:
+        """Are what is compared the bits of floats as they are?"""
+        constants = [int(v) for v in sides if v[0] != "%"]
+        if t not in ("i32", "i64") or not all(self._is_moved(v) for v in sides if v[0] == "%"):
+            return False
+        return any(_is_float(t, n) for n in constants) if constants else any(map(self._is_a_float, sides))
+
+    def _are_ordered(self, t: str, sides: list[str]) -> bool:
+        """Are a float's bits compared with a constant, perhaps from both sides?"""
+        constant = any(v[0] != "%" and t in ("i32", "i64") and _is_float(t, int(v)) for v in sides)
+        return constant and any(map(self._is_surely_a_float, sides))
+
+    def _is_part(self, v: str) -> bool:
+        """Is it computed from the bits of what certainly is a float, too? (LLVM finds out what the bits are, then.)"""
+        work, seen = [*self.parts.get(v, ())], set[str]()
+        while work:
+            v = work.pop()
+            if v not in seen:
+                seen.add(v)
+                work += self.parts.get(v, ())
+        return any(map(self._is_surely_a_float, seen - self.parts.keys()))
+
+    def _is_surely_a_float(self, v: str) -> bool:
+        how, of = self.made.get(v, ("", ""))
+        cast = how == "bitcast" and re.match(_SOME_FLOAT, of) is not None
+        if cast or v in self.cast or how == "load" and _pointer(of) in self.places:
+            return True
+        return not self.places.isdisjoint(self.stored.get(v, ()))
 
     def _chosen(self, m: re.Match[str]) -> str:
         start, t, value, cases = m.groups()
@@ -223,7 +257,7 @@ def _is_float(t: str, n: int) -> bool:
 
 def reveal(module: LLVMModule) -> None:
     """Undo `hide`: the opaque calls become their arguments."""
-    types = rf"{_FLOAT}|i32|i64|<[^>\n]*>"
+    types = rf"{_FLOAT}|i\d+|<[^>\n]*>"
     declared = re.compile(rf"^declare [^@\n]*?({types}) @({re.escape(_HIDE)}[\w.]+)\(", re.MULTILINE)
     found = declared.findall(module.text())
     text = module.text()
