@@ -14,7 +14,6 @@ from llgrad.analysis.solver import reach
 from llgrad.ir.values import Alloca, AnyValue, Call, Function, Instruction, Load, Phi, Select, Store
 from llgrad.synthesis.emit import is_choice
 from llgrad.synthesis.facts import Facts
-from llgrad.synthesis.needs import CallBody, Partials, effect
 
 STEEP = frozenset({
     "sqrt", "cbrt", "pow", "asin", "acos", "acosh", "csqrt", "casin", "cacos", "casinh", "cacosh", "cpow",
@@ -34,8 +33,8 @@ def left(facts: Facts, function: Function) -> frozenset[AnyValue]:
 
 
 def _is_steep(facts: Facts, i: Instruction) -> bool:
-    shape = effect(facts, i)
-    return isinstance(shape, Partials) and shape.rule.name in STEEP
+    entry = facts.entry(i) if isinstance(i, Call) else None
+    return entry is not None and entry.rule.name in STEEP
 
 
 def _leaves(facts: Facts, i: Instruction) -> bool:
@@ -50,10 +49,9 @@ def _leaves(facts: Facts, i: Instruction) -> bool:
             return not all(map(facts.active, stored))
         case Load(pointer):
             return isinstance(pointer, Phi | Select | Call)
-    shape = effect(facts, i) if isinstance(i, Call) else None
-    if isinstance(shape, Partials):
-        return any(is_choice(p) for row in shape.rule.partials for p in row if p is not None)
-    return isinstance(shape, CallBody)
+    if not isinstance(i, Call) or (entry := facts.entry(i)) is None:
+        return isinstance(i, Call)
+    return any(is_choice(p) for row in entry.rule.partials for p in row if p is not None)
 
 
 def _onwards(v: AnyValue) -> list[AnyValue]:
