@@ -100,6 +100,7 @@ class _Hiding:
         return f"call {t} {name}({t} {v})"
 
 
+MOST_PARTS = 200  # of what an operand is computed from; what is made of more is hidden
 _LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
 _NUMBER = r"-?\d+"
 _BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
@@ -181,6 +182,8 @@ class _Bits:
         work, seen = [*self.parts.get(v, ())], set[str]()
         while work:
             v = work.pop()
+            if len(seen) > MOST_PARTS:
+                return True
             if v not in seen:
                 seen.add(v)
                 work += self.parts.get(v, ())
