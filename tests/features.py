@@ -576,7 +576,7 @@ FEATURES = (
             " <T> = std::vector<double>(6, <value>); std::swap(<T>, <T>m);"
             " auto <t> = std::make_unique<double>(<leaf>), <t>m = std::move(<t>);",
             arrays=("<T>.data()", "<T>m.data()"), doubles=("*<t>m",), cxx=True, most=6),
-    Feature("std::valarray", "{ std::valarray<double> <T>(<leaf>, 5), <T>c = <T> * <T> + <value>;"
+    Feature("std::valarray", "{ std::valarray<double> <T>((double)<leaf>, 5), <T>c = <T> * <T> + <value>;"
             " <T>c[<at>] = <leaf>;", "<target> = WRAP((<T> * <T>c).sum()); }", cxx=True, most=6,
             arrays=("(&<T>[0])", "(&<T>c[0])")),
     Feature("std::set", "{ std::set<double> <t>; for (int i = 0; i < 4; i++) <t>.insert(<value> + i);",
