@@ -137,6 +137,29 @@ def test_the_power_of_a_half_is_steep_at_zero(source: Source, level: int) -> Non
     assert math.copysign(1, lib.f(-0.0)) == math.copysign(1, llgrad.value_and_grad(lib.f)(-0.0)[0]) == 1
 
 
+@pytest.mark.parametrize("level", [1, 2])
+def test_roots_where_nothing_was_left_have_no_slope_at_zero(source: Source, level: int) -> None:
+    """What comes from a function has not left the input; what a function limits has."""
+    path = source("""
+        #include <math.h>
+        #define KEPT __attribute__((noinline)) static
+        KEPT double squares(const double *x) { return x[0] * x[0] + x[1] * x[1]; }
+        KEPT double root(double x) { return sqrt(x); }
+        KEPT double limited(double x) { return x > 0 ? x : 0; }
+        double length(const double *x) { return root(squares(x)); }
+        double limits(const double *x) { return sqrt(limited(x[0])) + root(limited(x[1] - 4)); }
+    """)
+    lib, one = llgrad.load(path, optimize=level), np.ones(2)
+
+    def slope(f: llgrad.ForeignFunction, *x: float) -> float:
+        return float(llgrad.jvp(f, wrt="x")(np.array(x, float), tangents=one)[1])
+
+    assert slope(lib.length, 3, 4) == pytest.approx(7 / 5)
+    assert math.isnan(slope(lib.length, 0, 0))
+    assert slope(lib.limits, 4, 8) == 0.5
+    assert slope(lib.limits, -4, 3) == 0
+
+
 @pytest.mark.parametrize("level", [0, 2])
 def test_rounding_by_a_mode_that_is_set_within_is_refused(source: Source, level: int) -> None:
     """LLVM would make one of the two; where the caller has set the mode, there is only that."""

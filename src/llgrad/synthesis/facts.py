@@ -131,6 +131,7 @@ class Facts:
         self.apart = mode in (Mode.AUGMENTED, Mode.REVERSE)  # the caller has the tape; the reverse may run again
         self.read_back: frozenset[MemoryObject] | None = None  # see `released`
         self.allocated: Any = None  # see `allocated`
+        self.left: Any = None  # see `left`
         given = zip(root.arguments, arguments, strict=True)
         self.unwanted = Unwanted(self.memory, [a for a, act in given if act is Act.DUPNONEED])
         self.marked = Marked(self.activity, self.kinds)

@@ -57,7 +57,7 @@ class ForwardSweep(Sweep):
         self.callee = callee
         self.numbers: list[tuple[Instruction, FloatType, AnyValue]] = []
         self.held: dict[AnyValue, list[AnyValue]] = {}  # what a derivative that is differentiated holds: its tangents
-        self.left = left(self.facts, self.source)
+        self.left = left(self.facts)
         self.bind_arguments(self.request.arguments, 0)
         self.copy_blocks()
         self.stack.branch(self.blocks[self.source.entry])

@@ -5,13 +5,14 @@ slope of the root is infinite there: of zero times infinity IEEE arithmetic make
 adjoint where it leaves the operand; forward mode has to know what the zero means. A zero that comes from the input
 alone (`sqrt(x * x)` at 0) is not such: the root has no derivative there.
 
-What may be left is followed along values, through variables of the function's own, and into and out of calls.
+What may be left is followed along values, through variables of the function's own, and into and out of calls. What a
+branch chooses between may be either: the sum of a loop that perhaps never runs counts as left.
 """
 
 from __future__ import annotations
 
 from llgrad.analysis.solver import reach
-from llgrad.ir.values import Alloca, AnyValue, Call, Function, Instruction, Load, Phi, Select, Store
+from llgrad.ir.values import Alloca, AnyValue, Call, Instruction, Load, Phi, Return, Select, Store
 from llgrad.synthesis.emit import is_choice
 from llgrad.synthesis.facts import Facts
 
@@ -21,15 +22,15 @@ STEEP = frozenset({
 """Rules whose results are finite where their partials are infinite."""
 
 
-def left(facts: Facts, function: Function) -> frozenset[AnyValue]:
-    """The values of `function` whose tangent may be zero for that."""
-    active = [i for i in function.instructions() if facts.active(i)]
-    if not any(_is_steep(facts, i) for i in active):
-        return frozenset()
-    start: list[AnyValue] = [i for i in active if _leaves(facts, i)]
-    if function is not facts.root:
-        start += function.arguments
-    return frozenset(reach(start, _onwards))
+def left(facts: Facts) -> frozenset[AnyValue]:
+    """The values of all functions whose tangent may be zero for that."""
+    if facts.left is None:
+        active = [i for f in facts.memory.functions for i in f.instructions() if facts.active(i)]
+        steep = any(_is_steep(facts, i) for i in active)
+        start: list[AnyValue] = [i for i in active if _leaves(facts, i)] if steep else []
+        facts.left = frozenset(reach(start, lambda v: _onwards(facts, v)))
+    found: frozenset[AnyValue] = facts.left
+    return found
 
 
 def _is_steep(facts: Facts, i: Instruction) -> bool:
@@ -38,28 +39,44 @@ def _is_steep(facts: Facts, i: Instruction) -> bool:
 
 
 def _leaves(facts: Facts, i: Instruction) -> bool:
-    """Is `i` perhaps what does not depend on the input? A callee may return that, a place that is chosen hold it."""
+    """Is `i` perhaps what does not depend on the input? (What a loop begins with is taken for a sum's first term.)"""
     match i:
         case Select(_, a, b):
             return not (facts.active(a) and facts.active(b))
         case Phi():
-            return not all(map(facts.active, i.operands))
+            return _is_chosen(facts, i) and not all(map(facts.active, i.operands))
         case Load(Alloca() as variable):
             stored = [u.value for u in variable.users if isinstance(u, Store) and u.pointer is variable]
             return not all(map(facts.active, stored))
+        case Load(Phi() as pointer):
+            return _is_chosen(facts, pointer)
         case Load(pointer):
-            return isinstance(pointer, Phi | Select | Call)
-    if not isinstance(i, Call) or (entry := facts.entry(i)) is None:
-        return isinstance(i, Call)
-    return any(is_choice(p) for row in entry.rule.partials for p in row if p is not None)
+            return isinstance(pointer, Select)
+    entry = facts.entry(i) if isinstance(i, Call) else None
+    return entry is not None and any(is_choice(p) for row in entry.rule.partials for p in row if p is not None)
 
 
-def _onwards(v: AnyValue) -> list[AnyValue]:
-    """What is made of `v`."""
+def _is_chosen(facts: Facts, phi: Phi) -> bool:
+    """Does a branch choose, and no loop carry on?"""
+    assert phi.block.function is not None
+    loop = facts.flow(phi.block.function).loop_of(phi.block)
+    return loop is None or loop.header is not phi.block
+
+
+def _onwards(facts: Facts, v: AnyValue) -> list[AnyValue]:
+    """What is made of `v`, in the functions that it is handed to and returned to, too."""
     found: list[AnyValue] = []
     for u in v.users:
-        if isinstance(u, Store) and u.value is v and isinstance(u.pointer, Alloca):
-            found += [x for x in u.pointer.users if isinstance(x, Load)]
-        elif isinstance(u, Instruction):
-            found.append(u)
+        match u:
+            case Store(value, Alloca() as variable) if value is v:
+                found += [x for x in variable.users if isinstance(x, Load)]
+            case Return() if u.block.function is not None:
+                found += facts.memory.callers(u.block.function)
+            case Call() if bodies := [f for f in facts.memory.functions_called(u).functions if not f.is_declaration]:
+                found += [p for f in bodies for p, a in zip(f.arguments, u.arguments, strict=False) if a is v]
+            case Instruction():
+                found.append(u)
     return found
+
+
+__all__ = ["STEEP", "left"]

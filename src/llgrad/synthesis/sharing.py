@@ -1,8 +1,8 @@
 """Copies of arguments that are only read: their shadows are the arguments' own.
 
-A program that copies what it is given into memory of its own (`std::vector<double> v(x, x + n)`, `x.to_vec()`) and then
-reads the copy alone would have a shadow made, cleared, filled, and added to the argument's. Adding to the argument's
-shadow at once is the same: nothing else of the sweeps looks there, and nothing takes an adjoint out of either.
+A program that copies what it is given into memory of its own (`std::vector<double> v(x, x + n)`) and then reads the
+copy alone would have a shadow made, cleared, filled, and added to the argument's. Adding to the argument's shadow at
+once is the same: nothing else of the sweeps looks there, and nothing takes an adjoint out of either.
 
 That holds where one `memcpy`, certain to run after the allocation, writes the whole block, all that reads the block
 are loads of floats, and nothing in the program but this copy reads what it copies, or changes it.
