@@ -21,6 +21,7 @@ from llgrad.analysis.bounds import Between, Known, Poly, Value, Writer, extreme,
 from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.known import STOPS, behaviour
 from llgrad.analysis.loops import OPPOSITE, SWAPPED
+from llgrad.analysis.objects import gep_base
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
@@ -298,7 +299,7 @@ class Reader:
             return self.union(f, (v for v, b in phi.incoming() if b in f.flow))
         web, outside, stepped = self.web(f, phi, loop)
         starts = self.union(f, outside)
-        if any(_root(v) not in web for v in stepped):
+        if any(gep_base(v) not in web for v in stepped):
             raise Refused("it follows pointers in a way that is not understood")
         if not stepped or all(p.base is None for p in starts):
             return starts
@@ -656,13 +657,6 @@ def _own(v: AnyValue) -> bool:
 def _merged(v: Phi | Select, flow: Flow) -> list[AnyValue]:
     """What a phi or a select may be."""
     return [x for x, b in v.incoming() if b in flow] if isinstance(v, Phi) else [v.if_true, v.if_false]
-
-
-def _root(v: AnyValue) -> AnyValue:
-    """What an address was computed from."""
-    while isinstance(v, GetElementPtr):
-        v = v.pointer
-    return v
 
 
 def _outside(scope: object, f: Frame, loop: Loop) -> bool:

@@ -22,6 +22,7 @@ from llgrad.ir.values import (
     ConstExpr,
     ConstInt,
     Function,
+    GetElementPtr,
     GlobalValue,
     GlobalVariable,
     Value,
@@ -195,6 +196,13 @@ def carries_float(t: Type) -> bool:
     return False
 
 
+def gep_base(v: AnyValue) -> AnyValue:
+    """What an address was computed from."""
+    while isinstance(v, GetElementPtr):
+        v = v.pointer
+    return v
+
+
 def gep_offset(source: Type, indices: list[AnyValue], layout: DataLayout) -> int | None:
     """The bytes that a `getelementptr` adds, or None where an index is not constant."""
     if (found := gep_terms(source, indices, layout)) is None:
@@ -291,6 +299,6 @@ def initial_pointers(
 
 __all__ = [
     "TEXT", "THROWN", "UNKNOWN", "WORD", "Leaf", "MemoryObject", "carries_float", "carries_pointer",
-    "constant_index", "constant_targets", "gep_offset", "gep_terms", "holds_type", "initial_pointers",
+    "constant_index", "constant_targets", "gep_base", "gep_offset", "gep_terms", "holds_type", "initial_pointers",
     "is_mixture", "leaf_range", "leaves", "resolve_alias",
 ]  # fmt: skip

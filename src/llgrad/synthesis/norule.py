@@ -51,9 +51,7 @@ def refuse_promises(text: str) -> None:
 
 
 _SETS_MODE = re.compile(r"\b(?:call|invoke) [^\n]*@(?:fesetround|fesetenv|feupdateenv|llvm\.set\.(?:rounding|fpenv))\b")
-_ROUNDS = re.compile(
-    r"@llvm\.experimental\.constrained\.(l?l?rint|nearbyint)\.[^\n]*metadata !\"round\.dynamic\"", re.MULTILINE
-)
+_ROUNDS = re.compile(r"@llvm\.experimental\.constrained\.(l?l?rint|nearbyint)\.[^\n]*metadata !\"round\.dynamic\"")
 
 
 def refuse_modes(text: str) -> None:

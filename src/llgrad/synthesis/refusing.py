@@ -11,7 +11,7 @@ from llgrad.analysis.digits import made_of_digits
 from llgrad.analysis.known import STOPS, behaviour, is_column, is_copy
 from llgrad.analysis.memory import MemoryObject
 from llgrad.analysis.moves import extremum, integer_moves
-from llgrad.analysis.objects import TEXT
+from llgrad.analysis.objects import TEXT, gep_base
 from llgrad.analysis.pieces import made_of_others, pieces
 from llgrad.analysis.punned import only_steers
 from llgrad.analysis.regained import lost
@@ -295,7 +295,7 @@ class _Refusals:
 
     def _given(self, pair: tuple[_Ends, _Ends]) -> list[tuple[_Ends, _Ends]]:
         """What two parameters of a function are in each call: those of all calls together may have all in common."""
-        match [_base(v) for end in pair for v in end]:
+        match [gep_base(v) for end in pair for v in end]:
             case [Argument() as p, Argument() as q] if (f := self.memory.owners.get(p)) is self.memory.owners.get(q):
                 calls = [c for c in self.memory.callers(f) if max(p.index, q.index) < c.arity] if f else []
                 return [((c.arguments[p.index],), (c.arguments[q.index],)) for c in calls]
@@ -490,12 +490,6 @@ def _led_by(v: AnyValue) -> list[AnyValue]:
         case Phi() | Select() | Cast():
             return list(v.operands)
     return []
-
-
-def _base(v: AnyValue) -> AnyValue:
-    while isinstance(v, GetElementPtr):
-        v = v.pointer
-    return v
 
 
 def _becomes_float(i: Instruction) -> bool:

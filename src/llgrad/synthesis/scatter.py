@@ -23,9 +23,10 @@ from msgspec.structs import replace
 from llgrad.analysis.exchanged import Exchanged
 from llgrad.analysis.flow import Flow, Loop
 from llgrad.analysis.memory import Access
+from llgrad.analysis.objects import gep_base
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import is_float
-from llgrad.ir.values import AnyValue, Argument, Binary, Call, Function, GetElementPtr, Instruction, Load, Store
+from llgrad.ir.values import AnyValue, Argument, Binary, Call, Function, Instruction, Load, Store
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.needs import Effect, Linear, Memory, Nothing, Partials
 from llgrad.synthesis.strides import Strides
@@ -163,7 +164,5 @@ def _through_restrict(written: Access, read: Access) -> bool:
 
 
 def _argument(access: Access) -> Argument | None:
-    pointer = access.pointer
-    while isinstance(pointer, GetElementPtr):
-        pointer = pointer.pointer
-    return pointer if isinstance(pointer, Argument) else None
+    base = gep_base(access.pointer) if access.pointer is not None else None
+    return base if isinstance(base, Argument) else None
