@@ -14,8 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 from llgrad import peeling, pipeline, program, versions
+from llgrad.analysis.changes import Changes
 from llgrad.analysis.exchanged import Exchanged
-from llgrad.analysis.memory import Access, Memory
+from llgrad.analysis.memory import Access
 from llgrad.frontends import clang
 from llgrad.synthesis import (
     adjoints,
@@ -79,12 +80,12 @@ def no_rereading(patch: Patch) -> None:
 
 def members_together(patch: Patch) -> None:
     """What is written at a variable index may be any member of any element."""
-    may_write = Memory._may_write
+    may_write = Changes._may_write
 
     def anywhere(a: Access) -> Access:
         return replace(a, places=frozenset((o, at if isinstance(at, int) else None) for o, at in a.places))
 
-    patch.setattr(Memory, "_may_write", lambda self, write, read: may_write(self, anywhere(write), anywhere(read)))
+    patch.setattr(Changes, "_may_write", lambda self, write, read: may_write(self, anywhere(write), anywhere(read)))
 
 
 def no_workspaces(patch: Patch) -> None:

@@ -9,6 +9,7 @@ from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.bitflow import INT_INTRINSICS, all_float, is_arithmetic
 from llgrad.analysis.kindregions import find
 from llgrad.analysis.moves import Moves, compared_bytes, integer_moves, moves, read_bytes
+from llgrad.analysis.objects import leads_nowhere
 from llgrad.ir import values as iv
 from llgrad.ir.types import FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 from llgrad.rules.facts import RELEASES
@@ -36,7 +37,7 @@ def visit(b: Builder, i: iv.Instruction) -> None:
                 if value is not i:
                     b.same(value, i)
         case iv.GetElementPtr() | iv.Switch():
-            for index in i.operands if not _is_from_nothing(i.operands[0]) else ():
+            for index in i.operands if not leads_nowhere(i.operands[0]) else ():
                 integer_use(b, index)
         case iv.Alloca(allocated, count):
             if isinstance(count, iv.ConstInt) and count.value == 1:
@@ -97,11 +98,6 @@ def _scalar(b: Builder, i: iv.Instruction) -> None:
         case iv.InsertElement() | iv.ExtractElement() | iv.ShuffleVector():
             if not all_float(i.type):
                 _vector(b, i)
-
-
-def _is_from_nothing(v: iv.AnyValue) -> bool:
-    """Is it an address that leads nowhere? Any bits may be kept as the distance from there."""
-    return isinstance(v, iv.ConstNull) or (isinstance(v, iv.ConstExpr) and v.opcode == "inttoptr")
 
 
 def integer_use(b: Builder, v: iv.AnyValue, start: int = 0, end: int | None = None) -> None:

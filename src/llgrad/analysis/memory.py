@@ -9,23 +9,21 @@ iterations do. Memory of other threads is not modelled, but what a volatile or a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from graphlib import TopologicalSorter
-from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour, is_copy, reads_argument, writes_argument
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
 from llgrad.analysis.overlaps import Overlaps, Place
 from llgrad.analysis.pointers import PointerGraph
-from llgrad.analysis.solver import reach, strong_components
+from llgrad.analysis.solver import strong_components
 from llgrad.analysis.tbaa import Tag, TypeTree
-from llgrad.analysis.usedagain import UsedAgain
 from llgrad.ir.module import Module
 from llgrad.ir.types import Type
 from llgrad.ir.values import (
@@ -41,8 +39,8 @@ from llgrad.ir.values import (
     Instruction,
     Load,
     Other,
+    Return,
     Store,
-    Value,
 )
 from llgrad.rules.facts import string_layout, takes_view
 
@@ -118,19 +116,10 @@ class Memory:
         self._anywhere: dict[frozenset[MemoryObject], frozenset[Place]] = {}
         self._decoded: dict[frozenset[int], frozenset[Place]] = {}
         self._lonely: dict[MemoryObject, bool] = {}
-        self._mutable: dict[frozenset[Place], frozenset[Place]] = {}
         self._same: dict[frozenset[Any], frozenset[Any]] = {}
-        self._overlaps = Overlaps(self._is_lonely, distinct)
-        self._touches: dict[Instruction, Touches] = {}
+        self.overlaps = Overlaps(self._is_lonely, distinct)
+        self._found: dict[Instruction, Touches] = {}
         self._flows: dict[Function, Flow] = {}
-        self._indices: dict[Function, dict[MemoryObject, dict[_Shape, None]]] = {}
-        self._writers: dict[Function, dict[_Shape, list[_Write]]] = {}
-        self._by_base: dict[tuple[Function, _Shape], _ByBase] = {}
-        self._relations: dict[tuple[Function, MemoryObject], tuple[MemoryObject, ...]] = {}
-        self._matches: dict[tuple[Function, _Shape], list[_Shape]] = {}
-        self._returning: dict[Function, tuple[Call, ...]] = {}
-        self._afters: dict[Call, dict[_Key, set[Place]]] = {}
-        self._laters: dict[tuple[Function, bool], tuple[Access, ...]] = {}
 
     # --- points-to
 
@@ -191,6 +180,14 @@ class Memory:
         calls = self.callers(self.owners[v]) if v in self.owners else ()
         return [c.arguments[v.index] for c in calls if v.index < len(c.arguments)]
 
+    def handed(self, v: AnyValue, u: Call | Return) -> list[Argument | Call]:
+        """The way back: what takes the value of `v` where `u` passes it on, in functions that are called with it and
+        where the function that returns it was called."""
+        if isinstance(u, Return):
+            return list(self.callers(u.block.function)) if u.block.function is not None else []
+        bodies = [f for f in self.functions_called(u).functions if not f.is_declaration]
+        return [p for f in bodies for p, a in zip(f.arguments, u.arguments, strict=False) if a is v]
+
     def called_back(self, function: Function) -> bool:
         """May code that has no body here call this function?"""
         return function in self._graph.called_back
@@ -229,15 +226,15 @@ class Memory:
 
     def reads(self, instruction: Instruction) -> tuple[Access, ...]:
         """What the instruction may read."""
-        return self._touched(instruction).reads
+        return self.touches(instruction).reads
 
     def writes(self, instruction: Instruction) -> tuple[Access, ...]:
         """What it may write."""
-        return self._touched(instruction).writes
+        return self.touches(instruction).writes
 
     def frees(self, instruction: Instruction) -> tuple[Access, ...]:
         """What it may free; `llvm.lifetime.start` and `.end`, which leave contents undefined, count as frees."""
-        return self._touched(instruction).frees
+        return self.touches(instruction).frees
 
     def accessed_as(self, objects: Collection[MemoryObject]) -> set[Type]:
         """The types of all that is loaded from some memory or stored there."""
@@ -263,10 +260,10 @@ class Memory:
         objects = {o for a in self.writes(i) for o in a.objects}
         return all(o.kind in ("stack", "heap") or o.begins_inactive for o in objects)
 
-    def _touched(self, i: Instruction) -> Touches:
-        if i not in self._touches:
-            self._touches[i] = self._find_touches(i)
-        return self._touches[i]
+    def touches(self, i: Instruction) -> Touches:
+        if i not in self._found:
+            self._found[i] = self._find_touches(i)
+        return self._found[i]
 
     def _find_touches(self, i: Instruction) -> Touches:
         match i:
@@ -399,7 +396,7 @@ class Memory:
             if isinstance(i, Call):
                 touches = _merge(self._called_outside(i, f) for f in self.callees(i))
             else:
-                touches = self._touched(i)
+                touches = self.touches(i)
             for word, accesses in (("reads", touches.reads), ("writes", touches.writes), ("frees", touches.frees)):
                 for a in accesses:
                     found.setdefault((word, a.size, a.tbaa), set()).update(a.places)
@@ -417,15 +414,15 @@ class Memory:
     def may_alias(self, a: Access, b: Access) -> bool:
         """May two accesses touch the same byte? If both have pointers of one function, in one call of that function,
         but in any two iterations of its loops."""
-        return self.may_meet(a, b) and not self._apart_in_function(a, b)
+        return self.may_meet(a, b) and not self.apart(a, b)
 
     def may_meet(self, a: Access, b: Access) -> bool:
         """The same for any two calls of the functions they are in."""
-        return self.types.may_alias(a.tbaa, b.tbaa) and self._overlaps.meet(a, b)
+        return self.types.may_alias(a.tbaa, b.tbaa) and self.overlaps.meet(a, b)
 
     def coincide(self, a: frozenset[MemoryObject], b: frozenset[MemoryObject]) -> bool:
         """May an object of one set and a different one of the other be the same memory?"""
-        return self._overlaps.coincide(a, b)
+        return self.overlaps.coincide(a, b)
 
     def _is_lonely(self, o: MemoryObject) -> bool:
         """Is an object's memory certainly no other object's?"""
@@ -433,16 +430,16 @@ class Memory:
             self._lonely[o] = o.is_code or not self.escapes(o) or (_is_private(o) and o not in self.exposed)
         return self._lonely[o]
 
-    def _apart_in_function(self, a: Access, b: Access) -> bool:
+    def apart(self, a: Access, b: Access) -> bool:
         """Different constant offsets from one base that has one value throughout a call of its function?"""
         if a.pointer is None or b.pointer is None or a.size is None or b.size is None:
             return False
-        (base, at), (other, bt) = self._decompose(a.pointer), self._decompose(b.pointer)
-        if base is not other or at is None or bt is None or not self._is_stable(base):
+        (base, at), (other, bt) = self.decompose(a.pointer), self.decompose(b.pointer)
+        if base is not other or at is None or bt is None or not self.is_stable(base):
             return False
         return at + a.size <= bt or bt + b.size <= at
 
-    def _decompose(self, pointer: AnyValue) -> tuple[AnyValue, int | None]:
+    def decompose(self, pointer: AnyValue) -> tuple[AnyValue, int | None]:
         total: int | None = 0
         while isinstance(pointer, GetElementPtr):
             by = gep_offset(pointer.source_type, pointer.indices, self.module.layout)
@@ -451,216 +448,19 @@ class Memory:
             total, pointer = total + by if total is not None else None, pointer.pointer
         return pointer, total
 
-    def _is_stable(self, base: AnyValue) -> bool:
+    def is_stable(self, base: AnyValue) -> bool:
         if isinstance(base, (Argument, Constant, GlobalVariable)):
             return True
         if not isinstance(base, Instruction) or base.block is None or base.block.function is None:
             return False
-        return not self._flow(base.block.function).may_follow(base, base)
+        return not self.flow(base.block.function).may_follow(base, base)
 
-    # --- what may change what was read
-
-    def overwritten_after(
-        self, reader: Instruction, *, returns_to: bool = False, frees: bool = True, through: AnyValue | None = None
-    ) -> bool:
-        """May something that is executed after `reader` change, or (if `frees`) free, the bytes that it read?
-
-        Not counting frees is for whoever postpones them, and drops lifetime markers, until after the reverse sweep.
-        For a function other than the root, and with `returns_to` for the root, what callers may do later counts, and
-        stack memory of functions that have returned is gone. `through`: only what is read through this pointer.
-        """
-        function = _function(reader)
-        if _is_shared_with_threads(reader):
-            return True
-        for read in self.reads(reader):
-            if (read.tbaa is not None and read.tbaa.constant) or (through is not None and read.pointer is not through):
-                continue
-            if self._gone(read, returns_to) or self._changed_in(function, reader, read, frees):
-                return True
-            if function is not self.root and self._changed_later(function, read, frees):
-                return True
-        return False
-
-    def stays(self, store: Store) -> bool:
-        """Is what the root stores in one place changed by nothing that is executed later, but perhaps by `store`?"""
-        function = _function(store)
-        if function is not self.root or self.callers(function) or _is_shared_with_threads(store):
-            return False
-        follows = self._flow(function).may_follow
-        return not any(
-            i is not store and follows(store, i) and not self._apart_in_function(w, written)
-            for written in self.writes(store)
-            for i, w in self._candidates(function, written, True)
-        )
-
-    def _gone(self, read: Access, returns_to: bool) -> bool:
-        """Does it lie in the frame of a function that returns before the reverse sweep, or in the caller's hands?"""
-        for o in read.objects:
-            if o.kind == "stack" and (o.function is not self.root or returns_to):
-                return True
-            if returns_to and self.escapes(o) and not o.is_constant and not o.is_code:
-                return True
-        return False
-
-    def _changed_in(self, function: Function, reader: Instruction, read: Access, frees: bool) -> bool:
-        own = (*self.writes(reader), *(self.frees(reader) if frees else ()))
-        if any(self._may_write(w, read) for w in own):
-            return True
-        follows = self._flow(function).may_follow
-        return any(
-            follows(reader, i) and not self._apart_in_function(w, read)
-            for i, w in self._candidates(function, read, frees)
-        )
-
-    def _changed_later(self, function: Function, read: Access, frees: bool) -> bool:
-        """By what callers do once a call of `function` has returned?"""
-        if any(self._may_write(w, read) for w in self._later(function, frees)):
-            return True
-        under_way = (function, *(_function(c) for c in self._returns_to(function)))
-        from_outside = any(self.called_back(f) for f in under_way)
-        return from_outside and any(self.escapes(o) and not o.is_constant for o in read.objects)
-
-    def _later(self, function: Function, frees: bool) -> tuple[Access, ...]:
-        """What the callers of a function, and theirs, write after it, as in summaries."""
-        key = (function, frees)
-        if key not in self._laters:
-            found: dict[_Key, set[Place]] = {}
-            for call in self._returns_to(function):
-                for at, places in self._after(call).items():
-                    if frees or at[0] == "writes":
-                        found.setdefault(("writes", *at[1:]), set()).update(places)
-            self._laters[key] = _as_touches(found).writes
-        return self._laters[key]
-
-    def _after(self, call: Call) -> dict[_Key, set[Place]]:
-        """What a caller writes and frees after a call."""
-        if call not in self._afters:
-            caller, found = _function(call), dict[_Key, set[Place]]()
-            follows = self._flow(caller).may_follow
-            for i in caller.instructions():
-                touches = self._touched(i)
-                if (touches.writes or touches.frees) and follows(call, i):
-                    for word, accesses in (("writes", touches.writes), ("frees", touches.frees)):
-                        for a in accesses:
-                            found.setdefault((word, a.size, a.tbaa), set()).update(a.places)
-            self._afters[call] = found
-        return self._afters[call]
-
-    def _returns_to(self, function: Function) -> tuple[Call, ...]:
-        """The calls that are under way while `function` runs."""
-        if function not in self._returning:
-            seeds = self.callers(function)
-            self._returning[function] = tuple(reach(seeds, lambda c: self.callers(_function(c))))
-        return self._returning[function]
-
-    def _may_write(self, write: Access, read: Access) -> bool:
-        """May a later write be to what was read? Memory may be used for one type first, for another after (blocks of
-        the heap, arrays of characters): of one object, types tell members of one class apart, and no more. Only what
-        pointers in the caller's memory lead to counts as many objects, of one type each (but see `usedagain`)."""
-        if not self.types.may_alias(write.tbaa, read.tbaa):
-            if self.types.are_members(write.tbaa, read.tbaa):
-                return False
-            places = frozenset(p for p in read.places if p[0] in write.objects and self._is_one(p[0]))
-            return bool(places) and self._overlaps.meet(write, replace(read, places=places))
-        return self._overlaps.meet(write, self._changing(read))
-
-    def _is_one(self, o: MemoryObject) -> bool:
-        """May any two accesses of an object be of the same bytes, whatever their types?"""
-        return o.kind in _ONE or o in self._used_again
-
-    @cached_property
-    def _used_again(self) -> set[MemoryObject]:
-        called = UsedAgain(
-            self.module.layout, self.types, self.places, lambda c: self.functions_called(c).functions, self.callers
-        )
-        return called.objects(self.functions, lambda o: o.kind not in _ONE)
-
-    def _changing(self, access: Access) -> Access:
-        """Without what never changes."""
-        places = self._mutable.get(access.places)
-        if places is None:
-            places = self._mutable[access.places] = frozenset(p for p in access.places if not p[0].is_constant)
-        return access if len(places) == len(access.places) else replace(access, places=places)
-
-    def _candidates(self, function: Function, read: Access, frees: bool) -> Iterator[tuple[Instruction, Access]]:
-        """The writes in a function that may, by objects and types, touch what is read, last ones first."""
-        key = (function, _shape(read))
-        if key not in self._matches:
-            index = self._index(function)
-            near = dict.fromkeys(p for o in read.objects if not o.is_constant for p in self._related(function, o))
-            shapes = dict.fromkeys(shape for p in near for shape in index[p])
-            writers = self._writers[function]
-            self._matches[key] = [w for w in shapes if self._may_write(writers[w][0][1], read)]
-        for shape in self._matches[key]:
-            for i, access, is_free in self._near(function, shape, read):
-                if frees or not is_free:
-                    yield i, access
-
-    def _near(self, function: Function, shape: _Shape, read: Access) -> Iterable[_Write]:
-        """The writes of one shape, without those at other constant offsets from the base that is read from."""
-        writers = self._writers[function][shape]
-        base, at = self._decompose(read.pointer) if read.pointer is not None else (None, None)
-        if len(writers) < _FEW or base is None or at is None or read.size is None or not self._is_stable(base):
-            return writers
-        if (function, shape) not in self._by_base:
-            self._by_base[function, shape] = self._grouped(writers)
-        groups = self._by_base[function, shape]
-        own = groups.get(base, {})
-        blocks = (None, *range(at // _BLOCK - 1, (at + read.size) // _BLOCK + 1))
-        others = (w for other, group in groups.items() if other is not base for part in group.values() for w in part)
-        return chain((w for n in blocks for w in own.get(n, ())), others)
-
-    def _grouped(self, writers: Iterable[_Write]) -> _ByBase:
-        """Writes by base, and by the block in which they begin; None: anywhere, or of more than a block."""
-        groups: _ByBase = {}
-        for write in writers:
-            access = write[1]
-            base, at = self._decompose(access.pointer) if access.pointer is not None else (None, None)
-            small = at is not None and access.size is not None and access.size <= _BLOCK
-            groups.setdefault(base, {}).setdefault(at // _BLOCK if small and at is not None else None, []).append(write)
-        return groups
-
-    def _related(self, function: Function, obj: MemoryObject) -> tuple[MemoryObject, ...]:
-        """The objects written in a function that may be this one."""
-        key = (function, obj)
-        if key not in self._relations:
-            written = self._index(function)
-            self._relations[key] = tuple(p for p in written if p == obj or self._overlaps.may_coincide(obj, p))
-        return self._relations[key]
-
-    def _index(self, function: Function) -> dict[MemoryObject, dict[_Shape, None]]:
-        """The shapes of the writes and frees in a function by object."""
-        if function not in self._indices:
-            writers: dict[_Shape, list[_Write]] = {}
-            for i in function.instructions():
-                touches = self._touched(i)
-                for is_free, accesses in ((False, touches.writes), (True, touches.frees)):
-                    for a in accesses:
-                        writers.setdefault(_shape(a), []).append((i, a, is_free))
-            index: dict[MemoryObject, dict[_Shape, None]] = {}
-            for shape, found in writers.items():
-                found.reverse()
-                for o, _ in shape[0]:
-                    index.setdefault(o, {})[shape] = None
-            self._indices[function], self._writers[function] = index, writers
-        return self._indices[function]
-
-    def _flow(self, function: Function) -> Flow:
+    def flow(self, function: Function) -> Flow:
         if function not in self._flows:
             self._flows[function] = flow(function)
         return self._flows[function]
 
     # --- objects
-
-    def never_written(self, obj: MemoryObject) -> bool:
-        """Does nothing in the program write or free this memory?"""
-        if obj.is_constant or obj.is_code:
-            return True
-        if self.root.is_declaration:
-            return False
-        written = self.summary(self.root)
-        whole = Access(None, None, frozenset({(obj, None)}))
-        return not any(self._may_write(w, whole) for w in (*written.writes, *written.frees))
 
     def escapes(self, obj: MemoryObject) -> bool:
         """Is its address known outside the program when the root is entered, while it runs, or afterwards?"""
@@ -689,19 +489,7 @@ class Memory:
         return "\n".join(lines)
 
 
-_ONE = ("argument", "global", "stack", "heap")
-_FEW, _BLOCK = 16, 64
-_Write = tuple[Instruction, Access, bool]
-"""Who writes, what, and whether that is a release."""
-_ByBase = dict[AnyValue | None, dict[int | None, list[_Write]]]
 _Key = tuple[str, int | None, Tag | None]
-_Shape = tuple[frozenset[Place], int | None, Tag | None]
-"""What two accesses must have in common to be aliased alike, pointers aside."""
-
-
-def _shape(access: Access) -> _Shape:
-    return access.places, access.size, access.tbaa
-
 
 def _merge(parts: Iterable[Touches]) -> Touches:
     found = list(parts)
@@ -727,12 +515,3 @@ def _is_private(obj: MemoryObject) -> bool:
     return obj.kind == "argument" and isinstance(site, Argument) and any(
         site.attribute(n) is not None for n in ("noalias", "byval")
     )  # fmt: skip
-
-
-def _is_shared_with_threads(i: Instruction) -> bool:
-    return bool(i.flags & {"volatile", "atomic"}) or (isinstance(i, Load) and bool(i.ordering))
-
-
-def _function(i: Value) -> Function:
-    assert isinstance(i, Instruction) and i.block.function is not None
-    return i.block.function

@@ -21,10 +21,12 @@ from llgrad.ir.values import (
     ConstAggregate,
     ConstExpr,
     ConstInt,
+    ConstNull,
     Function,
     GetElementPtr,
     GlobalValue,
     GlobalVariable,
+    Undef,
     Value,
 )
 from llgrad.rules import effects
@@ -201,6 +203,13 @@ def gep_base(v: AnyValue) -> AnyValue:
     while isinstance(v, GetElementPtr):
         v = v.pointer
     return v
+
+
+def leads_nowhere(v: AnyValue) -> bool:
+    """Is it a constant address that is no object's? Any bits may be kept as the distance from there."""
+    while isinstance(v, ConstExpr) and v.opcode == "getelementptr":
+        v = v.operands[0]
+    return isinstance(v, ConstNull | Undef) or isinstance(v, ConstExpr) and v.opcode == "inttoptr"
 
 
 def gep_offset(source: Type, indices: list[AnyValue], layout: DataLayout) -> int | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
+from llgrad.analysis.objects import leads_nowhere
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import FloatType, IntType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
@@ -19,14 +20,11 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Compare,
-    ConstExpr,
-    ConstNull,
     GetElementPtr,
     Instruction,
     Load,
     Return,
     Store,
-    Undef,
 )
 
 Node = Argument | Instruction | MemoryObject
@@ -90,12 +88,11 @@ class _Ways:
                 if value is v:
                     yield from self._written(u)
             case Return():
-                assert u.block.function is not None
-                yield from self.memory.callers(u.block.function)
+                yield from self.memory.handed(v, u)
             case Call():
                 yield from self._called(v, u)
-            case GetElementPtr() if v is not u.pointer and isinstance(u.pointer, ConstNull | ConstExpr | Undef):
-                self.end = self.end or u  # bits kept as an address that leads nowhere
+            case GetElementPtr() if v is not u.pointer and leads_nowhere(u.pointer):
+                self.end = self.end or u  # bits kept as an address
             case GetElementPtr() if self.tables and v is not u.pointer:
                 yield from (x for x in u.users if isinstance(x, Load) and _has_integer(x.type))
             case Load() | Compare():
@@ -104,11 +101,8 @@ class _Ways:
                 yield u
 
     def _called(self, v: AnyValue, call: Call) -> Iterator[Node]:
-        functions = self.memory.functions_called(call).functions
-        defined = [f for f in functions if not f.is_declaration]
-        for f in defined:
-            yield from (f.arguments[n] for n, a in enumerate(call.arguments) if a is v and n < len(f.arguments))
-        if not defined:
+        yield from self.memory.handed(v, call)
+        if all(f.is_declaration for f in self.memory.functions_called(call).functions):
             yield from (o for a in self.memory.writes(call) for o in a.objects)
             if _has_integer(call.type):
                 yield call

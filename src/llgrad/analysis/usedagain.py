@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
+from llgrad.analysis.memory import Memory
 from llgrad.analysis.objects import MemoryObject, gep_offset
 from llgrad.analysis.overlaps import Place
 from llgrad.analysis.solver import reach
-from llgrad.analysis.tbaa import Tag, TypeTree
-from llgrad.ir.types import DataLayout, PointerType
+from llgrad.analysis.tbaa import Tag
+from llgrad.ir.types import PointerType
 from llgrad.ir.values import (
     AnyValue,
     Call,
     Cast,
-    Function,
     GetElementPtr,
-    Instruction,
     Load,
     Phi,
     Return,
@@ -34,26 +33,21 @@ Node = tuple[AnyValue, int | None]
 """A pointer, and how many bytes it is behind what was loaded; None: not known."""
 Use = tuple[Tag, int | None, int]
 """An access: its type, where, and of how many bytes."""
-Places = Callable[[AnyValue], frozenset[Place]]
 _FARTHEST = 1 << 12
 
 
-class UsedAgain:
-    """The answer for one program. `places`: where a pointer leads; `called`, `callers`: who calls whom."""
+def used_again(memory: Memory, stands_for_many: Callable[[MemoryObject], bool]) -> set[MemoryObject]:
+    """Those of the objects that stand for many of which types tell nothing."""
+    return _UsedAgain(memory).objects(stands_for_many)
 
-    def __init__(
-        self, layout: DataLayout, types: TypeTree, places: Places,
-        called: Callable[[Call], tuple[Function, ...]], callers: Callable[[Function], tuple[Call, ...]],
-    ) -> None:  # fmt: skip
-        self._layout, self._types, self._places = layout, types, places
-        self._called, self._callers = called, callers
 
-    def objects(
-        self, functions: tuple[Function, ...], stands_for_many: Callable[[MemoryObject], bool]
-    ) -> set[MemoryObject]:
-        """Those of the objects that stand for many of which types tell nothing."""
+class _UsedAgain:
+    def __init__(self, memory: Memory) -> None:
+        self._memory, self._places, self._types = memory, memory.places, memory.types
+
+    def objects(self, stands_for_many: Callable[[MemoryObject], bool]) -> set[MemoryObject]:
         loads: dict[Load, frozenset[MemoryObject]] = {}
-        for i in (i for f in functions for i in f.instructions()):
+        for i in (i for f in self._memory.functions for i in f.instructions()):
             found = self._places(i) if isinstance(i, Load) and isinstance(i.type, PointerType) else ()
             if isinstance(i, Load) and (many := frozenset(o for o, _ in found if stands_for_many(o))):
                 loads[i] = many
@@ -77,7 +71,7 @@ class UsedAgain:
     def _uses(self, v: AnyValue, at: int | None) -> Iterator[Use]:
         for u in v.users:
             if isinstance(u, Load | Store) and u.pointer is v and (tag := self._types.tag(u)) is not None:
-                yield tag, at, self._layout.size(u.type if isinstance(u, Load) else u.value.type)
+                yield tag, at, self._memory.module.layout.size(u.type if isinstance(u, Load) else u.value.type)
 
     def _differ(self, a: Use, b: Use) -> bool:
         (tag, at, size), (other, to, length) = a, b
@@ -91,18 +85,13 @@ class UsedAgain:
         for u in v.users:
             match u:
                 case GetElementPtr(source, pointer, indices) if pointer is v:
-                    by = gep_offset(source, indices, self._layout)
+                    by = gep_offset(source, indices, self._memory.module.layout)
                     near = at is not None and by is not None and abs(at + by) < _FARTHEST
                     yield u, at + by if near and at is not None and by is not None else None
                 case Phi() | Select() | Unary("freeze") | Cast("addrspacecast"):
                     yield u, at if not isinstance(u, Phi) else None
-                case Call():
-                    for f in self._called(u):
-                        if not f.is_declaration:
-                            taken = zip(f.arguments, u.arguments, strict=False)
-                            yield from ((a, at) for a, given in taken if given is v)
-                case Return() if isinstance(u, Instruction) and u.block.function is not None:
-                    yield from ((c, at) for c in self._callers(u.block.function))
+                case Call() | Return():
+                    yield from ((taken, at) for taken in self._memory.handed(v, u))
 
 
-__all__ = ["UsedAgain"]
+__all__ = ["used_again"]

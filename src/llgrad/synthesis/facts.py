@@ -14,6 +14,7 @@ from llgrad.analysis import memory as memory_analysis
 from llgrad.analysis.activitygraph import declares_inactive, has_rule
 from llgrad.analysis.apart import splits
 from llgrad.analysis.cells import Spot
+from llgrad.analysis.changes import Changes
 from llgrad.analysis.flow import Flow, Loop, flow
 from llgrad.analysis.keptbuffers import kept_buffers
 from llgrad.analysis.known import behaviour, tape_call
@@ -81,6 +82,7 @@ class Analysed(Struct, frozen=True):
     """What is known of a root's memory and kinds, whatever mode is asked for."""
 
     memory: memory_analysis.Memory
+    changes: Changes
     kinds: kinds_analysis.Kinds
 
     @staticmethod
@@ -93,7 +95,7 @@ class Analysed(Struct, frozen=True):
         kinds = kinds_analysis.analyse(module, root, memory=memory)
         found = turns(memory, kinds, constant)
         kinds.settle(found.integers, found.floats, found.numbers)
-        return Analysed(memory, kinds)
+        return Analysed(memory, Changes(memory), kinds)
 
 
 class Facts:
@@ -119,6 +121,7 @@ class Facts:
         self.module, self.root, self.layout = module, root, module.layout
         self.analysed = analysed or Analysed.of(module, root, arguments, disjoint)
         self.memory, self.kinds = self.analysed.memory, self.analysed.kinds
+        self.changes = self.analysed.changes
         way: activity_analysis.Mode = "forward" if mode is Mode.FORWARD else "reverse"
         acts = tuple(activity_analysis.Act(a.value) for a in arguments)
         at_once = mode in (Mode.FORWARD, Mode.COMBINED)
@@ -301,13 +304,13 @@ class Facts:
         A callee of a combined root has two sweeps as well, but both run in one call of the root.
         """
         handed_out = split and (self.apart or bool(self.memory.callers(self.root)))
-        return self.memory.overwritten_after(reader, returns_to=handed_out, frees=self.frees_at_once)
+        return self.changes.overwritten_after(reader, returns_to=handed_out, frees=self.frees_at_once)
 
     def argument_overwritten(self, call: Call, n: int) -> bool:
         """The same of what a routine that has a rule reads through its `n`-th argument."""
         handed_out = self.apart or bool(self.memory.callers(self.root))
         through = call.arguments[n]
-        return self.memory.overwritten_after(call, returns_to=handed_out, frees=self.frees_at_once, through=through)
+        return self.changes.overwritten_after(call, returns_to=handed_out, frees=self.frees_at_once, through=through)
 
     # --- calls
 

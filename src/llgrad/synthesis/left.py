@@ -70,10 +70,8 @@ def _onwards(facts: Facts, v: AnyValue) -> list[AnyValue]:
         match u:
             case Store(value, Alloca() as variable) if value is v:
                 found += [x for x in variable.users if isinstance(x, Load)]
-            case Return() if u.block.function is not None:
-                found += facts.memory.callers(u.block.function)
-            case Call() if bodies := [f for f in facts.memory.functions_called(u).functions if not f.is_declaration]:
-                found += [p for f in bodies for p, a in zip(f.arguments, u.arguments, strict=False) if a is v]
+            case Call() | Return() if taken := facts.memory.handed(v, u):
+                found += taken
             case Instruction():
                 found.append(u)
     return found

@@ -81,7 +81,7 @@ def _is_whole(facts: Facts, made: Call, copy: Call, given: dict[MemoryObject, Ca
     before = isinstance(source, Argument) or (
         isinstance(source, Instruction) and _flow(facts, made).dominates_instruction(source, made)
     )
-    fixed = all(o.kind == "argument" and given[o] is copy and facts.memory.never_written(o) for o in objects)
+    fixed = all(o.kind == "argument" and given[o] is copy and facts.changes.never_written(o) for o in objects)
     return floats and one and before and bool(objects) and fixed
 
 

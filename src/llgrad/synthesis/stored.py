@@ -32,4 +32,4 @@ def _stays(facts: Facts, flow: Flow, store: Store) -> bool:
         strides = Strides(flow, loop, facts.layout)
         if loop.parent is not None or not all(strides.same_iteration(w, w) for w in written):
             return False
-    return facts.memory.stays(store)
+    return facts.changes.stays(store)
