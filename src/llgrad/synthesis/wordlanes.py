@@ -97,15 +97,16 @@ class _Lanes:
         self.made: dict[tuple[AnyValue, int], AnyValue] = {}
 
     def store(self, store: Store) -> None:
-        b = Builder(store.block, self.names)
-        t = store.value.type
+        b, vector = Builder(store.block, self.names), store.value
+        t = vector.type
         assert isinstance(t, VectorType)
-        parts = [self.lane(store.value, n) for n in range(t.count)]
+        parts = [self.lane(vector, n) for n in range(t.count)]
         b.at = store.block.instructions.index(store)
         for n, part in enumerate(parts):
             at = n * self.layout.size(t.element)
             b.store(part, b.offset(store.pointer, at), gcd(store.align, at)).metadata = dict(store.metadata)
         store.drop()
+        _drop_unused(vector)
 
     def lane(self, v: AnyValue, n: int) -> AnyValue:
         if (v, n) not in self.made:
@@ -153,6 +154,15 @@ class _Lanes:
         b = Builder(block, self.names)
         b.at = block.instructions.index(v) + 1 if isinstance(v, Instruction) else 0
         return b
+
+
+def _drop_unused(v: AnyValue) -> None:
+    """Leave out a vector that nobody uses, and what was made for it alone: its words would be moved for nothing."""
+    if isinstance(v, Instruction) and not v.users and has_lanes(v):
+        operands = list(v.operands)
+        v.drop()
+        for o in operands:
+            _drop_unused(o)
 
 
 __all__ = ["has_lanes", "lanes_of", "take_apart"]

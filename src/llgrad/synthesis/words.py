@@ -97,10 +97,13 @@ class _Places:
                 self._add(i, source, None, False, size)
 
     def _moved(self, v: AnyValue) -> list[tuple[int, Type]]:
-        """The pointers and doubles in a value; one may be moved in an integer."""
-        if v.type == I64 and isinstance(v, Cast) and v.value.type in _MOVED:
-            return [(0, v.value.type)]
-        return self.parts(v.type)
+        """The pointers and doubles in a value; they may be moved in integers, of a vector in any lane."""
+        if scalar(v.type) != I64:
+            return self.parts(v.type)
+        lanes = v.type.count if isinstance(v.type, VectorType) else 1
+        casts = [w for w in (reach([v], _moved_from) if lanes > 1 else [v]) if isinstance(w, Cast)]
+        types = dict.fromkeys(t for w in casts if (t := scalar(w.value.type)) in _MOVED)
+        return [(n * _BYTES, t) for n in range(lanes) for t in types]
 
     def parts(self, t: Type) -> list[tuple[int, Type]]:
         """The pointers and doubles in a type."""
