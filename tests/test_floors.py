@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("atomics",),
     ("blas", "denormals", "equalities", "lapack", "openmp", "following", "variadic"),
     ("knowntargets", "ownbuffers"),
+    ("pools",),
     ("statics",),
     ("synthesis", "alignment", "bytewise", "interleaved", "lowering", "merging", "strings", "unrolling", "peeling",
      "reducing", "registers", "rejoining", "relative", "roots", "signs", "trampolines"),

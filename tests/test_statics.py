@@ -390,3 +390,108 @@ def test_module_assembly_may_name_anything() -> None:
     text = _HELD.format(more="")
     assert static_pointers(text).targets
     assert not static_pointers('source_filename = "a.c"\nmodule asm ".globl now"\n' + text).targets
+
+
+_POOL = """
+%node = type {{ double, ptr }}
+@pool = internal global [8 x %node] zeroinitializer
+@unused = internal global ptr @pool
+@outer = global ptr null
+
+define internal void @put(ptr %q) noinline {{
+  %place = getelementptr %node, ptr %q, i64 0, i32 1
+  %head = load ptr, ptr @unused
+  store ptr %head, ptr %place
+  store ptr %q, ptr @unused
+  ret void
+}}
+
+define internal ptr @get() noinline {{
+  %q = load ptr, ptr @unused
+  %place = getelementptr %node, ptr %q, i64 0, i32 1
+  %next = load ptr, ptr %place
+  store ptr %next, ptr @unused
+  ret ptr %q
+}}
+
+define internal ptr @last(ptr %q) noinline {{
+  %place = getelementptr %node, ptr %q, i64 0, i32 1
+  %next = load ptr, ptr %place
+  %end = icmp eq ptr %next, null
+  br i1 %end, label %here, label %on
+here:
+  ret ptr %q
+on:
+  %found = call ptr @last(ptr %next)
+  ret ptr %found
+}}
+
+define internal void @link(ptr %a, ptr %b) noinline {{
+  %place = getelementptr %node, ptr %a, i64 0, i32 1
+  store ptr %b, ptr %place
+  ret void
+}}
+
+define void @set(i64 %n) {{
+  %q = getelementptr %node, ptr @pool, i64 %n
+  call void @put(ptr %q)
+  %p = call ptr @get()
+  %e = call ptr @last(ptr %p)
+  call void @link(ptr %e, ptr %q)
+  ret void
+}}
+
+declare void @unknown(ptr)
+declare ptr @malloc(i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @__enzyme_autodiff(ptr, ...)
+
+define void @more(ptr %x, i64 %n, i1 %c) {{
+  %p = call ptr @get()
+{more}
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize("more", [
+    "  call void @put(ptr %p)",
+    "  %q = select i1 %c, ptr %p, ptr null\n  store ptr %q, ptr @unused",
+    "  %e = call ptr @last(ptr %p)\n  store ptr %e, ptr @unused",
+    "  call void @link(ptr %p, ptr null)",
+    "  %v = load double, ptr %x\n  store double %v, ptr %p",
+    "  call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr @pool, i64 16, i1 false)",
+    "  %q = call ptr @malloc(i64 16)\n  call void @link(ptr %q, ptr %x)",  # of no concern to the pool
+])  # fmt: skip
+def test_a_pool_leads_into_itself(more: str) -> None:
+    found = static_pointers(_POOL.format(more=more)).targets
+    assert (found.get("pool"), found.get("unused")) == ((("pool", None),), (("pool", None),))
+
+
+@pytest.mark.parametrize("more", [
+    "  call void @put(ptr %x)",  # what a caller gave
+    "  %q = call ptr @malloc(i64 16)\n  call void @put(ptr %q)",
+    "  call void @link(ptr %p, ptr %x)",
+    "  call void @link(ptr %x, ptr %p)",
+    "  store ptr %p, ptr %x",
+    "  store ptr %p, ptr @outer",
+    "  call void @unknown(ptr %p)",
+    "  store ptr @put, ptr %x",  # anybody may call it
+    "  call void (ptr, ...) @__enzyme_autodiff(ptr @put, ptr %x, ptr %x)",
+    "  %q = select i1 %c, ptr %p, ptr %x\n  store double 1.0, ptr %q",
+    "  call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %x, i64 16, i1 false)",
+    "  call void @llvm.memcpy.p0.p0.i64(ptr %x, ptr %p, i64 16, i1 false)",
+    "  %a = ptrtoint ptr %p to i64\n  store i64 %a, ptr %x",
+    "  %v = load i64, ptr %x\n  store i64 %v, ptr %p",
+    "  %a = ptrtoint ptr %x to i64\n  %q = getelementptr i8, ptr %p, i64 %a\n  store ptr %q, ptr @unused",
+])  # fmt: skip
+def test_a_pool_that_others_lead_into_or_that_leads_elsewhere(more: str) -> None:
+    assert "pool" not in static_pointers(_POOL.format(more=more)).targets
+
+
+def test_a_pool_that_another_variable_names() -> None:
+    text = _POOL.format(more="")
+    assert "pool" in static_pointers(text).targets
+    assert "pool" not in static_pointers(text + "@known = global ptr @pool\n").targets
+    assert "pool" not in static_pointers(text.replace("@pool = internal", "@pool = internal thread_local")).targets
+    assert "pool" not in static_pointers(text.replace("define internal void @put", "define void @put")).targets

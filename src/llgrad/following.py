@@ -21,7 +21,7 @@ from typing import NamedTuple
 from llgrad.analysis.known import behaviour
 from llgrad.analysis.objects import WORD, constant_targets, gep_offset
 from llgrad.analysis.solver import reach
-from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
+from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain, spelt
 from llgrad.backend.module import LLVMModule
 from llgrad.ir.parse import parse
 from llgrad.ir.types import DataLayout, FloatType, IntType, PointerType, StructType, Type, scalar
@@ -99,6 +99,14 @@ class Place(NamedTuple):
 BLOCK, NUMBER = Place(Role.BLOCK, None), Place(Role.NUMBER, None)
 
 
+class Naming(NamedTuple):
+    """Who names something: functions in their bodies, variables in their initializers, or somebody else."""
+
+    functions: dict[str, None]
+    variables: dict[str, None]
+    outside: bool
+
+
 class Places:
     """Where a program's text names what. `closed`: nobody else calls the program's functions by name."""
 
@@ -113,34 +121,36 @@ class Places:
         self._returning = {m[2] for m in headers if _POINTERS.search(_LOCAL.sub("", m[1]).removeprefix("define "))}
         self.tabled: set[str] = set()  # functions that are named outside functions
 
-    def around(self, variable: str) -> dict[str, None]:
-        """The functions that name a variable, and those that may get pointers from them; none if something else names
-        it."""
+    def around(self, variable: str, *, held: bool = False) -> dict[str, None] | None:
+        """The functions that name a variable, and those that may get pointers from them; None if something else names
+        it. `held`: other variables may, in their initializers."""
         found, work = dict[str, None](), [variable]
         while work:
             name = work.pop()
-            users, outside = self._naming(name)
-            if outside and name == variable:
-                return {}
-            self.tabled |= {name} if outside else set()
-            for f in users:
+            naming = self.naming(name)
+            if name == variable and (naming.outside or (naming.variables and not held)):
+                return None
+            self.tabled |= {name} if naming.outside or naming.variables else set()
+            for f in naming.functions:
                 if f not in found:
                     found[f] = None
                     work += [f] if f in self.private and f in self._returning else []
         return found
 
-    def _naming(self, name: str) -> tuple[list[str], bool]:
-        """The functions in whose bodies something is named; is it named elsewhere, too?"""
-        users, outside = dict[str, None](), False
+    def naming(self, name: str) -> Naming:
+        """Who names something."""
+        found = Naming({}, {}, False)
         for at in self._named.get(name, ()):
             n = bisect(self._starts, at) - 1
             if n >= 0 and self._bodies[n] <= at < self._ends[n]:
-                users[self._names[n]] = None
+                found.functions[self._names[n]] = None
             elif n >= 0 and at < self._bodies[n]:
-                outside |= self._names[n] != name
+                found = found._replace(outside=found.outside or self._names[n] != name)
+            elif holder := GLOBAL.match(self.text, self.text.rfind("\n", 0, at) + 1):
+                found.variables.update({holder[1]: None} if holder[1] != name else {})
             else:
-                outside |= not self.text.startswith(f"{name} = ", at)
-        return list(users), outside
+                found = found._replace(outside=True)
+        return found
 
     @functools.cached_property
     def _named(self) -> dict[str, list[int]]:
@@ -162,17 +172,23 @@ class Places:
 
 class Part:
     """The part of a program where such variables are used. `groups`: the functions around each (`Places.around`), as
-    the text spells both."""
+    the text spells both. `held`: those that other variables may name in their initializers, too; they are in `around`
+    alone."""
 
-    def __init__(self, places: Places, groups: Mapping[str, Iterable[str]]) -> None:
-        functions = {f for group in groups.values() for f in group}
+    def __init__(
+        self, places: Places, groups: Mapping[str, Iterable[str]], held: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        every = {**(held or {}), **groups}
+        functions = {f for group in every.values() for f in group}
         text = _optimised(places.text, functions | places.replaced)
         self.module, after = parse(text), Places(text, closed=False)
         after.private |= places.private
-        self.groups: dict[str, list[str]] = {}
-        for v, group in groups.items():  # (LLVM names it where an argument always is its address, too)
-            if found := after.around(v):
-                self.groups[plain(v)] = [plain(f) for f in {**found, **dict.fromkeys(group)}]
+        self.around: dict[str, list[str]] = {}
+        for v, group in every.items():  # (LLVM names it where an argument always is its address, too)
+            found = after.around(v, held=v not in groups)
+            if found or (found is not None and v not in groups):
+                self.around[plain(v)] = [plain(f) for f in {**found, **dict.fromkeys(group)}]
+        self.groups = {name: found for name, found in self.around.items() if spelt(name) in groups}
         self.asking = places.asking
         self.closed = {plain(f) for f in places.private - places.tabled}
         self._replaced = {plain(f) for f in places.replaced}
@@ -180,7 +196,7 @@ class Part:
     def variable(self, name: str) -> GlobalVariable:
         """One of those variables. Raises Escapes where LLVM has changed it."""
         found = self.module.globals.get(name)
-        if not isinstance(found, GlobalVariable) or name not in self.groups:
+        if not isinstance(found, GlobalVariable) or name not in self.around:
             raise Escapes
         return found
 
@@ -232,7 +248,7 @@ class Following:
                         raise Escapes
                     returned[f] = found
             if returned == before:
-                _check_pieces(walks, self.part.module.layout)
+                check_pieces(walks, self.part.module.layout)
                 return walks
 
     def _within(
@@ -550,7 +566,7 @@ def _may_be_pointer(t: Type) -> bool:
     return isinstance(t, PointerType) or (isinstance(t, IntType) and t.bits >= 64)
 
 
-def _check_pieces(walks: Sequence[Walk], layout: DataLayout) -> None:
+def check_pieces(walks: Sequence[Walk], layout: DataLayout) -> None:
     """Raises Escapes where pointers may be moved in pieces: byte by byte, as generic sorts do."""
     pointers = {p for walk in walks for p, _ in walk.everywhere(_pointers)}
     for place, i in (found for walk in walks for found in walk.everywhere(lambda w: w.pieces)):
@@ -626,6 +642,6 @@ def stored_in(slot: AnyValue) -> Iterator[AnyValue]:
 
 
 __all__ = [
-    "BLOCK", "NUMBER", "Escapes", "Following", "Part", "Place", "Places", "Walk",
-    "ends", "merged", "variable_of",
+    "BLOCK", "NUMBER", "Escapes", "Following", "Part", "Place", "Places", "Role", "Walk",
+    "check_pieces", "ends", "is_slot", "merged", "variable_of",
 ]  # fmt: skip

@@ -155,9 +155,14 @@ class _Walk(Walk):
 
 def _moved_from(v: AnyValue) -> Iterable[AnyValue] | None:
     """What a pointer is one of, or was before it was moved (not by distances of addresses: they lead elsewhere)."""
-    if isinstance(v, GetElementPtr) and not any(_is_distance(o) for i in v.indices for o in ends(i, _computed_from)):
+    if isinstance(v, GetElementPtr) and not by_distance(v):
         return (v.pointer,)
     return merged(v)
+
+
+def by_distance(v: GetElementPtr) -> bool:
+    """Is a pointer moved by what was computed from an address?"""
+    return any(_is_distance(o) for i in v.indices for o in ends(i, _computed_from))
 
 
 def _computed_from(v: AnyValue) -> Iterable[AnyValue] | None:
@@ -168,4 +173,4 @@ def _is_distance(v: AnyValue) -> bool:
     return isinstance(v, ConstExpr) or (isinstance(v, Cast) and v.opcode in ("ptrtoint", "ptrtoaddr"))
 
 
-__all__ = ["Address", "known_targets", "table"]
+__all__ = ["Address", "by_distance", "known_targets", "table"]

@@ -13,6 +13,7 @@ from llgrad.assembly import GLOBAL, NAME, plain, spelt
 from llgrad.following import Part, Places
 from llgrad.knowntargets import Address, known_targets, table
 from llgrad.ownbuffers import Owner, own_buffers
+from llgrad.pools import pools
 from llgrad.rules.library import effects
 
 _NULL = re.compile(r"ptr null(?:,|$)|[^\n]*(?:ptr|%)[^\n]* zeroinitializer(?:,|$)", re.MULTILINE)
@@ -29,6 +30,7 @@ _RELEASED = re.compile(
     rf"^  (?:tail )?call void ({NAME})\(ptr (?:noundef |nonnull )*(%[^\s,)]+)[,)][^\n]*\n", re.MULTILINE
 )
 _POINTERS = re.compile(r"[^\n]*(?:\bptr\b|%)")
+_BYTES = re.compile(r"\[\d{2,} x i(?:8|64)\]")  # that may be cut into blocks
 _OTHERS = {"external", "extern_weak", "available_externally", "thread_local"}
 _LIBRARYS = re.compile(r"@_Z(?:GV|Z|T\w)?N?K?St|@_Z(?:GV|Z)?N\w*9__gnu_cxx")  # of C++: its own code has them, too
 
@@ -46,16 +48,25 @@ def static_pointers(text: str, closed: bool = False) -> StaticPointers:
     if "\nmodule asm " in text:
         return StaticPointers()  # it may name what it likes
     places, groups, null = Places(text, closed), dict[str, dict[str, None]](), list[str]()
+    held = dict[str, dict[str, None]]()
     for m in GLOBAL.finditer(text):
         known = m[3] == "global" and (_is_private(m) or (closed and _is_ordinary(m))) and not m[1][1:].isdigit()
-        if known and _POINTERS.match(text, m.end()) and (group := places.around(m[1])):
-            groups[m[1]] = group
-            null += [plain(m[1])] if _NULL.match(text, m.end()) else []
-    if not groups:
+        if known and _POINTERS.match(text, m.end()):
+            if group := places.around(m[1]):
+                groups[m[1]] = group
+                null += [plain(m[1])] if _NULL.match(text, m.end()) else []
+            elif (group := places.around(m[1], held=True)) is not None:
+                held[m[1]] = group
+        elif known and _BYTES.match(text, m.end()) and (group := places.around(m[1], held=True)) is not None:
+            held[m[1]] = group
+    if not groups and not held:
         return StaticPointers()
-    part = Part(places, groups)
+    part = Part(places, groups, held)
     own = own_buffers(part, null)
     targets = known_targets(part, {plain(m[1]) for m in GLOBAL.finditer(text)})
+    others = [name for name in part.around if not any(name == owner.name for owner in own)]
+    within = pools(part, places, [name for name in others if name not in targets], others)
+    targets = {name: ((target, None),) for name, target in within.items()} | targets
     for owner in own:
         targets.pop(owner.name, None)
     return StaticPointers(own, targets)
