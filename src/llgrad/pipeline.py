@@ -82,7 +82,7 @@ from llgrad.specialising import specialised
 from llgrad.statics import emptied, tables
 from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, tape, taperuntime
-from llgrad.synthesis.met import called_types, may_call, met_types, with_met
+from llgrad.synthesis.met import as_program_has, called_types, function_tables, may_call, met_types, used_in, with_met
 from llgrad.synthesis.norule import refuse_modes, refuse_promises
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
 from llgrad.synthesis.request import Constants, Mode, Request, special_name
@@ -131,7 +131,7 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
     whole.run(["global_opt"])
     text = with_released_emptied(whole)
     shared = shared_names(text)
-    whole.rename(shared)
+    whole.rename({**{name: name for name in function_tables(text)}, **shared})
     if made := tables(text, shared):
         whole.replace_text(whole.text() + made)
     return whole
@@ -155,7 +155,8 @@ def with_released_emptied(whole: LLVMModule, closed: bool = False) -> str:
 def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
     """The program with what the roots reach, and its variables and registrations (`said` too), and what those name.
 
-    Functions that pointers in variables may point to (`synthesis.met`) stay if what is reached calls one of their type.
+    Functions that pointers in variables may point to (`synthesis.met`) stay if what is reached calls one of their type,
+    or has its address.
     """
     text = whole.text()
     named_too = {plain(name) for words in said for name in re.findall(NAME, words)}
@@ -166,6 +167,7 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> s
         work.cut(kept)
         called = called_types(work.text()) if met else set()
         more = {name for name, t in met.items() if may_call(called, t)} - kept
+        more |= used_in(work.text(), text) - kept if met else set()
         if not more:
             return without_idle_metadata(direct_variables(work.text(), shown=False))
         kept |= more
@@ -241,7 +243,8 @@ def pure_libm(text: str) -> str:
 
 
 def share_globals(text: str, closed: bool = False) -> str:
-    """Give static mutable variables external linkage, under a name of llgrad's: a derivative refers to them.
+    """Give static mutable variables, and tables of functions, external linkage, under a name of llgrad's: a derivative
+    refers to them.
 
     Thread-local ones, too, though derivatives cannot: else LLVM would take what other functions set for constant.
     """
@@ -264,13 +267,17 @@ def share_globals(text: str, closed: bool = False) -> str:
 
 
 def shared_names(text: str) -> dict[str, str]:
-    """The static variables that `share_globals` shares, and their new names."""
-    return {name: STATIC + name for name in (plain(m[1]) for m in GLOBAL.finditer(text) if _is_private(m))}
+    """The static variables, and tables of functions, that `share_globals` shares, and their new names."""
+    tables = function_tables(text)
+    return {
+        name: STATIC + name
+        for m in GLOBAL.finditer(text)
+        if _is_local(m) and ((name := plain(m[1])) in tables or m[3] != "constant")
+    }
 
 
-def _is_private(m: re.Match[str]) -> bool:
-    """Is it a static variable that may change?"""
-    return m[3] != "constant" and not {"internal", "private"}.isdisjoint(m[2].split())
+def _is_local(m: re.Match[str]) -> bool:
+    return not {"internal", "private"}.isdisjoint(m[2].split())
 
 
 def own_name(symbol: str) -> str:
@@ -328,6 +335,7 @@ def prepare(
         raise UnknownNameError(f"the program does not define {', '.join(missing)}")
     work.internalize([*roots, *mutable_globals(text), *(plain(m) for m in _WEAK.findall(text))])
     work.run(["global_dce"])
+    work.rename({name: name for name in function_tables(text)})  # they stay the program's
     if constants:
         work.replace_text(specialised(work.text(), roots[0], special, constants))
         roots = [special]
@@ -454,7 +462,7 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[
     module, made = derived_module(text, requests, level)
     natural = [f.function_type.result for f in made]
     results.widen(made)
-    borrow_globals(module, shared)
+    borrow_globals(module, {*shared, *as_program_has(module)})
     leave_comdats(module)
     written = original(with_bodies(write(module)))
     new = tuple(name for name in definitions(written) if name not in there)

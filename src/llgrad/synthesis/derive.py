@@ -26,6 +26,7 @@ from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
 from llgrad.synthesis.heldbefore import refuse_behind, test_held
 from llgrad.synthesis.keptshadows import make_shadows, release
+from llgrad.synthesis.met import DISPATCH
 from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan
 from llgrad.synthesis.planning import make_plan
@@ -297,7 +298,7 @@ class Derivation:
         derivatives = [self.function(r) for r in requests]
         if not indirect:
             return derivatives[0]
-        name = ".".join(["llgrad.dispatch", *(f.name for f in derivatives)])
+        name = ".".join([DISPATCH, *(f.name for f in derivatives)])
         if name not in self.module.globals:
             self._dispatcher(name, requests, derivatives)
         found = self.module.globals[name]

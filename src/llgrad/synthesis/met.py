@@ -3,6 +3,7 @@
 A variable may hold, when a derivative begins, what any code of the program has stored there: `set_activation(relu)`, or
 a table that is never changed. A derivative finds such a function by its address; one that it does not know ends it
 (`tape.FAIL_TARGET`). `with_met` gives each function a variable with its address; derivatives share it with the program.
+They have functions of their own beside that: what they compare, store or hand on is the program's (`as_program_has`).
 
 Of a program that its `main` runs that is the code to which a way leads from there, from what runs before and after it,
 or from a function that asks for a derivative: what nobody runs of a library that is linked stores nothing.
@@ -11,16 +12,20 @@ or from a function that asks for a derivative: what nobody runs of a library tha
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
-from llgrad.analysis.known import MET, VIRTUAL
+from llgrad.analysis.known import MET, VIRTUAL, met_functions
 from llgrad.analysis.solver import reach
-from llgrad.assembly import DEFINITION, GLOBAL, NAME, plain
+from llgrad.assembly import DEFINITION, GLOBAL, NAME, STATIC, plain, spelt
 from llgrad.brackets import listed
+from llgrad.ir.build import Builder, Names
+from llgrad.ir.module import Module
+from llgrad.ir.types import PTR
+from llgrad.ir.values import AnyValue, Call, ConstAggregate, ConstExpr, Function, GlobalVariable
 from llgrad.rules import library
 from llgrad.synthesis.markers import PREFIX
 
-_INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(")
+_INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(|\bicmp (?:eq|ne) ptr [^\n]*@")  # or compares them
 _CALLS = re.compile(r"^[^@\n]*\b(?:call|invoke) ([^@\n]*?)%[-\w.$]+\(([^\n]*)$", re.MULTILINE)
 _TYPE = re.compile(r"(<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[%\w.\"]+)")
 _RESULT = re.compile(r"(<[^>]*>|\{.*\}|\[.*\]|%\"[^\"]*\"|[%\w.]+)\s*$")
@@ -29,12 +34,15 @@ _MET = re.compile(rf'^(@"?{re.escape(MET)}[^\n]*?) = [^\n]*?global ptr ({NAME})'
 _USED = re.compile(rf'"[^"\n]*"|({NAME})(?![-\w.$(])')
 _ENTITY = re.compile(rf"(?:define [^@\n]*)?({NAME})")
 _OUTSIDE = re.compile(r"@llvm\.|[^\n]* section \"")  # variables that are read by others than the program's code
+DISPATCH = "llgrad.dispatch"
+"""What the functions begin with by which a derivative finds the derivative of what a pointer leads to."""
 _RECORD = "#dbg_"  # what a debugger is told is no use
 _CALLED = re.compile(rf"\b(?:call|invoke) [^@%\n]*(?:\([^\n@]*?\) )?({NAME})\(")
 
 
 def with_met(text: str, closed: bool = False) -> str:
-    """The program's text with a variable for each of these functions, where it calls functions through pointers.
+    """The program's text with a variable for each of these functions, where it calls functions through pointers, or
+    compares pointers with addresses.
 
     `closed`: it is run by its `main`, if it has one, and nobody else calls its functions.
     """
@@ -78,11 +86,82 @@ def variable(name: str) -> str:
     return f'@"{MET}{plain(name)}" = global ptr {name}'
 
 
+def function_tables(text: str) -> set[str]:
+    """The constants of a program that hold addresses of functions which derivatives have copies of."""
+    if " constant " not in text:
+        return set()
+    known = {name for _, name, _ in DEFINITION.findall(text)}
+    known |= {m[1] for m in _DECLARED.finditer(text) if library.is_differentiated(plain(m[1]))}
+    found = set()
+    for m in GLOBAL.finditer(text):
+        if m[3] == "constant" and "available_externally " not in m[2] and _is_programs(name := plain(m[1])):
+            line = text[m.end() : text.find("\n", m.end())]
+            found |= {name} if "@" in line and not known.isdisjoint(re.findall(NAME, line)) else set()
+    return found
+
+
+def _is_programs(name: str) -> bool:
+    """Is it a name of the program's, and none that tells llgrad something?"""
+    made = name.startswith(("llgrad.", "llvm.")) and not name.startswith(STATIC)
+    return not made and "__enzyme" not in name and not name.isdigit()
+
+
+def as_program_has(module: Module) -> list[str]:
+    """Let a derivative use the addresses of the program's functions in place of those of its own copies; the tables of
+    them that it should have from the program, too."""
+    pointed = met_functions(module)
+    tables = []
+    for v in module.variables if pointed else ():
+        if v.constant and v.initializer is not None and v.linkage != "available_externally":
+            start: list[AnyValue] = [v.initializer]
+            held = {g for g in reach(start, _parts) if isinstance(g, Function)}
+            if held and v.linkage == "external" and _is_programs(v.name):
+                tables.append(v.name)
+            else:  # it has its own
+                pointed = {f: met for f, met in pointed.items() if f not in held}
+    _use_addresses(module, pointed)
+    return tables
+
+
+def _parts(v: AnyValue) -> Iterable[AnyValue]:
+    return v.elements if isinstance(v, ConstAggregate) else v.operands if isinstance(v, ConstExpr) else ()
+
+
+def _use_addresses(module: Module, pointed: Mapping[Function, GlobalVariable]) -> None:
+    names = {spelt(f.name) for f in pointed}
+    for f in module.functions if pointed else ():
+        unused = f.unread is not None and names.isdisjoint(re.findall(NAME, f.unread))
+        if f.is_declaration or f.name.startswith(DISPATCH) or unused:
+            continue
+        found: dict[AnyValue, AnyValue] = {}
+        first = Builder(f.entry, Names(v.name for v in (*f.arguments, *f.blocks, *f.instructions())))
+        first.at = 0
+        for i in list(f.instructions()):
+            for n, v in enumerate(i.operands):
+                if isinstance(v, Function) and v in pointed and not (isinstance(i, Call) and _is_meant(i, n)):
+                    if v not in found:
+                        found[v] = first.load(PTR, pointed[v], "", 8)
+                    i.operands[n] = found[v]
+                    found[v].users.append(i)
+
+
+def _is_meant(call: Call, n: int) -> bool:
+    """Must it be a function by name: what is called, or what LLVM makes a trampoline of?"""
+    return n == call.arity or getattr(call.callee, "name", "").startswith("llvm.")
+
+
 def met_types(text: str) -> dict[str, str]:
     """The variables that `with_met` made, and the types of their functions, spelt as `called_types` does."""
     wanted = {m[2]: plain(m[1]) for m in _MET.finditer(text)}
     heads = {name: (head, rest) for head, name, rest in DEFINITION.findall(text) if name in wanted} if wanted else {}
     return {own: _spelt(*heads[name]) if name in heads else "" for name, own in wanted.items()}
+
+
+def used_in(text: str, program: str) -> set[str]:
+    """The variables that `with_met` made in a program for the functions whose addresses a part of it uses."""
+    wanted = {m[2]: plain(m[1]) for m in _MET.finditer(program)}
+    lines = (line for line in text.split("\n") if line.startswith(" ") and not line.lstrip().startswith(_RECORD))
+    return {wanted[m[1]] for line in lines if "@" in line for m in _USED.finditer(line) if m[1] in wanted}
 
 
 def defined_type(line: str) -> str:
