@@ -49,6 +49,7 @@ double plain(double *x, double *w, double *work, double *unused, double k, int n
 }
 float single(const float *x, int n) { float s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i]; return s; }
 long double extended(long double x) { return x * x; }
+_Float16 halved(_Float16 x) { return x * x; }
 double chaos(double x, long n) {
     double y = x;
     for (long i = 0; i < n; i++) { y = y * y + x; if (y > 1e300) y = 0.5; }
@@ -115,6 +116,7 @@ BAD_CALLS: list[tuple[str, Callable[[Any], Any], type, str]] = [
     ("pickle", lambda lib: pickle.dumps(lib.inplace), errors.ArgumentError, "cannot be pickled"),
     ("copy", lambda lib: copy.deepcopy(lib), errors.ArgumentError, "cannot be pickled or copied"),
     ("list", lambda lib: lib.inplace([1.0], 1), errors.ArgumentError, "must be a NumPy array"),
+    ("too large", lambda lib: lib.cube(10**400), errors.ArgumentError, "larger than any float"),
     ("string", lambda lib: lib.cube("1"), errors.ArgumentError, "must be a number"),
     ("complex", lambda lib: lib.cube(1j), errors.ArgumentError, "must be a number"),
     ("array for a number", lambda lib: lib.cube(np.ones(1)), errors.ArgumentError, "must be a number"),
@@ -183,6 +185,10 @@ def test_other_float_types_and_in_place(lib: llgrad.Library) -> None:
     assert gradient.dtype == np.float32 and gradient.tolist() == [2, 4]
     third = np.longdouble(1) / 3
     assert llgrad.grad(lib.extended)(third) == 2 * third
+    assert llgrad.grad(lib.extended)(third, seed=third) == llgrad.jvp(lib.extended)(third, tangents=third)[1]
+    assert llgrad.grad(lib.extended)(third, seed=third) == 2 * third * third
+    assert llgrad.value_and_grad(lib.halved)(300.0) == (math.inf, 600.0)
+    assert llgrad.grad(lib.halved)(1e6) == math.inf == llgrad.grad(lib.halved)(1.0, seed=1e6)  # as C converts it
     x = np.array([2.0, 3.0])
     value, gradient = llgrad.vjp(lib.inplace, wrt="x", of="x")(x, 2, seed=np.array([1.0, 10.0]))
     assert value.tolist() == [4.0, 9.0] and gradient.tolist() == [4.0, 60.0]
@@ -252,6 +258,12 @@ def test_bad_arguments_of_derivatives(lib: llgrad.Library) -> None:
         df(x, 4, np.zeros(4), seed=np.ones(3))
     with pytest.raises(errors.ArgumentError, match="'x' and 'y' of waves share memory"):
         df(x, 4, x, seed=x)
+    with pytest.raises(errors.ArgumentError, match="the seed of y is complex"):
+        df(x, 4, np.zeros(4), seed=np.ones(4) * 1j)
+    with pytest.raises(errors.ArgumentError, match="seed is complex"):
+        llgrad.grad(lib.cube)(1.0, seed=np.complex128(1j))
+    with pytest.raises(errors.ArgumentError, match="the tangent of x is complex"):
+        llgrad.jvp(lib.cube)(1.0, tangents=np.array(1j))
     both = np.ones(8)
     with pytest.raises(errors.ArgumentError, match="share memory"):
         df(both[:5], 4, both[4:], seed=np.ones(4))

@@ -26,6 +26,7 @@ double waves(int d, const double *x, double p, int n, bool less) {
     return less ? -sum : sum;
 }
 float half(float a, float x) { return a * x * x; }
+double by_sign(double x, double a) { return signbit(a) || isnan(a) ? 3 * x : 2 * x; }
 double power(int n, double x) { return n ? x * power(n - 1, x) : 1; }
 int counted(void) { return calls; }
 """
@@ -61,6 +62,15 @@ def test_a_fixed_function_is_a_function(lib: llgrad.Library) -> None:
     batch = llgrad.vmap(llgrad.grad(fixed, wrt="x"), over="x")(3, np.stack([X, X]), 1.5, 4, False)
     assert (batch[1] == llgrad.grad(fixed, wrt="x")(*arguments)).all()
     assert llgrad.grad(lib.half.specialized(a=0.1))(0.1, 3.0) == llgrad.grad(lib.half, wrt="x")(0.1, 3.0)
+
+
+def test_floats_that_are_fixed_are_told_apart_by_their_bits(lib: llgrad.Library) -> None:
+    general, special = llgrad.grad(lib.by_sign, wrt="x"), llgrad.grad(lib.by_sign, wrt="x", specialize="a")
+    for a in (0.0, -0.0, np.float32(-0.0), float("nan"), float("nan"), 2.0, np.float64(2.0)):
+        assert special(1.0, a) == general(1.0, a)
+    assert len(special._made) == 4
+    with pytest.raises(errors.ArgumentError, match="'a' of by_sign is -0.0, but the function was specialised to 0.0"):
+        lib.by_sign.specialized(a=0.0)(1.0, -0.0)
 
 
 def test_constants_are_in_the_code(lib: llgrad.Library) -> None:

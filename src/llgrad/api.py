@@ -614,11 +614,19 @@ def _contents(array: np.ndarray[Any, Any]) -> Any:
     return array.reshape(-1)[0].item() if array.size == 1 else array.copy()
 
 
-def number(given: Any, what: str) -> float:
+def number(given: Any, what: str) -> Any:
+    """A float; a longer one as it is."""
+    _require_real(given, what)
     try:
-        return float(given)
-    except (TypeError, ValueError) as error:
+        return given if isinstance(given, np.longdouble) else float(given)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{what} must be a number here, not {given!r}"[:200]) from error
+
+
+def _require_real(given: Any, what: str) -> None:
+    """ArgumentError for complex numbers, of which NumPy would drop the imaginary parts."""
+    if np.iscomplexobj(given):
+        raise ArgumentError(f"{what} is complex, but what it goes with is real", fix="pass real numbers")
 
 
 def fitted(value: Any, given: Any, what: str, name: str) -> Any:
@@ -630,6 +638,7 @@ def fitted(value: Any, given: Any, what: str, name: str) -> Any:
         return Table(rows, value.stacked)
     if not isinstance(value, np.ndarray):
         return number(given, f"the {what} of {name}")
+    _require_real(given, f"the {what} of {name}")
     try:
         made = np.array(given, dtype=value.dtype)
     except (TypeError, ValueError) as error:

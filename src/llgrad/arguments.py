@@ -9,6 +9,8 @@ signature states (`double (*x)[3]`). NaN and empty arrays pass.
 from __future__ import annotations
 
 import ctypes
+import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -64,7 +66,7 @@ class Checker:
 
     def _require_constants(self, values: Sequence[Any]) -> None:
         for p, value in zip(self.signature.parameters, values, strict=True):
-            if p.name in self.constants and value != self.constants[p.name]:
+            if p.name in self.constants and not _same(value, self.constants[p.name]):
                 raise ArgumentError(
                     f"{self._where(p)} is {value}, but the function was specialised to {self.constants[p.name]}",
                     fix=f"pass {self.constants[p.name]}, or specialise anew",
@@ -85,6 +87,8 @@ class Checker:
     # --- scalars
 
     def _float(self, parameter: Parameter, given: Any) -> Any:
+        if isinstance(given, int) and abs(given) > sys.float_info.max:
+            raise ArgumentError(f"{self._where(parameter)} is larger than any float", fix="pass a Python float")
         if isinstance(given, float | int | np.floating | np.integer) and not isinstance(given, np.bool_):
             return given
         if isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "fiu":
@@ -242,6 +246,11 @@ class Checker:
                 cause=f"a {to} has {to.size}",
                 fix="pass a structured array, or bytes of whole structs",
             )
+
+
+def _same(a: int | float, b: int | float) -> bool:
+    """Is it the same number? 0.0 and -0.0 are not, and NaN is."""
+    return a == b and math.copysign(1, a) == math.copysign(1, b) or (a != a and b != b)
 
 
 def _usual(t: CType) -> Callable[[Any], bool]:

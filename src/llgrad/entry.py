@@ -418,8 +418,10 @@ def _pack_code(t: str) -> str:
 def _converter(t: str) -> Callable[[Any], Any]:
     if t == _WIDE:
         return _long_double
-    if t in _FLOATS:
-        return _single if t == "float" else float
+    if t in _NARROW:
+        return _rounded(_NARROW[t])
+    if t == "double":
+        return float
     if t == "ptr":
         return address_of
     if t == _BRAIN:
@@ -428,11 +430,19 @@ def _converter(t: str) -> Callable[[Any], Any]:
     return lambda v: int(v) & mask
 
 
-def _single(value: Any) -> float:
-    import numpy as np
+_NARROW = {"half": "float16", "float": "float32"}
 
-    with np.errstate(over="ignore"):
-        return float(np.float32(value))
+
+def _rounded(name: str) -> Callable[[Any], float]:
+    """What rounds to a narrower float, as C does: what is too large is infinite."""
+
+    def rounded(value: Any) -> float:
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            return float(getattr(np, name)(value))
+
+    return rounded
 
 
 def _brain_bits(value: Any) -> int:

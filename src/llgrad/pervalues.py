@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
 
@@ -36,11 +38,13 @@ class PerValues:
 
     def derivative(self, *values: Any) -> Any:
         """The derivative for these values of the parameters `names`."""
+        # 0.0 and -0.0 are two values, and NaN is one
+        key = tuple(float(v).hex() if isinstance(v, float | np.floating) else int(v) for v in values)
         with self._lock:
-            if values not in self._made:
+            if key not in self._made:
                 fixed = dict(zip(self.names, values, strict=True))
-                self._made[values] = self._make(self.function.specialized(**fixed))
-            return self._made[values]
+                self._made[key] = self._make(self.function.specialized(**fixed))
+            return self._made[key]
 
     def __repr__(self) -> str:
         return f"<derivatives for each {', '.join(self.names)}: {self.function.signature}>"
