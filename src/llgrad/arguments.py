@@ -121,9 +121,9 @@ class Checker:
     # --- pointers
 
     def _pointer(self, parameter: Parameter, pointer: Pointer, given: Any) -> Any:
-        if given is None:
-            return None
         view = pointer if isinstance(pointer, View) else None
+        if given is None and not (view and view.spelling.startswith("&")):  # (a reference of Rust's is never null)
+            return None
         if view and view.scalar and isinstance(given, int | float | np.number | np.bool_):
             return self._by_reference(parameter, view, given)
         if isinstance(given, bytes) and pointer.const and pointer.to.size in (0, 1):
@@ -211,6 +211,8 @@ class Checker:
                 f"{self._where(parameter)} has {given.ndim} dimensions, not {view.rank}",
                 cause=f"it is declared {view.declare(parameter.name)}",
             )
+        if view:
+            self._fixed(parameter, view, given)
         order = view.order if view else "C"
         if order == "F" and not given.flags.f_contiguous:
             raise ArgumentError(
@@ -232,6 +234,23 @@ class Checker:
                 cause=f"it is declared {pointer.declare(parameter.name)}: the code may write to it",
                 fix="pass a copy, or declare the parameter const",
             )
+
+    def _fixed(self, parameter: Parameter, view: View, given: np.ndarray[Any, Any]) -> None:
+        """Lengths, strides and bytes that the type says are there."""
+        wrong = [
+            f"{what} {has} along axis {n}, not {d}"
+            for what, fixed, found in (("length", view.extents, given.shape), ("stride", view.steps, given.strides))
+            for n, (d, has) in enumerate(zip(fixed, found, strict=False))
+            if d is not None and has != (d if what == "length" else d * given.itemsize)
+            and (what == "length" or given.shape[n] > 1)
+        ]  # fmt: skip
+        if given.nbytes < view.least:
+            wrong.append(f"{given.nbytes} bytes, less than {view.least}")
+        if wrong:
+            raise ArgumentError(
+                f"{self._where(parameter)} has {wrong[0]}", cause=f"it is declared {view.declare(parameter.name)}",
+                fix="pass an array of that size and layout: np.ascontiguousarray(…) makes strides those of rows",
+            )  # fmt: skip
 
     def _size(self, parameter: Parameter, to: CType, given: np.ndarray[Any, Any]) -> None:
         if isinstance(to, Array) and to.size and given.nbytes % to.size:

@@ -59,7 +59,7 @@ class Batched:
 
         def element(k: int) -> Any:
             chosen = {**given, **{place: deepcopy(given[place]) for place in own}}
-            chosen.update({place: b[k] for place, b in zip(at, batch, strict=True)})
+            chosen.update({place: _element(b, k) for place, b in zip(at, batch, strict=True)})
             try:
                 return self.function(
                     *(chosen[n] for n in range(len(args))), **{n: v for n, v in chosen.items() if isinstance(n, str)}
@@ -156,6 +156,11 @@ def _batch(value: Any, name: str) -> Any:
     if not hasattr(value, "__len__") or not np.ndim(value):
         raise ArgumentError(f"{name} has no batch axis: it is {type(value).__name__}", fix="give it one axis more")
     return value
+
+
+def _element(batch: Any, k: int) -> Any:
+    """One of a batch, in its memory: a number that is passed by reference may be written."""
+    return batch[k, ...] if isinstance(batch, np.ndarray) else batch[k]
 
 
 def _stacked(found: Sequence[Any]) -> Any:

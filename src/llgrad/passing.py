@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from llgrad.errors import ArgumentError
-from llgrad.signature import CType, Parameter, Pointer, Signature, View
+from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, View
 from llgrad.synthesis.request import Act
 
 _PLAIN = ("data",)
@@ -73,7 +73,9 @@ def _part(p: Parameter, array: np.ndarray[Any, Any], part: str) -> Any:
     match kind:
         case "data":
             return array
-        case "length" | "items":
+        case "length":
+            return _count(p.type, array)
+        case "items":
             return array.size
         case "itemsize":
             return array.itemsize
@@ -90,6 +92,12 @@ def _part(p: Parameter, array: np.ndarray[Any, Any], part: str) -> Any:
     return Descriptor(array)
 
 
+def _count(t: CType, array: np.ndarray[Any, Any]) -> int:
+    """How many of what a slice is of lie in an array: numbers, or arrays and structs."""
+    to = t.to if isinstance(t, Pointer) else t
+    return array.size if isinstance(to, Scalar) or not to.size else array.nbytes // to.size
+
+
 def _whole(p: Parameter, stride: int, size: int) -> int:
     if stride % size:
         raise ArgumentError(f"argument {p.name!r} has a stride that is no whole number of elements", fix="pass a copy")
@@ -104,6 +112,11 @@ def zeros(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if array.flags.c_contiguous:
         return np.zeros(array.shape, array.dtype)
     _require_apart(array)
+    return laid(array)
+
+
+def laid(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Memory of zeros that is read by the strides of an array, whatever these are."""
     low = sum(min(0, s * (n - 1)) for s, n in zip(array.strides, array.shape, strict=True) if n)
     high = sum(max(0, s * (n - 1)) for s, n in zip(array.strides, array.shape, strict=True) if n)
     raw = np.zeros(high - low + array.itemsize, np.uint8)
@@ -127,6 +140,23 @@ def shaped(array: np.ndarray[Any, Any], contents: np.ndarray[Any, Any]) -> np.nd
     made = zeros(array)
     made[...] = contents
     return made
+
+
+class Strided:
+    """An array as it is sent whose strides, which the code is told, pickling would not keep."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.contents, self.strides = np.ascontiguousarray(array), array.strides
+        self.writeable = array.flags.writeable
+
+    def laid(self) -> np.ndarray[Any, Any]:
+        """The array, in memory of its own."""
+        shape, dtype = self.contents.shape, self.contents.dtype
+        like = np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, self.strides)  # (never looked into)
+        made = laid(like)
+        made[...] = self.contents
+        made.flags.writeable = self.writeable
+        return made
 
 
 # --- pointers to pointers ---------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from llgrad import errors
 from llgrad.arguments import overlapping
 from llgrad.entry import Code, Entry
 from llgrad.errors import ArgumentError, ForeignError, LlgradError
+from llgrad.passing import Strided
 
 
 class Worker:
@@ -88,7 +89,9 @@ class RemoteCode:
         """See `Code.call`."""
         _refuse(entry, values)
         with self.worker.locked():
-            results, peak, written = self.worker.ask("call", self.number(), entry, list(values))
+            sent = {id(v): Strided(v) for v in values if isinstance(v, np.ndarray) and not v.flags.forc}
+            given = [sent.get(id(v), v) for v in values]
+            results, peak, written = self.worker.ask("call", self.number(), entry, given)
         for n, contents in written.items():
             values[n][...] = contents
         return results, peak
@@ -203,7 +206,9 @@ def _answer(codes: list[Code], request: tuple[Any, ...]) -> tuple[Any, ...]:
         symbols = {n: codes[shared].addresses[n] for n in names} if shared is not None else {}
         codes.append(Code(data, libraries=libraries, symbols=symbols))
         return "done", len(codes) - 1
-    _, code, entry, values = request
+    _, code, entry, given = request
+    there = {id(v): v.laid() for v in given if isinstance(v, Strided)}
+    values = [there.get(id(v), v) for v in given]
     writable = {n: v for n, v in enumerate(values) if isinstance(v, np.ndarray) and v.flags.writeable}
     results, peak = codes[code].call(entry, values)
     return "done", results, peak, writable

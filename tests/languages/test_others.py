@@ -339,6 +339,47 @@ func.func @g(%a: memref<8xf64>) -> f64 {
 """
 
 
+def test_layouts_that_memrefs_fix(tmp_path: Path) -> None:
+    """Lengths and strides of the type are constants of the code: an array that has others is no such memref."""
+    require("a.mlir")
+    path, body = tmp_path / "a.mlir", ""
+    for name, t in (("f", "memref<2x3xf64>"), ("g", "memref<?x?xf64, strided<[?, 1]>>")):
+        body += (
+            f"func.func @{name}(%x: {t}) -> f64 {{\n  %i = arith.constant 1 : index\n  %j = arith.constant 2 : index\n"
+            f"  %v = memref.load %x[%i, %j] : {t}\n  %w = arith.mulf %v, %v : f64\n  return %w : f64\n}}\n"
+        )
+    path.write_text(body)
+    lib, whole = llgrad.load(path), np.arange(24.0).reshape(4, 6)
+    assert llgrad.value_and_grad(lib.f, wrt="x")(np.arange(6.0).reshape(2, 3))[0] == 25.0
+    with pytest.raises(ArgumentError, match="has length 3 along axis 0, not 2"):
+        lib.f(np.ones((3, 2)))
+    value, found = llgrad.value_and_grad(lib.g, wrt="x")(whole[::2, 1:])
+    assert value == whole[2, 3] ** 2 and found.sum() == found[1, 2] == 2 * whole[2, 3]
+    for view in (whole[:, ::2], whole.T):
+        with pytest.raises(ArgumentError, match="has stride .* along axis 1, not 1"):
+            llgrad.grad(lib.g, wrt="x")(view)
+    moved = "memref<?xf64, strided<[1], offset: 2>>"
+    load = f"  %v = memref.load %x[%i] : {moved}\n  return %v : f64\n"
+    path.write_text(f"func.func @f(%x: {moved}, %i: index) -> f64 {{\n{load}}}\n")
+    with pytest.raises(ArgumentError, match="f takes 6 arguments"):  # no array begins elsewhere than where it is
+        llgrad.load(path).f(np.ones(3), 0)
+
+
+def test_strides_in_another_process(tmp_path: Path) -> None:
+    require("a.mlir")
+    path, t = tmp_path / "a.mlir", "memref<?xf64, strided<[?], offset: ?>>"
+    path.write_text(
+        f"func.func @f(%x: {t}, %y: {t}, %k: index) {{\n  %v = memref.load %x[%k] : {t}\n"
+        f"  %w = arith.mulf %v, %v : f64\n  memref.store %w, %y[%k] : {t}\n  return\n}}\n"
+    )
+    f, whole = llgrad.load(path, isolate=True).f, np.arange(1.0, 10.0)
+    for view in (whole[::2], whole[::-1], whole[::-3]):
+        y = np.zeros(9)
+        _, found = llgrad.vjp(f, wrt="x", of="y")(view, y[8::-2], 1, seed=np.ones(5))
+        assert found.tolist() == [2 * v if n == 1 else 0 for n, v in enumerate(view)]
+        assert y.tolist() == [0, 0, 0, 0, 0, 0, view[1] ** 2, 0, 0]
+
+
 def test_mlirs_elements_of_tensors_and_vectors(tmp_path: Path) -> None:
     """`arith` and `math` on whole tensors, and vectors of vectors, which are made of values that are not set."""
     require("a.mlir")

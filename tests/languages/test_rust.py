@@ -43,6 +43,31 @@ def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None
         np.testing.assert_allclose(ours, truth[n], rtol=1e-7, atol=1e-8)
 
 
+def test_slices_of_arrays_and_references(tmp_path: Path) -> None:
+    """A slice has as many elements as there are arrays, not numbers; what a reference is to is there."""
+    require("a.rs")
+    path = tmp_path / "a.rs"
+    path.write_text(
+        "pub fn volumes(x: &[[f64; 3]]) -> f64 { x.iter().map(|r| r[0] * r[1] * r[2]).sum() }\n"
+        "pub fn first(x: &[f64; 3]) -> f64 { x[0] * x[2] }\n"
+        "pub fn square(x: f64, y: &mut f64) { *y = x * x; }\n"
+    )
+    lib, x = llgrad.load(path), np.arange(1.0, 7.0).reshape(2, 3)
+    value, found = llgrad.value_and_grad(lib.volumes)(x)
+    assert value == 6 + 120 and found.tolist() == [[6, 3, 2], [30, 24, 20]]
+    assert llgrad.grad(lib.first)(x).tolist() == [[3, 0, 1], [0, 0, 0]]
+    with pytest.raises(ArgumentError, match="has 0 bytes, less than 24"):
+        lib.first(np.zeros(0))
+    with pytest.raises(ArgumentError, match="must be a NumPy array, not NoneType"):
+        lib.first(None)
+    written = np.zeros(6)
+    llgrad.vmap(lib.square, over=("x", "y"))(X, written)
+    assert written.tolist() == (X * X).tolist()  # each number where it is passed from
+    written[:] = 0
+    value, found = llgrad.vmap(llgrad.value_and_grad(lib.square, of="y"), over=("x", "y"))(X, written)
+    assert written.tolist() == value.tolist() == (X * X).tolist() and found.tolist() == (2 * X).tolist()
+
+
 def test_an_archive_of_the_standard_library_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Debian's rustc has no shared one: it is made, and has what programs call."""
     require("a.rs")

@@ -36,7 +36,9 @@ def terms(language: str, declared: bl.ByteType | None, t: CType) -> CType:
             mutable = name.startswith("&mut ")
             return View(to.to, not mutable, False, name, ("data", "length"))
         case "Rust" | "Zig", bl.Pointer(name=name) if name and isinstance(t, Pointer):
-            return View(t.to, _is_const(name), False, name, scalar=isinstance(t.to, Scalar) and name[0] == "&")
+            one = name[0] == "&"
+            least = t.to.size if one else 0
+            return View(t.to, _is_const(name), False, name, scalar=one and isinstance(t.to, Scalar), least=least)
         case "D", bl.Record(name=name, members=members) if [m.name for m in members] == ["length", "ptr"]:
             address = t.fields[1].type if isinstance(t, Struct) else None
             if "[]" in name and isinstance(address, Pointer):
@@ -65,7 +67,7 @@ def by_reference(declared: bl.ByteType | None, t: CType) -> CType:
             return View(t.element, False, False, f"{_fortran(t.element)}, dimension({shape})", order="F")
         case bl.Pointer():
             return t
-    return View(t, False, False, str(_fortran(t)), scalar=isinstance(t, Scalar))
+    return View(t, False, False, str(_fortran(t)), scalar=isinstance(t, Scalar), least=t.size)
 
 
 def _fortran(t: object) -> str:

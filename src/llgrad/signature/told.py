@@ -65,7 +65,9 @@ def _result(f: Function, language: str) -> CType | None:
 # --- MLIR -------------------------------------------------------------------------------------------------------------
 
 _FLOATS = {"f64": "double", "f32": "float", "bf16": "bfloat"}
-_MEMREF = re.compile(r"memref<((?:(?:\?|\d+)x)*)(f64|f32|bf16|i64|i32|i8|index)(?:, strided<.*>)?>")
+_MEMREF = re.compile(
+    r"memref<((?:(?:\?|\d+)x)*)(f64|f32|bf16|i64|i32|i8|index)(, strided<\[([^]]*)\](?:, offset: (\?|-?\d+))?>)?>"
+)
 
 
 def _mlir(word: str) -> CType | None:
@@ -76,13 +78,20 @@ def _mlir(word: str) -> CType | None:
     t = word.removesuffix(" readonly")
     m = _MEMREF.fullmatch(t)
     element = _mlir(m[2]) if m else None
-    if m is None or element is None:
+    if m is None or element is None or m[5] not in (None, "?", "0"):  # (arrays begin where they begin)
         return None
+    extents, steps = _fixed(m[1].rstrip("x").split("x")), _fixed((m[4] or "").split(","))
     rank = m[1].count("x")
     dimensions = range(rank)
     shapes, strides = (f"shape.{d}" for d in dimensions), (f"stride.{d}" for d in dimensions)
     carried = ("null", "data", "zero", *shapes, *strides)  # the address that was allocated is not for callees to free
-    return View(element, t != word, False, t, carried, rank, "A" if "strided" in word else "C")
+    order = "A" if m[3] else "C"
+    return View(element, t != word, False, t, carried, rank, order, extents=extents, steps=steps)
+
+
+def _fixed(words: list[str]) -> tuple[int | None, ...]:
+    """Numbers, and None for what may be any."""
+    return tuple(None if word.strip() == "?" else int(word) for word in words if word)
 
 
 # --- Julia ------------------------------------------------------------------------------------------------------------

@@ -137,7 +137,9 @@ class View(Pointer, frozen=True):
             "stride.n" in elements, "bytes.n" in bytes;
     rank    the number of dimensions an array must have; None: any;
     order   of an array's elements: "C", "F" (first index fastest) or "A" (any strides);
-    scalar  it points to one value that is passed by reference: a number does, too.
+    scalar  it points to one value that is passed by reference: a number does, too;
+    least   how many bytes are there at least;
+    extents, steps  lengths and strides (in elements) that the type fixes, a dimension each; None: any.
     """
 
     spelling: str = ""
@@ -145,6 +147,9 @@ class View(Pointer, frozen=True):
     rank: int | None = None
     order: str = "C"
     scalar: bool = False
+    least: int = 0
+    extents: tuple[int | None, ...] = ()
+    steps: tuple[int | None, ...] = ()
 
     def __str__(self) -> str:
         return self.spelling
