@@ -238,8 +238,9 @@ class Loaded:
 
     @property
     def identity(self) -> str:
-        """Names the content of the sources and how they were compiled."""
-        return f"{self._key or id(self)} {self._level} {self._libraries} {self._vector_math} {self._worker is not None}"
+        """Names the content of the sources, how they were compiled, and what has been said of their functions."""
+        compiled = f"{self._level} {self._libraries} {self._vector_math} {self._worker is not None}"
+        return f"{self._key or id(self)} {compiled} {''.join(self._registrations())}"
 
     def addresses(self) -> dict[str, int]:
         """Where the loaded program's functions and variables are; valid as long as this lives."""
@@ -387,6 +388,11 @@ class Loaded:
         if not EVERYWHERE:
             return tuple(self._said)
         return (*self._said, *(text for text, name in EVERYWHERE.items() if name in self._functions()))
+
+    @property
+    def has_registrations(self) -> bool:
+        """Has anything been said of this library's functions, or of functions of the names that it has?"""
+        return bool(self._registrations())
 
     def _functions(self) -> frozenset[str]:
         """The names of all functions."""

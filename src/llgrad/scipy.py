@@ -9,8 +9,9 @@
     system = llgrad.scipy.equation(lib.kinetics)               # void f(double t, const double *y, int n, double *dy)
     scipy.integrate.solve_ivp(system.fun, span, y0, jac=system.jac, method="BDF")
 
-`wrt` names the variables; SciPy's vector `x` is these, flattened and joined (`pack`, `unpack`). Everything else is
-`given` by name. `out`, `updates`, `scratch` and `counts` declare what cannot be inferred; see `llgrad.foreign`.
+`wrt` names the variables; SciPy's vector `x` is these, in that order, flattened and joined (`pack`, `unpack`).
+Everything else is `given` by name. `out`, `updates`, `scratch` and `counts` declare what cannot be inferred; see
+`llgrad.foreign`.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ class Objective:
             raise ForeignTypeError(f"nothing is given for {', '.join(missing)}", fix="given={name: value}")
         if bad := [n for n in self.names if n not in names or not inputs[names.index(n)].active]:
             raise ForeignTypeError(f"{', '.join(bad)} has no derivative", fix="name inputs that are floats")
-        self.wrt = tuple(sorted(names.index(n) for n in self.names))
-        self.names = tuple(names[n] for n in self.wrt)
+        if len(set(self.names)) < len(self.names):
+            raise ForeignTypeError(f"wrt={wrt!r} names an input twice", fix="name each once")
+        self.wrt = tuple(names.index(n) for n in self.names)
         self._fixed = [
             None if n in self.wrt else array(self.foreign, i, given[i.name]) for n, i in enumerate(inputs)
         ]
@@ -86,9 +88,9 @@ class Objective:
 
     def tensors(self, x: Any) -> list[Array]:
         """What the compiled function is given for x."""
-        parts = iter(self.unpack(np.asarray(x)))
+        parts = dict(zip(self.names, self.unpack(np.asarray(x)), strict=True))
         return [
-            array(self.foreign, i, _real(next(parts), i.dtype)) if fixed is None else fixed
+            array(self.foreign, i, _real(parts[i.name], i.dtype)) if fixed is None else fixed
             for i, fixed in zip(self.foreign.tensors, self._fixed, strict=True)
         ]
 

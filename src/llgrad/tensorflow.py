@@ -282,6 +282,16 @@ class _Site:
                 if first != name:
                     message = f"which array of {self.made.name} does {p.name} count? {first} and {name} differ in size"
                     found.append(tf.debugging.assert_equal(other, size, message=message))
+        for i in self.made.tensors:
+            if i.group > 1:
+                message = f"{i.name} of {self.made.name} must have a shape that ends with {i.dims}"
+                over = tf.cast(prod(shapes[i.name]), tf.int64) % i.group
+                found.append(tf.debugging.assert_equal(over, tf.zeros_like(over), message=message))
+        known = {i.name: n for i, n in zip(self.made.statics, self.statics, strict=True)}
+        for name, value in self.made.roles.fixed:
+            message = f"{self.made.name} was specialised to {name} = {value}"
+            size = before[name][1] if name in before else tf.constant(known[name], tf.int64)
+            found.append(tf.debugging.assert_equal(size, tf.constant(value, tf.int64), message=message))
         return found
 
 

@@ -267,6 +267,35 @@ def test_one_derivative_for_all(lib: llgrad.Library, source_file: Path) -> None:
     assert load_foreign(lib.waves) is not load_foreign(lib.waves, out="like x", counts=())
 
 
+def test_functions_that_are_specialised_keep_to_it(lib: llgrad.Library) -> None:
+    f, x = load_foreign(lib.waves.specialized(n=3)), np.array([0.3, 0.2, 0.7])
+    found = jacobian(f, [x], (), (0,))
+    np.testing.assert_allclose(found, jacobian(load_foreign(lib.waves), [x], (), (0,)), rtol=1e-14)
+    with pytest.raises(ForeignShapeError, match="n of waves is 5, but it was specialised to 3"):
+        f.call("vjp", (0,), ((5,),))
+    with pytest.raises(ForeignSignatureError, match="specialised to one value of k"):
+        load_foreign(lib.energy.specialized(k=1.0))
+
+
+def test_rules_are_part_of_what_a_function_is(tmp_path: Path) -> None:
+    path = tmp_path / "code.c"
+    path.write_text(
+        "__attribute__((noinline)) double g(double x) { return x * x; }\n"
+        "double f(const double *x, int n) { double s = 0; for (int i = 0; i < n; i++) s += g(x[i]); return s; }\n"
+        "double h(const double *x, int n) { double s = 0; for (int i = 0; i < n; i++) s += g(2 * x[i]); return s; }\n"
+    )
+    x, lib, other = np.array([1.0, 2.0]), llgrad.load(path), llgrad.load(path)
+    before, late = load_foreign(lib.f), load_foreign(lib.h)
+    assert jacobian(before, [x], (), (0,)).tolist() == [[2, 4]]
+    llgrad.rule(lib.g, lambda x: 10 + 0 * x)
+    assert jacobian(load_foreign(lib.f), [x], (), (0,)).tolist() == [[10, 10]]
+    assert jacobian(before, [x], (), (0,)).tolist() == [[2, 4]]
+    assert jacobian(load_foreign(other.f), [x], (), (0,)).tolist() == [[2, 4]]
+    with pytest.raises(ArgumentError, match="register rules first"):  # it would be another function's
+        jacobian(late, [x], (), (0,))
+    assert jacobian(load_foreign(other.h), [x], (), (0,)).tolist() == [[8, 16]]
+
+
 def test_failures_are_exceptions(tmp_path: Path) -> None:
     path = tmp_path / "throws.cpp"
     path.write_text('extern "C" double f(const double *x, int n) { if (x[0] > 1) throw 3; return x[0] * n; }')

@@ -65,6 +65,23 @@ def test_a_scalar_with_other_inputs_given(lib: llgrad.Library) -> None:
     assert [p.shape for p in both.unpack(at)] == [(4,), ()]
 
 
+def test_variables_come_in_the_order_that_they_are_named_in(lib: llgrad.Library) -> None:
+    x, a = np.array([0.3, 0.2, 0.1]), np.array([1.0, 2.0, 3.0])
+    given = {"k": 0.5, "x": x, "a": a}
+    one = llgrad.scipy.objective(lib.energy, wrt=("x", "a"), given=given)
+    other = llgrad.scipy.objective(lib.energy, wrt=("a", "x"), given=given)
+    at, back = one.pack(x, a), other.pack(a, x)
+    assert other.names == ("a", "x") and one.fun(at) == other.fun(back) == llgrad.scipy.objective(
+        lib.energy, wrt="x", given={"k": 0.5, "a": a}
+    ).fun(x)
+    np.testing.assert_allclose(np.roll(one.jac(at), 3), other.jac(back))
+    np.testing.assert_allclose(np.roll(one.hess(at), (3, 3), (0, 1)), other.hess(back))
+    np.testing.assert_allclose(np.roll(one.hessp(at, at), 3), other.hessp(back, back))
+    assert one.jvp(at, at) == pytest.approx(other.jvp(back, back), rel=1e-14)
+    with pytest.raises(ForeignTypeError, match="names an input twice"):
+        llgrad.scipy.objective(lib.energy, wrt=("a", "a"), given=given)
+
+
 def test_bundle_adjustment_converges() -> None:
     """Cameras and points are found again from what they project to, by the matrix and without it."""
     from examples.adbench.instances import random_ba

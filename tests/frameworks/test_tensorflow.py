@@ -105,6 +105,27 @@ def test_unknown_dimensions(lib: llgrad.Library) -> None:
         product(random(3), random(2))
 
 
+def test_what_shapes_must_be_where_they_are_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "code.c"
+    path.write_text(
+        "double scaled(double k, const double *x, int n)\n"
+        "{ double s = 0; for (int i = 0; i < n; i++) s += k * x[i]; return s; }\n"
+        "double rows(const double (*x)[3], int n)\n"
+        "{ double s = 0; for (int i = 0; i < n / 3; i++) s += x[i][0] * x[i][2]; return s; }\n"
+    )
+    lib, some = llgrad.load(path), tf.TensorSpec([None], tf.float64)
+    with pytest.raises(ForeignShapeError, match="k must be one number"):
+        tf.function(load(lib.scaled), input_signature=[some, some])(random(2), random(3))
+    rows = tf.function(load(lib.rows), input_signature=[some])
+    assert rows(random(6)).numpy() == load(lib.rows)(random(6)).numpy()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a shape that ends with"):
+        rows(random(4))
+    three = tf.function(load(lib.scaled.specialized(n=3)), input_signature=[tf.TensorSpec([], tf.float64), some])
+    assert three(random(), random(3)).numpy() == load(lib.scaled)(random(), random(3)).numpy()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="specialised to n = 3"):
+        three(random(), random(4))
+
+
 def test_batches(lib: llgrad.Library) -> None:
     f, (_, a, k), rows = load(lib.energy), inputs("energy")[1], random(6, 5)
     wanted = tf.stack([f(row, a, k) for row in rows])

@@ -239,6 +239,12 @@ class Module(torch.nn.Module):
         return self.f(self.w, x)
 
 
+def test_batches_of_one_size(lib: llgrad.Library) -> None:
+    f = foreign(lib.product)
+    with pytest.raises(ForeignShapeError, match="the batches of product differ: 3, 2 items"):
+        f.batched(torch.ones(3, 4, dtype=DOUBLE), torch.ones(2, 4, dtype=DOUBLE))
+
+
 def test_pickle_and_copy(source_file: Path) -> None:
     f = foreign(source_file, "layer", out=("rows",), counts={"rows": ("w", 0), "columns": ("w", 1)})
     module, x = Module(f), torch.rand(3, dtype=DOUBLE)

@@ -15,8 +15,8 @@ import llgrad
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: make test-frameworks does that")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-from llgrad.errors import UnknownNameError  # noqa: E402
-from llgrad.foreign import ForeignTypeError  # noqa: E402
+from llgrad.errors import ArgumentError, UnknownNameError  # noqa: E402
+from llgrad.foreign import ForeignShapeError, ForeignTypeError  # noqa: E402
 from llgrad.torch import ForeignModule, foreign  # noqa: E402
 
 DOUBLE = torch.float64
@@ -126,6 +126,19 @@ def test_functions_of_libraries_are_copied_and_pickled(lib: llgrad.Library) -> N
     f, x = foreign(lib.waves, keep_tape=True), torch.rand(4, dtype=DOUBLE)
     for other in (copy.deepcopy(f), copy.copy(f), pickle.loads(pickle.dumps(f))):
         torch.testing.assert_close(other(x), f(x))
+
+
+def test_what_is_specialised_or_has_rules_where_it_is_unpickled(source_file: Path) -> None:
+    lib, x = llgrad.load(source_file), torch.rand(4, dtype=DOUBLE)
+    again = pickle.loads(pickle.dumps(foreign(lib.waves.specialized(n=4))))
+    torch.testing.assert_close(again(x), foreign(lib.waves)(x))
+    with pytest.raises(ForeignShapeError, match="specialised to 4"):
+        again(x[:3])
+    llgrad.inactive(lib.square)
+    f = foreign(lib.waves)
+    with pytest.raises(ArgumentError, match="what was registered"):
+        pickle.dumps(f)
+    assert copy.copy(f) is f
 
 
 # --- processes -------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 
 from llgrad.arguments import integer_range
 from llgrad.entry import Code, Entry
-from llgrad.errors import ActivityError
+from llgrad.errors import ActivityError, ArgumentError
 from llgrad.foreign.plans import WRITERS, Primal, Writer, Wrt
 from llgrad.foreign.roles import ForeignTypeError, Input, Resolved, Roles, Shape, roles
 from llgrad.foreign.runtime import Failure, Plan, cores, int64s
@@ -50,6 +50,10 @@ class Foreign:
         # the inputs that have derivatives, as positions among `tensors`
         self.active: Wrt = tuple(n for n, i in enumerate(self.tensors) if i.active)
         self.name = function.signature.name
+        self._identity = function.library.identity
+        said = f"{self._identity} {function.signature.symbol} {self.roles!r}"
+        # names the function, the content of its sources, what is registered of it, and the roles of its parameters
+        self.key = hashlib.sha256(said.encode()).hexdigest()[:16]
         self.stateful = function.library.effects(function.signature.symbol).stateful
         self._plans: dict[tuple[str, Wrt], Plan] = {}
         self._calls: dict[Any, Call] = {}
@@ -58,12 +62,6 @@ class Foreign:
     def __repr__(self) -> str:
         inputs, outputs = ", ".join(i.name for i in self.roles.inputs), ", ".join(m.name for m in self.outputs)
         return f"<foreign function ({inputs}) -> ({outputs}): {self.function.signature}>"
-
-    @property
-    def key(self) -> str:
-        """Names the function, the content of its sources, and the roles of its parameters."""
-        said = f"{self.function.library.identity} {self.function.signature.symbol} {self.roles!r}"
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     # --- arguments
 
@@ -128,8 +126,22 @@ class Foreign:
         with self._lock:
             key = (kind, wrt)
             if key not in self._plans:
+                self._require_unchanged(kind)
                 self._plans[key] = self._made(kind, wrt)
             return self._plans[key]
+
+    @property
+    def outdated(self) -> bool:
+        """Have rules come since? They are no part of what this function is known by."""
+        return self.function.library.identity != self._identity
+
+    def _require_unchanged(self, kind: str) -> None:
+        if kind != "primal" and self.outdated:
+            raise ArgumentError(
+                f"a derivative of {self.name} is asked for that would have other rules than it was made with",
+                cause="what was registered since holds for what is made afterwards",
+                fix="register rules first, then make the foreign function (again)",
+            )
 
     def _made(self, kind: str, wrt: Wrt) -> Plan:
         if kind == "primal":

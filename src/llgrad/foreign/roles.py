@@ -56,6 +56,17 @@ class Input(Struct, frozen=True):
         return self.dtype.kind == "f"
 
     @property
+    def dims(self) -> tuple[int, ...]:
+        """Those of the arrays that a pointer is to."""
+        t = self.parameter.type
+        return t.to.dims if isinstance(t, Pointer) and isinstance(t.to, Array) else ()
+
+    @property
+    def group(self) -> int:
+        """How many elements are passed together, at least."""
+        return prod(max(d, 1) for d in self.dims)
+
+    @property
     def static(self) -> bool:
         """Is it an integer that is passed by value?"""
         return not self.array and not self.active
@@ -81,6 +92,7 @@ class Roles(Struct, frozen=True):
     outputs: tuple[Memory, ...]
     scratch: tuple[Memory, ...]
     counts: tuple[tuple[Parameter, tuple[str, ...], int | None], ...]  # parameter, of which arrays, along which axis
+    fixed: tuple[tuple[str, int], ...] = ()  # integers that the function was specialised to
 
     @property
     def tensors(self) -> tuple[Input, ...]:
@@ -105,6 +117,12 @@ class Roles(Struct, frozen=True):
                     f"{p.name} of {self.signature.name} counts {integers[p.name]}, but {arrays[0]} has {count}",
                     cause=f"{arrays[0]} has shape {known[arrays[0]]}", fix="pass arrays that fit each other",
                 )  # fmt: skip
+        for name, value in self.fixed:
+            if integers[name] != value:
+                raise ForeignShapeError(
+                    f"{name} of {self.signature.name} is {integers[name]}, but it was specialised to {value}",
+                    fix=f"pass arrays for which it is {value}, or the function that is not specialised",
+                )
         ordered = [integers[p.name] for p in self.signature.parameters if p.name in integers]
         made = [tuple(int(d) for d in self._shape(m, known, integers)) for m in (*self.outputs, *self.scratch)]
         if negative := [s for s in made if min(s, default=0) < 0]:
@@ -112,8 +130,10 @@ class Roles(Struct, frozen=True):
         return Resolved(tuple(ordered), tuple(made[: len(self.outputs)]), tuple(made[len(self.outputs) :]))
 
     def symbols(self, shapes: Sequence[Any], statics: Sequence[Any]) -> Resolved:
-        """`resolve` where sizes may be symbols, about which nothing is asked."""
+        """`resolve` where sizes may be symbols, about which nothing is asked but how many there are."""
         known = {i.name: tuple(shape) for i, shape in zip(self.tensors, shapes, strict=True)}
+        for i in self.tensors:
+            _check_rank(i, known[i.name])
         integers = {i.name: v for i, v in zip(self.statics, statics, strict=True)}
         for p, arrays, axis in self.counts:
             integers.setdefault(p.name, prod(known[arrays[0]]) if axis is None else known[arrays[0]][axis])
@@ -157,18 +177,21 @@ class Resolved(Struct, frozen=True):
     scratch: tuple[Shape, ...]
 
 
-def _check_shape(i: Input, shape: Shape) -> None:
+def _check_rank(i: Input, shape: Any) -> None:
     t = i.parameter.type
-    if not i.array and shape != ():
+    if not i.array and len(shape):
         raise ForeignShapeError(
             f"{i.name} must be one number, not of shape {shape}", cause=f"it is declared {t.declare(i.name)}",
             fix="map over it (vmap), or write a C function that takes an array",
         )  # fmt: skip
-    dims = t.to.dims if isinstance(t, Pointer) and isinstance(t.to, Array) else ()
-    if prod(shape) % prod(max(d, 1) for d in dims):
+
+
+def _check_shape(i: Input, shape: Shape) -> None:
+    _check_rank(i, shape)
+    if prod(shape) % i.group:
         raise ForeignShapeError(
-            f"{i.name} has shape {shape}", cause=f"it is declared {t.declare(i.name)}",
-            fix=f"give it a shape that ends with {dims}",
+            f"{i.name} has shape {shape}", cause=f"it is declared {i.parameter.type.declare(i.name)}",
+            fix=f"give it a shape that ends with {i.dims}",
         )  # fmt: skip
 
 
@@ -220,11 +243,20 @@ class _Reader:
         of = {m.name: m for m in outputs}
         updated = {i.name: Memory(i.parameter, f"like {i.name}", i.dtype) for i in inputs if i.updated}
         ordered = [{**of, **updated}[p.name] for p in self.signature.parameters if p.name in of or p.name in updated]
-        found = Roles(self.signature, inputs, (*result, *ordered), scratch, counts)
+        found = Roles(self.signature, inputs, (*result, *ordered), scratch, counts, self._fixed())
         self._check_names(found)
         if self.out is None:
             self._refuse_open(found, outputs)
         return found
+
+    def _fixed(self) -> tuple[tuple[str, int], ...]:
+        for name, value in self.function.constants.items():
+            if isinstance(value, float):
+                raise ForeignSignatureError(
+                    f"{self.signature.name} was specialised to one value of {name}, which frameworks pass as an array",
+                    fix="specialise it by integers",
+                )
+        return tuple((name, int(value)) for name, value in self.function.constants.items())
 
     # --- outputs
 

@@ -18,7 +18,7 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
 from llgrad.errors import UnsupportedError
-from llgrad.foreign import Foreign, Tape
+from llgrad.foreign import Foreign, ForeignShapeError, Tape
 from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
 
@@ -90,7 +90,13 @@ class Rule(ABC):
 
     def batch(self, tensors: list[Tensor], statics: tuple[int, ...], batched: list[int], wrt: Wrt) -> list[Tensor]:
         """All items; what is not batched is shared. Items that are contiguous are used where they are."""
-        size = next(t.shape[0] for t, b in zip(tensors, batched, strict=True) if b)
+        sizes = [t.shape[0] for t, b in zip(tensors, batched, strict=True) if b]
+        size = sizes[0]
+        if any(n != size for n in sizes):
+            raise ForeignShapeError(
+                f"the batches of {self.foreign.name} differ: {', '.join(map(str, sizes))} items",
+                fix="give all tensors as many, but those that are shared",
+            )
         if not size:
             return [torch.empty(m.shape, dtype=m.dtype) for m in self.shapes(tensors, statics, batched, wrt)]
         tensors = [_with_contiguous_items(t) if b else t.contiguous() for t, b in zip(tensors, batched, strict=True)]
