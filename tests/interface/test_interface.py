@@ -255,6 +255,33 @@ def test_attributes_say_what_memory_holds(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("result", "markers", "words"),
+    [
+        ("two", "enzyme_dup, 3.0f, 1.0f", "expects { double, double }, the derivative returns float"),
+        ("two", "enzyme_primal_return, 3.0f, 1.0f", "expects { double, double }, the derivative returns float, float"),
+        ("four", "enzyme_primal_return, enzyme_dup, 3.0f, 1.0f", "expects { double, double, double, double }"),
+        ("twof", "enzyme_width, 3, enzyme_dup, 3.0f, 1.0f, 1.0f, 1.0f", "the derivative returns float, float, float"),
+        ("float", "enzyme_dup, enzyme_const, 3.0f", "is to be enzyme_dup and enzyme_const"),
+        ("float", "enzyme_const_return, enzyme_dup_return, 3.0f, 1.0f", "contradict each other"),
+    ],
+)  # fmt: skip
+def test_results_and_markers_that_do_not_fit(result: str, markers: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.c"
+    path.write_text(f"""
+        typedef struct {{ double a, b; }} two;
+        typedef struct {{ double a, b, c, d; }} four;
+        typedef struct {{ float a, b; }} twof;
+        extern int enzyme_dup, enzyme_const, enzyme_width, enzyme_primal_return, enzyme_const_return, enzyme_dup_return;
+        {result} __enzyme_fwddiff(void *, ...);
+        static float f(float x) {{ return x * x; }}
+        {result} slope(void) {{ return __enzyme_fwddiff((void *)f, {markers}); }}
+        int main(void) {{ return 0; }}
+    """)
+    with pytest.raises(LlgradError, match=re.escape(words)):
+        built(path, tmp_path, *FLAGS[2])
+
+
+@pytest.mark.parametrize(
     ("call", "words"),
     [
         ("@__enzyme_fwdsplit(ptr @f, double 1.0, double 1.0)", "__enzyme_fwdsplit is called without a tape"),

@@ -228,7 +228,6 @@ class _Reader:
             del self.rest[0]
         self.f = self._function()
         self._about_call()
-        self._find_interleave()
         width = self._width()
         if self.size:
             self.rest = [v for v in self.rest if marker_of(marker_text(v)) is None]
@@ -250,7 +249,6 @@ class _Reader:
                 slots.append(found)
             del parameters[: len(group)]
         self._interleaved(width)
-        self._about_call()
         result = self._result()
         seeds, tape = self._end(result is Act.OUT or (hidden_type(self.f) is not None and acts[0] is Act.DUP), width)
         self._check_memory()
@@ -292,13 +290,22 @@ class _Reader:
         return v
 
     def _about_call(self) -> None:
-        """Consume the markers about the call that stand here."""
-        while self.rest and (marker := self._marker()) in OF_CALL:
-            del self.rest[0]
+        """Take the markers about the call out: they mean the same wherever they stand."""
+        kept: list[AnyValue] = []
+        while self.rest:
+            v = self.rest.pop(0)
+            marker = marker_of(marker_text(v))
+            if marker not in OF_CALL:
+                kept.append(v)
+                continue
             assert marker is not None
             if marker in VALUED:
                 self.numbers[marker] = self._next(f"what follows {marker}")
             self.about.add(marker)
+        self.rest = kept
+        returns = {RETURNS[m]: m for m in sorted(self.about & RETURNS.keys())}
+        if len(returns) > 1:
+            self.refuse(f"{' and '.join(returns.values())} contradict each other", "say one thing of the return")
 
     def _marker(self) -> str | None:
         """The marker that stands next, or None. What is none of them is an error."""
@@ -348,10 +355,9 @@ class _Reader:
         """The activities of one C argument's parameters, and what the call passes for each."""
         strided, by_reference, act = False, False, None
         while self.rest and (marker := self._marker()) is not None:
-            if marker in OF_CALL:
-                self._about_call()
-                continue
             del self.rest[0]
+            if act is not None and ACTS.get(marker, act) is not act:
+                self.refuse(f"argument {group[0].name} is to be enzyme_{act} and {marker}", "say one of them")
             act = ACTS.get(marker, act)
             strided = strided or marker in STRIDED
             by_reference = by_reference or marker == "enzyme_byref"
@@ -389,14 +395,6 @@ class _Reader:
         for (one, slots), given in zip(found, self._slots(group, by_reference, "the shadow of "), strict=True):
             if one in (Act.DUP, Act.DUPNONEED):
                 slots.append(given)
-
-    def _find_interleave(self) -> None:
-        """`enzyme_interleave` stands between arguments and shadows; before the arguments it means the same."""
-        for n, v in enumerate(self.rest):
-            if marker_of(marker_text(v)) == "enzyme_interleave":
-                del self.rest[n]
-                self.about.add("enzyme_interleave")
-                return
 
     def _interleaved(self, width: int) -> None:
         """After `enzyme_interleave`: the shadows of all arguments, in order."""

@@ -205,17 +205,13 @@ class _Statement:
 
     def _columns(self, callee: Function, rest: list[AnyValue]) -> tuple[int, list[list[int]], list[AnyValue]]:
         """The width, and for each parameter the numbers of its N values."""
-        width, columns, values = 1, list[list[int]](), list[AnyValue]()
+        columns, values = list[list[int]](), list[AnyValue]()
+        width = self._width(rest)
         for p in callee.arguments:
             vector = True
             while rest and (marker := self._marker(rest[0])) is not None:
                 del rest[0]
-                if marker == "enzyme_width":
-                    n = rest.pop(0) if rest else None
-                    if not isinstance(n, ConstInt) or not 0 < n.value < 4096:
-                        self.refuse("the number after enzyme_width is no constant")
-                    width = n.value
-                elif marker in ("enzyme_vector", "enzyme_scalar"):
+                if marker in ("enzyme_vector", "enzyme_scalar"):
                     vector = marker == "enzyme_vector"
                 else:
                     self.refuse(f"{marker} has no meaning here")
@@ -229,6 +225,17 @@ class _Statement:
         if rest:
             self.refuse(f"{len(rest)} arguments are too many")
         return width, columns, values
+
+    def _width(self, rest: list[AnyValue]) -> int:
+        """The number after `enzyme_width`, wherever that stands; both are taken out."""
+        width = 1
+        for k in reversed([k for k, v in enumerate(rest) if self._marker(v) == "enzyme_width"]):
+            n = rest[k + 1] if k + 1 < len(rest) else None
+            if not isinstance(n, ConstInt) or not 0 < n.value < 4096:
+                self.refuse("the number after enzyme_width is no constant")
+            width = n.value
+            del rest[k : k + 2]
+        return width
 
     def _marker(self, v: AnyValue) -> str | None:
         text = marker_text(v)

@@ -369,11 +369,12 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             return
         struct = StructType(tuple(self._type(t) for t, _ in parts))
         target = "%to"
+        declared = self._declared()
+        scalar = not site.hidden_result and isinstance(expected, FloatType | IntType | PointerType)
+        if scalar or not self._like(struct, declared):
+            returned = ", ".join(t for t, _ in parts)
+            raise self._mismatch(f"the call expects {_spelt(declared)}, the derivative returns {returned}")
         if not site.hidden_result:
-            too_small = self.module.layout.alloc_size(struct) > self.module.layout.alloc_size(expected)
-            if too_small or isinstance(expected, FloatType | IntType | PointerType):
-                returned = ", ".join(t for t, _ in parts)
-                raise self._mismatch(f"the call expects {expected}, the derivative returns {returned}")
             self.lines += [f"%out = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %out"]
             target = "%out"
         for n, ((t, name), at) in enumerate(zip(parts, self.module.layout.offsets(struct), strict=True)):
@@ -386,11 +387,28 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
 
     def _fits(self, parts: Sequence[tuple[str, str]]) -> bool:
         """Is the caller's result as large as these?"""
-        call, layout = self.site.call, self.module.layout
+        layout, struct = self.module.layout, StructType(tuple(self._type(t) for t, _ in parts))
+        return bool(parts) and layout.alloc_size(struct) == layout.alloc_size(self._declared())
+
+    def _declared(self) -> Type:
+        """The type of the result that the caller declares, in registers or in memory."""
+        call = self.site.call
         hidden = next((a.value for a in call.argument_attributes[0] if a.name == "sret"), None)
-        expected = hidden if isinstance(hidden, Type) else call.function_type.result
-        struct = StructType(tuple(self._type(t) for t, _ in parts))
-        return bool(parts) and layout.alloc_size(struct) == layout.alloc_size(expected)
+        return hidden if isinstance(hidden, Type) else call.function_type.result
+
+    def _like(self, given: Type, declared: Type) -> bool:
+        """Are the bytes of what is given those of what the caller declares?
+
+        The C ABI passes floats and numbers in registers as integers; all else is what it is, and nothing is left over.
+        """
+        layout = self.module.layout
+        found = dict(layout.leaves(given, lanes=True))
+        covered = {at + k for at, t in found.items() for k in range(layout.size(t))}
+        for at, t in layout.leaves(declared, lanes=True):
+            if found.get(at) != t if not isinstance(t, IntType) else at not in covered:
+                return False
+            covered -= {at + k for k in range(layout.size(t))}
+        return not covered
 
     def _type(self, text: str) -> Type:
         return TypeReader(self.module, text).type()
