@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -397,6 +398,29 @@ def test_derivatives_in_their_own_object(level: str, here: Path) -> None:
     for object in ("unit.o", "libunit.a"):
         assert cc(f"-O{level}", "user.c", object, "-o", "prog", "-lm") == 0
         assert said("prog") == ""
+
+
+def test_parameters_that_have_no_derivative_in_another_object(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Where one is active after all, the call is refused; a name that there is not makes no derivative without one."""
+    (here / "unit.c").write_text(UNIT)
+    (here / "user.c").write_text("""#include <stdio.h>
+    extern int enzyme_dup, enzyme_const;
+    double __enzyme_autodiff(void *, ...), model(const double *w, const double *x, int n, double s);
+    static double outer(const double *w, const double *x) { return 3 * model(w, x, 2, 1); }
+    int main(void) {
+        double w[2] = {1, 2}, x[2] = {.5, .7}, d[2] = {0};
+        __enzyme_autodiff((void *)outer, WHICH);
+        printf("%.4f", d[1]);
+    }""")
+    assert cc("-O2", "-c", "--derivative", "model", "--wrt", "w", "unit.c", "-o", "unit.o") == 0
+    assert cc("-O2", "-DWHICH=enzyme_dup,w,d,enzyme_const,x", "user.c", "unit.o", "-o", "prog", "-lm") == 0
+    assert said("prog") == f"{24 * math.sin(0.7):.4f}"
+    for which in ("enzyme_const,w,enzyme_dup,x,d", "enzyme_dup,w,d,enzyme_dup,x,d"):
+        assert cc("-O2", f"-DWHICH={which}", "user.c", "unit.o", "-o", "prog", "-lm") == 1
+        assert "argument 2 is active in a call, but not among those of --wrt" in capfd.readouterr().err
+    assert cc("-O2", "-c", "--derivative", "model", "--wrt", "w,y", "unit.c", "-o", "unit.o") == 1
+    assert "--wrt y names no parameter of model" in capfd.readouterr().err
+    assert not (here / "unit.o").exists()  # what clang has made there by then has no derivatives
 
 
 @pytest.mark.parametrize("words", [("alone.c",), ("-c", "alone.c"), ("-c", "--derivative", "power", "model.c")])

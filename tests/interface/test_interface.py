@@ -85,6 +85,13 @@ REFUSED = [
     ("void *a(double *x, double *dx) { return 0; } void r(double *x, double *dx, double s, void *t) { *dx += s; }"
      "double h(double *x) { return *x; }"
      "void *__enzyme_register_gradient_h[] = {(void *)h, (void *)a, (void *)r};", "shadow of argument"),
+    # as large as {void *, double}, and as two floats:
+    ("typedef struct { void *tape; float value; } kept; kept a(double x) { kept k = {0, x * x}; return k; }"
+     "double r(double x, double s, void *t) { return 2 * x * s; }"
+     "void *__enzyme_register_gradient_f[] = {(void *)f, (void *)a, (void *)r};", "a returns { ptr, float }"),
+    ("typedef struct { float a, b; } two; void *a(double x) { return 0; }"
+     "two r(double x, double s, void *t) { two d = {2 * x * s, 0}; return d; }"
+     "void *__enzyme_register_gradient_f[] = {(void *)f, (void *)a, (void *)r};", "r returns <2 x float>, not { dou"),
 ]  # fmt: skip
 
 

@@ -43,6 +43,12 @@ def derivatives_of(text: str, names: Sequence[str], wrt: Sequence[str] | None) -
     """The derivatives of the functions `names` of a unit, by the parameters `wrt` (all that may be active)."""
     module = parse(text)
     made = [_Rule(_found(module, name), wrt) for name in dict.fromkeys(names)]
+    known = list(dict.fromkeys(a.name for rule in made for a in rule.f.arguments))
+    if unknown := [w for w in wrt or () if w not in known]:
+        raise UnknownNameError(
+            f"--wrt {unknown[0]} names no parameter of {', '.join(rule.f.name for rule in made)}",
+            fix=f"there are {', '.join(known)}",
+        )
     there = {g for g in _MARKERS if g in module.globals}
     markers = [f"@{m} = external global i32" for m in _MARKERS if m not in there]
     texts = [rule.text() for rule in made]
@@ -104,7 +110,7 @@ class _Rule(Struct):
         gradient, tangent = (spelt(f"__enzyme_register_{word}_{name}") for word in ("gradient", "derivative"))
         f, value = spelt(name), f"{OWN}value_{name}"
         return "\n".join([
-            caller(self.f, value).replace("define ", "define weak ", 1),
+            caller(self.f, value, constant=self._constant()).replace("define ", "define weak ", 1),
             _declaration(optimised, name).replace(f"{f}(", f"{spelt(value)}(", 1),
             *(f"declare {_NAMES.sub('', head)}" for head in self._heads().values()),
             f"{gradient} = global [3 x ptr] [ptr {f}, ptr {augmented}, ptr {reverse}]",
@@ -137,6 +143,10 @@ class _Rule(Struct):
 
     def _active(self, a: Argument) -> bool:
         return not isinstance(a.type, IntType) and (self.wrt is None or a.name in self.wrt)
+
+    def _constant(self) -> list[int]:
+        """The parameters that might be active, and have no derivative."""
+        return [a.index for a in self.f.arguments if not isinstance(a.type, IntType) and not self._active(a)]
 
     def _passed(self, forward: bool) -> Iterator[str]:
         """The function, markers and arguments of the call that is resolved here."""

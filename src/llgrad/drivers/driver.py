@@ -71,6 +71,15 @@ def _object(driver: Driver, line: CommandLine, item: Item) -> int:
     status = compiling.run([*driver.words, *flags, "-c", *given([item]), "-o", str(target)], stdin)
     if status or not (is_source(item) or is_ir(item)) or not target.is_file():
         return status
+    try:
+        return _completed(driver, line, item, target, stdin)
+    except LlgradError:
+        target.unlink(missing_ok=True)  # which is clang's alone
+        raise
+
+
+def _completed(driver: Driver, line: CommandLine, item: Item, target: Path, stdin: bytes | None) -> int:
+    """Give clang's object the unit's bitcode, or make one with derivatives in its place."""
     if line.derivatives and line.instrumented:
         raise UnsupportedError("--derivative with flags by which clang adds to the code", fix="leave one of them out")
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:

@@ -31,8 +31,9 @@ from llgrad.ir.types import PTR, VOID, FloatType, PointerType, StructType, Type,
 from llgrad.ir.values import AnyValue, Argument, Block, Compare, ConstNull, Function, Return, Undef
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
-from llgrad.synthesis.registrations import Registrations
+from llgrad.synthesis.registrations import CONSTANT, Registrations
 from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.results import same_bytes
 from llgrad.synthesis.sweep import takes_shadow
 
 OWN = "__llgrad_"  # functions of a rule that llgrad wrote (`llgrad cc --derivative`): they ask for runtime activity
@@ -69,6 +70,12 @@ class CustomRule:
 
     def write(self) -> None:
         mode = self.request.mode
+        for a, act in zip(self.source.arguments, self.request.arguments, strict=True):
+            if act is not Act.CONST and a.attribute(CONSTANT):
+                raise self.refused(
+                    f"argument {a.index + 1} is active in a call, but not among those of --wrt in its object",
+                    "name that parameter there, too",
+                )
         if self.request.result is Act.BOTH:
             raise self.refused("it returns floats and pointers together", "return one of the two")
         if self.request.width > 1 and self.writes_memory() and (mode is Mode.FORWARD or not self.runs_once()):
@@ -261,16 +268,15 @@ class CustomRule:
         type, result = self.returned_type(augmented), self.result
         if type == VOID:
             return Augmented(StructType(()), None, None, None)
-        size = self.size(augmented)
         if result == VOID or type == PTR:
             return Augmented(StructType((type,)), 0, None, None)
-        if type == result or (size == self.layout.alloc_size(result) and result != PTR):
+        if type == result or (self.same(result, type) and result != PTR):
             return Augmented(StructType((result,)), None, 0, None)
         fields = type.fields if isinstance(type, StructType) else None
         if fields is not None and len(fields) > 1:
             for rest in ((result, result), (result,)) if result == PTR else ((result,),):
                 whole = StructType((fields[0], *rest))
-                if self.layout.alloc_size(whole) == size:
+                if self.same(whole, type):
                     return Augmented(whole, 0, 1, 2 if len(rest) == 2 else None)
         raise self.refused(f"{augmented.name} returns {type}", "return {tape, value}, or one of the two")
 
@@ -348,6 +354,12 @@ class CustomRule:
                 "make it active; or compare the shadow with the pointer: they are equal where it is constant",
             )
 
+    def same(self, wanted: Type, returned: Type) -> bool:
+        return self.size_of(wanted) == self.size_of(returned) and same_bytes(self.layout, wanted, returned)
+
+    def size_of(self, t: Type) -> int:
+        return 0 if t == VOID else self.layout.alloc_size(t)
+
     def parameters(self, rule: Function) -> Sequence[Argument]:
         return rule.arguments[1:] if self.hidden(rule) is not None else rule.arguments
 
@@ -359,8 +371,7 @@ class CustomRule:
         return self.hidden(rule) or rule.function_type.result
 
     def size(self, rule: Function) -> int:
-        type = self.returned_type(rule)
-        return 0 if type == VOID else self.layout.alloc_size(type)
+        return self.size_of(self.returned_type(rule))
 
     def expect(self, rule: Function, least: int, most: int) -> None:
         count = len(self.parameters(rule))
@@ -377,7 +388,7 @@ class CustomRule:
             if given.type != p.type:
                 raise self.refused(f"{rule.name} takes a {p.type} where a {given.type} is given")
         type = self.returned_type(rule)
-        if fields and self.layout.alloc_size(wanted) != self.size(rule):
+        if fields and not self.same(wanted, type):
             raise self.refused(f"{rule.name} returns {type}, not {wanted}")
         if self.hidden(rule) is not None:
             memory = self.b.alloca(type, "returned", 16)

@@ -45,6 +45,7 @@ from llgrad.synthesis.byaddress import by_address
 
 PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
+CONSTANT = "llgrad.constant"  # attribute of their parameters by which the rule has no derivative
 SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
 _INACTIVE_GROUP = re.compile(rf'^attributes #(\d+) = \{{[^\n]*"{INACTIVE}"', re.MULTILINE)
 _GROUP_OF_GLOBAL = re.compile(rf"^({NAME}) = [^\n]*\b(?:global|constant) [^\n]* #(\d+)", re.MULTILINE)
@@ -501,13 +502,16 @@ def ignored(text: str) -> list[str]:
     ]  # fmt: skip
 
 
-def caller(f: Function, callee: str, name: str = "") -> str:
-    """A function that does nothing but call `callee`, which has the type of `f`."""
+def caller(f: Function, callee: str, name: str = "", constant: Collection[int] = ()) -> str:
+    """A function that does nothing but call `callee`, which has the type of `f`. Its rule takes some of its arguments
+    for constants."""
+    words = {n: f' "{CONSTANT}"' for n in constant}
+    marked = ", ".join(f"{a.type}{words.get(n, '')} %x{n}" for n, a in enumerate(f.arguments))
     parameters = ", ".join(f"{a.type} %x{n}" for n, a in enumerate(f.arguments))
     result = f.function_type.result
     got, given = ("", "void") if result == VOID else ("%r = ", f"{result} %r")
     return f"""
-define {result} {spelt(name or f.name)}({parameters}) {{
+define {result} {spelt(name or f.name)}({marked}) {{
   {got}call {result} {spelt(callee)}({parameters})
   ret {given}
 }}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from llgrad.ir.build import Names
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, ArrayType, FloatType, FunctionType, StructType, Type, VectorType
+from llgrad.ir.types import I1, ArrayType, DataLayout, FloatType, FunctionType, IntType, StructType, Type, VectorType
 from llgrad.ir.values import Argument, Block, Call, ExtractValue, Function, InsertValue, Instruction, Phi, Return, Undef
 
 IN_REGISTERS = 2
@@ -31,6 +31,20 @@ def spelt(parts: Sequence[str], aggregate: bool, wide: bool) -> str:
 def member(n: int, wide: bool) -> str:
     """The indices of part `n` in an aggregate of that type."""
     return ", ".join(map(str, (*_WAY, n) if wide else (n,)))
+
+
+def same_bytes(layout: DataLayout, given: Type, declared: Type) -> bool:
+    """Are the bytes of what is given those of what somebody declares?
+
+    The C ABI passes floats and numbers in registers as integers; all else is what it is, and nothing is left over.
+    """
+    found = dict(layout.leaves(given, lanes=True))
+    covered = {at + k for at, t in found.items() for k in range(layout.size(t))}
+    for at, t in layout.leaves(declared, lanes=True):
+        if found.get(at) != t if not isinstance(t, IntType) else at not in covered:
+            return False
+        covered -= {at + k for k in range(layout.size(t))}
+    return not covered
 
 
 def is_wide(t: Type) -> bool:

@@ -371,7 +371,7 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         target = "%to"
         declared = self._declared()
         scalar = not site.hidden_result and isinstance(expected, FloatType | IntType | PointerType)
-        if scalar or not self._like(struct, declared):
+        if scalar or not results.same_bytes(self.module.layout, struct, declared):
             returned = ", ".join(t for t, _ in parts)
             raise self._mismatch(f"the call expects {_spelt(declared)}, the derivative returns {returned}")
         if not site.hidden_result:
@@ -395,20 +395,6 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         call = self.site.call
         hidden = next((a.value for a in call.argument_attributes[0] if a.name == "sret"), None)
         return hidden if isinstance(hidden, Type) else call.function_type.result
-
-    def _like(self, given: Type, declared: Type) -> bool:
-        """Are the bytes of what is given those of what the caller declares?
-
-        The C ABI passes floats and numbers in registers as integers; all else is what it is, and nothing is left over.
-        """
-        layout = self.module.layout
-        found = dict(layout.leaves(given, lanes=True))
-        covered = {at + k for at, t in found.items() for k in range(layout.size(t))}
-        for at, t in layout.leaves(declared, lanes=True):
-            if found.get(at) != t if not isinstance(t, IntType) else at not in covered:
-                return False
-            covered -= {at + k for k in range(layout.size(t))}
-        return not covered
 
     def _type(self, text: str) -> Type:
         return TypeReader(self.module, text).type()
