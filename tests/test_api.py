@@ -687,6 +687,18 @@ def test_processes_share_the_cache(source: Source, tmp_path: Path) -> None:
     assert python(code, tmp_path / "cache").startswith("(4.0, 4.0)")
 
 
+def test_files_that_flags_name_are_part_of_what_is_kept(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLGRAD_CACHE", str(tmp_path / "cache"))
+    path = source("#ifndef K\n#define K 1\n#endif\ndouble f(double x) { return K * x * x; }")
+    flags = tmp_path / "flags"
+    for k in (2, 3):
+        flags.write_text(f"-DK={k}")
+        assert llgrad.grad(llgrad.load(path, flags=[f"@{flags}"]).f)(1.0) == 2 * k
+        assert llgrad.grad(llgrad.load(path, flags={"c": [f"@{flags}"]}).f)(1.0) == 2 * k
+
+
 def test_cache_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLGRAD_CACHE", str(tmp_path))
     name = cache.key("a", "b")

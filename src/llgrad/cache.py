@@ -8,9 +8,9 @@ that processes may share the folder; an entry that is cut short, damaged or unre
 folder is no error.
 
 Keys are SHA-256 over everything that matters: the contents of all sources and of every file they included (their names
-are remembered in a manifest, keyed by sources and flags), flags, the compiler (path, size, date), environment variables
-it reads, llgrad's own files, LLVM, CPU and its features. Limit, as with every compiler cache: a new header that would
-now be found earlier on the include path is not noticed.
+are remembered in a manifest, keyed by sources and flags), flags and the files that these name, the compiler (path,
+size, date), environment variables it reads, llgrad's own files, LLVM, CPU and its features. Limit, as with every
+compiler cache: a new header that would now be found earlier on the include path is not noticed.
 """
 
 from __future__ import annotations
@@ -164,15 +164,24 @@ def _sources(paths: Sequence[Path], flags: Flags, files: Sequence[str]) -> str |
     digests = []
     for name in files:
         try:
-            with open(name, "rb") as file:
-                digests.append(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}")
+            digests.append(_digest(name))
         except OSError:
             return None
     return key("sources", [str(p) for p in paths], _listed(flags), *_surroundings(), digests)
 
 
 def _listed(flags: Flags) -> list[Any]:
-    return sorted((k, list(v)) for k, v in flags.items()) if isinstance(flags, Mapping) else list(flags)
+    """The flags, and the contents of files that they name: `@file`, `--config file`, `name=file`."""
+    by_language = sorted((k, list(v)) for k, v in flags.items()) if isinstance(flags, Mapping) else None
+    words = list(flags) if by_language is None else [w for _, several in by_language for w in several]
+    files = (f for w in words for f in (w, w.removeprefix("@"), w.rpartition("=")[2]))
+    files = (f for f in files if os.path.isfile(f) and os.access(f, os.R_OK))
+    return [words if by_language is None else by_language, [_digest(f) for f in dict.fromkeys(files)]]
+
+
+def _digest(name: str) -> str:
+    with open(name, "rb") as file:
+        return f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def surroundings() -> tuple[str, ...]:
