@@ -114,8 +114,12 @@ _OTHERS = {
 }
 
 
-def _list(name: str, values: list[Any], code: str, constructor: Any) -> Tree:
-    numbers = np.array(values) if values and all(isinstance(v, int | float | np.number) for v in values) else None
+def _list(name: str, values: list[Any], code: str, constructor: Any, element: Any = None) -> Tree:
+    """`element`: the name of the type of numbers in it, where it says so."""
+    if not values:
+        raise ArgumentError(f"argument {name!r} is an empty list", fix="leave out a call that has nothing to do")
+    dtype = np.dtype(element) if element in np.sctypeDict else None
+    numbers = np.array(values, dtype) if all(isinstance(v, int | float | np.number) for v in values) else None
     if numbers is not None and numbers.dtype.kind in "fiu":
         into = partial(np.asarray, dtype=numbers.dtype)
         return Leaf(name, numbers, code, into, lambda found: np.asarray(found).tolist(), "list")
@@ -184,7 +188,9 @@ def _records(name: str, value: np.ndarray[Any, Any]) -> Tree:
 
 
 _OF_NUMBA: tuple[tuple[str, str, Callable[[str, Any], Tree]], ...] = (
-    ("numba.typed.typedlist", "List", lambda name, value: _list(name, list(value), "typed({})", "several")),
+    ("numba.typed.typedlist", "List", lambda name, value: _list(
+        name, list(value), "typed({})", "several", str(value._dtype)
+    )),
     ("numba.typed.typeddict", "Dict", _dictionary),
     ("numba.experimental.jitclass._box", "Box", _instance),
     ("numba.core.dispatcher", "Dispatcher", Fixed),
@@ -193,7 +199,7 @@ _OF_NUMBA: tuple[tuple[str, str, Callable[[str, Any], Tree]], ...] = (
 
 def _complex(name: str, value: Any) -> Leaf:
     parts = np.array([value]).view(_part(value.dtype if isinstance(value, np.generic) else np.dtype(complex)))
-    code = "single({0}[0], {0}[1])" if parts.dtype == np.float32 else "complex({0}[0], {0}[1])"
+    code = "single(complex({0}[0], {0}[1]))" if parts.dtype == np.float32 else "complex({0}[0], {0}[1])"
     return Leaf(name, parts, code, lambda g: np.array([g.real, g.imag], parts.dtype), _number, "complex")
 
 

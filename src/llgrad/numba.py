@@ -86,7 +86,7 @@ class PerTypes:
     def _types(self, values: Sequence[Any]) -> tuple[Any, ...]:
         try:
             return tuple(map(_typeof, values))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, _numba_error()) as error:
             for name, value in zip(self._names, values, strict=True):
                 opened(name, value)
             raise ArgumentError(
@@ -187,6 +187,13 @@ def _typeof(value: Any) -> Any:
     if key not in _types:
         _types[key] = numba.typeof(value)
     return _types[key]
+
+
+def _numba_error() -> type[Exception]:
+    from numba.core import errors
+
+    found: type[Exception] = errors.NumbaError
+    return found
 
 
 _types: dict[Any, Any] = {}  # of arrays, by what decides them: element, rank, layout and what may be done to them
@@ -452,7 +459,7 @@ def specialised(
     if compiled is None:
         return None
     name = dispatcher.py_func.__name__
-    symbol = f"llgrad.numba.{name}"
+    symbol = f"llgrad.numba.{''.join(c if c.isascii() and c.isalnum() else '_' for c in name)}"  # (also of `<lambda>`)
     signature = _signature(compiled, name, symbol)
     wrapper = _wrapper(compiled, signature)
     libraries.give(generators())

@@ -9,6 +9,7 @@ import pytest
 from core import differences
 
 import llgrad
+from llgrad.errors import ArgumentError
 
 numba = pytest.importorskip("numba", reason="there is no Numba: pip install numba")
 jitclass = pytest.importorskip("numba.experimental").jitclass
@@ -85,3 +86,24 @@ def test_programs(function) -> None:
     np.testing.assert_allclose(gradient, differences(lambda v: function(*v), [X])[0], rtol=1e-7, atol=1e-9)
     _, slope = llgrad.jvp(function)(X, tangents=X)
     assert slope == pytest.approx((gradient * X).sum(), rel=1e-10)
+
+
+def test_lists_of_singles_complex_singles_and_functions_without_a_name() -> None:
+    @numba.njit
+    def squares(values):
+        s = 0.0
+        for v in values:
+            s += v * v
+        return s
+
+    singles = numba.typed.List([np.float32(0.1), np.float32(0.2)])
+    value, gradient = llgrad.value_and_grad(squares)(singles)
+    assert value == squares(singles)  # in the precision that the list has
+    np.testing.assert_array_equal(gradient, [np.float32(0.2), np.float32(0.4)])
+    with pytest.raises(ArgumentError, match="'values' is an empty list"):
+        llgrad.grad(squares)(numba.typed.List.empty_list(numba.float64))
+    with pytest.raises(ArgumentError, match="Unsupported array dtype: >f8"):
+        llgrad.grad(squares)(np.ones(3, ">f8"))
+    square = numba.njit(lambda z: (z * z).real)
+    assert llgrad.grad(square)(np.complex64(2 + 3j)) == 4 - 6j
+    assert llgrad.grad(numba.njit(lambda x: x[0] * x[0]))(np.array([3.0])) == 6.0
