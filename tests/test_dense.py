@@ -124,3 +124,41 @@ def test_options(lib: llgrad.Library) -> None:
     assert pull(x, root, 2, seed=np.array([0.0, 1.0]))[1].tolist() == [0.0, 0.5 / np.sqrt(2.0)]
     push = llgrad.jvp(lib.roots, wrt="x", of="y", strong_zero=True)
     assert push(x, root, 2, tangents=np.array([0.0, 1.0]))[1].tolist() == [0.0, 0.5 / np.sqrt(2.0)]
+
+
+def test_matrices_are_of_one_run(tmp_path: Path) -> None:
+    """What keeps something from run to run has no Jacobian in several runs; what has work arrays there has one."""
+    path = tmp_path / "code.c"
+    path.write_text("""
+        static double kept, work[64];
+        void counts(const double *x, int n, double *y) {
+            kept++;
+            for (int i = 0; i < n; i++) y[i] = kept * x[i] * x[i];
+        }
+        double sum(const double *x, int n) {
+            double s = 0;
+            kept++;
+            for (int i = 0; i < n; i++) s += kept * x[i] * x[i];
+            return s;
+        }
+        double pair(double a, double b) { kept++; return kept * a * a * b; }
+        void works(const double *x, int n, double *y) {
+            for (int i = 0; i < n; i++) work[i] = x[i] * x[i];
+            for (int i = 0; i < n; i++) y[i] = work[i] * work[n - 1 - i];
+        }
+    """)
+    lib, x, y = llgrad.load(path), np.linspace(0.5, 1.5, 20), np.zeros(20)
+    for made in (
+        lambda: llgrad.jacobian(lib.counts, wrt="x", of="y", mode="forward")(x, 20, y),
+        lambda: llgrad.jacobian(lib.counts, wrt="x", of="y", mode="reverse")(x, 20, y),
+        lambda: llgrad.vjp(lib.counts, wrt="x", of="y")(x, 20, y, seed=np.eye(20)),
+        lambda: llgrad.hessian(lib.sum)(x, 20),
+        lambda: llgrad.hessian(lib.pair)(1.0, 1.0),
+    ):
+        with pytest.raises(errors.ForeignError, match="gives another value each time that it runs"):
+            made()
+    assert (llgrad.jacobian(lib.counts, wrt="x", of="y")(x[:8], 8, y[:8]).diagonal() / x[:8] % 2 == 0).all()  # one run
+    found = llgrad.jacobian(lib.works, wrt="x", of="y")(x, 20, y)
+    np.testing.assert_allclose(found.sum(0), 4 * x * (x * x)[::-1])
+    found = llgrad.hessian(lib.works, wrt="x", of="y")(x, 20, y, seed=np.ones(20))
+    np.testing.assert_allclose(found.diagonal(), 4 * (x * x)[::-1])

@@ -26,7 +26,7 @@ import numpy as np
 from llgrad.arguments import holds_addresses, refuse_overlap
 from llgrad.denormals import flushes
 from llgrad.entry import ARENA
-from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.errors import ArgumentError, ForeignError, UnsupportedError
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Compiled
 from llgrad.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
@@ -120,6 +120,7 @@ class Derivative:
         before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
         found: list[Any] = []
         results: tuple[Any, ...] = ()
+        first: Any = None
         rooms = {} if self.mode is Mode.FORWARD else self._rooms(values, -(-max(count, 1) // width) * width)
         for start in range(0, max(count, 1), width):
             for v, old in zip(values, before, strict=True):
@@ -133,6 +134,10 @@ class Derivative:
                 for g, r in zip(given, own, strict=True)
             ]
             results = self._sweep(values, lanes, given, disjoint)
+            if start:
+                require_same(self.signature.name, first, self._value(values, results))
+            elif count > width:
+                first = self._value(values, results)
             found += [self._derivatives(lane, results, n, width) for n, lane in enumerate(lanes)]
         return self._value(values, results), found[:count]
 
@@ -621,6 +626,16 @@ def number(given: Any, what: str) -> Any:
         return given if isinstance(given, np.longdouble) else float(given)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{what} must be a number here, not {given!r}"[:200]) from error
+
+
+def require_same(name: str, one: Any, other: Any) -> None:
+    """ForeignError where two runs of a function for the same arguments give other values."""
+    if not np.array_equal(one, other, equal_nan=True):
+        raise ForeignError(
+            f"{name} gives another value each time that it runs, and what is asked for takes several runs",
+            cause="it changes variables of its own: each run begins with what the one before has left",
+            fix="pass what it keeps as arguments, or ask for single products (vjp, jvp, hvp), each of which is one run",
+        )
 
 
 def _require_real(given: Any, what: str) -> None:

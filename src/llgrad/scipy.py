@@ -23,7 +23,7 @@ import numpy as np
 
 from llgrad.errors import UnknownNameError
 from llgrad.foreign import Call, ForeignShapeError, ForeignTypeError, load_foreign
-from llgrad.foreign.numpy import Array, array, jacobian, run, run_batch, unit_vectors
+from llgrad.foreign.numpy import Array, OneRun, array, jacobian, run, run_batch, unit_vectors
 from llgrad.library import ForeignFunction
 
 
@@ -143,7 +143,8 @@ class Objective:
         call, seeds = self._second(tensors, weights)
         taken, count = [*tensors, *seeds], sum(tensors[n].size for n in self.wrt)
         basis = unit_vectors(call.taken[len(taken) :], count)
-        made = run_batch(call, count, [*taken, *basis], [True] * len(taken) + [False] * len(basis))
+        with OneRun(self.foreign, tensors, self._statics):
+            made = run_batch(call, count, [*taken, *basis], [True] * len(taken) + [False] * len(basis))
         whole = np.concatenate([a.reshape(count, -1) for a in made], axis=1).astype(np.float64, copy=False)
         return (whole + whole.T) / 2
 

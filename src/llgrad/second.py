@@ -8,12 +8,13 @@ differentiated by is in memory, else one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import Any, Unpack
 
 import numpy as np
 from msgspec.structs import replace
 
-from llgrad.api import LANES, Derivative, Names, Options, dispatched, fitted, number
+from llgrad.api import LANES, Derivative, Names, Options, dispatched, fitted, number, require_same
 from llgrad.entry import ARENA
 from llgrad.errors import ArgumentError
 from llgrad.library import ForeignFunction
@@ -59,13 +60,25 @@ class Second(Derivative):
         width = min(most, 1 << (max(count, 1) - 1).bit_length())
         before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
         found: list[Any] = []
+        changing = count > width and self.function.library.effects(self.signature.symbol).stateful
+        first = self._tried(values) if changing else []
         for start in range(0, count, width):
             for v, old in zip(values, before, strict=True):
                 if start and old is not None:
                     v[...] = old
             given = [direction(min(k, count - 1)) for k in range(start, start + width)]
             found += self._products(values, seed, given, disjoint)
+        for one, other in zip(first, self._tried(values, before) if changing else [], strict=True):
+            require_same(self.signature.name, one, other)
         return found[:count]
+
+    def _tried(self, values: Sequence[Any], before: Sequence[Any] = ()) -> list[Any]:
+        """What one run of the function gives, on copies; of arrays that it writes, their contents before count."""
+        given = [v if old is None else old for v, old in zip(values, before, strict=True)] if before else values
+        copies = [v.each(np.copy) if isinstance(v, Table) else copy(v) for v in given]
+        result = self.function(*copies)
+        written = [v for n, v in enumerate(copies) if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+        return written if result is None else [result, *written]
 
     def _products(self, values: Sequence[Any], seed: Any, directions: Sequence[Any], disjoint: bool) -> list[Any]:
         """One sweep: for each direction, what it finds."""

@@ -10,7 +10,7 @@ from scipy import integrate, optimize
 
 import llgrad
 import llgrad.scipy
-from llgrad.errors import UnknownNameError
+from llgrad.errors import ForeignError, UnknownNameError
 from llgrad.foreign import ForeignShapeError, ForeignTypeError
 
 BA = Path(__file__).parents[2] / "examples" / "adbench" / "ba.c"
@@ -63,6 +63,19 @@ def test_a_scalar_with_other_inputs_given(lib: llgrad.Library) -> None:
     at = both.pack(x, 0.5)
     np.testing.assert_allclose(both.jac(at), [*expected, x @ np.roll(x, -1)], rtol=1e-13)
     assert [p.shape for p in both.unpack(at)] == [(4,), ()]
+
+
+def test_matrices_are_of_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "code.c"
+    path.write_text(
+        "static double kept;\n"
+        "void f(const double *x, int n, double *y) { kept++; for (int i = 0; i < n; i++) y[i] = kept * x[i] * x[i]; }\n"
+        "double g(const double *x, int n) { kept++; return kept * x[0] * x[n - 1]; }\n"
+    )
+    lib, x = llgrad.load(path), np.ones(3)
+    for made in (llgrad.scipy.objective(lib.f).jac, llgrad.scipy.objective(lib.g).hess):
+        with pytest.raises(ForeignError, match="gives another value each time that it runs"):
+            made(x)
 
 
 def test_variables_come_in_the_order_that_they_are_named_in(lib: llgrad.Library) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from llgrad.api import require_same
 from llgrad.foreign.function import Call, Foreign
 from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
@@ -41,6 +42,23 @@ def run_batch(call: Call, count: int, taken: Sequence[Array], shared: Sequence[b
     return made
 
 
+class OneRun:
+    """What is made in several runs of a function is that of one: its values must not change meanwhile. (A function that
+    keeps nothing is not run for that.)"""
+
+    def __init__(self, foreign: Foreign, tensors: Sequence[Array], statics: tuple[int, ...]) -> None:
+        self.name, self.tensors = foreign.name, tensors
+        self.call = foreign.call("primal", (), tuple(a.shape for a in tensors), statics) if foreign.stateful else None
+
+    def __enter__(self) -> None:
+        self.first = run(self.call, self.tensors) if self.call else []
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        again = run(self.call, self.tensors) if self.call and kind is None else self.first
+        for one, other in zip(self.first, again, strict=True):
+            require_same(self.name, one, other)
+
+
 def jacobian(foreign: Foreign, tensors: Sequence[Array], statics: tuple[int, ...], wrt: Wrt) -> Array:
     """d(all outputs)/d(tensors in wrt), a matrix: columns by forward mode or rows by reverse mode, whichever are
     fewer, in one batch over threads."""
@@ -51,7 +69,8 @@ def jacobian(foreign: Foreign, tensors: Sequence[Array], statics: tuple[int, ...
     call = foreign.call("jvp" if forward else "vjp", wrt, shapes, statics)
     count = columns if forward else rows
     basis = unit_vectors(call.taken[len(tensors) :], count)
-    made = run_batch(call, count, [*tensors, *basis], [True] * len(tensors) + [False] * len(basis))
+    with OneRun(foreign, tensors, statics):
+        made = run_batch(call, count, [*tensors, *basis], [True] * len(tensors) + [False] * len(basis))
     whole = np.concatenate([a.reshape(count, _size(a.shape[1:])) for a in made], axis=1)
     return np.ascontiguousarray(whole.T) if forward else whole
 
