@@ -165,6 +165,9 @@ def test_modules_of_python_are_sources() -> None:
         (lambda lib: llgrad.rule(lib.f, lambda x, y: x), "2 float operands"),
         (lambda lib: llgrad.rule(lib.norm, lambda x, n: x), "other things than numbers"),
         (lambda lib: llgrad.rule(lib.norm, reverse=lib.norm_reverse), "two functions"),
+        (lambda lib: llgrad.rule(lib.f, lambda x, y: (2 * x if x * y == 1 else y, x)), "cannot branch by `if`"),
+        (lambda lib: llgrad.rule(lib.f, lambda x, y: (2 * x if x != 0.0 else y, x)), "cannot branch by `if`"),
+        (lambda lib: llgrad.rule(lib.f, lambda x, y: (x and y, x)), "cannot branch by `if`"),
     ],
 )
 def test_errors(lib: llgrad.Library, say: Callable[[llgrad.Library], None], words: str) -> None:

@@ -202,15 +202,17 @@ def compute_derivative(expr: Expr, rule: Rule, operand: int, memo: dict[Expr, Ex
         case Operand(index):
             return ONE if index == operand else ZERO
         case Result(index):
-            return rule.partials[index][operand] or ZERO
+            found = rule.partials[index][operand]
+            return ZERO if found is None else found
         case Apply("select", (condition, a, b)):
             inner = [derivative(e, rule, operand, memo) for e in (a, b)]
             return ZERO if inner == [ZERO, ZERO] else select(condition, *inner)
         case Apply(op, args) if op in ALL:
             total = ZERO
             for partial, arg, kind in zip(ALL[op].partials[0], args, ALL[op].operands, strict=True):
-                slope = derivative(arg, rule, operand, memo) if kind == "float" and partial else ZERO
-                if partial and slope != ZERO:
+                if kind != "float" or partial is None:
+                    continue
+                if (slope := derivative(arg, rule, operand, memo)) != ZERO:
                     product = partial_at(partial, args, expr) * slope
                     total = product if total == ZERO else total + product
             return total
@@ -246,8 +248,8 @@ def test_third_derivatives(name: str) -> None:
         for j, out in enumerate(rule.results):
             third = rule.partials[j][i] if out.kind == "float" else None
             for _ in range(2):
-                third = derivative(third, rule, i, {}) if third else None
-            if third:
+                third = derivative(third, rule, i, {}) if third is not None else None
+            if third is not None:
                 check_third(rule, j, position, third)
 
 

@@ -114,7 +114,7 @@ def test_power_of_negative_base() -> None:
 def test_a_wrong_partial_is_noticed(name: str) -> None:
     """Off by one part in a million."""
     rule = ALL[name]
-    first = tuple(p and p * Fraction(1_000_001, 1_000_000) for p in rule.partials[0])
+    first = tuple(None if p is None else p * Fraction(1_000_001, 1_000_000) for p in rule.partials[0])
     wrong = msgspec.structs.replace(rule, partials=(first, *rule.partials[1:]))
     with pytest.raises(AssertionError), mp.workdps(50):
         for point in sample(rule)[:20]:

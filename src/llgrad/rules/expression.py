@@ -38,6 +38,19 @@ PRIMITIVES: dict[str, int] = {
 class Expr(Struct, frozen=True):
     """An expression. Numbers mix in freely: `2 * x` means `Const(2) * x`. `==` compares the trees."""
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int | float | Fraction):
+            raise _undecided()
+        return super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = Struct.__hash__
+
+    def __bool__(self) -> bool:
+        raise _undecided()
+
     def __add__(self, other: Term) -> Expr:
         return Apply("fadd", (self, term(other)))
 
@@ -79,6 +92,11 @@ class Expr(Struct, frozen=True):
         """The functions this calls: the operations that are not primitive."""
         applied = {e.op for e in subexpressions(self) if isinstance(e, Apply)}
         return frozenset(applied - PRIMITIVES.keys())
+
+
+def _undecided() -> TypeError:
+    """The error for a Python branch in a formula: it would be decided once, before any value is known."""
+    return TypeError("a formula has no value that Python could look at: it cannot branch by `if` or compare by `==`")
 
 
 class Operand(Expr, frozen=True):

@@ -62,7 +62,8 @@ class Rule(Struct, frozen=True):
 
     def functions(self) -> frozenset[str]:
         """The functions that the partials call."""
-        return frozenset(f for row in self.partials for partial in row if partial for f in partial.functions())
+        found = (partial for row in self.partials for partial in row if partial is not None)
+        return frozenset(f for partial in found for f in partial.functions())
 
 
 Formula = Callable[..., object]
