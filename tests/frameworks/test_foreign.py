@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -294,6 +295,26 @@ def test_rules_are_part_of_what_a_function_is(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="register rules first"):  # it would be another function's
         jacobian(late, [x], (), (0,))
     assert jacobian(load_foreign(other.h), [x], (), (0,)).tolist() == [[8, 16]]
+
+
+def test_parameters_of_other_languages(tmp_path: Path) -> None:
+    """Pointers are passed; a slice is two values, and a reference is to something."""
+    if not shutil.which("rustc"):
+        pytest.skip("there is no rustc")
+    path = tmp_path / "code.rs"
+    path.write_text(
+        "pub fn slice(x: &[f64]) -> f64 { x.iter().map(|v| v * v).sum() }\n"
+        "pub fn three(x: &[f64; 3]) -> f64 { x[0] * x[1] * x[2] }\n"
+        "pub unsafe extern \"C\" fn pointer(x: *const f64, n: usize) -> f64\n"
+        "{ std::slice::from_raw_parts(x, n).iter().map(|v| v * v).sum() }\n"
+    )
+    lib, x = llgrad.load(path), np.array([0.5, 2.0, 3.0])
+    with pytest.raises(ForeignSignatureError, match="x of slice is passed with its size"):
+        load_foreign(lib.slice)
+    assert jacobian(load_foreign(lib.pointer), [x], (), (0,)).tolist() == [[1, 4, 6]]
+    assert jacobian(load_foreign(lib.three), [x], (), (0,)).tolist() == [[6, 1.5, 1]]
+    with pytest.raises(ForeignShapeError, match="16 bytes, less than 24"):
+        jacobian(load_foreign(lib.three), [x[:2]], (), (0,))
 
 
 def test_failures_are_exceptions(tmp_path: Path) -> None:

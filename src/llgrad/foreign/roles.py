@@ -18,7 +18,8 @@ from msgspec import Struct
 from llgrad.errors import ArgumentError, UnknownNameError
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Effects
-from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, Void
+from llgrad.passing import parts
+from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, View, Void
 
 Shape = tuple[int, ...]
 Declared = str | Sequence[int | str] | Callable[..., Any]
@@ -158,6 +159,11 @@ class Roles(Struct, frozen=True):
         return found.pop()
 
     def _shape(self, m: Memory, known: Mapping[str, Any], integers: Mapping[str, Any]) -> Any:
+        shape = self._declared(m, known, integers)
+        _check_order(m.parameter, shape)
+        return shape
+
+    def _declared(self, m: Memory, known: Mapping[str, Any], integers: Mapping[str, Any]) -> Any:
         shape = m.shape
         if callable(shape):
             shape = shape(*(known[i.name] for i in self.tensors if i.array))
@@ -184,10 +190,27 @@ def _check_rank(i: Input, shape: Any) -> None:
             f"{i.name} must be one number, not of shape {shape}", cause=f"it is declared {t.declare(i.name)}",
             fix="map over it (vmap), or write a C function that takes an array",
         )  # fmt: skip
+    _check_order(i.parameter, shape)
+
+
+def _check_order(p: Parameter | None, shape: Any) -> None:
+    """Frameworks store arrays row by row."""
+    if p is not None and isinstance(p.type, View) and p.type.order == "F" and len(shape) > 1:
+        raise ForeignShapeError(
+            f"{p.name} has {len(shape)} dimensions, which the code reads column by column",
+            cause=f"it is declared {p.type.declare(p.name)}",
+            fix="pass its transpose, flattened, and declare outputs with one dimension",
+        )
 
 
 def _check_shape(i: Input, shape: Shape) -> None:
     _check_rank(i, shape)
+    least = i.parameter.type.least if isinstance(i.parameter.type, View) else 0
+    if prod(shape) * i.dtype.itemsize < least:
+        raise ForeignShapeError(
+            f"{i.name} has shape {shape}: {prod(shape) * i.dtype.itemsize} bytes, less than {least}",
+            cause=f"it is declared {i.parameter.type.declare(i.name)}",
+        )
     if prod(shape) % i.group:
         raise ForeignShapeError(
             f"{i.name} has shape {shape}", cause=f"it is declared {i.parameter.type.declare(i.name)}",
@@ -204,6 +227,13 @@ def roles(
 ) -> Roles:  # fmt: skip
     """The roles of a function's parameters; see `llgrad.foreign`."""
     function.require_supported()
+    for p in function.signature.parameters:
+        if parts(p.type) != ("data",):
+            raise ForeignSignatureError(
+                f"{p.name} of {function.signature.name} is passed with its size or layout, which frameworks do not do",
+                span=function.signature.source, cause=f"it is declared {p.type.declare(p.name)}",
+                fix='write a wrapper that takes pointers and integers (in Rust: pub extern "C" fn, *const f64, usize)',
+            )  # fmt: skip
     updated = (updates,) if isinstance(updates, str) else tuple(updates)
     return _Reader(function, out, updated, scratch or {}, counts).read()
 
