@@ -9,6 +9,7 @@ import os
 import pickle
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -685,6 +686,23 @@ def test_processes_share_the_cache(source: Source, tmp_path: Path) -> None:
         data = entry.read_bytes()
         entry.write_bytes(data[: len(data) // 2] if entry.name < "8" else data[:-1] + bytes([data[-1] ^ 1]))
     assert python(code, tmp_path / "cache").startswith("(4.0, 4.0)")
+
+
+def test_what_changes_while_the_cache_is_lost_is_not_what_was_loaded(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLGRAD_CACHE", str(tmp_path / "cache"))
+    path = source("double f(double x) { return x * x; }")
+    assert llgrad.load(path).f(3.0) == 9.0
+    for text, cause in (("", None), ("double f(double x) { return x; }", "changed since it was loaded")):
+        lib = llgrad.load(path)  # from the cache, the program not yet
+        shutil.rmtree(tmp_path / "cache")
+        if cause is None:
+            assert llgrad.grad(lib.f)(3.0) == 6.0  # compiled again
+            continue
+        path.write_text(text)
+        with pytest.raises(errors.SourceError, match=cause):
+            llgrad.grad(lib.f)(3.0)
 
 
 def test_files_that_flags_name_are_part_of_what_is_kept(

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from llgrad import cache
 from llgrad.denormals import refuse_jumps
 from llgrad.entry import CXX_TAKER, HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
-from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.errors import ArgumentError, SourceError, UnsupportedError
 from llgrad.passing import parts
 from llgrad.signature import Pointer, Scalar, Signature, Void
 from llgrad.synthesis.request import Constants, Request, special_name
@@ -205,9 +205,20 @@ class Loaded:
             if found:
                 self._program_ = LLVMModule.from_bitcode(found["bitcode"])
             else:
-                self._compiled()
+                self._compiled_again()
         assert self._program_ is not None
         return self._program_
+
+    def _compiled_again(self) -> None:
+        """Compile what was in the cache and no longer is; SourceError if it is something else by now."""
+        known, self._key = self._key, ""
+        self._compiled()
+        if self._key != known:
+            self._program_, self._key = None, known
+            raise SourceError(
+                f"{', '.join(map(str, self._paths))} changed since it was loaded, and the cache has lost what it was",
+                fix="load it again",
+            )
 
     def primal(self) -> AnyCode:
         """The program's own code, compiled once: all its functions share their variables."""
