@@ -64,6 +64,17 @@ def test_a_fixed_function_is_a_function(lib: llgrad.Library) -> None:
     assert llgrad.grad(lib.half.specialized(a=0.1))(0.1, 3.0) == llgrad.grad(lib.half, wrt="x")(0.1, 3.0)
 
 
+def test_products_and_matrices(lib: llgrad.Library) -> None:
+    arguments = (3, X, 1.5, 4, False)
+    along = np.linspace(-1, 1, X.size)
+    made = llgrad.hvp(lib.waves, wrt="x", specialize=("d", "n"))  # type: ignore[call-arg]
+    np.testing.assert_allclose(made(*arguments, along), llgrad.hvp(lib.waves, wrt="x")(*arguments, along), rtol=1e-12)
+    with pytest.raises(errors.ArgumentError, match="takes 5 arguments, not 4"):
+        made(*arguments)
+    whole = llgrad.hessian(lib.waves, wrt="x", specialize="d")(*arguments)  # type: ignore[call-arg]
+    np.testing.assert_allclose(whole @ along, made(*arguments, along), rtol=1e-9, atol=1e-12)
+
+
 def test_floats_that_are_fixed_are_told_apart_by_their_bits(lib: llgrad.Library) -> None:
     general, special = llgrad.grad(lib.by_sign, wrt="x"), llgrad.grad(lib.by_sign, wrt="x", specialize="a")
     for a in (0.0, -0.0, np.float32(-0.0), float("nan"), float("nan"), 2.0, np.float64(2.0)):

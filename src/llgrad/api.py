@@ -434,7 +434,7 @@ def dispatched(make: _Made) -> _Made:
     @functools.wraps(make)
     def made(function: Any, *args: Any, **named: Any) -> Any:
         if names := named.pop("specialize", None):
-            return PerValues(function, names, lambda f: make(f, *args, **named))
+            return PerValues(function, names, lambda f: make(f, *args, **named), along=make.__name__ == "hvp")
         if "numba.core.dispatcher" in sys.modules:
             from llgrad.numba import PerTypes, is_numba
 

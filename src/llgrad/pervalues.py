@@ -18,12 +18,13 @@ class PerValues:
     """A derivative that is made anew, once, for every combination of values of the parameters `names`."""
 
     def __init__(
-        self, function: ForeignFunction, names: str | Sequence[str], make: Callable[[ForeignFunction], Any]
-    ) -> None:
-        """`make` gives the derivative of a specialised function."""
+        self, function: ForeignFunction, names: str | Sequence[str], make: Callable[[ForeignFunction], Any], *,
+        along: bool = False,
+    ) -> None:  # fmt: skip
+        """`make` gives the derivative of a specialised function; `along`: it takes a direction, last."""
         if not isinstance(function, ForeignFunction):
             raise ArgumentError(f"specialize takes a function of a library, not {type(function).__name__}")
-        self.function, self._make = function, make
+        self.function, self._make, self._along = function, make, along
         self.names = (names,) if isinstance(names, str) else tuple(names)
         self._positions = [function.number(n).index for n in self.names]
         self._made: dict[tuple[Any, ...], Any] = {}
@@ -33,8 +34,9 @@ class PerValues:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """What the derivative of the function for these values gives."""
         options = {k: named.pop(k) for k in KEYWORDS if k in named}
+        args, direction = (args[:-1], args[-1:]) if self._along else (args, ())
         values = self.function.checker.values(args, named)
-        return self.derivative(*(values[n] for n in self._positions))(*values, **options)
+        return self.derivative(*(values[n] for n in self._positions))(*values, *direction, **options)
 
     def derivative(self, *values: Any) -> Any:
         """The derivative for these values of the parameters `names`."""
