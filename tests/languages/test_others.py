@@ -63,6 +63,8 @@ def test_slices_as_parameters_in_d(tmp_path: Path) -> None:
         "extern(C) double both(double[] x, const double[] y, double k)\n"
         "{ double s = k; foreach (v; x[1 .. $]) s *= v; return s + dot(x[0 .. 2], y[$ - 2 .. $]); }\n"
         "extern(C) void scale(double[] x, float k) { x[] *= k; x[0] += x[1]; }\n"
+        "extern(C) double volumes(const(double[3])[] x)\n"
+        "{ double s = 0; foreach (r; x) s += r[0] * r[1] * r[2]; return s; }\n"
     )
     other.write_text(
         "extern(C) double both(double[] x, const double[] y, double k);\n"
@@ -78,6 +80,8 @@ def test_slices_as_parameters_in_d(tmp_path: Path) -> None:
     _, (dx, dk) = llgrad.vjp(lib.scale, wrt=("x", "k"), of="x")(X.copy(), 0.5, seed=np.ones(len(X)))
     np.testing.assert_allclose(dx, 0.5 + 0.5 * (np.arange(len(X)) == 1))
     assert dk == pytest.approx(X.sum() + X[1], rel=1e-6)
+    value, found = llgrad.value_and_grad(lib.volumes, wrt="x")(np.arange(1.0, 7.0).reshape(2, 3))
+    assert value == 126 and found.tolist() == [[6, 3, 2], [30, 24, 20]]
     truth = differences(lambda v: lib.outer(v[0], len(X)), [X])[0]
     np.testing.assert_allclose(llgrad.grad(lib.outer, wrt="p")(X, len(X)), truth, rtol=1e-7)
 
