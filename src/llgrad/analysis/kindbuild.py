@@ -286,8 +286,9 @@ class Builder:
         """A column of a tape block is memory of its own: what is kept there is read as what it was written as."""
         assert isinstance(number, iv.ConstInt)
         block_region, at = self.cell(block)
-        region = self._columns.setdefault((block_region.id, at, number.value), self.graph.region())
-        if size := number.value >> 20:  # a column of integers: see `synthesis.tape`
+        key = (0, 0) if number.value >> 31 & 1 else (block_region.id, at)  # see `synthesis.tape`
+        region = self._columns.setdefault((*key, number.value), self.graph.region())
+        if size := number.value >> 32:  # a column of integers
             self.graph.set_period(region, size)
             self.integer(region, size)
             self.integer(region, size, likely=True)

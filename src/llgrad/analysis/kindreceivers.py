@@ -81,7 +81,7 @@ class Receivers:
 
 def _maker(o: MemoryObject) -> AnyValue | None:
     """The first pointer to an object, where one is known. (An allocator may store what it makes.)"""
-    known = o.kind in ("stack", "heap", "global", "argument")
+    known = o.kind in ("stack", "heap", "global", "argument") and o.column is None
     return o.site if known and o.site is not None and isinstance(o.site.type, PointerType) else None
 
 

@@ -15,7 +15,7 @@ from graphlib import TopologicalSorter
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from llgrad.analysis.flow import Flow, flow
 from llgrad.analysis.known import Behaviour, behaviour, is_copy, reads_argument, writes_argument
@@ -322,7 +322,7 @@ class Memory:
                 return Touches(frees=(self._access(arguments[-1], None),))
             case "string":
                 return self._string(call, known)
-        frees = tuple(self._access(arguments[n], None) for n in (known.freed,) if n is not None)
+        frees = tuple(self._freed(arguments[n]) for n in (known.freed,) if n is not None)
         if known.kind == "free":
             return Touches(frees=frees)
         if known.kind == "allocate" and known.moves is not None:
@@ -331,6 +331,12 @@ class Memory:
         writes = self._through(call, known.writes, [writes_argument(call, callee, n) for n in range(call.arity)])
         outside = known.writes == "any" and not known.inactive
         return Touches(reads, writes, (*frees, *(writes if outside else ())))
+
+    def _freed(self, pointer: AnyValue) -> Access:
+        """A block, with its columns where it is one of llgrad's tape."""
+        access = self._access(pointer, None)
+        columns = {c for o in access.objects if o.is_block for c in self.contents(o) if c.is_column_of(o)}
+        return replace(access, places=access.places | self._throughout(frozenset(columns))) if columns else access
 
     def _string(self, call: Call, known: Behaviour) -> Touches:
         """A member of `std::string`: the strings that it changes, what it reads, and the text of all of them."""

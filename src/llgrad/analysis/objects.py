@@ -47,15 +47,28 @@ class MemoryObject(Struct, frozen=True):
     thrown    exceptions and handles of code that is not known: nothing active is in there;
     text      what strings hold (`llgrad.strings`): nothing active either;
     unknown   memory of code that is not known.
+
+    `column`: it is this column of a block of llgrad's tape, which `site` reserves: memory of its own, to which nothing
+    else leads (`synthesis.tape`).
     """
 
     kind: ObjectKind
     site: Value | None = None
     function: Function | None = None
+    column: int | None = None
 
     @property
     def is_code(self) -> bool:
         return isinstance(self.site, Function)
+
+    @property
+    def is_block(self) -> bool:
+        """Is it a block of llgrad's tape, without its columns?"""
+        f = self.site.called_function if isinstance(self.site, Call) else None
+        return f is not None and f.name == "llgrad.tape.reserve" and self.column is None
+
+    def is_column_of(self, block: MemoryObject) -> bool:
+        return self.column is not None and self.site is block.site
 
     @property
     def is_constant(self) -> bool:
@@ -90,7 +103,8 @@ class MemoryObject(Struct, frozen=True):
             return f"{self.kind} memory"
         sigil = "@" if isinstance(self.site, GlobalValue) else "%"
         where = f" of @{self.function.name}" if self.function is not None else ""
-        return f"{self.kind} {sigil}{self.site.name}{where}"
+        column = "" if self.column is None else f"column {self.column} of "
+        return f"{column}{self.kind} {sigil}{self.site.name}{where}"
 
 
 _REPLACED = frozenset({"common", "weak", "extern_weak", "available_externally"})  # by others, perhaps larger
@@ -103,7 +117,7 @@ def size_of(o: MemoryObject, layout: DataLayout) -> int | None:
             return layout.alloc_size(t) * count
         case "global", GlobalVariable() as g if g.initializer is not None and g.linkage not in _REPLACED:
             return layout.alloc_size(g.value_type)
-        case "heap", Call() as call if call.called_function is not None:
+        case "heap", Call() as call if call.called_function is not None and o.column is None:
             known = effects(call.called_function.name)
             if known is not None and known.allocator is not None and known.allocator.place == "return":
                 given = [call.arguments[n] for n in known.allocator.size]

@@ -17,7 +17,10 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from llgrad.analysis.cells import gep_bytes, gep_spot, strided
+from llgrad.analysis.factsets import BITS
 from llgrad.analysis.few import Few
 from llgrad.analysis.inclusion import Inclusion, Nodes
 from llgrad.analysis.known import (
@@ -495,8 +498,7 @@ class PointerGraph(Inclusion):
             case "string":
                 self._string(call, known, arguments)
             case _ if is_column(call):
-                offset = call.arguments[1]
-                self._copy(arguments[0], self._nodes(call), offset.signed if isinstance(offset, ConstInt) else None)
+                self._column(call, arguments[0][0], self._nodes(call)[0])
             case _:
                 self._plain(call, known, callee, arguments)
                 if known.handle:
@@ -516,6 +518,23 @@ class PointerGraph(Inclusion):
             self._load(arguments[known.moves][0], self._cells.cell(fresh, None), None, WORD)
         if "any" in (known.reads, known.writes):
             self._flow.edge(self._unknown, self._cells.cell(fresh, None))
+
+    def _column(self, call: Call, block: int, column: int) -> None:
+        """Columns of a block are memory of their own; who has got hold of the block gets hold of them."""
+        offset, number = call.arguments[1:]
+        by = offset.signed if isinstance(offset, ConstInt) else None
+
+        def enter(facts: set[int]) -> None:
+            for fact in facts:
+                o = self.objects[fact >> BITS]
+                if o.is_block and isinstance(number, ConstInt):
+                    own = self._object(replace(o, column=number.value))
+                    self._flow.add(self._cells.all(fact >> BITS), {self._raw(own, 0)})
+                    self._flow.add(column, {self._raw(own, 0)})
+                else:
+                    self._flow.add(column, {self._sets.shift(fact, by)})
+
+        self._flow.watch(block, enter)
 
     def _string(self, call: Call, known: Behaviour, arguments: Sequence[Nodes]) -> None:
         """What strings hold is one object, which is found through those that are written."""

@@ -399,9 +399,8 @@ class Derivation:
                 back.shadows[a] = target.arguments[n]
                 n += 1
         seeds = target.arguments[n : n + request.width] if request.result.seeded else []
-        frame = Builder(cells, names)
-        for key, offset in back.layout.frame.items():
-            back.slots[key] = back.layout.in_frame(frame, target.arguments[-1], key, offset)
+        if back.layout.frame_bytes:
+            back.slots |= back.layout.in_frame(Builder(cells, names), target.arguments[-1])
         if plan.last is None:
             Builder(start, names).unreachable()
         else:

@@ -67,7 +67,7 @@ class ForwardValues(Lanes):
         self.facts, self.module, self.source, self.target, self.plan = facts, module, source, target, plan
         self.request = request
         self.flow, self.names = plan.flow, names
-        self.layout = Layout(facts, plan, request.width)
+        self.layout = Layout(facts, plan, request)
         self.b = Builder(Block(""), names)
         self.arena: AnyValue = target.arguments[0]
         self.arguments: dict[AnyValue, AnyValue] = {}

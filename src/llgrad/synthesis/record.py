@@ -48,8 +48,10 @@ class Layout:
     The slot of a shadow holds one value a lane.
     """
 
-    def __init__(self, facts: Facts, plan: Plan, width: int) -> None:
-        self.facts, self.plan, self.width = facts, plan, width
+    def __init__(self, facts: Facts, plan: Plan, request: Request) -> None:
+        self.facts, self.plan, self.width = facts, plan, request.width
+        self.sweeps = f"{request.function} {' '.join(request.arguments)} {request.result} {request.width}"
+        self.numbers = {key: n for n, key in enumerate(plan.kept)}
         self.frame: dict[Key, int] = {}
         offset = 0
         for slot in plan.frame:
@@ -108,18 +110,24 @@ class Layout:
 
     def column(self, b: Builder, block: AnyValue, key: Key, offset: AnyValue, name: str = "") -> AnyValue:
         """The start of a column in its nest's block."""
-        return tape.column(b, self.facts.module, block, offset, self._number(self.nests[key].slots, key), name)
+        return tape.column(b, self.facts.module, block, offset, self._number(key), name)
 
-    def in_frame(self, b: Builder, frame: AnyValue, key: Key, offset: int, name: str = "") -> AnyValue:
-        """The place of a slot in the frame: a column of one, where it is an integer."""
-        number = self._number(self.plan.frame, key)
-        if number < tape.INTEGERS:
-            return b.offset(frame, offset, name)
-        return tape.column(b, self.facts.module, frame, i64(offset), number, name)
+    def in_frame(self, b: Builder, frame: AnyValue) -> dict[Key, AnyValue]:
+        """The place of each slot in the frame, which is one column; of integers, a column of one."""
+        own = tape.column(b, self.facts.module, frame, i64(0), tape.number(self.sweeps, -1))
+        found: dict[Key, AnyValue] = {}
+        for key, offset in self.frame.items():
+            name = f"{_of(key)}.tape"
+            if self._is_integer(self.plan.kept[key]):
+                found[key] = tape.column(b, self.facts.module, frame, i64(offset), self._number(key), name)
+            else:
+                found[key] = b.offset(own, offset, name)
+        return found
 
-    def _number(self, slots: Sequence[Slot], key: Key) -> int:
+    def _number(self, key: Key) -> int:
         """The number of a column: see `tape`."""
-        number, slot = next((n, slot) for n, slot in enumerate(slots) if slot.key == key)
+        slot = self.plan.kept[key]
+        number = tape.number(self.sweeps, self.numbers[key])
         return number + (tape.INTEGERS * self.size(slot) if self._is_integer(slot) else 0)
 
     def _is_integer(self, slot: Slot) -> bool:
@@ -164,7 +172,7 @@ class RecordingSweep(Sweep):
     ) -> None:
         super().__init__(facts, module, source, target, request)
         self.plan = plan
-        self.layout = Layout(facts, plan, request.width)
+        self.layout = Layout(facts, plan, request)
         self.arena = target.arguments[0]
         self.index: dict[Loop, Phi] = {}
         self.index_next: dict[Loop, AnyValue] = {}
@@ -222,8 +230,7 @@ class RecordingSweep(Sweep):
                 self.frame = self.b.call(tape.reserve(self.module), [self.arena, i64(MARK_BYTES)], "mark")
         elif self.layout.frame_bytes:
             self.frame = self.b.call(tape.reserve(self.module), [self.arena, i64(self.layout.frame_bytes)], "frame")
-            for key, offset in self.layout.frame.items():
-                self.slots[key] = self.layout.in_frame(self.b, self.frame, key, offset, f"{_of(key)}.tape")
+            self.slots |= self.layout.in_frame(self.b, self.frame)
 
     # --- loops and choices
 

@@ -17,10 +17,14 @@ the bytes in the segments below the current one. `deferred` is a list of freed-b
 
 `column(block, offset, number)` is `block + offset`, said so that kinds tell the columns of one block apart when the
 derivative is differentiated again: the same number is the same column. `SHADOW` is the number of the second half of a
-block that holds memory and its shadow. Numbers from `INTEGERS` on (times the size in bytes) are columns of integers.
+block that holds memory and its shadow. Numbers from `EVERYWHERE` on (`number`) are the same column in all blocks: LLVM
+merges ways on which blocks of several functions are kept, and what is kept there stays apart, and one where it is read.
+Numbers from `INTEGERS` on (times the size in bytes) are columns of integers.
 """
 
 from __future__ import annotations
+
+import zlib
 
 from llgrad.ir.build import Builder, declare, i64
 from llgrad.ir.module import Module
@@ -36,7 +40,7 @@ RESERVE, RELEASE, DEFER, WATCH, FINISH, FAIL = (
 COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give"
 USED = "llgrad.tape.used"  # `i64 used(arena)`: how many bytes are reserved
 HOLD, ARM, DROP = "llgrad.tape.hold", "llgrad.tape.arm", "llgrad.tape.drop"
-SHADOW, INTEGERS = 1 << 16, 1 << 20
+SHADOW, EVERYWHERE, INTEGERS = 1 << 16, 1 << 31, 1 << 32
 FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS, FAIL_LOST, FAIL_BEFORE = 1, 2, 3, 10, 11, 15  # codes of llgrad_fail
 
 _PUSHES = (
@@ -128,11 +132,16 @@ def drop(module: Module) -> Function:
     return f
 
 
+def number(sweeps: str, n: int) -> int:
+    """Of the `n`-th thing that certain sweeps of a function keep: another one than all others have."""
+    return EVERYWHERE + zlib.crc32(f"{sweeps} {n}".encode()) % EVERYWHERE
+
+
 def column(b: Builder, module: Module, block: AnyValue, offset: AnyValue, number: int, name: str = "") -> AnyValue:
     """The address `offset` bytes into a block, as column `number`."""
     f = declare(module, COLUMN, PTR, [PTR, I64, I64])
     f.attributes = (
         Attribute("nounwind"), Attribute("willreturn"), Attribute("nofree"), Attribute("nosync"),
-        Attribute("speculatable"), Attribute("memory", "none"),
+        Attribute("speculatable"), Attribute("memory", "none"), Attribute("nomerge"),  # each has a number of its own
     )  # fmt: skip
     return b.call(f, [block, offset, i64(number)], name)
