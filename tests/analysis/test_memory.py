@@ -72,6 +72,53 @@ def test_an_element_that_is_counted_downwards_may_be_before_where_counting_begin
     assert pointees(memory, named(f, "p")) == {"argument x", "argument y"}
 
 
+def test_an_array_that_grows_is_as_far_on_as_the_old_one() -> None:
+    """`new + (last - first)`: elements of 24 bytes, of which one keeps `x` at 0 and `y` at 8."""
+    memory, f = of(ll("""
+        declare noalias ptr @malloc(i64)
+        define double @f(ptr %x, ptr %y, ptr %z, i64 %k, i64 %size) {
+          %first = call ptr @malloc(i64 %size)
+          %last = getelementptr [24 x i8], ptr %first, i64 %k
+          %new = call ptr @malloc(i64 %size)
+          %to = ptrtoint ptr %last to i64
+          %from = ptrtoint ptr %first to i64
+          %apart = sub i64 %to, %from
+          %place = getelementptr i8, ptr %new, i64 %apart
+          store ptr %x, ptr %place
+          %beside = getelementptr i8, ptr %place, i64 8
+          store ptr %y, ptr %beside
+          %at = getelementptr i8, ptr %new, i64 56
+          %p = load ptr, ptr %at
+          %others = ptrtoint ptr %z to i64
+          %far = sub i64 %to, %others
+          %anywhere = getelementptr i8, ptr %new, i64 %far
+          %v = load double, ptr %p
+          ret double %v
+        }"""), "f")
+    assert {at for _, at in memory.places(named(f, "place"))} == {(24, 0)}
+    assert pointees(memory, named(f, "p")) == {"argument y"}
+    assert {at for _, at in memory.places(named(f, "anywhere"))} == {None}
+
+
+def test_what_may_be_one_memory_may_be_any_distance_apart() -> None:
+    """`to` is in an argument, or in `a`; `from` in another argument, or in `a`."""
+    memory, f = of(ll("""
+        define i8 @f(ptr %x, ptr %y, i1 %c) {
+          %a = alloca [64 x i8]
+          %eighth = getelementptr i8, ptr %a, i64 8
+          %p = select i1 %c, ptr %x, ptr %eighth
+          %q = select i1 %c, ptr %y, ptr %a
+          %to = ptrtoint ptr %p to i64
+          %from = ptrtoint ptr %q to i64
+          %apart = sub i64 %to, %from
+          %b = alloca [64 x i8]
+          %place = getelementptr i8, ptr %b, i64 %apart
+          %v = load i8, ptr %place
+          ret i8 %v
+        }"""), "f")
+    assert {at for _, at in memory.places(named(f, "place"))} == {None}
+
+
 def test_a_swap_through_double_pointers() -> None:
     memory, f = of(c("""
         double f(double **p, double **q, int n) {

@@ -29,6 +29,14 @@ class Bytes(Protocol):
     def size(self) -> int | None: ...
 
 
+def may_be_one(kind: str, other: str) -> bool:
+    """May different objects of these kinds be the same memory?"""
+    kinds = {kind, other}
+    if kinds <= {"stack", "heap", "global"}:
+        return False
+    return not kinds & {"stack", "heap"} or "argument" not in kinds
+
+
 class Overlaps:
     """`lonely`: is an object never the memory of another? `distinct`: are those of arguments never each other's?"""
 
@@ -70,12 +78,7 @@ class Overlaps:
         )
 
     def _one(self, kind: str, other: str) -> bool:
-        kinds = {kind, other}
-        if kinds <= {"stack", "heap", "global"}:
-            return False
-        if kinds & {"stack", "heap"}:
-            return "argument" not in kinds
-        return kinds != {"argument"} or not self._distinct
+        return may_be_one(kind, other) and (kind != other or kind != "argument" or not self._distinct)
 
     def _by_kind(self, objects: frozenset[MemoryObject]) -> dict[str, MemoryObject | None]:
         """The kinds of objects that may be others, each with its object; None: there are several."""

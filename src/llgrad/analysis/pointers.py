@@ -20,6 +20,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from llgrad.analysis.cells import gep_bytes, gep_spot, strided
+from llgrad.analysis.distances import Distance, ends
 from llgrad.analysis.factsets import BITS
 from llgrad.analysis.few import Few
 from llgrad.analysis.inclusion import Inclusion, Nodes
@@ -108,6 +109,7 @@ class PointerGraph(Inclusion):
         self._pending: deque[Function] = deque()
         self._taken: list[Function] | None = None
         self._from_nothing: list[Cast] = []
+        self._distances: list[Distance] = []
         self._inner: dict[int, int] = {}  # of an argument for scalars: the node of pointers that it may hold after all
         self._of_other_types: dict[Call, list[Function]] = {}  # code that a call reaches if none has its type
         self._led: dict[tuple[int, tuple[int, ...]], int] = {}  # by a fact and offsets: see `_led_to`
@@ -153,7 +155,8 @@ class PointerGraph(Inclusion):
                 self._link(call, function)
             if not self._linked[call]:
                 self._link_unknown(call)
-        return bool(blind or believed or lost)
+        unknown = [d for d in self._distances if d.settle()]
+        return bool(blind or believed or lost or unknown)
 
     def _leads_to_scalars(self, pointer: int, loaded: int) -> bool:
         """Does a pointer lead to memory for scalars alone, and nothing that is loaded there to anything?"""
@@ -259,6 +262,10 @@ class PointerGraph(Inclusion):
                 self._arithmetic(i)
 
     def _address(self, i: GetElementPtr) -> None:
+        if (apart := ends(i)) is not None:
+            nodes = [self._nodes(v)[0] for v in (i.pointer, i, *apart)]
+            self._distances.append(Distance(self._flow, self._sets, self.objects, nodes))
+            return
         for indices in self._few.chosen_indices(i):
             by = gep_bytes(i.source_type, indices, self.layout)
             if by is not None and by[0] and "nuw" in i.flags:
