@@ -12,7 +12,7 @@ from nested.test_nested import differentiated
 import llgrad
 from llgrad.frontends.clang import find_compiler
 
-HEADERS = "#include <cmath>\n#include <map>\n#include <memory>\n#include <string>\n#include <vector>\n"
+HEADERS = "#include <cmath>\n#include <list>\n#include <map>\n#include <memory>\n#include <string>\n#include <vector>\n"
 TREE = """
 struct Node {
     double value;
@@ -89,6 +89,23 @@ extern "C" double sums(const double *x, int n) {
     return s * m.begin()->second;
 }
 """
+LIST = """
+extern "C" double spliced(const double *x, int n) {
+    std::list<double> a, b;
+    for (int i = 0; i < n; i++) {
+        a.push_back(x[i] * x[0]);
+        b.push_front(std::sin(x[i]));
+    }
+    a.sort();
+    a.splice(a.begin(), b);
+    double s = 0, w = 1;
+    for (double v : a) {
+        s += w * v * v;
+        w += 0.5 * v;
+    }
+    return s;
+}
+"""
 N = 6
 
 
@@ -99,6 +116,7 @@ N = 6
         pytest.param(TREE, "tree", 0, id="tree-0", marks=pytest.mark.full),
         pytest.param(EXPRESSIONS, "expressions", 2, id="expressions"),
         pytest.param(SUMS, "sums", 0, id="sums-0", marks=pytest.mark.full),
+        pytest.param(LIST, "spliced", 2, id="spliced", marks=pytest.mark.full),
     ],
 )
 def test_products(code: str, name: str, level: int, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ neither a compiler nor LLVM's optimiser nor the IR parser runs.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -108,7 +109,7 @@ class Loaded:
         self._vector_math = vector_math
         self._lock = threading.RLock()
         self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
-        self._prepared: dict[tuple[str, tuple[str, ...], bool], str] = {}
+        self._prepared: dict[tuple[str, tuple[str, ...], bool, int], str] = {}
         self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
         self._said: dict[str, None] = {}
         self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
@@ -334,19 +335,21 @@ class Loaded:
         return {"object": data, "entries": cache.dumped((entries, borrowed)), "ir": ir}
 
     def _made(self, requests: tuple[Request, ...]) -> list[Derived]:
-        """The sweeps of one derivative; where they are refused, of code in which loops over bytes move blocks."""
+        """The sweeps of one derivative; where they are refused, of code in which loops over bytes move blocks, and
+        second derivatives of code that is not optimised: what LLVM merges there is merged with what the first keeps.
+        """
         from llgrad import versions
 
         root = requests[0].root
         try:
             return versions.derivatives(self.prepared(root), requests, self._level)
         except UnsupportedError as refused:
-            if not (text := self.prepared(root, blocks=True)):
-                raise
-            try:
-                return versions.derivatives(text, requests, self._level)
-            except UnsupportedError:
-                raise refused from None
+            again = self._level and requests[0].inner is not None and not refused.loses_bits
+            for level, blocks in ((self._level, True), *([(0, False)] if again else [])):
+                if text := self.prepared(root, blocks, level):
+                    with contextlib.suppress(UnsupportedError):
+                        return versions.derivatives(text, requests, level)
+            raise
 
     def asked(self, request: Request) -> Request:
         """What synthesis is asked for, if `request` is asked of this code."""
@@ -365,18 +368,23 @@ class Loaded:
         cxx = suffixes & {".cc", ".cpp", ".cxx", ".C"}
         return CXX_TAKER if cxx and Libraries(self._libraries).address("__gxx_personality_v0") != 0 else ""
 
-    def prepared(self, symbol: str, blocks: bool = False) -> str:
-        """The IR of a function from which derivatives are made. `blocks`: where loops over bytes move blocks, or ""."""
+    def prepared(self, symbol: str, blocks: bool = False, level: int | None = None) -> str:
+        """The IR of a function from which derivatives are made, at its own level if no other is wanted.
+
+        `blocks`: where loops over bytes move blocks, or "".
+        """
         from llgrad import pipeline
 
+        at = self._level if level is None else level
         with self._lock:
             said = self._registrations()
-            if (symbol, said, blocks) not in self._prepared:
+            key = symbol, said, blocks, at
+            if key not in self._prepared:
                 general, constants = self._special.get(symbol, (symbol, ()))
-                self._prepared[symbol, said, blocks] = pipeline.prepare(
-                    self._program(), [general], self._level, said=said, constants=constants, blocks=blocks
+                self._prepared[key] = pipeline.prepare(
+                    self._program(), [general], at, said=said, constants=constants, blocks=blocks
                 )
-            return self._prepared[symbol, said, blocks]
+            return self._prepared[key]
 
     def promised(self, request: Request) -> str:
         """The same for what `request` asks for, which may say that no buffers overlap."""

@@ -492,11 +492,16 @@ def derived_module(
     if (inner := requests[0].inner) is not None:
         module, (before, *_) = derived_module(text, [inner], level, described=True)
         function = before.name
-        there, text = set(definitions(text)), write(module)
+        source, there, text = text, set(definitions(text)), write(module)
         new = [name for name in definitions(text) if name not in there]
         text = prepare_again(set_apart(text, [function], new, f"d{_depth(inner)}"), function, level)
     own = [replace(r, function=function, inner=None) for r in requests]
-    derivation, made = derived(text, own)
+    try:
+        derivation, made = derived(text, own)
+    except UnsupportedError as error:
+        if inner is not None and (error.span is None or not error.span.line):  # of code that derivatives are made of
+            error.span = parse(source).definition(own_name(inner.root)) or error.span
+        raise
     if derivation.leaves_memory and not level:
         _refuse_unseeded(text, own[0])
     module = derivation.module

@@ -90,6 +90,11 @@ class Module:
         ref = instruction.metadata.get("dbg")
         return None if ref is None or ref.id < 0 else self._span(self.node(ref))
 
+    def definition(self, name: str) -> Span | None:
+        """Where the source defines a function, or None."""
+        ref = self.function(name).metadata.get("dbg")
+        return self._in_file(self.node(ref), self.node(ref)) if ref is not None and ref.id >= 0 else None
+
     def place(self, instruction: Instruction) -> Span | None:
         """Where a user looks for it: of what was inlined from a library, the line that calls the library."""
         ref: object = instruction.metadata.get("dbg")
@@ -103,10 +108,16 @@ class Module:
         scope = location.fields.get("scope")
         while isinstance(scope, MDRef):
             node = self.node(scope)
-            if isinstance(node.fields.get("file"), MDRef):
-                fields = self.node(node.fields["file"]).fields
-                name, folder = (v.text if isinstance(v, MDString) else str(v or "") for v in map(fields.get, _FILE))
-                line, column = (int(location.fields.get(n) or 0) for n in ("line", "column"))
-                return Span(name, line, column, folder)
+            if (found := self._in_file(node, location)) is not None:
+                return found
             scope = node.fields.get("scope")
         return None
+
+    def _in_file(self, scope: MDNode, location: MDNode) -> Span | None:
+        """A line and a column in the file that a scope is in, if that is said."""
+        if not isinstance(scope.fields.get("file"), MDRef):
+            return None
+        fields = self.node(scope.fields["file"]).fields
+        name, folder = (v.text if isinstance(v, MDString) else str(v or "") for v in map(fields.get, _FILE))
+        line, column = (int(location.fields.get(n) or 0) for n in ("line", "column"))
+        return Span(name, line, column, folder)
