@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad import errors
+from llgrad import errors, pipeline
+from llgrad.synthesis.request import Request
 
 CODE = """
 #include <math.h>
@@ -179,3 +180,18 @@ def test_refusals(lib: llgrad.Library) -> None:
         llgrad.hessian(lib.pair, wrt="x", of="y")(np.ones(2), np.zeros(2))
     with pytest.raises(errors.ArgumentError, match="hessian"):
         llgrad.grad(llgrad.grad(lib.scalars))  # type: ignore[arg-type]
+
+
+def test_what_is_refused_of_a_derivative_names_where_its_function_is(
+    lib: llgrad.Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    derived = pipeline.derived
+
+    def refused(text: str, requests: list[Request]) -> object:
+        if requests[0].function != "rosenbrock":
+            raise errors.UnsupportedError("refused")
+        return derived(text, requests)
+
+    monkeypatch.setattr(pipeline, "derived", refused)
+    with pytest.raises(errors.UnsupportedError, match=r"code\.c:10: refused"):
+        llgrad.hvp(lib.rosenbrock, strong_zero=True)(np.ones(2), 2, np.ones(2))
