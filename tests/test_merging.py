@@ -116,3 +116,37 @@ def test_loops_end_at_one_place() -> None:
     module = parse(prepared(compiled([program.path]), [program], 2))
     assert not has_split_tests(module)
     assert len(extents(module, module.function(program.name)).touched) == 1
+
+
+def test_behind_what_catches() -> None:
+    """A block that catches begins with phis and a `landingpad`."""
+    code = """
+declare void @may_throw()
+declare i32 @__gxx_personality_v0(...)
+define i64 @f(i64 %a, i64 %b) personality ptr @__gxx_personality_v0 {
+entry:
+  %c = icmp sgt i64 %a, %b
+  br i1 %c, label %left, label %right
+
+left:
+  %x = add i64 %a, 1
+  invoke void @may_throw() to label %end unwind label %caught
+
+right:
+  %y = add i64 %a, 1
+  invoke void @may_throw() to label %end unwind label %caught
+
+end:
+  ret i64 %b
+
+caught:
+  %z = phi i64 [ %x, %left ], [ %y, %right ]
+  %pad = landingpad { ptr, i32 }
+          cleanup
+          catch ptr null
+  ret i64 %z
+}
+"""
+    found = merged(LLVMModule.from_text(code).text())
+    LLVMModule.from_text(found).verify()
+    assert found.index("catch ptr null") < found.index("%z = add i64 %a, 1")

@@ -28,7 +28,10 @@ _MADE = re.compile(
     rf"^  ({_LOCAL}) = ({_PURE}) ((?:(?:nuw|nsw|disjoint|nneg|inbounds|nusw) )*)([^\n]*?)(?:, ![a-zA-Z][^\n]*)?\n",
     re.MULTILINE,
 )
-_PHIS = re.compile(rf"(?:  {_LOCAL} = phi [^\n]*\n)*")
+_FIRST = re.compile(  # what a block begins with: phis, and what catches, of which the clauses are lines of their own
+    rf"(?:  {_LOCAL} = phi [^\n]*\n)*"
+    rf"(?:(?: +#dbg_[^\n]*\n)*  {_LOCAL} = (?:landingpad|catchpad|cleanuppad) [^\n]*\n(?: {{6,}}[^\n]*\n)*)?"
+)
 
 
 def merged(text: str) -> str:
@@ -39,7 +42,7 @@ def merged(text: str) -> str:
 def _merged(body: str) -> str:
     while (found := next(_equal(body), None)) is not None:
         phi, made = found
-        others = _PHIS.match(body, phi.end())
+        others = _FIRST.match(body, phi.end())
         assert others is not None
         body = f"{body[: phi.start()]}{others[0]}  {phi[1]} = {made}\n{body[others.end() :]}"
     return body
