@@ -336,7 +336,7 @@ class Loaded:
 
     def _made(self, requests: tuple[Request, ...]) -> list[Derived]:
         """The sweeps of one derivative; where they are refused, of code in which loops over bytes move blocks, and
-        second derivatives of code that is not optimised: what LLVM merges there is merged with what the first keeps.
+        second derivatives of code that is not optimised, or is: what is merged there is merged in what the first keeps.
         """
         from llgrad import versions
 
@@ -344,8 +344,9 @@ class Loaded:
         try:
             return versions.derivatives(self.prepared(root), requests, self._level)
         except UnsupportedError as refused:
-            again = self._level and requests[0].inner is not None and not refused.loses_bits
-            for level, blocks in ((self._level, True), *([(0, False)] if again else [])):
+            other = 0 if self._level else 2
+            again = requests[0].inner is not None and (other or not refused.loses_bits)
+            for level, blocks in ((self._level, True), *([(other, False)] if again else [])):
                 if text := self.prepared(root, blocks, level):
                     with contextlib.suppress(UnsupportedError):
                         return versions.derivatives(text, requests, level)
