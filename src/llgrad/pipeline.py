@@ -426,7 +426,8 @@ def _refuse_thread_local(text: str) -> None:
 class Derived(Struct, frozen=True):
     """A derivative as LLVM assembly, not optimised yet: its symbol, and the IR types of what it takes and gives back.
 
-    `borrowed` are the program's mutable globals that the text refers to; `made` what was written beside the program's.
+    `borrowed` are the program's mutable globals, and tables of functions, that the text refers to; `made` what was
+    written beside the program's.
     `module`: what the text was printed from, where LLVM has read it already; whoever changes it has it for himself.
     """
 
@@ -462,7 +463,8 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[
     module, made = derived_module(text, requests, level)
     natural = [f.function_type.result for f in made]
     results.widen(made)
-    borrow_globals(module, {*shared, *as_program_has(module)})
+    shared += tuple(as_program_has(module))
+    borrow_globals(module, shared)
     leave_comdats(module)
     written = original(with_bodies(write(module)))
     new = tuple(name for name in definitions(written) if name not in there)

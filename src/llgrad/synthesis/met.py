@@ -25,7 +25,8 @@ from llgrad.ir.values import AnyValue, Call, ConstAggregate, ConstExpr, Function
 from llgrad.rules import library
 from llgrad.synthesis.markers import PREFIX
 
-_INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(|\bicmp (?:eq|ne) ptr [^\n]*@")  # or compares them
+_INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(")
+_COMPARED = re.compile(rf"\bicmp (?:eq|ne) ptr [^@\n]*({NAME})")
 _CALLS = re.compile(r"^[^@\n]*\b(?:call|invoke) ([^@\n]*?)%[-\w.$]+\(([^\n]*)$", re.MULTILINE)
 _TYPE = re.compile(r"(<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[%\w.\"]+)")
 _RESULT = re.compile(r"(<[^>]*>|\{.*\}|\[.*\]|%\"[^\"]*\"|[%\w.]+)\s*$")
@@ -47,7 +48,9 @@ def with_met(text: str, closed: bool = False) -> str:
     `closed`: it is run by its `main`, if it has one, and nobody else calls its functions.
     """
     if not _INDIRECT.search(text):
-        return text
+        compared = {m[1] for m in _COMPARED.finditer(text)}
+        if not compared or compared.isdisjoint(name for _, name, _ in DEFINITION.findall(text)):
+            return text
     there = {plain(m[1]) for m in GLOBAL.finditer(text)}
     made = [variable(name) for name in met(text, closed) if f"{MET}{plain(name)}" not in there]
     return "\n".join([text, *made, ""]) if made else text
@@ -109,18 +112,21 @@ def _is_programs(name: str) -> bool:
 def as_program_has(module: Module) -> list[str]:
     """Let a derivative use the addresses of the program's functions in place of those of its own copies; the tables of
     them that it should have from the program, too."""
-    pointed = met_functions(module)
-    tables = []
+    pointed, tables, own = met_functions(module), dict[str, set[Function]](), set[Function]()
     for v in module.variables if pointed else ():
         if v.constant and v.initializer is not None and v.linkage != "available_externally":
             start: list[AnyValue] = [v.initializer]
-            held = {g for g in reach(start, _parts) if isinstance(g, Function)}
-            if held and v.linkage == "external" and _is_programs(v.name):
-                tables.append(v.name)
-            else:  # it has its own
-                pointed = {f: met for f, met in pointed.items() if f not in held}
+            if held := {g for g in reach(start, _parts) if isinstance(g, Function) and not g.is_declaration}:
+                if v.linkage == "external" and _is_programs(v.name):
+                    tables[v.name] = held
+                else:
+                    own |= held
+    while lost := [name for name, held in tables.items() if held & own or not held <= pointed.keys()]:
+        for name in lost:  # it holds functions of the derivative's own, which other tables do then, too
+            own |= tables.pop(name)
+    pointed = {f: met for f, met in pointed.items() if f not in own}
     _use_addresses(module, pointed)
-    return tables
+    return list(tables)
 
 
 def _parts(v: AnyValue) -> Iterable[AnyValue]:
@@ -160,8 +166,14 @@ def met_types(text: str) -> dict[str, str]:
 def used_in(text: str, program: str) -> set[str]:
     """The variables that `with_met` made in a program for the functions whose addresses a part of it uses."""
     wanted = {m[2]: plain(m[1]) for m in _MET.finditer(program)}
-    lines = (line for line in text.split("\n") if line.startswith(" ") and not line.lstrip().startswith(_RECORD))
+    lines = (line for line in text.split("\n") if _may_use(line))
     return {wanted[m[1]] for line in lines if "@" in line for m in _USED.finditer(line) if m[1] in wanted}
+
+
+def _may_use(line: str) -> bool:
+    """Is it code, or a table?"""
+    m = GLOBAL.match(line)
+    return (m is not None and _is_programs(plain(m[1]))) or (line.startswith(" ") and _RECORD not in line[:16])
 
 
 def defined_type(line: str) -> str:

@@ -34,17 +34,20 @@ def member(n: int, wide: bool) -> str:
 
 
 def same_bytes(layout: DataLayout, given: Type, declared: Type) -> bool:
-    """Are the bytes of what is given those of what somebody declares?
+    """Is what is given what somebody declares, as far as it goes?
 
     The C ABI passes floats and numbers in registers as integers; all else is what it is, and nothing is left over.
     """
     found = dict(layout.leaves(given, lanes=True))
-    covered = {at + k for at, t in found.items() for k in range(layout.size(t))}
+    bytes_of = {at + k: (at, t) for at, t in found.items() for k in range(layout.size(t))}
+    left = set(bytes_of)
     for at, t in layout.leaves(declared, lanes=True):
-        if found.get(at) != t if not isinstance(t, IntType) else at not in covered:
+        own = range(at, at + layout.size(t))
+        there = {bytes_of[k] for k in own if k in bytes_of}
+        if there and there != {(at, t)} and not any(isinstance(x, IntType) for x in (t, *(x for _, x in there))):
             return False
-        covered -= {at + k for k in range(layout.size(t))}
-    return not covered
+        left -= set(own)
+    return not left
 
 
 def is_wide(t: Type) -> bool:

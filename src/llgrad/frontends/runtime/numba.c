@@ -239,6 +239,9 @@ API void llgrad_numba_dict_free(Dictionary *d)
     free(d);
 }
 
+/* What Numba's own destructor calls, which nobody runs. */
+API void numba_dict_free(Dictionary *d) { llgrad_numba_dict_free(d); }
+
 typedef struct {
     const Dictionary *dictionary;
     int64_t next;
