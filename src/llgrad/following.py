@@ -54,6 +54,7 @@ from llgrad.ir.values import (
     Switch,
     Unary,
     Undef,
+    parts,
 )
 
 _LOCAL = re.compile(r"\b(?:internal|private) ")
@@ -303,8 +304,7 @@ def _may_be_shown(m: re.Match[str]) -> bool:
 
 
 def _mentions(v: object, variable: AnyValue) -> bool:
-    parts = v.operands if isinstance(v, ConstExpr) else getattr(v, "elements", ())
-    return v is variable or any(_mentions(p, variable) for p in parts)
+    return v is variable or any(_mentions(p, variable) for p in parts(v))
 
 
 class Walk(ABC):

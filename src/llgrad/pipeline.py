@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from llgrad import peeling
 from llgrad.alignment import with_alignment
 from llgrad.analysis.flow import may_go_round
+from llgrad.analysis.known import MET
 from llgrad.assembly import (
     COMDAT,
     DEFINITION,
@@ -389,7 +390,18 @@ def normal(work: LLVMModule) -> str:
 
 
 def _optimised(work: LLVMModule, level: int) -> LLVMModule:
-    """`work` optimised for differentiation: short loops unrolled, borders of stencils peeled, tests of loops whole."""
+    """`work` optimised for differentiation; no `switch` becomes a table of functions, which would be a derivative's."""
+    tables = MET not in work.text()
+    if not tables:
+        work.without_switch_tables()
+    work = _optimised_in_loops(work, level)
+    if not tables:
+        work.strip_attributes(["no-jump-tables"])
+    return work
+
+
+def _optimised_in_loops(work: LLVMModule, level: int) -> LLVMModule:
+    """… short loops unrolled, borders of stencils peeled, tests of loops whole."""
     mark_short_loops(work, in_form(work))
     before = work.clone()
     work.optimise(level, vectorize=False, unroll=False)

@@ -281,6 +281,10 @@ class LLVMModule:
                 value.linkage = "internal"
         self.run(["global_dce"])
 
+    def without_switch_tables(self) -> None:
+        """Have LLVM make no table of what a `switch` chooses, until `no-jump-tables` is stripped."""
+        self.replace_text(edits.without_switch_tables(self.text()))
+
     def mark(self, attributes: Sequence[str], names: Collection[str] | None = None) -> None:
         """Give local functions attributes of LLVM's: those in `names`, or all; not those that say the contrary."""
         self._printed = None

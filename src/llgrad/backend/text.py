@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from llgrad.brackets import listed
+
 CPU_ATTRIBUTES = frozenset({"target-cpu", "target-features", "tune-cpu"})
 CONSTRUCTORS, DESTRUCTORS = "__llgrad_constructors", "__llgrad_destructors"
 DSO_HANDLE = "__llgrad_dso_handle"
@@ -85,6 +87,22 @@ def unblock(text: str) -> str:
         return [item for item in found if item not in ("optnone", "noinline")] if "optnone" in found else found
 
     return _edit_groups(text, edit)
+
+
+_DEFINED = re.compile(r'^define [^@\n]*@(?:[-\w.$]+|"[^"\n]*")\(', re.MULTILINE)
+_ADDRESS = re.compile(r"(?: (?:local_)?unnamed_addr)?(?: addrspace\(\d+\))?")
+
+
+def without_switch_tables(text: str) -> str:
+    """Have LLVM make no table of what the ways of a `switch` choose, until `no-jump-tables` is stripped."""
+
+    pieces, done = list[str](), 0
+    for m in _DEFINED.finditer(text):
+        found = _ADDRESS.match(text, listed(text, m.end())[1] + 1)
+        assert found is not None
+        pieces += [text[done : found.end()], ' "no-jump-tables"="true"']
+        done = found.end()
+    return "".join([*pieces, text[done:]])
 
 
 _POINTEE = re.compile(

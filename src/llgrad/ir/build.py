@@ -38,6 +38,7 @@ from llgrad.ir.values import (
     Cast,
     Compare,
     ConstAggregate,
+    ConstExpr,
     ConstFloat,
     ConstInt,
     ConstNull,
@@ -55,6 +56,7 @@ from llgrad.ir.values import (
     Select,
     Store,
     Unary,
+    Undef,
     Unreachable,
     put_instead,
 )
@@ -255,6 +257,21 @@ class Builder:
     def insert_element(self, vector: AnyValue, value: AnyValue, index: AnyValue | int, name: str = "") -> AnyValue:
         index = i64(index) if isinstance(index, int) else index
         return self.insert(InsertElement("insertelement", vector.type, [vector, value, index]), name)
+
+    def made_of(self, constant: ConstAggregate | ConstExpr, parts: Sequence[AnyValue]) -> AnyValue:
+        """What the constant would be with other parts, by instructions."""
+        match constant:
+            case ConstExpr(opcode="getelementptr", source_type=Type() as t):
+                return self.gep(t, parts[0], parts[1:], flags=constant.flags)
+            case ConstExpr(opcode=opcode) if len(parts) == 1:
+                return self.cast(opcode, parts[0], constant.type)
+            case ConstExpr(opcode=opcode):
+                return self.binary(opcode, parts[0], parts[1])
+        made: AnyValue = Undef(constant.type, poison=True)
+        for n, part in enumerate(parts):
+            vector = isinstance(constant.type, VectorType)
+            made = self.insert_element(made, part, n) if vector else self.insert_value(made, part, n)
+        return made
 
     # control
     def phi(self, type: Type, incoming: Iterable[tuple[AnyValue, Block]] = (), name: str = "") -> Phi:

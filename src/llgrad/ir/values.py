@@ -111,6 +111,11 @@ class ConstExpr(Constant, frozen=True):
     extra: str = ""
 
 
+def parts(v: object) -> tuple[AnyConstant, ...]:
+    """What a constant is put together of."""
+    return v.elements if isinstance(v, ConstAggregate) else v.operands if isinstance(v, ConstExpr) else ()
+
+
 class BlockAddress(Constant, frozen=True):
     """`blockaddress(@function, %block)`, by name."""
 

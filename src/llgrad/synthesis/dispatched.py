@@ -18,11 +18,10 @@ from llgrad.ir.values import (
     Attribute,
     Block,
     Call,
-    ConstAggregate,
-    ConstExpr,
     Function,
     InlineAsm,
     Instruction,
+    parts,
     replace_uses,
 )
 
@@ -71,11 +70,7 @@ def _address_taken(module: Module) -> list[Function]:
     for f in module.functions:
         for i in f.instructions():
             used += [v for n, v in enumerate(i.operands) if not (isinstance(i, Call) and n == i.arity)]
-    return [v for v in reach([v for v in used if not isinstance(v, Instruction)], _parts) if isinstance(v, Function)]
-
-
-def _parts(v: AnyValue) -> tuple[AnyValue, ...]:
-    return v.elements if isinstance(v, ConstAggregate) else v.operands if isinstance(v, ConstExpr) else ()
+    return [v for v in reach([v for v in used if not isinstance(v, Instruction)], parts) if isinstance(v, Function)]
 
 
 def _compare(call: Call, meant: list[Function]) -> None:

@@ -12,7 +12,7 @@ or from a function that asks for a derivative: what nobody runs of a library tha
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from llgrad.analysis.known import MET, VIRTUAL, met_functions
 from llgrad.analysis.solver import reach
@@ -21,7 +21,7 @@ from llgrad.brackets import listed
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
 from llgrad.ir.types import PTR
-from llgrad.ir.values import AnyValue, Call, ConstAggregate, ConstExpr, Function, GlobalVariable
+from llgrad.ir.values import AnyValue, Call, ConstAggregate, ConstExpr, Function, GlobalVariable, Instruction, parts
 from llgrad.rules import library
 from llgrad.synthesis.markers import PREFIX
 
@@ -116,7 +116,7 @@ def as_program_has(module: Module) -> list[str]:
     for v in module.variables if pointed else ():
         if v.constant and v.initializer is not None and v.linkage != "available_externally":
             start: list[AnyValue] = [v.initializer]
-            if held := {g for g in reach(start, _parts) if isinstance(g, Function) and not g.is_declaration}:
+            if held := {g for g in reach(start, parts) if isinstance(g, Function) and not g.is_declaration}:
                 if v.linkage == "external" and _is_programs(v.name):
                     tables[v.name] = held
                 else:
@@ -129,26 +129,35 @@ def as_program_has(module: Module) -> list[str]:
     return list(tables)
 
 
-def _parts(v: AnyValue) -> Iterable[AnyValue]:
-    return v.elements if isinstance(v, ConstAggregate) else v.operands if isinstance(v, ConstExpr) else ()
-
-
 def _use_addresses(module: Module, pointed: Mapping[Function, GlobalVariable]) -> None:
     names = {spelt(f.name) for f in pointed}
     for f in module.functions if pointed else ():
         unused = f.unread is not None and names.isdisjoint(re.findall(NAME, f.unread))
         if f.is_declaration or f.name.startswith(DISPATCH) or unused:
             continue
-        found: dict[AnyValue, AnyValue] = {}
+        found = dict[AnyValue, AnyValue]()
         first = Builder(f.entry, Names(v.name for v in (*f.arguments, *f.blocks, *f.instructions())))
         first.at = 0
         for i in list(f.instructions()):
             for n, v in enumerate(i.operands):
-                if isinstance(v, Function) and v in pointed and not (isinstance(i, Call) and _is_meant(i, n)):
-                    if v not in found:
-                        found[v] = first.load(PTR, pointed[v], "", 8)
-                    i.operands[n] = found[v]
-                    found[v].users.append(i)
+                meant = isinstance(v, Instruction) or (isinstance(i, Call) and _is_meant(i, n))
+                if not meant and (there := _of_program(v, pointed, first, found)) is not v:
+                    i.operands[n] = there
+                    there.users.append(i)
+
+
+def _of_program(
+    v: AnyValue, pointed: Mapping[Function, GlobalVariable], b: Builder, found: dict[AnyValue, AnyValue]
+) -> AnyValue:
+    """A constant with the program's addresses in it, made by instructions where there are any; they are in `found`."""
+    if v not in found:
+        of = [_of_program(p, pointed, b, found) for p in parts(v)]
+        found[v] = v
+        if isinstance(v, Function) and v in pointed:
+            found[v] = b.load(PTR, pointed[v], "", 8)
+        elif isinstance(v, ConstAggregate | ConstExpr) and of != list(parts(v)):
+            found[v] = b.made_of(v, of)
+    return found[v]
 
 
 def _is_meant(call: Call, n: int) -> bool:
