@@ -135,7 +135,8 @@ def excerpt(program: Program, more: Collection[str] = ()) -> str | None:
         return None
     if any(_is_local_alias(program, n) for name in named for n in program.names(name)):
         return None  # nothing outside its module can name it
-    return _taken_out(program, bodies, {*whole, *named}, [variable(n) for n in may_be_met or () if n in whole])
+    rest = map(_spelt, met(text, True, program.askers)) if may_be_met else ()  # what askers use is seen in the excerpt
+    return _taken_out(program, bodies, {*whole, *named}, [variable(n) for n in rest if n in whole])
 
 
 def _spelt(name: str) -> str:

@@ -12,7 +12,7 @@ or from a function that asks for a derivative: what nobody runs of a library tha
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from llgrad.analysis.known import MET, VIRTUAL, met_functions
 from llgrad.analysis.solver import reach
@@ -56,19 +56,22 @@ def with_met(text: str, closed: bool = False) -> str:
     return "\n".join([text, *made, ""]) if made else text
 
 
-def met(text: str, closed: bool) -> list[str]:
-    """The functions whose address the text uses, as it spells their names."""
+def met(text: str, closed: bool, beside: Collection[str] = ()) -> list[str]:
+    """The functions whose address the text uses, as it spells their names; of functions `beside` only
+    what they hand to others that it defines."""
     defined = {name for _, name, _ in DEFINITION.findall(text)}
     ruled = {m[1] for m in _DECLARED.finditer(text) if library.is_differentiated(plain(m[1]))}
     found: dict[str, None] = {}
-    for line in _reached(text) if closed and "@main" in defined else text.split("\n"):
+    runs = closed and "@main" in defined
+    for line in _lines(text, runs, beside, defined) if runs or beside else text.split("\n"):
         if "@" in line and _may_store(line, defined):
             found |= dict.fromkeys(m[1] for m in _USED.finditer(line) if m[1] in defined or m[1] in ruled)
     return list(found)
 
 
-def _reached(text: str) -> list[str]:
-    """The lines of all functions and variables of a program with `main` that may be used as it runs."""
+def _lines(text: str, runs: bool, beside: Collection[str], defined: Collection[str]) -> list[str]:
+    """The lines of functions and variables: all, or where a program with `main` runs, what may be used then; of those
+    `beside` the calls of what is defined."""
     own, roots, at = dict[str, list[str]](), ["@main"], ""
     for line in text.split("\n"):
         if line.startswith(("@", "define ")) and (m := _ENTITY.match(line)):
@@ -80,8 +83,11 @@ def _reached(text: str) -> list[str]:
             roots += [at] if PREFIX in line else []
         at = "" if line == "}" or line.startswith("@") else at
     named = (name for name in roots if name in own)
-    found = reach(named, lambda name: [n for line in own[name] for n in re.findall(NAME, line) if n in own])
-    return [line for name in found for line in own[name]]
+    found: Iterable[str] = own
+    if runs:
+        found = reach(named, lambda name: [n for line in own[name] for n in re.findall(NAME, line) if n in own])
+    return [line for name in found for line in own[name]
+            if name not in beside or ((called := _CALLED.search(line)) and called[1] in defined)]  # fmt: skip
 
 
 def variable(name: str) -> str:
