@@ -54,6 +54,7 @@ from llgrad.synthesis.request import Mode, Request
 
 BATCH = 48
 LEVELS = (2, 1, 3, 0)
+_LACKING = "the interpreter has no function"
 FINISH = {0: 0, 1: 1, 2: 1, 3: 2}  # level of the derivatives' own optimisation
 DUALS = {DOUBLE: 1e-9, SINGLE: 5e-4, HALF: 5e-2}  # of dual numbers: a sum over all inputs
 
@@ -151,12 +152,17 @@ class Duals:
     def __call__(self, program: Program, direction: Vector) -> Vector | None:
         """Tangents of the outputs; None where the interpreter lacks a function of the C++ library."""
         try:
-            return interpreted(self.machine, program, program.point, direction)[1]
+            try:
+                return interpreted(self.machine, program, program.point, direction)[1]
+            except UnsupportedError as error:
+                if _LACKING in str(error):
+                    raise
+                plain = machine(prepared(self.whole, [program], 0, threads=True))
+                return interpreted(plain, program, program.point, direction)[1]
         except UnsupportedError as error:
-            if "the interpreter has no function" in str(error):
-                return None
-            plain = machine(prepared(self.whole, [program], 0, threads=True))
-            return interpreted(plain, program, program.point, direction)[1]
+            if _LACKING not in str(error):
+                raise
+            return None
 
 
 def _built_together(

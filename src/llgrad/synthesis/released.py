@@ -49,7 +49,10 @@ def _read_back(facts: Facts) -> frozenset[MemoryObject]:
 def _has_derivative(facts: Facts, f: Function) -> bool:
     if declares_inactive(f.attributes) or has_rule(f):
         return False
-    return any(facts.active(i) or facts.shadowed(i) for i in f.instructions()) or any(map(facts.shadowed, f.arguments))
+    calls = (i for i in f.instructions() if isinstance(i, Call))
+    if any(map(facts.shadowed, f.arguments)) or any(map(facts.activity.active_call, calls)):
+        return True
+    return any(facts.active(i) or any(map(facts.shadowed, (i, *i.operands))) for i in f.instructions())
 
 
 def _read_by(facts: Facts, f: Function) -> set[MemoryObject]:
