@@ -6,8 +6,10 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import llgrad
 from llgrad.backend import LLVMModule
 from llgrad.frontends import find_compiler
 from llgrad.program import optimise_program
@@ -71,3 +73,31 @@ define <2 x ptr> @f(ptr %x, <2 x i64> %n, <2 x ptr> %many, i64 %one) {
     made = LLVMModule.from_text(pointer_lanes(text)).text()
     assert not re.search(r"getelementptr[^\n]*<2 x", made)
     assert made.count("getelementptr") == 7
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("start", range(1, 4))
+def test_vectors_where_arrays_lie(tmp_path: Path, start: int, level: int) -> None:
+    """Vector types want more alignment than arrays from Python have; arguments on the stack have theirs."""
+    source = tmp_path / "a.c"
+    source.write_text("""
+        typedef double four __attribute__((vector_size(32)));
+        typedef float single __attribute__((vector_size(16)));
+        struct weights { long double w; };
+        static __attribute__((noinline)) long double weighed(struct weights w, double v) { return w.w * v; }
+        double norm(const four *x, int n)
+        {
+            four s = {0};
+            for (int i = 0; i < n; i++) s += x[i] * x[i];
+            struct weights w = {2};
+            return weighed(w, s[0] + s[1] + s[2] + s[3]);
+        }
+        void squares(const single *x, single *y) { single t = *x; *y = t; *y *= t; }
+    """)
+    lib = llgrad.load(source, optimize=level)
+    x = np.arange(16.0)[start : start + 8]
+    assert lib.norm(x, 2) == 2 * x @ x
+    np.testing.assert_array_equal(llgrad.grad(lib.norm)(x, 2), 4 * x)
+    a, y = np.arange(8, dtype="f4")[start : start + 4], np.zeros(8, "f4")[start : start + 4]
+    _, found = llgrad.vjp(lib.squares, wrt="x", of="y")(a, y, seed=np.ones(4, "f4"))
+    np.testing.assert_array_equal(found, 2 * a)

@@ -6,6 +6,9 @@ likewise where the alignment is a variable (`std::align`), so that the shadow of
 that is aligned: where the alignment is more than
 allocators give, accesses claim no more than theirs. `llvm.ptrmask` (`__builtin_align_up`) is written likewise.
 Addresses that are rounded down, to the head of a page or past a tag, stay as they are.
+
+Arrays that come from Python lie where their elements may (`x[1:]`): accesses of a library's code claim no more
+(`as_elements_are`), else LLVM moves vectors by instructions that end the process.
 """
 
 from __future__ import annotations
@@ -30,8 +33,23 @@ from llgrad.ir.values import (
 from llgrad.ir.write import write
 
 USUAL = 16  # what `malloc` gives
+WORD = 8
+_MORE = re.compile(r"\balign (?:1[6-9]|[2-9]\d|\d{3,})\b")
+_CLAIMING = re.compile(
+    rf"^(?: [^\n]*?\b(?:load|store|call|invoke) |define )[^\n]*?{_MORE.pattern}[^\n]*$", re.MULTILINE
+)
 _MADE = re.compile(r" = inttoptr i64 |@llvm\.ptrmask\.p0\.i64\(")
 _CLAIMED = re.compile(r"^( [^\n]*\b(?:load|store|call|invoke) [^\n]*)$", re.MULTILINE)
+
+
+def as_elements_are(text: str) -> str:
+    """The text, whose accesses and parameters claim no larger alignment than that of a double."""
+
+    def edit(m: re.Match[str]) -> str:
+        exact = " byval(" in m[0] or " atomic " in m[0]  # that is how they are passed, or what makes them atomic
+        return m[0] if exact else _MORE.sub(f"align {WORD}", m[0])
+
+    return _CLAIMING.sub(edit, text) if _MORE.search(text) else text
 
 
 def with_alignment(work: LLVMModule) -> None:

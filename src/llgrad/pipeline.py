@@ -25,7 +25,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad import peeling
-from llgrad.alignment import with_alignment
+from llgrad.alignment import as_elements_are, with_alignment
 from llgrad.analysis.flow import may_go_round
 from llgrad.analysis.known import MET
 from llgrad.assembly import (
@@ -127,7 +127,7 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
     text = with_closures(
         without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(with_names_joined(whole.text()))))))
     )
-    if (text := hide(pure_libm(with_met(stated(named(text)))))) != whole.text():
+    if (text := hide(pure_libm(with_met(stated(named(as_elements_are(text))))))) != whole.text():
         whole.replace_text(text)
     whole.run(["global_opt"])
     text = with_released_emptied(whole)

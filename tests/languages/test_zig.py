@@ -39,6 +39,17 @@ def test_idioms(lib: llgrad.Library, name: str, arguments: list[object]) -> None
         np.testing.assert_allclose(ours, truth[n], rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("start", range(4))
+def test_vectors_where_arrays_lie(tmp_path: Path, start: int) -> None:
+    """A `@Vector` wants more alignment than the array of its elements has."""
+    require("a.zig")
+    source = tmp_path / "a.zig"
+    source.write_text("export fn norm(x: *const @Vector(4, f64)) f64 { return @reduce(.Add, x.* * x.*); }\n")
+    norm, x = llgrad.load(source).norm, np.arange(8.0)[start : start + 4]
+    assert norm(x) == x @ x
+    np.testing.assert_array_equal(llgrad.grad(norm)(x), 2 * x)
+
+
 def test_single_precision(lib: llgrad.Library) -> None:
     x = 0.4
     expected = (1 - np.tanh(x) ** 2) * np.log1p(x) + np.tanh(x) / (1 + x) + 1.5 * np.sqrt(x)
