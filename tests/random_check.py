@@ -8,6 +8,7 @@
 Each program: forward and reverse against finite differences, each other and dual numbers of the same level; some in
 lanes, some by split derivatives read three times, some with runtime activity or strong zeros, some differentiated
 twice. A batch is built at one level; where it crashes, halves of it are checked, down to the program that does it.
+Under MALLOC_PERTURB_=165 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 glibc overwrites what is released.
 """
 
 from __future__ import annotations
