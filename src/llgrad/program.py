@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from itertools import count
 
 from msgspec import Struct
@@ -187,7 +186,7 @@ def _taken(text: str) -> _Taken | None:
         if not missing:
             there = {spelt(f.name) for f in module.functions if not f.is_declaration}
             plain = there.issuperset(program.askers) and all(isinstance(f, Function) for f in asked)
-            sites = calls.read(module, partial(parse, part)) if plain else []
+            sites = calls.read(module, functools.partial(parse, part)) if plain else []
             return _Taken(program, work) if sites and len(innermost(module, sites)) == len(sites) else None
         if missing <= more:
             return None

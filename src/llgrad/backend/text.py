@@ -95,7 +95,6 @@ _ADDRESS = re.compile(r"(?: (?:local_)?unnamed_addr)?(?: addrspace\(\d+\))?")
 
 def without_switch_tables(text: str) -> str:
     """Have LLVM make no table of what the ways of a `switch` choose, until `no-jump-tables` is stripped."""
-
     pieces, done = list[str](), 0
     for m in _DEFINED.finditer(text):
         found = _ADDRESS.match(text, listed(text, m.end())[1] + 1)
