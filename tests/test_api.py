@@ -239,6 +239,7 @@ BAD_REQUESTS: list[tuple[str, Callable[[Any], Any], type, str]] = [
     ("const of", lambda lib: llgrad.grad(lib.waves, wrt="x", of="x"), errors.ArgumentError, "no output"),
     ("scalar of", lambda lib: llgrad.grad(lib.waves, wrt="x", of="n"), errors.ArgumentError, "no output"),
     ("option", lambda lib: llgrad.grad(lib.quad, isolate=True), TypeError, "grad takes no option 'isolate'"),
+    ("argnums", lambda lib: llgrad.grad(lib.quad, argnums=0), TypeError, "wrt names the parameters"),
     ("struct", lambda lib: llgrad.grad(lib.takes_pair), errors.UnsupportedError, "by value"),
 ]
 

@@ -79,7 +79,10 @@ class Derivative:
                 if isinstance(function, Derivative) else "lib = llgrad.load(…), then lib.name",
             )
         if unknown := sorted(set(options) - set(Options.__annotations__)):
-            raise TypeError(f"{kind} takes no option {unknown[0]!r}, but {', '.join(Options.__annotations__)}")
+            raise TypeError(
+                f"{kind} takes no option {unknown[0]!r}, but {', '.join(Options.__annotations__)}; "
+                "wrt names the parameters, of the output"
+            )
         function.require_supported()
         flushes(options.get("denormals"))
         self.function, self.mode, self.kind, self.options = function, mode, kind, options

@@ -30,7 +30,8 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
             what, fix = f"OpenMP's {name}", "use what docs/languages.md says that llgrad knows of OpenMP"
             cause = "what this call does in a team of one thread is not known"
         case Function(name=name):
-            what, fix = f"the call of {_shown(name)}", "add the source file that defines it, or mark the call inactive"
+            what = f"the call of {_shown(name)}"
+            fix = "add the source file that defines it, give it a rule (docs/errors.md#no-rule), or mark it inactive"
         case InlineAsm():
             what, fix = "inline assembly", "write it in C, or use a compiler builtin"
         case _:
