@@ -19,5 +19,7 @@ int main()
     expect("value alone", 0, get<1>(none), g(a, b, 3, c));
     auto still = autodiff<Reverse, Const<double>>(g, Active{a}, Const{b}, Const{3}, Active{c});
     expect("a constant result", 0, get<0>(get<0>(still)), 0);
+    auto other = autodiff<Reverse>(g, Active{1.5f}, Active{b}, Const{3}, Const{c}); // a float for a double
+    expect("a float", 0, get<0>(get<0>(other)), b * 3);
     return failures();
 }
