@@ -12,7 +12,7 @@ the same run of the same blocks: a double whose upper half is a `float` has no d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -41,7 +41,10 @@ from llgrad.ir.values import (
 from llgrad.rules import lookup
 
 _MOVED = (Argument, Call, Load, Phi, Select, ExtractElement, InsertElement, ShuffleVector)
+_MOST_COPIES = 4  # that a value is followed through
 Format = FloatType
+_Read = tuple[Instruction, Access]
+_Writers = tuple[list[Store], dict[Call, Sequence[Access]], bool]
 
 
 class Formats(Protocol):
@@ -103,6 +106,7 @@ class _Pieces(Reaching):
     def __init__(self, memory: Memory, kinds: Formats) -> None:
         super().__init__(memory)
         self.kinds = kinds
+        self._known: dict[_Read, _Writers] = {}
         self._stored: dict[MemoryObject, set[Format]] = {}
         for part, writers in self._writers.items():
             formats = {f for i in writers if isinstance(i, Store) and (f := _format(i.value)) is not None}
@@ -123,7 +127,7 @@ class _Pieces(Reaching):
         if (own := _format(load)) is not None:
             for a in self.memory.reads(load):
                 if self._meets_another(a, own):
-                    for i in self._stores(load, a, 4)[0]:
+                    for i in self._stores(load, a)[0]:
                         if _format(i.value) not in (None, own) and _is_moved(i.value):
                             yield i
 
@@ -148,19 +152,31 @@ class _Pieces(Reaching):
             if any(formats and own not in formats for formats in declared):
                 yield i
 
-    def _stores(self, reader: Instruction, access: Access, depth: int) -> tuple[list[Store], bool]:
+    def _stores(self, reader: Instruction, access: Access) -> tuple[list[Store], bool]:
         """The stores that may have written what is read, looking through copies; and whether it may be older."""
-        found: list[Store] = []
-        writers, older = self.writers(reader, access)
-        for i in self.inside(writers, replace(access, tbaa=None)):
-            if isinstance(i, Store):
-                found.append(i)
-            elif isinstance(i, Call) and is_copy(i):
-                for a in self.copied_from(i, access) if depth else ():
-                    more, before = self._stores(i, a, depth - 1)
-                    found, older = found + more, older or before
-                older = older or not depth
-        return found, older
+        found, older = dict[Store, None](), False
+        front: dict[_Read, None] = {(reader, access): None}
+        for left in reversed(range(_MOST_COPIES + 1)):
+            steps = [self._written(at) for at in front]
+            for stores, copies, before in steps:
+                found.update(dict.fromkeys(stores))
+                older = older or before or bool(copies and not left)
+            front = {(i, a): None for _, copies, _ in steps for i, accesses in copies.items() for a in accesses}
+        return list(found), older
+
+    def _written(self, at: _Read) -> _Writers:
+        """The stores and the copies that may have written what is read, and whether it may be older."""
+        if at not in self._known:
+            reader, access = at
+            writers, older = self.writers(reader, access)
+            stores, copies = list[Store](), dict[Call, Sequence[Access]]()
+            for i in self.inside(writers, replace(access, tbaa=None)):
+                if isinstance(i, Store):
+                    stores.append(i)
+                elif isinstance(i, Call) and is_copy(i):
+                    copies[i] = self.copied_from(i, access)
+            self._known[at] = stores, copies, older
+        return self._known[at]
 
     def _is_piece(self, v: AnyValue, own: Format | None, seen: set[AnyValue]) -> bool:
         """May the bits of a moved value, of format `own`, be those of floats of another format?"""
@@ -179,7 +195,7 @@ class _Pieces(Reaching):
         return any(self._is_piece(o, own, seen) for o in operands)
 
     def _reads_another(self, load: Load, access: Access, own: Format | None, seen: set[AnyValue]) -> bool:
-        stores, older = self._stores(load, access, 4)
+        stores, older = self._stores(load, access)
         for i in stores:
             if isinstance(scalar(i.value.type), IntType):
                 if self.kinds.formats(i.value) - {own}:
