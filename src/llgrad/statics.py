@@ -31,7 +31,7 @@ _RELEASED = re.compile(
 )
 _POINTERS = re.compile(r"[^\n]*(?:\bptr\b|%)")
 _BYTES = re.compile(r"\[\d{2,} x i(?:8|64)\]")  # that may be cut into blocks
-_OTHERS = {"external", "extern_weak", "available_externally", "thread_local"}
+_OTHERS = {"external", "extern_weak", "available_externally"}
 _LIBRARYS = re.compile(r"@_Z(?:GV|Z|T\w)?N?K?St|@_Z(?:GV|Z)?N\w*9__gnu_cxx")  # of C++: its own code has them, too
 
 

@@ -102,6 +102,56 @@ def test_words(word: str, refused: bool, tmp_path: Path) -> None:
     assert (link(tmp_path, ["-O1", str(tmp_path / "work.c"), word]) != 0) is refused
 
 
+THREADS = """
+#include <cstdio>
+#include <thread>
+#include <vector>
+extern "C" double __enzyme_autodiff(void *, ...);
+extern int enzyme_dup, enzyme_const;
+thread_local std::vector<double> scratch;
+double *shared;
+static double f(const double *x, int n) {
+    scratch.assign(x, x + n);
+    double sum = 0;
+    for (int i = 0; i < n; i++) scratch[i] *= x[i];
+    for (int i = 0; i < n; i++) sum += scratch[i] * READ[(i + 1) % n];
+    return sum;
+}
+static void ask() {
+    double x[4] = {1, 2, 3, 4}, d[4] = {0};
+    for (int n = 2; n < 5; n++) __enzyme_autodiff((void *)f, enzyme_dup, x, d, enzyme_const, n);
+    std::printf("%g %g\\n", d[0], d[3]);
+}
+int main() {
+    ask();
+    shared = scratch.data();
+    std::thread(ask).join();
+    ask();
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_of_each_thread(level: str, tmp_path: Path) -> None:
+    """A variable of each thread's own, which other units could name, in two threads one after the other."""
+    file, program = tmp_path / "f.cpp", tmp_path / "f"
+    file.write_text(THREADS.replace("READ", "scratch"))
+    assert drive([level, str(file), "-w", "-pthread", "-o", str(program)], cxx=True) == 0
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n") == [WANTED, WANTED, WANTED, ""]
+
+
+def test_of_each_thread_in_c(tmp_path: Path) -> None:
+    work = WORK.replace("double *buffer", "_Thread_local double *buffer")
+    work = work.replace("static int", "static _Thread_local int")
+    assert work.count("_Thread_local") == 2
+    file = tmp_path / "threads.c"
+    file.write_text(work + MAIN.replace("MORE", "").replace("AGAIN", "w"))
+    assert drive(["-O1", str(file), "-w", "-o", str(tmp_path / "f")], cxx=False) == 0
+    done = subprocess.run([tmp_path / "f"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == WANTED
+
+
 SINGLE = """
 #include <cstdio>
 #include <vector>
