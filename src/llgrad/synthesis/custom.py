@@ -33,7 +33,7 @@ from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
 from llgrad.synthesis.registrations import CONSTANT, Registrations
 from llgrad.synthesis.request import Act, Mode, Request
-from llgrad.synthesis.results import same_bytes
+from llgrad.synthesis.returned import same_bytes
 from llgrad.synthesis.sweep import takes_shadow
 
 OWN = "__llgrad_"  # functions of a rule that llgrad wrote (`llgrad cc --derivative`): they ask for runtime activity

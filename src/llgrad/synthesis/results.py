@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from llgrad.ir.build import Names
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, ArrayType, DataLayout, FloatType, FunctionType, IntType, StructType, Type, VectorType
+from llgrad.ir.types import I1, ArrayType, FloatType, FunctionType, StructType, Type, VectorType
 from llgrad.ir.values import Argument, Block, Call, ExtractValue, Function, InsertValue, Instruction, Phi, Return, Undef
 
 IN_REGISTERS = 2
@@ -31,23 +31,6 @@ def spelt(parts: Sequence[str], aggregate: bool, wide: bool) -> str:
 def member(n: int, wide: bool) -> str:
     """The indices of part `n` in an aggregate of that type."""
     return ", ".join(map(str, (*_WAY, n) if wide else (n,)))
-
-
-def same_bytes(layout: DataLayout, given: Type, declared: Type) -> bool:
-    """Is what is given what somebody declares, as far as it goes?
-
-    The C ABI passes floats and numbers in registers as integers; all else is what it is, and nothing is left over.
-    """
-    found = dict(layout.leaves(given, lanes=True))
-    bytes_of = {at + k: (at, t) for at, t in found.items() for k in range(layout.size(t))}
-    left = set(bytes_of)
-    for at, t in layout.leaves(declared, lanes=True):
-        own = range(at, at + layout.size(t))
-        there = {bytes_of[k] for k in own if k in bytes_of}
-        if there and there != {(at, t)} and not any(isinstance(x, IntType) for x in (t, *(x for _, x in there))):
-            return False
-        left -= set(own)
-    return not left
 
 
 def is_wide(t: Type) -> bool:

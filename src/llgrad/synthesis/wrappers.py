@@ -37,6 +37,7 @@ from llgrad.ir.values import Function
 from llgrad.synthesis import results
 from llgrad.synthesis.calls import TAPE_BYTES, CallSite, Slot
 from llgrad.synthesis.request import Act, Mode
+from llgrad.synthesis.returned import Member, Source, places
 
 FRAME_AT = 48  # behind the arena's own words (`tape`)
 _ONES = {
@@ -367,23 +368,36 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         if len(parts) == 1 and not site.hidden_result and str(expected) == parts[0][0]:
             self.lines.append(f"ret {expected} {parts[0][1]}")
             return
-        struct = StructType(tuple(self._type(t) for t, _ in parts))
         target = "%to"
         declared = self._declared()
         scalar = not site.hidden_result and isinstance(expected, FloatType | IntType | PointerType)
-        if scalar or not results.same_bytes(self.module.layout, struct, declared):
+        exact = site.unclear and site.request.width > 1
+        found = None if scalar else places(self.module.layout, self._sources(parts), declared, exact)
+        if found is None:
             returned = ", ".join(t for t, _ in parts)
             raise self._mismatch(f"the call expects {_spelt(declared)}, the derivative returns {returned}")
         if not site.hidden_result:
             self.lines += [f"%out = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %out"]
             target = "%out"
-        for n, ((t, name), at) in enumerate(zip(parts, self.module.layout.offsets(struct), strict=True)):
+        for n, (part, at) in enumerate(found):
             self.lines.append(f"%q{n} = getelementptr i8, ptr {target}, i64 {at}")
-            self.lines.append(f"store {t} {name}, ptr %q{n}, align 1")
+            self.lines.append(f"store {part.type} {part.name}, ptr %q{n}, align 1")
         if site.hidden_result:
             self.lines.append("ret void")
             return
         self.lines += [f"%whole = load {expected}, ptr %out", f"ret {expected} %whole"]
+
+    def _sources(self, parts: Sequence[tuple[str, str]]) -> list[Source]:
+        """The result's parts as they are, and the adjoints of each C argument, lane after lane."""
+        assert self.site.request is not None
+        width, adjoints = self.site.request.width, self.site.adjoints
+        given = [Member(self._type(t), name) for t, name in parts]
+        back = given[len(given) - width * sum(has for group in adjoints for _, has in group) :]
+        found: list[Source] = [((m,),) for m in given[: len(given) - len(back)]]
+        for group in adjoints:
+            own = [[back.pop(0) for _ in range(width)] if has else [Member(t)] * width for t, has in group]
+            found.append(tuple(zip(*own, strict=True)))
+        return found
 
     def _fits(self, parts: Sequence[tuple[str, str]]) -> bool:
         """Is the caller's result as large as these?"""

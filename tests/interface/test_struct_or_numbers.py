@@ -1,0 +1,91 @@
+"""Is it one struct or several numbers? Calls in code without names, debug info and what is not optimised."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import sanitizers
+from click.testing import CliRunner
+
+from llgrad.cli import main
+
+FORWARD = """
+target triple = "x86_64-unknown-linux-gnu"
+declare double @__enzyme_fwddiff(ptr, ...)
+declare i32 @printf(ptr, ...)
+@enzyme_dup = external global i32
+@format = private constant [5 x i8] c"%.9g\\00"
+define internal double @f(double PARAMETERS) noinline {
+  %u = fmul double %X, %X
+  %v = fmul double %u, %Y
+  ret double %v
+}
+define i32 @main() {
+  %dup = load i32, ptr @enzyme_dup
+  %r = call double (ptr, ...) @__enzyme_fwddiff(ptr @f, ARGUMENTS)
+  %p = call i32 (ptr, ...) @printf(ptr @format, double %r)
+  ret i32 0
+}
+"""
+MARKED_ONCE = "i32 %dup, double 2.0, double 10.0, double 3.0, double 1.0"
+MARKED = "i32 %dup, double 2.0, double 10.0, i32 %dup, double 3.0, double 1.0"
+BARE = "double 2.0, double 10.0, double 3.0, double 1.0"
+REVERSE = """
+target triple = "x86_64-unknown-linux-gnu"
+declare { TYPES } @__enzyme_autodiff(ptr, ...)
+declare i32 @printf(ptr, ...)
+@enzyme_out = external global i32
+@enzyme_width = external global i32
+@format = private constant [10 x i8] c"%.9g %.9g\\00"
+define internal double @f(double PARAMETERS) noinline {
+  %u = fmul double %X, %X
+  ret double %u
+}
+define i32 @main() {
+  %out = load i32, ptr @enzyme_out
+  %width = load i32, ptr @enzyme_width
+  %r = call { TYPES } (ptr, ...) @__enzyme_autodiff(ptr @f, i32 %width, i32 2, i32 %out, double 3.0, i64 5)
+  %a = extractvalue { TYPES } %r, 0
+  %b = extractvalue { TYPES } %r, 1
+  %p = call i32 (ptr, ...) @printf(ptr @format, double %a, double %b)
+  ret i32 0
+}
+"""
+
+
+def printed(folder: Path, text: str) -> str:
+    before, after = folder / "f.ll", folder / "f.derived.ll"
+    before.write_text(text)
+    done = CliRunner().invoke(main, ["opt", str(before), "-o", str(after)], catch_exceptions=False)
+    if done.exit_code:
+        return str(done.stderr)
+    sanitizers.link(after, folder / "f", "address", cxx=False)
+    return subprocess.run([folder / "f"], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def parameters(text: str, named: bool, second: str = "double") -> str:
+    x, y = ("x", "y") if named else ("0", "1")
+    filled = text.replace("PARAMETERS", f"%{x}, {second} %{y}").replace("%X", f"%{x}").replace("%Y", f"%{y}")
+    return filled if named else filled.replace("noinline {", "noinline {\nentry:")
+
+
+@pytest.mark.parametrize(("named", "arguments", "told"), [
+    (True, MARKED_ONCE, "124"), (False, MARKED, "124"), (False, BARE, "124"),
+    (False, MARKED_ONCE, "arguments 0 and 1 of f may be one struct in registers, or two numbers"),
+])  # fmt: skip
+def test_tangents(named: bool, arguments: str, told: str, tmp_path: Path) -> None:
+    """Of a struct, all values come first, then its shadow: `2, 3` for `2, 10`."""
+    assert told in printed(tmp_path, parameters(FORWARD, named).replace("ARGUMENTS", arguments))
+
+
+@pytest.mark.parametrize(("types", "told"), [
+    ("double, double", "6 6"), ("double, i64, double, i64", "does not fit the call"),
+])  # fmt: skip
+def test_adjoints_of_lanes(types: str, told: str, tmp_path: Path) -> None:
+    """Of a number beside an integer, two; of a struct of both, the second one is where no adjoint was."""
+    text = parameters(REVERSE, named=False, second="i64").replace("TYPES", types)
+    if "i64" in types:
+        text = text.replace("%r, 1\n", "%r, 2\n")
+    assert told in printed(tmp_path, text)
