@@ -83,6 +83,7 @@ from llgrad.specialising import specialised
 from llgrad.statics import emptied, tables
 from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, tape, taperuntime
+from llgrad.synthesis.inregisters import Raw
 from llgrad.synthesis.met import as_program_has, called_types, function_tables, may_call, met_types, used_in, with_met
 from llgrad.synthesis.norule import refuse_modes, refuse_promises
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
@@ -174,12 +175,13 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> s
         kept |= more
 
 
-def stated(text: str) -> str:
-    """The program with calls of `__enzyme_…` that ask for no derivative in llgrad's terms (`synthesis.statements`)."""
+def stated(text: str, raw: Raw = None) -> str:
+    """The program with calls of `__enzyme_…` that ask for no derivative in llgrad's terms (`synthesis.statements`);
+    `raw` gives it as it was written."""
     if not says_something(text):
         return text
     module = parse(text)
-    functions = lower_statements(module)
+    functions = lower_statements(module, raw)
     return joined([write(module), functions])
 
 

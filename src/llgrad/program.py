@@ -111,7 +111,7 @@ def optimise_program(
         work.run(["always_inliner", "sroa"])
     unknown = inline_askers(work)
     text, again = replay.lower(work.text())
-    if (text := with_met(stated(text), closed=True)) != work.text():
+    if (text := with_met(stated(text, lambda: parse(shared)), closed=True)) != work.text():
         work.replace_text(text)
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]

@@ -4,16 +4,15 @@
 arguments in the order of its parameters (`markers` has their names). Without a marker: reverse: float → out, pointer →
 dup, integer → const; forward: float and pointer → dup. With `enzyme_width, N` a value is followed by N shadows, or by
 one and a stride; with `enzyme_interleave` all shadows follow in order. A struct that the C ABI passes in registers is
-several parameters, whose shadows follow all of its values: names (`%s.coerce0`, `%s.coerce1`), debug info or code that
-is not optimised says which. A result that goes through a hidden pointer (`sret`) is the result: the wrapper makes its
-memory and its shadow.
+several parameters, whose shadows follow all of its values (`inregisters`). A result that goes through a hidden pointer
+(`sret`) is the result: the wrapper makes its memory and its shadow.
 
 Any `__enzyme_…` call and any `enzyme_…` marker that is not listed is an error with its name and span.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import NoReturn
 
@@ -23,10 +22,9 @@ from msgspec.structs import replace
 from llgrad.analysis.objects import gep_offset, holds_type
 from llgrad.errors import Span, UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
-from llgrad.ir.types import VOID, DataLayout, FloatType, IntType, PointerType, StructType, Type, VectorType
+from llgrad.ir.types import VOID, DataLayout, FloatType, IntType, PointerType, StructType, Type
 from llgrad.ir.values import (
     Alias,
-    Alloca,
     AnyValue,
     Argument,
     Call,
@@ -38,9 +36,8 @@ from llgrad.ir.values import (
     GetElementPtr,
     GlobalVariable,
     Load,
-    Store,
 )
-from llgrad.signature import signature
+from llgrad.synthesis.inregisters import UNCLEAR, Raw, Together, as_written
 from llgrad.synthesis.markers import (
     ACTS,
     MODES,
@@ -56,7 +53,6 @@ from llgrad.synthesis.markers import (
 from llgrad.synthesis.packed import packed_floats, returns_integers
 from llgrad.synthesis.request import Act, Mode, Request
 
-_NUMBERS = (FloatType, IntType, VectorType)  # in registers
 TAPE_BYTES = 8  # what a caller's memory for a tape holds: the tape's address
 
 
@@ -181,7 +177,7 @@ def naming(module: Module, word: str) -> Iterator[Function]:
             yield f
 
 
-def read(module: Module, raw: Callable[[], Module] | None = None) -> list[CallSite]:
+def read(module: Module, raw: Raw = None) -> list[CallSite]:
     """All calls that ask for a derivative, in order; `raw` gives the module as it was before it was touched."""
     sites = []
     raw = cache(raw) if raw is not None else None
@@ -213,7 +209,7 @@ def same_tape(r: Request) -> tuple[object, ...]:
 class _Reader:
     """Reads one call."""
 
-    def __init__(self, module: Module, call: Call, name: str, raw: Callable[[], Module] | None) -> None:
+    def __init__(self, module: Module, call: Call, name: str, raw: Raw) -> None:
         self.module, self.call, self.name, self.raw = module, call, name, raw
         self.rest = list(call.arguments)
         self.hidden = any(a.name == "sret" for a in call.argument_attributes[0]) if self.rest else False
@@ -229,7 +225,6 @@ class _Reader:
         self.values: list[AnyValue] = []
         self.byval: dict[int, Type] = {}
         self.packed: dict[int, Type] = {}
-        self.stored: dict[int, Alloca] = {}
         self.waiting: list[tuple[list[Argument], bool, list[tuple[Act, list[Slot]]]]] = []  # for shadows that follow
 
     def site(self) -> CallSite:
@@ -243,13 +238,7 @@ class _Reader:
             self._nothing_left()
             return CallSite(self.call, self.f, None)
         parameters = list(self.f.arguments)
-        self.declared = signature(self.module, self.f.name).parameters
-        numbers = sum(isinstance(p.type, _NUMBERS) for p in parameters)
-        named = any(not p.name.isdigit() for p in parameters)
-        self.knows_structs = numbers < 2 or named or signature(self.module, self.f.name).declared
-        if not self.knows_structs:
-            self.stored = _stored_together(first := self._as_written())
-            self.knows_structs = any(isinstance(u, Store) for p in first.arguments for u in p.users)
+        together = Together(self.module, self.f, self.raw)
         acts: list[Act] = []
         slots: list[list[Slot]] = []
         if hidden_type(self.f) is not None:
@@ -260,12 +249,13 @@ class _Reader:
         adjoints = []
         before: Argument | None = None  # a number that has a marker
         while parameters:
-            group = self._group(parameters)
-            if before is not None and not self.knows_structs:
-                self._refuse_unclear(before, group[0], width)
+            group = together.group(parameters)
             marked = bool(self.rest) and self._marker() is not None
+            unclear = "" if marked else together.unclear(before, group[0])
+            if unclear and (self.mode is Mode.FORWARD or width > 1):  # all shadows (adjoints) of a struct are together
+                self.refuse(unclear, UNCLEAR)
             mine = self._arguments(group, width)
-            before = group[-1] if (marked or before is not None) and isinstance(group[-1].type, _NUMBERS) else None
+            before = group[-1] if marked or unclear else None
             acts += [act for act, _ in mine]
             slots += [found for _, found in mine]
             if self.mode is not Mode.AUGMENTED and any(act is Act.OUT for act, _ in mine):
@@ -293,7 +283,7 @@ class _Reader:
         return CallSite(
             self.call, self.f, request, tuple(self.values), flat, seeds, tape, memory,
             bool(self.about & {"enzyme_tape", "enzyme_allocated"}), self.hidden, self.byval,
-            self.packed, tuple(adjoints), not self.knows_structs,
+            self.packed, tuple(adjoints), not together.known,
         )  # fmt: skip
 
     # --- the function, and markers about the call
@@ -311,11 +301,6 @@ class _Reader:
                 fix="compile and link the file that defines it into the module",
             )  # fmt: skip
         return v
-
-    def _as_written(self) -> Function:
-        """The function before it was touched."""
-        found = self.raw().globals.get(self.f.name) if self.raw is not None else self.f
-        return found if isinstance(found, Function) else self.f
 
     def _about_call(self) -> None:
         """Take the markers about the call out: they mean the same wherever they stand."""
@@ -366,30 +351,6 @@ class _Reader:
         return len(self.values) - 1
 
     # --- arguments
-
-    def _group(self, parameters: list[Argument]) -> list[Argument]:
-        """The parameters that are one C argument: a struct in registers is several.
-
-        Debug info says so, or else the names that clang gives its parts, or where they are stored at first.
-        """
-        first = parameters[0]
-        if first.index in self.stored:
-            return [p for p in parameters if self.stored.get(p.index) is self.stored[first.index]]
-        if first.name.endswith(".coerce0"):
-            stem = first.name[: -len("0")]
-            return [p for n, p in enumerate(parameters) if p.name == f"{stem}{n}"]
-        together = next((p.ir_arguments for p in self.declared if first.index in p.ir_arguments), (first.index,))
-        return [p for p in parameters if p.index in together]
-
-    def _refuse_unclear(self, before: Argument, p: Argument, width: int) -> None:
-        """Both may be one struct, of which all shadows (or adjoints) follow all values."""
-        if not isinstance(p.type, _NUMBERS) or isinstance(p.type, IntType) or not self.rest or self._marker():
-            return
-        if self.mode is Mode.FORWARD or width > 1:
-            self.refuse(
-                f"arguments {before.name} and {p.name} of {self.f.name} may be one struct in registers, or two numbers",
-                "compile with -g or -fno-discard-value-names, or write a marker before each argument",
-            )
 
     def _arguments(self, group: list[Argument], width: int) -> list[tuple[Act, list[Slot]]]:
         """The activities of one C argument's parameters, and what the call passes for each."""
@@ -513,7 +474,7 @@ class _Reader:
             return Act.DUP if forward or split else Act.CONST
         if Act.DUP in asked and not forward:
             self.refuse("enzyme_dup_return is for forward mode and for returned pointers", "leave the marker out")
-        self.packed, unclear = packed_floats(self._as_written() if returns_integers(self.f) else self.f)
+        self.packed, unclear = packed_floats(as_written(self.f, self.raw) if returns_integers(self.f) else self.f)
         if unclear and not asked:
             self.refuse(
                 f"{self.f.name} returns the bits of a float in an integer, which may be a number or a struct",
@@ -552,19 +513,6 @@ class _Reader:
         raise UnsupportedError(
             message, span=self.module.span(self.call), cause=f"in a call of {self.name}", fix=fix
         )
-
-
-def _stored_together(f: Function) -> dict[int, Alloca]:
-    """Parameters that code as clang writes it first puts together, as members of one struct in memory."""
-    found: dict[int, Alloca] = {}
-    for p in f.arguments if f.blocks else ():  # (which reads the body)
-        for u in p.users:
-            place = u.pointer if isinstance(u, Store) and u.value is p else None
-            if isinstance(place, GetElementPtr) and isinstance(place.pointer, Alloca):
-                t = place.source_type
-                if isinstance(t, StructType) and t.name is None and len(place.operands) == 3:
-                    found[p.index] = place.pointer
-    return found
 
 
 def _shadowed(found: list[tuple[Act, list[Slot]]]) -> bool:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NoReturn
 
 from llgrad.analysis.known import VIRTUAL, virtual_functions
@@ -19,7 +20,7 @@ from llgrad.errors import UnsupportedError
 from llgrad.ir.build import Builder, Names, call_instead, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import I64, PTR, VOID, FloatType, IntType, PointerType, Type, is_float
+from llgrad.ir.types import I64, PTR, VOID, FloatType, IntType, PointerType, Type, VectorType, is_float
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -37,7 +38,9 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write import write
 from llgrad.synthesis.calls import naming, origin
+from llgrad.synthesis.inregisters import UNCLEAR, Raw, Together
 from llgrad.synthesis.markers import marker_of, marker_text
+from llgrad.synthesis.returned import Member, places
 from llgrad.synthesis.thrown import with_runtime
 
 INACTIVE = "enzyme_inactive"  # attribute of calls, metadata of all instructions
@@ -67,14 +70,15 @@ def says_something(text: str) -> bool:
     return _SAID.search(text) is not None or f'"{TYPE}"=' in text
 
 
-def lower(module: Module) -> str:
-    """Replace them all; the text of the functions that this takes."""
+def lower(module: Module, raw: Raw = None) -> str:
+    """Replace them all; the text of the functions that this takes. `raw` gives the module as it was written."""
     texts: list[str] = []
+    raw = cache(raw) if raw is not None else None
     for f in list(naming(module, "__enzyme_")):
         for i in list(f.instructions()):
             called = i.called_function if isinstance(i, Call) else None
             if isinstance(i, Call) and called is not None and (m := _SAID.search(called.name)):
-                _Statement(module, i, called.name, m[1], texts).lower()
+                _Statement(module, i, called.name, m[1], texts, raw).lower()
     for f in list(module.functions):
         for a in f.arguments if not f.is_declaration else ():
             if (said := a.attribute(TYPE)) is not None:
@@ -114,8 +118,8 @@ def _kind(module: Module, word: str) -> Function:
 class _Statement:
     """Replaces one call."""
 
-    def __init__(self, module: Module, call: Call, name: str, word: str, texts: list[str]) -> None:
-        self.module, self.call, self.name, self.word, self.texts = module, call, name, word, texts
+    def __init__(self, module: Module, call: Call, name: str, word: str, texts: list[str], raw: Raw) -> None:
+        self.module, self.call, self.name, self.word, self.texts, self.raw = module, call, name, word, texts, raw
         self.hidden = bool(call.arguments) and any(a.name == "sret" for a in call.argument_attributes[0])
         self.arguments = call.arguments[1:] if self.hidden else call.arguments
 
@@ -182,21 +186,25 @@ class _Statement:
         result, expected = callee.function_type.result, self.call.function_type.result
         name = f"llgrad.batch.{len(self.texts)}"
         given = [*(["ptr %to"] if self.hidden else []), *(f"{v.type} %v{n}" for n, v in enumerate(values))]
-        size = self.module.layout.alloc_size(result) if result != VOID else 0
-        lines = []
-        if size and not self.hidden:
-            if self.module.layout.alloc_size(expected) < size * width:
-                self.refuse(f"{expected} is too small for {width} results of type {result}")
+        lines, at = [], list[int]()
+        if result != VOID:
+            hidden = next((a.value for a in self.call.argument_attributes[0] if a.name == "sret"), expected)
+            lanes = tuple((Member(result, f"%r{n}"),) for n in range(width))
+            found = places(self.module.layout, [lanes], hidden) if isinstance(hidden, Type) else None
+            if found is None:
+                self.refuse(f"it is declared to return {hidden}, which is not {width} results of type {result}")
+            at = [at for _, at in found]
+        if at and not self.hidden:
             lines += [f"%to = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %to"]
         for n in range(width):
             passed = ", ".join(f"{p} %v{c[n]}" for p, c in zip(callee.function_type.params, columns, strict=True))
             spelt = f"@{callee.name}" if re.fullmatch(r"[-\w.$]+", callee.name) else f'@"{callee.name}"'
-            lines.append(f"{f'%r{n} = ' if size else ''}call {result} {spelt}({passed})")
-            if size:
-                lines.append(f"%at{n} = getelementptr i8, ptr %to, i64 {n * size}")
+            lines.append(f"{f'%r{n} = ' if at else ''}call {result} {spelt}({passed})")
+            if at:
+                lines.append(f"%at{n} = getelementptr i8, ptr %to, i64 {at[n]}")
                 lines.append(f"store {result} %r{n}, ptr %at{n}, align 1")
-        ends = "ret void" if self.hidden or not size else f"%all = load {expected}, ptr %to\n  ret {expected} %all"
-        whole = "void" if self.hidden or not size else expected
+        ends = "ret void" if self.hidden or not at else f"%all = load {expected}, ptr %to\n  ret {expected} %all"
+        whole = "void" if self.hidden or not at else expected
         body = "\n  ".join([*lines, ends])
         self.texts.append(f"declare {result} {spelt}({', '.join(map(str, callee.function_type.params))})\n"
                           f"define internal {whole} @{name}({', '.join(given)}) {{\n  {body}\n}}\n")
@@ -206,25 +214,50 @@ class _Statement:
     def _columns(self, callee: Function, rest: list[AnyValue]) -> tuple[int, list[list[int]], list[AnyValue]]:
         """The width, and for each parameter the numbers of its N values."""
         columns, values = list[list[int]](), list[AnyValue]()
-        width = self._width(rest)
-        for p in callee.arguments:
-            vector = True
-            while rest and (marker := self._marker(rest[0])) is not None:
+        width, parameters = self._width(rest), list(callee.arguments)
+        together = Together(self.module, callee, self.raw)
+        before: Argument | None = None
+        while parameters:
+            group = together.group(parameters)
+            del parameters[: len(group)]
+            marker, vector = None, True
+            while rest and (said := self._marker(rest[0])) is not None:
+                marker = said
                 del rest[0]
-                if marker in ("enzyme_vector", "enzyme_scalar"):
-                    vector = marker == "enzyme_vector"
-                else:
+                if marker not in ("enzyme_vector", "enzyme_scalar"):
                     self.refuse(f"{marker} has no meaning here")
-            count = width if vector else 1
-            if len(rest) < count:
-                self.refuse(f"argument {p.name} of {callee.name} is missing")
+                vector = marker == "enzyme_vector"
+            unclear = "" if marker else together.unclear(before, group[0])
+            if unclear and width > 1:
+                self.refuse(unclear, UNCLEAR)
             first = len(values)
-            values += [self.fitted(v, p.type) for v in rest[:count]]
-            del rest[:count]
-            columns.append([first + (n if vector else 0) for n in range(width)])
+            for _ in range(width if vector else 1):
+                values += self._whole(group, rest)
+            step = len(group) if vector else 0
+            columns += [[first + n * step + k for n in range(width)] for k in range(len(group))]
+            before = group[-1] if marker or unclear else None
         if rest:
             self.refuse(f"{len(rest)} arguments are too many")
         return width, columns, values
+
+    def _whole(self, group: list[Argument], rest: list[AnyValue]) -> list[AnyValue]:
+        """One argument of C's, taken from the values: a struct goes through memory where registers are used up."""
+        given = dict(zip(self.call.arguments, self.call.argument_attributes, strict=True))
+        in_memory = rest and any(a.name == "byval" for a in given.get(rest[0], ()))
+        if in_memory and not isinstance(group[0].type, PointerType):
+            memory, b = rest.pop(0), self._builder()
+            return [b.load(p.type, b.offset(memory, 8 * k), "piece", 1) for k, p in enumerate(group)]
+        if len(rest) < len(group):
+            self.refuse(f"argument {group[0].name} of the function is missing")
+        return [self.fitted(rest.pop(0), p.type) for p in group]
+
+    def _builder(self) -> Builder:
+        """What writes before the call."""
+        block = self.call.block
+        assert block.function is not None
+        b = Builder(block, Names(v.name for v in (*block.function.arguments, *block.function.instructions())))
+        b.at = block.instructions.index(self.call)
+        return b
 
     def _width(self, rest: list[AnyValue]) -> int:
         """The number after `enzyme_width`, wherever that stands; both are taken out."""
@@ -255,6 +288,8 @@ class _Statement:
                 return self.before(Cast("fptrunc" if a.bits > b.bits else "fpext", wanted, [v]))
             case IntType(a), IntType(b) if a > b:
                 return self.before(Cast("trunc", wanted, [v]))
+            case IntType(a), VectorType() if a == 8 * self.module.layout.size(wanted):  # of a struct in memory
+                return self.before(Cast("bitcast", wanted, [v]))
         self.refuse(f"a {v.type} is given where a {wanted} is taken")
 
     def before(self, i: Instruction) -> Instruction:
@@ -275,10 +310,10 @@ class _Statement:
             return
         self.call.drop()
 
-    def refuse(self, cause: str) -> NoReturn:
+    def refuse(self, cause: str, fix: str = "see the manual of the C interface") -> NoReturn:
         raise UnsupportedError(
             f"a call of {self.name} that cannot be read", span=self.module.span(self.call), cause=cause,
-            fix="see the manual of the C interface",
+            fix=fix,
         )  # fmt: skip
 
 

@@ -278,6 +278,8 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
         casts = {("double", "float"): "fptrunc", ("float", "double"): "fpext"}
         narrower = given[:1] == wanted[:1] == "i" and int(given[1:]) > int(wanted[1:])
         cast = "trunc" if narrower else casts.get((given, wanted))
+        if wanted[:1] == "<" and given == f"i{8 * self.module.layout.size(self._type(wanted))}":
+            cast = "bitcast"  # a struct's floats, which have found no register
         if cast is None:
             cause = f"value {n + 1} has type {given}, where {self.site.function.name} takes {wanted}"
             raise self._mismatch(cause, "pass what the function takes, in its order, each with its marker")
