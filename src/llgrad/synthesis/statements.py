@@ -37,7 +37,7 @@ from llgrad.ir.values import (
     replace_uses,
 )
 from llgrad.ir.write import write
-from llgrad.synthesis.calls import naming, origin
+from llgrad.synthesis.calls import hidden_type, naming, origin
 from llgrad.synthesis.inregisters import UNCLEAR, Raw, Together
 from llgrad.synthesis.markers import marker_of, marker_text
 from llgrad.synthesis.returned import Member, places
@@ -183,7 +183,9 @@ class _Statement:
         if not isinstance(callee, Function):
             self.refuse("its first argument is no function that is known when it is compiled")
         width, columns, values = self._columns(callee, list(self.arguments[1:]))
-        result, expected = callee.function_type.result, self.call.function_type.result
+        through = hidden_type(callee)  # memory, whose address is the first parameter
+        returned, expected = callee.function_type.result, self.call.function_type.result
+        result = through or returned
         name = f"llgrad.batch.{len(self.texts)}"
         given = [*(["ptr %to"] if self.hidden else []), *(f"{v.type} %v{n}" for n, v in enumerate(values))]
         lines, at = [], list[int]()
@@ -197,16 +199,21 @@ class _Statement:
         if at and not self.hidden:
             lines += [f"%to = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %to"]
         for n in range(width):
-            passed = ", ".join(f"{p} %v{c[n]}" for p, c in zip(callee.function_type.params, columns, strict=True))
+            types = callee.function_type.params[through is not None :]
+            passed = ", ".join(f"{p} %v{c[n]}" for p, c in zip(types, columns, strict=True))
             spelt = f"@{callee.name}" if re.fullmatch(r"[-\w.$]+", callee.name) else f'@"{callee.name}"'
-            lines.append(f"{f'%r{n} = ' if at else ''}call {result} {spelt}({passed})")
             if at:
                 lines.append(f"%at{n} = getelementptr i8, ptr %to, i64 {at[n]}")
+            if through is not None:
+                lines.append(f"call void {spelt}({', '.join([f'ptr %at{n}', *([passed] if passed else [])])})")
+                continue
+            lines.append(f"{f'%r{n} = ' if at else ''}call {returned} {spelt}({passed})")
+            if at:
                 lines.append(f"store {result} %r{n}, ptr %at{n}, align 1")
         ends = "ret void" if self.hidden or not at else f"%all = load {expected}, ptr %to\n  ret {expected} %all"
         whole = "void" if self.hidden or not at else expected
         body = "\n  ".join([*lines, ends])
-        self.texts.append(f"declare {result} {spelt}({', '.join(map(str, callee.function_type.params))})\n"
+        self.texts.append(f"declare {returned} {spelt}({', '.join(map(str, callee.function_type.params))})\n"
                           f"define internal {whole} @{name}({', '.join(given)}) {{\n  {body}\n}}\n")
         f = declare(self.module, name, self.call.type, [PTR] * self.hidden + [v.type for v in values])
         self.replace(f, [*(self.call.arguments[:1] if self.hidden else []), *values])
@@ -215,6 +222,7 @@ class _Statement:
         """The width, and for each parameter the numbers of its N values."""
         columns, values = list[list[int]](), list[AnyValue]()
         width, parameters = self._width(rest), list(callee.arguments)
+        del parameters[: hidden_type(callee) is not None]
         together = Together(self.module, callee, self.raw)
         before: Argument | None = None
         while parameters:
