@@ -23,6 +23,7 @@ from llgrad.ir.types import VOID, FloatType, IntType, PointerType
 from llgrad.ir.values import Argument, Function
 from llgrad.pipeline import pure_libm
 from llgrad.synthesis.custom import OWN
+from llgrad.synthesis.inregisters import Together
 from llgrad.synthesis.registrations import caller
 
 _MARKERS = ("enzyme_dup", "enzyme_out", "enzyme_const", "enzyme_runtime_activity", "enzyme_primal_return")
@@ -78,11 +79,14 @@ def _found(module: Module, name: str) -> Function:
             cause=", ".join(f.name for f in found) or "", fix="give the linker's name of a function of this file",
         )  # fmt: skip
     f = found[0]
-    memory = [a for a in f.arguments if a.attribute("byval") or a.attribute("sret")]
-    if f.linkage in ("internal", "private") or memory or not (_plain(f) and not f.function_type.vararg):
+    together = Together(module, f, None)
+    structs = any(a.attribute("byval") or a.attribute("sret") for a in f.arguments)
+    structs = structs or any(len(together.group(f.arguments[n:])) > 1 for n in range(len(f.arguments)))
+    if f.linkage in ("internal", "private") or structs or not (_plain(f) and not f.function_type.vararg):
+        said = f"its type is {f.function_type}" + (", of structs by value" if structs else "")
         raise UnsupportedError(
             f"--derivative {name}: a derivative that other units call takes and returns numbers and pointers",
-            cause="it is static" if f.linkage in ("internal", "private") else f"its type is {f.function_type}",
+            cause="it is static" if f.linkage in ("internal", "private") else said,
             fix="leave the option out: the derivative is made when the program is linked",
         )  # fmt: skip
     return f

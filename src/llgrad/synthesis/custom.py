@@ -7,8 +7,8 @@ split derivatives need nothing special. What the user's functions take and retur
   {tape, value[, shadow of a returned pointer]}, as far as they exist. The tape is kept on the arena.
 * reverse: the same arguments, the seed of an active result, the tape; returns the adjoints of all arguments that are
   floats: one, or a struct.
-* forward: arguments that are floats or pointers followed by their tangents or shadows; returns the tangent, or
-  {value, tangent}.
+* forward: arguments that are floats or pointers followed by their tangents or shadows, structs in registers whole;
+  returns the tangent, or {value, tangent}.
 
 The shadow of a constant pointer is the pointer itself, as runtime activity has it; a rule that does not look at that is
 refused in such a call. Results are compared by layout: `{float, float}` may come as `<2 x float>`, or through `sret`.
@@ -31,6 +31,7 @@ from llgrad.ir.types import PTR, VOID, FloatType, PointerType, StructType, Type,
 from llgrad.ir.values import AnyValue, Argument, Block, Compare, ConstNull, Function, Return, Undef
 from llgrad.synthesis import tape
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.inregisters import UNCLEAR, Together
 from llgrad.synthesis.registrations import CONSTANT, Registrations
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.returned import same_bytes
@@ -307,30 +308,40 @@ class CustomRule:
     # --- the user's functions
 
     def arguments(self, rule: Function, lane: int, floats: bool = False) -> Iterator[AnyValue]:
-        """The function's arguments with shadows of pointers (and, with `floats`, tangents) behind them."""
+        """The function's arguments with shadows of pointers behind them; with `floats`, with all that they have.
+
+        What follows a struct in registers, there, follows all of it.
+        """
         n = 0 if self.request.mode is Mode.FORWARD else 1
         taken = 1 if self.hidden(rule) is not None else 0
-        for a, act in zip(self.source.arguments, self.request.arguments, strict=True):
-            value = self.target.arguments[n]
-            if a is self.out:
-                n += 1 + (self.request.width if takes_shadow(act) else 0)
-                continue
-            yield value
-            n += 1
-            taken += 1
-            pointer = isinstance(a.type, PointerType)
-            if pointer or (floats and _is_float(a.type)):
-                if pointer and takes_shadow(act) and self.constant_somewhere(a):
-                    self.check_constant(rule, taken, a)
-                if takes_shadow(act):
-                    yield self.target.arguments[n + lane]
-                elif pointer:
-                    self.check_constant(rule, taken, a)
-                    yield value
-                else:
-                    yield zero(a.type)
-                taken += 1
-            n += self.request.width if takes_shadow(act) else 0
+        for group in self.groups() if floats else [[a] for a in self.source.arguments]:
+            values, shadows = list[AnyValue](), list[AnyValue]()
+            for a in group:
+                value, act = self.target.arguments[n], self.request.arguments[a.index]
+                pointer, shadowed = isinstance(a.type, PointerType), takes_shadow(act)
+                if a is not self.out:
+                    own, shadow = taken + len(values), taken + len(group) + len(shadows)
+                    values.append(value)
+                    if pointer and (not shadowed or self.constant_somewhere(a)):
+                        self.check_constant(rule, own, shadow, a)
+                    if pointer or (floats and (_is_float(a.type) or len(group) > 1)):
+                        constant = value if pointer else zero(a.type)
+                        shadows.append(self.target.arguments[n + 1 + lane] if shadowed else constant)
+                n += 1 + (self.request.width if shadowed else 0)
+            yield from (*values, *shadows)
+            taken += len(values) + len(shadows)
+
+    def groups(self) -> list[list[Argument]]:
+        """The parameters that are one argument of C's."""
+        together, left, found = Together(self.module, self.source, None), list(self.source.arguments), []
+        before: Argument | None = None
+        while left:
+            found.append(together.group(left))
+            if unclear := together.unclear(before, left[0]):
+                raise self.refused(unclear, UNCLEAR)
+            before = found[-1][-1]
+            del left[: len(found[-1])]
+        return found
 
     def constant_somewhere(self, a: Argument) -> bool:
         """Is the argument constant memory in one of the calls that this derivative serves?"""
@@ -338,11 +349,11 @@ class CustomRule:
         inactive = any(not self.facts.shadowed(v) and not isinstance(v, ConstNull) for v in given)
         return inactive or self.facts.may_be_constant(a)
 
-    def check_constant(self, rule: Function, shadow: int, a: Argument) -> None:
+    def check_constant(self, rule: Function, at: int, shadow: int, a: Argument) -> None:
         """A rule that is given a pointer as its own shadow must look."""
         if shadow >= len(rule.arguments):
             return
-        given, own = rule.arguments[shadow], rule.arguments[shadow - 1]
+        given, own = rule.arguments[shadow], rule.arguments[at]
         if rule.is_declaration:
             looks = rule.name.startswith(OWN)
         else:

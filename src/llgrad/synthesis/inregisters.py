@@ -1,7 +1,7 @@
 """Structs that the C ABI passes in registers: which parameters of a function are one argument of C's.
 
 clang's names say it (`%s.coerce0`, `%s.coerce1`), debug info does, and so does code that is not optimised: it puts the
-parameters together in memory first. Where nothing of that is left, two numbers may be one struct.
+parameters together in memory first. Where nothing of that is left, two numbers without `noundef` may be one struct.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Together:
         said = signature(module, f.name)
         self._name = f.name
         self._declared = said.parameters
+        said_of = [*f.result_attributes, *(x for a in f.arguments for x in a.attributes)]
+        self._says = any(x.name == "noundef" for x in said_of)
         self._stored: dict[int, Alloca] = {}
         several = sum(isinstance(p.type, NUMBERS) for p in f.arguments) > 1
         self.known = not several or said.declared or any(not p.name.isdigit() for p in f.arguments)
         if not self.known:
-            first = as_written(f, raw)
-            self._stored = _stored(first)
-            self.known = any(isinstance(u, Store) for p in first.arguments for u in p.users)
+            self._stored, self.known = _stored(as_written(f, raw))
 
     def group(self, parameters: list[Argument]) -> list[Argument]:
         """Those of the parameters that are one argument with the first."""
@@ -46,9 +46,13 @@ class Together:
         return [p for p in parameters if p.index in together]
 
     def unclear(self, marked: Argument | None, p: Argument) -> str:
-        """Why nobody knows whether `p`, which has no marker, is part of the argument whose marker stands before; ""."""
-        numbers = marked is not None and isinstance(marked.type, NUMBERS) and isinstance(p.type, FloatType | VectorType)
-        if self.known or marked is None or not numbers:
+        """Why nobody knows whether `p`, which has no marker, is part of the argument whose marker stands before; "".
+
+        What clang cuts a struct into may be undefined, numbers may not: they are `noundef`, where it says so at all.
+        """
+        if self.known or marked is None or marked.attribute("noundef") or p.attribute("noundef") or not self._says:
+            return ""
+        if not isinstance(marked.type, NUMBERS) or not isinstance(p.type, FloatType | VectorType):
             return ""
         return f"arguments {marked.name} and {p.name} of {self._name} may be one struct in registers, or two numbers"
 
@@ -62,17 +66,19 @@ def as_written(f: Function, raw: Raw) -> Function:
     return found if isinstance(found, Function) else f
 
 
-def _stored(f: Function) -> dict[int, Alloca]:
-    """Parameters that are members of one struct in memory at first."""
-    found: dict[int, Alloca] = {}
+def _stored(f: Function) -> tuple[dict[int, Alloca], bool]:
+    """Parameters that are members of one struct in memory at first; and whether all numbers are in memory at first."""
+    together, alone = dict[int, Alloca](), set[int]()
     for p in f.arguments if f.blocks else ():  # (which reads the body)
-        for u in p.users:
-            place = u.pointer if isinstance(u, Store) and u.value is p else None
-            if isinstance(place, GetElementPtr) and isinstance(place.pointer, Alloca):
-                t = place.source_type
-                if isinstance(t, StructType) and t.name is None and len(place.operands) == 3:
-                    found[p.index] = place.pointer
-    return found
+        place = p.users[0].pointer if len(p.users) == 1 and isinstance(p.users[0], Store) else None
+        if isinstance(place, Alloca):
+            alone.add(p.index)
+        elif isinstance(place, GetElementPtr) and isinstance(place.pointer, Alloca):
+            t = place.source_type
+            if isinstance(t, StructType) and t.name is None and len(place.operands) == 3:
+                together[p.index] = place.pointer
+    numbers = {p.index for p in f.arguments if isinstance(p.type, NUMBERS)}
+    return together, numbers <= alone | together.keys()
 
 
 __all__ = ["NUMBERS", "UNCLEAR", "Raw", "Together", "as_written"]
