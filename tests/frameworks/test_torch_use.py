@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,9 @@ def _train(rank: int, folder: str, source: str) -> None:
     rows = torch.linspace(-1, 1, 24, dtype=DOUBLE).reshape(8, 3)
     model(rows[4 * rank : 4 * rank + 4]).square().mean().backward()
     torch.save(layer.w.grad, f"{folder}/gradient{rank}")
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+    os._exit(0)  # threads of the process group may still run at the interpreter's end, which aborts the process then
 
 
 def test_distributed_data_parallel(source_file: Path, tmp_path: Path) -> None:
