@@ -182,7 +182,7 @@ def _tape() -> dict[str, Effects]:
         "llgrad.tape.reserve": Effects(allocator=Allocator((1,), family=TAPE)),
         "llgrad.tape.release": Effects(writes_memory="args", deallocator=Deallocator(1, TAPE)),
         **_all("llgrad.tape.take llgrad.tape.give llgrad.tape.defer llgrad.tape.watch llgrad.tape.finish", _PURE),
-        **_all("llgrad.tape.hold llgrad.tape.arm llgrad.tape.drop llgrad.tape.abandon", _PURE),
+        **_all("llgrad.tape.hold llgrad.tape.arm llgrad.tape.drop llgrad.tape.holds llgrad.tape.abandon", _PURE),
         "llgrad_fail": _STOPS,
     }
 

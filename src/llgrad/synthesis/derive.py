@@ -7,9 +7,11 @@ from the program-wide analysis; recursion finds the function that is already dec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import product
 
 from llgrad.analysis.activitygraph import is_opaque
+from llgrad.analysis.keptbuffers import Kept
 from llgrad.analysis.known import met_functions, tape_call, virtual_functions
 from llgrad.assembly import STATIC
 from llgrad.errors import UnknownNameError, UnsupportedError
@@ -25,7 +27,7 @@ from llgrad.synthesis.facts import Analysed, Facts
 from llgrad.synthesis.forward import ForwardSweep
 from llgrad.synthesis.globalshadows import clear, is_thread_local, shadow_name
 from llgrad.synthesis.heldbefore import refuse_behind, test_held
-from llgrad.synthesis.keptshadows import make_shadows, release
+from llgrad.synthesis.keptshadows import make_shadows, release, release_when_thrown
 from llgrad.synthesis.met import DISPATCH
 from llgrad.synthesis.needs import on_tape
 from llgrad.synthesis.plan import Plan
@@ -87,6 +89,8 @@ class Derivation:
             self._clear_global_shadows(f)
             if r.mode is not Mode.REVERSE:
                 test_held(Builder(f.entry, _all_names(f)), self.module, self.facts, f)
+            if self._kept and self.facts.raising and r.mode is not Mode.REVERSE:
+                release_when_thrown(self.module, f, self._kept)
         registrations.unmark(self.module)
         results.widen_inner(self.module)
         return made
@@ -108,15 +112,20 @@ class Derivation:
                 self._refuse_threads(v)
                 clear(b, self.module, v)
         lead(b, self.module, targets)
-        kept = [kept for o, kept in self.facts.kept.items() if o in self.facts.activity.shadowed_objects]
-        for one, lane in product(kept, width):
+        for one, lane in self._kept:
             make_shadows(b, self.module, one, lane)
-        for block in root.blocks if kept else ():
+        for block in root.blocks if self._kept else ():
             if isinstance(block.terminator, Return):
                 end = Builder(block, names)
                 end.at = len(block.instructions) - 1
-                for one, lane in product(kept, width):
+                for one, lane in self._kept:
                     release(end, self.module, one, lane)
+
+    @cached_property
+    def _kept(self) -> list[tuple[Kept, int]]:
+        """What static variables keep that has shadows, in each lane."""
+        kept = [kept for o, kept in self.facts.kept.items() if o in self.facts.activity.shadowed_objects]
+        return list(product(kept, range(self.roots[0].width)))
 
     def _refuse_threads(self, shadow: GlobalVariable) -> None:
         """The two sweeps of a split derivative may run on two threads."""

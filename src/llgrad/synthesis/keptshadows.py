@@ -1,25 +1,27 @@
 """Shadows of the buffers that static variables keep from one call to the next (`analysis.keptbuffers`).
 
 When a derivative is entered, such variables hold what an earlier call, of the primal too, has allocated, and nobody
-made a shadow of that. The root makes zeroed ones, one for each block, and releases them when it returns. What an
-earlier call left in the buffers is a constant, as the contents of all static variables are.
+made a shadow of that. The root makes zeroed ones, one for each block, and releases them when it returns, or when it is
+left by a throw. What an earlier call left in the buffers is a constant, as the contents of all static variables are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from llgrad.analysis.keptbuffers import Kept
-from llgrad.ir.build import Builder, declare
+from llgrad.ir.build import Builder, Names, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID
-from llgrad.ir.values import AnyValue, ConstNull, GlobalVariable
+from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, StructType
+from llgrad.ir.values import AnyValue, Block, Call, ConstNull, Function, GlobalVariable, Other, replace_uses
 from llgrad.rules.facts import deallocator_of
 from llgrad.rules.routines import BLOCK_SIZE
 from llgrad.synthesis import tape
 from llgrad.synthesis.globalshadows import shadow_name
 from llgrad.synthesis.support import define
+from llgrad.synthesis.wrappers import personality
 
+_THROWN = StructType((PTR, I32))
 _ALLOCATES = {"malloc": "malloc", "new": "_Znwm", "new[]": "_Znam"}
 _MAKE = """
 define internal void @%(name)s(ptr %%place, ptr %%shadow) nounwind {
@@ -130,17 +132,51 @@ def make_shadows(b: Builder, module: Module, kept: Kept, lane: int) -> None:
         b.call(found, place)
 
 
-def release(b: Builder, module: Module, kept: Kept, lane: int) -> None:
-    """Where the root returns: the blocks that are there by then, each once. Nothing leads to what is released."""
+def release(b: Builder, module: Module, kept: Kept, lane: int, holder: AnyValue | None = None) -> None:
+    """Where the root is left: the blocks that are there by then, each once, without those that an arena holds.
+
+    Nothing leads to what is released.
+    """
     words = list(_words(module, kept, lane))
     blocks = [b.load(PTR, b.offset(s, at), "kept", 8) for _, s, at, start in words if start]
     free = declare(module, deallocator_of(kept.family), VOID, [PTR])
     for n, block in enumerate(blocks):
         for earlier in blocks[:n]:
             block = b.select(b.icmp("eq", block, earlier), ConstNull(PTR), block)
+        if holder is not None:
+            block = b.select(b.call(tape.holds(module), [holder, block]), ConstNull(PTR), block)
         b.call(free, [block])
     for _, shadow, at, _ in words:
         b.store(ConstNull(PTR), b.offset(shadow, at), 8)
+
+
+def release_when_thrown(module: Module, root: Function, kept: Sequence[tuple[Kept, int]]) -> None:
+    """Where the root is left by a throw: what its body was is called under a landing pad, which releases.
+
+    A throw releases what the arena holds (`tape.hold`), too: such blocks are left to it.
+    """
+    inner = Function(f"{root.name}.entered", root.function_type, [a.name for a in root.arguments])
+    inner._blocks, root._blocks = root.blocks, []
+    for block in inner._blocks:
+        block.function = inner
+    for a, own in zip(root.arguments, inner.arguments, strict=True):
+        replace_uses(a, own)
+        own.attributes = a.attributes
+    inner.attributes, inner.linkage, inner.personality = root.attributes, "internal", root.personality
+    module.add(inner)
+    names = Names(a.name for a in root.arguments)
+    entry, returned, left = (Block(names.fresh(name), root) for name in ("entry", "returned", "left"))
+    root._blocks += [entry, returned, left]
+    root.personality = root.personality or declare(module, personality(module), I32, (), vararg=True)
+    b = Builder(entry, names)
+    result = b.insert(Call(inner.function_type, inner, root.arguments, "", "invoke", [returned, left]), "result")
+    b.at_end(returned)
+    b.ret(None if result.type == VOID else result)
+    b.at_end(left)
+    thrown = b.insert(Other("landingpad", _THROWN, [], detail={"cleanup": True, "clauses": []}), "thrown")
+    for one, lane in kept:
+        release(b, module, one, lane, root.arguments[0] if tape.HOLD in module.globals else None)
+    b.insert(Other("resume", VOID, [thrown]))
 
 
 def _words(module: Module, kept: Kept, lane: int) -> Iterator[tuple[GlobalVariable, GlobalVariable, int, bool]]:
@@ -156,4 +192,4 @@ def _addresses(b: Builder, v: GlobalVariable, shadow: GlobalVariable, at: int) -
     return [b.offset(v, at), b.offset(shadow, at)]
 
 
-__all__ = ["make_shadows", "release"]
+__all__ = ["make_shadows", "release", "release_when_thrown"]

@@ -39,7 +39,7 @@ RESERVE, RELEASE, DEFER, WATCH, FINISH, FAIL = (
 )  # fmt: skip
 COLUMN, TAKE, GIVE = "llgrad.tape.column", "llgrad.tape.take", "llgrad.tape.give"
 USED = "llgrad.tape.used"  # `i64 used(arena)`: how many bytes are reserved
-HOLD, ARM, DROP = "llgrad.tape.hold", "llgrad.tape.arm", "llgrad.tape.drop"
+HOLD, ARM, DROP, HOLDS = "llgrad.tape.hold", "llgrad.tape.arm", "llgrad.tape.drop", "llgrad.tape.holds"
 SHADOW, EVERYWHERE, INTEGERS = 1 << 16, 1 << 31, 1 << 32
 FAIL_MEMORY, FAIL_ORDER, FAIL_TARGET, FAIL_BITS, FAIL_LOST, FAIL_BEFORE = 1, 2, 3, 10, 11, 15  # codes of llgrad_fail
 
@@ -129,6 +129,13 @@ def drop(module: Module) -> Function:
     """`drop(arena, block)`: release all that is held, down to `block` and with it."""
     f = declare(module, DROP, VOID, [PTR, PTR])
     f.attributes = (Attribute("nounwind"),)
+    return f
+
+
+def holds(module: Module) -> Function:
+    """`i1 holds(arena, block)`: would a throw release the block?"""
+    f = declare(module, HOLDS, I1, [PTR, PTR])
+    f.attributes = (Attribute("nounwind"), Attribute("willreturn"))
     return f
 
 

@@ -252,6 +252,37 @@ define linkonce_odr hidden void @llgrad.tape.arm(ptr %arena, i64 %n, ptr %block,
   ret void
 }
 
+define linkonce_odr hidden i1 @llgrad.tape.holds(ptr %arena, ptr %block) noinline nounwind {
+entry:
+  %listp = getelementptr i8, ptr %arena, i64 56
+  %list = load ptr, ptr %listp, align 8
+  %none = icmp eq ptr %list, null
+  br i1 %none, label %no, label %some
+some:
+  %count = load i64, ptr %list, align 8
+  br label %look
+look:
+  %left = phi i64 [ %count, %some ], [ %n, %take ]
+  %over = icmp eq i64 %left, 0
+  br i1 %over, label %no, label %take
+take:
+  %n = sub i64 %left, 1
+  %before = shl i64 %n, 4
+  %cells = getelementptr i8, ptr %list, i64 16
+  %cell = getelementptr i8, ptr %cells, i64 %before
+  %held = load ptr, ptr %cell, align 8
+  %how = getelementptr i8, ptr %cell, i64 8
+  %free = load ptr, ptr %how, align 8
+  %same = icmp eq ptr %held, %block
+  %freed = icmp ne ptr %free, null
+  %it = and i1 %same, %freed
+  br i1 %it, label %yes, label %look
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 define linkonce_odr hidden void @llgrad.tape.drop(ptr %arena, ptr %block) noinline nounwind {
   %listp = getelementptr i8, ptr %arena, i64 56
   %list = load ptr, ptr %listp, align 8
