@@ -79,9 +79,8 @@ def _found(module: Module, name: str) -> Function:
             cause=", ".join(f.name for f in found) or "", fix="give the linker's name of a function of this file",
         )  # fmt: skip
     f = found[0]
-    together = Together(module, f, None)
     structs = any(a.attribute("byval") or a.attribute("sret") for a in f.arguments)
-    structs = structs or any(len(together.group(f.arguments[n:])) > 1 for n in range(len(f.arguments)))
+    structs = structs or any(len(one.parameters) > 1 for one in Together(module, f, None).wholes(f.arguments))
     if f.linkage in ("internal", "private") or structs or not (_plain(f) and not f.function_type.vararg):
         said = f"its type is {f.function_type}" + (", of structs by value" if structs else "")
         raise UnsupportedError(

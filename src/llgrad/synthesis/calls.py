@@ -246,21 +246,19 @@ class _Reader:
             shadows = [Slot(made="shadow", lane=n) for n in range(width if wanted else 0)]
             acts, slots = [Act.DUP if wanted else Act.CONST], [[Slot(made="primal"), *shadows]]
             del parameters[0]
-        adjoints = []
-        before: Argument | None = None  # a number that has a marker
-        while parameters:
-            group = together.group(parameters)
+        adjoints, begun = [], False  # (with a marker)
+        for one in together.wholes(parameters):
+            group = one.parameters
             marked = bool(self.rest) and self._marker() is not None
-            unclear = "" if marked else together.unclear(before, group[0])
+            unclear = begun and not marked and one.unclear
             if unclear and (self.mode is Mode.FORWARD or width > 1):  # all shadows (adjoints) of a struct are together
                 self.refuse(unclear, UNCLEAR)
             mine = self._arguments(group, width)
-            before = group[-1] if marked or unclear else None
+            begun = bool(marked or unclear)
             acts += [act for act, _ in mine]
             slots += [found for _, found in mine]
             if self.mode is not Mode.AUGMENTED and any(act is Act.OUT for act, _ in mine):
                 adjoints.append(tuple((p.type, act is Act.OUT) for p, (act, _) in zip(group, mine, strict=True)))
-            del parameters[: len(group)]
         self._interleaved(width)
         result = self._result()
         seeds, tape = self._end(result is Act.OUT or (hidden_type(self.f) is not None and acts[0] is Act.DUP), width)

@@ -333,15 +333,10 @@ class CustomRule:
 
     def groups(self) -> list[list[Argument]]:
         """The parameters that are one argument of C's."""
-        together, left, found = Together(self.module, self.source, None), list(self.source.arguments), []
-        before: Argument | None = None
-        while left:
-            found.append(together.group(left))
-            if unclear := together.unclear(before, left[0]):
-                raise self.refused(unclear, UNCLEAR)
-            before = found[-1][-1]
-            del left[: len(found[-1])]
-        return found
+        wholes = Together(self.module, self.source, None).wholes(self.source.arguments)
+        if unclear := next((one.unclear for one in wholes if one.unclear), ""):
+            raise self.refused(unclear, UNCLEAR)
+        return [one.parameters for one in wholes]
 
     def constant_somewhere(self, a: Argument) -> bool:
         """Is the argument constant memory in one of the calls that this derivative serves?"""

@@ -6,7 +6,9 @@ parameters together in memory first. Where nothing of that is left, two numbers 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
 
 from llgrad.ir.module import Module
 from llgrad.ir.types import FloatType, IntType, StructType, VectorType
@@ -16,7 +18,18 @@ from llgrad.signature import signature
 Raw = Callable[[], Module] | None
 """Gives the module as it was before it was touched."""
 
-NUMBERS = (FloatType, IntType, VectorType)
+_NUMBERS = (FloatType, IntType, VectorType)
+
+
+class Whole(Struct, frozen=True):
+    """Parameters that are one argument of C's.
+
+    `unclear`: why nobody knows whether they are part of the argument before them, where that has a marker and they have
+    none; "" where it is known.
+    """
+
+    parameters: list[Argument]
+    unclear: str
 
 
 class Together:
@@ -29,12 +42,21 @@ class Together:
         said_of = [*f.result_attributes, *(x for a in f.arguments for x in a.attributes)]
         self._says = any(x.name == "noundef" for x in said_of)
         self._stored: dict[int, Alloca] = {}
-        several = sum(isinstance(p.type, NUMBERS) for p in f.arguments) > 1
+        several = sum(isinstance(p.type, _NUMBERS) for p in f.arguments) > 1
         self.known = not several or said.declared or any(not p.name.isdigit() for p in f.arguments)
         if not self.known:
             self._stored, self.known = _stored(as_written(f, raw))
 
-    def group(self, parameters: list[Argument]) -> list[Argument]:
+    def wholes(self, parameters: Sequence[Argument]) -> list[Whole]:
+        """The arguments that the parameters are, in their order."""
+        found = list[Whole]()
+        while parameters:
+            group = self._group(parameters)
+            found.append(Whole(group, self._unclear(found[-1].parameters[-1], group[0]) if found else ""))
+            parameters = parameters[len(group) :]
+        return found
+
+    def _group(self, parameters: Sequence[Argument]) -> list[Argument]:
         """Those of the parameters that are one argument with the first."""
         first = parameters[0]
         if first.index in self._stored:
@@ -45,16 +67,13 @@ class Together:
         together = next((p.ir_arguments for p in self._declared if first.index in p.ir_arguments), (first.index,))
         return [p for p in parameters if p.index in together]
 
-    def unclear(self, marked: Argument | None, p: Argument) -> str:
-        """Why nobody knows whether `p`, which has no marker, is part of the argument whose marker stands before; "".
-
-        What clang cuts a struct into may be undefined, numbers may not: they are `noundef`, where it says so at all.
-        """
-        if self.known or marked is None or marked.attribute("noundef") or p.attribute("noundef") or not self._says:
+    def _unclear(self, before: Argument, p: Argument) -> str:
+        """What clang cuts a struct into may be undefined, numbers may not: they are `noundef`, where it says so."""
+        if self.known or before.attribute("noundef") or p.attribute("noundef") or not self._says:
             return ""
-        if not isinstance(marked.type, NUMBERS) or not isinstance(p.type, FloatType | VectorType):
+        if not isinstance(before.type, _NUMBERS) or not isinstance(p.type, FloatType | VectorType):
             return ""
-        return f"arguments {marked.name} and {p.name} of {self._name} may be one struct in registers, or two numbers"
+        return f"arguments {before.name} and {p.name} of {self._name} may be one struct in registers, or two numbers"
 
 
 UNCLEAR = "compile with -g or -fno-discard-value-names, or write a marker before each argument"
@@ -77,8 +96,8 @@ def _stored(f: Function) -> tuple[dict[int, Alloca], bool]:
             t = place.source_type
             if isinstance(t, StructType) and t.name is None and len(place.operands) == 3:
                 together[p.index] = place.pointer
-    numbers = {p.index for p in f.arguments if isinstance(p.type, NUMBERS)}
+    numbers = {p.index for p in f.arguments if isinstance(p.type, _NUMBERS)}
     return together, numbers <= alone | together.keys()
 
 
-__all__ = ["NUMBERS", "UNCLEAR", "Raw", "Together", "as_written"]
+__all__ = ["UNCLEAR", "Raw", "Together", "Whole", "as_written"]

@@ -16,6 +16,7 @@ from functools import cache
 from typing import NoReturn
 
 from llgrad.analysis.known import VIRTUAL, virtual_functions
+from llgrad.assembly import spelt
 from llgrad.errors import UnsupportedError
 from llgrad.ir.build import Builder, Names, call_instead, declare, i64
 from llgrad.ir.module import Module
@@ -122,6 +123,8 @@ class _Statement:
         self.module, self.call, self.name, self.word, self.texts, self.raw = module, call, name, word, texts, raw
         self.hidden = bool(call.arguments) and any(a.name == "sret" for a in call.argument_attributes[0])
         self.arguments = call.arguments[1:] if self.hidden else call.arguments
+        given = zip(call.arguments, call.argument_attributes, strict=True)
+        self.in_memory = [v for v, attributes in given if any(a.name == "byval" for a in attributes)]
 
     def lower(self) -> None:
         if not self.arguments:
@@ -188,7 +191,7 @@ class _Statement:
         result = through or returned
         name = f"llgrad.batch.{len(self.texts)}"
         given = [*(["ptr %to"] if self.hidden else []), *(f"{v.type} %v{n}" for n, v in enumerate(values))]
-        lines, at = [], list[int]()
+        lines, at, named = [], list[int](), spelt(callee.name)
         if result != VOID:
             hidden = next((a.value for a in self.call.argument_attributes[0] if a.name == "sret"), expected)
             lanes = tuple((Member(result, f"%r{n}"),) for n in range(width))
@@ -201,19 +204,18 @@ class _Statement:
         for n in range(width):
             types = callee.function_type.params[through is not None :]
             passed = ", ".join(f"{p} %v{c[n]}" for p, c in zip(types, columns, strict=True))
-            spelt = f"@{callee.name}" if re.fullmatch(r"[-\w.$]+", callee.name) else f'@"{callee.name}"'
             if at:
                 lines.append(f"%at{n} = getelementptr i8, ptr %to, i64 {at[n]}")
             if through is not None:
-                lines.append(f"call void {spelt}({', '.join([f'ptr %at{n}', *([passed] if passed else [])])})")
+                lines.append(f"call void {named}({', '.join([f'ptr %at{n}', *([passed] if passed else [])])})")
                 continue
-            lines.append(f"{f'%r{n} = ' if at else ''}call {returned} {spelt}({passed})")
+            lines.append(f"{f'%r{n} = ' if at else ''}call {returned} {named}({passed})")
             if at:
                 lines.append(f"store {result} %r{n}, ptr %at{n}, align 1")
         ends = "ret void" if self.hidden or not at else f"%all = load {expected}, ptr %to\n  ret {expected} %all"
         whole = "void" if self.hidden or not at else expected
         body = "\n  ".join([*lines, ends])
-        self.texts.append(f"declare {returned} {spelt}({', '.join(map(str, callee.function_type.params))})\n"
+        self.texts.append(f"declare {returned} {named}({', '.join(map(str, callee.function_type.params))})\n"
                           f"define internal {whole} @{name}({', '.join(given)}) {{\n  {body}\n}}\n")
         f = declare(self.module, name, self.call.type, [PTR] * self.hidden + [v.type for v in values])
         self.replace(f, [*(self.call.arguments[:1] if self.hidden else []), *values])
@@ -221,13 +223,10 @@ class _Statement:
     def _columns(self, callee: Function, rest: list[AnyValue]) -> tuple[int, list[list[int]], list[AnyValue]]:
         """The width, and for each parameter the numbers of its N values."""
         columns, values = list[list[int]](), list[AnyValue]()
-        width, parameters = self._width(rest), list(callee.arguments)
-        del parameters[: hidden_type(callee) is not None]
-        together = Together(self.module, callee, self.raw)
-        before: Argument | None = None
-        while parameters:
-            group = together.group(parameters)
-            del parameters[: len(group)]
+        width, begun = self._width(rest), False  # (with a marker)
+        taken = callee.arguments[hidden_type(callee) is not None :]
+        for one in Together(self.module, callee, self.raw).wholes(taken):
+            group = one.parameters
             marker, vector = None, True
             while rest and (said := self._marker(rest[0])) is not None:
                 marker = said
@@ -235,7 +234,7 @@ class _Statement:
                 if marker not in ("enzyme_vector", "enzyme_scalar"):
                     self.refuse(f"{marker} has no meaning here")
                 vector = marker == "enzyme_vector"
-            unclear = "" if marker else together.unclear(before, group[0])
+            unclear = begun and not marker and one.unclear
             if unclear and width > 1:
                 self.refuse(unclear, UNCLEAR)
             first = len(values)
@@ -243,16 +242,14 @@ class _Statement:
                 values += self._whole(group, rest)
             step = len(group) if vector else 0
             columns += [[first + n * step + k for n in range(width)] for k in range(len(group))]
-            before = group[-1] if marker or unclear else None
+            begun = bool(marker or unclear)
         if rest:
             self.refuse(f"{len(rest)} arguments are too many")
         return width, columns, values
 
     def _whole(self, group: list[Argument], rest: list[AnyValue]) -> list[AnyValue]:
         """One argument of C's, taken from the values: a struct goes through memory where registers are used up."""
-        given = dict(zip(self.call.arguments, self.call.argument_attributes, strict=True))
-        in_memory = rest and any(a.name == "byval" for a in given.get(rest[0], ()))
-        if in_memory and not isinstance(group[0].type, PointerType):
+        if rest and rest[0] in self.in_memory and not isinstance(group[0].type, PointerType):
             memory, b = rest.pop(0), self._builder()
             return [b.load(p.type, b.offset(memory, 8 * k), "piece", 1) for k, p in enumerate(group)]
         if len(rest) < len(group):
