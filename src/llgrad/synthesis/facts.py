@@ -564,9 +564,17 @@ class Facts:
         return Copied(stride, floats, tuple(o for o, k in leaves if k is kinds_analysis.POINTER and o < stride), words)
 
     def _is_local(self, pointer: AnyValue) -> bool:
-        """Does a pointer point to memory that is allocated here, and that nothing else knows of?"""
-        objects = self.memory.points_to(pointer)
-        return bool(objects) and all(o.kind in ("stack", "heap") and not self.memory.escapes(o) for o in objects)
+        """Does a pointer point to memory that is allocated here, and that nothing else knows of while this runs?"""
+        objects = self.memory.points_to(pointer) - self._kept_blocks
+        own = all(o.kind in ("stack", "heap") and not self.memory.escapes(o) for o in objects)
+        return own and bool(self.memory.points_to(pointer))
+
+    @cached_property
+    def _kept_blocks(self) -> frozenset[MemoryObject]:
+        """What static variables of the program lead to, and nothing else does."""
+        variables = {g for kept in self.kept.values() for g, _ in kept.variables}
+        found = [o for o in self.memory.objects if o.kind == "global" and o.site in variables]
+        return frozenset().union(*map(self.memory.contents, found))
 
     def is_integer(self, v: AnyValue) -> bool:
         """Is `v` known to be a number, and no bits of anything else?"""
