@@ -79,6 +79,11 @@ class Changes:
             for i, w in self._candidates(function, written, True)
         )
 
+    def may_run_twice(self, function: Function) -> bool:
+        """Does a second run of a function, right after the first, read what that has read, and release nothing?"""
+        touched = self.memory.summary(function)
+        return not touched.frees and not any(self._may_write(w, r) for w in touched.writes for r in touched.reads)
+
     def never_written(self, obj: MemoryObject) -> bool:
         """Does nothing in the program write or free this memory?"""
         if obj.is_constant or obj.is_code:

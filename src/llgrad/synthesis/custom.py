@@ -79,8 +79,8 @@ class CustomRule:
                 )
         if self.request.result is Act.BOTH:
             raise self.refused("it returns floats and pointers together", "return one of the two")
-        if self.request.width > 1 and self.writes_memory() and (mode is Mode.FORWARD or not self.runs_once()):
-            cause = "it is written for one adjoint at a time, and the function writes memory, which it must do once"
+        if self.request.width > 1 and self.must_run_once() and (mode is Mode.FORWARD or not self.runs_once()):
+            cause = "it is written for one adjoint at a time, and the function writes memory that it may read"
             raise self.refused(cause, "ask for width 1, or let the augmented function keep no tape")
         if mode is Mode.FORWARD:
             self.forward()
@@ -188,10 +188,10 @@ class CustomRule:
         self.give(adjoints)
 
     def runs(self, augmented: Function) -> tuple[Augmented, list[list[AnyValue]]]:
-        """What the augmented sweep returns, for each lane; it is run once where the function writes memory."""
+        """What the augmented sweep returns, for each lane; it is run once where that serves all."""
         parts = self.shape(augmented)
         found = []
-        for lane in range(1 if self.request.width > 1 and self.writes_memory() else self.request.width):
+        for lane in range(1 if self.request.width > 1 and self.runs_once() else self.request.width):
             arguments = list(self.arguments(augmented, lane))
             self.expect(augmented, len(arguments), len(arguments))
             found.append(self.call(augmented, arguments, parts.parts))
@@ -203,10 +203,10 @@ class CustomRule:
         if augmented.is_declaration or not self.keeps_nothing(augmented, self.shape(augmented)):
             return False
         at = 1 if self.hidden(augmented) is not None else 0
-        for a in self.source.arguments:
+        for a in self.source.arguments[self.out is not None :]:
             at += 1
             if isinstance(a.type, PointerType):
-                if augmented.blocks and augmented.arguments[at].users:
+                if augmented.blocks and any(a.users for a in augmented.arguments[at : at + 1]):
                     return False
                 at += 1
         return True
@@ -414,9 +414,11 @@ class CustomRule:
         unused = self.out is None and calls and not any(c.users for c in calls)
         if unused and self.source is not self.facts.root:
             return zero(self.result)
-        if self.writes_memory():
-            raise self.refused("it does not return the function's value, and the function writes memory",
-                               "return {tape, value}, or in forward mode {value, tangent}")
+        if self.must_run_once():
+            raise self.refused(
+                "it does not return the function's value, and the function writes memory that it may read",
+                "return {tape, value}, or in forward mode {value, tangent}",
+            )
         n = 0 if self.request.mode is Mode.FORWARD else 1
         arguments: list[AnyValue] = []
         for act in self.request.arguments:
@@ -424,13 +426,9 @@ class CustomRule:
             n += 1 + (self.request.width if takes_shadow(act) else 0)
         return self.b.call(self.source, arguments, "value")
 
-    def writes_memory(self) -> bool:
-        """Does the function write memory besides its result's?"""
-        if self.source.is_declaration or self.out is None:
-            return self.source.is_declaration or bool(self.facts.memory.summary(self.source).writes)
-        own, others = self.facts.memory.points_to(self.out), self.source.arguments[1:]
-        shared = any(own & self.facts.memory.points_to(a) for a in others if isinstance(a.type, PointerType))
-        return shared or not all(w.objects <= own for w in self.facts.memory.summary(self.source).writes)
+    def must_run_once(self) -> bool:
+        """May a second run of the function read what the first has written?"""
+        return self.source.is_declaration or not self.facts.changes.may_run_twice(self.source)
 
     def give(self, parts: Sequence[AnyValue]) -> None:
         type = self.target.function_type.result
