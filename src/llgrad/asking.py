@@ -17,6 +17,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, FunctionType, Type
 from llgrad.ir.values import AnyValue, Attribute, Call, Function, Load, Phi, Select
 from llgrad.ir.write import write
+from llgrad.ir.write_values import attributes
 from llgrad.rules.library import lookup
 from llgrad.synthesis import tape
 from llgrad.synthesis.calls import function_asked, held, naming, origin
@@ -73,12 +74,11 @@ def _spread(work: LLVMModule, module: Module) -> bool:
     texts: list[str] = []
     for i in list(_unknown(module)):
         choices = _choices(function_asked(i))
-        plain = not any(a.name in ("sret", "byval") for given in i.argument_attributes for a in given)
-        if choices and plain and i.opcode == "call":
+        if choices:
             chosen = Function(f"llgrad.chosen.{len(texts)}", FunctionType(i.function_type.result, _types(i)))
             texts.append(_chooser(chosen, i, choices))
             module.add(chosen)
-            call_instead(i, chosen, list(i.arguments))
+            call_instead(i, chosen, list(i.arguments)).argument_attributes = i.argument_attributes
     if texts:
         work.replace_text(joined([write(module), *texts]))
         work.run(["always_inliner", "sroa"])
@@ -90,15 +90,18 @@ def _types(call: Call) -> tuple[Type, ...]:
 
 
 def _chooser(chosen: Function, call: Call, choices: Sequence[Function]) -> str:
-    """A function that asks as `call` does, of the one of `choices` that its first argument is."""
+    """A function that asks as `call` does, of the one of `choices` that its first argument (behind `sret`) is."""
     result, callee = call.function_type.result, spelt(call.called_function.name if call.called_function else "")
-    rest = "".join(f", {t} %a{n}" for n, t in enumerate(_types(call)[1:]))
-    lines = [f"define internal {result} {spelt(chosen.name)}(ptr %which{rest}) alwaysinline {{"]
+    given = zip(_types(call), call.argument_attributes, strict=True)
+    passed = [f"{t} {attributes(said)}%a{n}" for n, (t, said) in enumerate(given)]
+    which = int(any(a.name == "sret" for a in call.argument_attributes[0]))
+    lines = [f"define internal {result} {spelt(chosen.name)}({', '.join(passed)}) alwaysinline {{"]
     for n, f in enumerate(choices):
         if n + 1 < len(choices):
-            lines.append(f"%is{n} = icmp eq ptr %which, {spelt(f.name)}")
+            lines.append(f"%is{n} = icmp eq ptr %a{which}, {spelt(f.name)}")
             lines += [f"br i1 %is{n}, label %do{n}, label %else{n}", f"do{n}:"]
-        made = f"call {call.function_type} {callee}(ptr {spelt(f.name)}{rest})"
+        asked = [*passed[:which], f"ptr {spelt(f.name)}", *passed[which + 1 :]]
+        made = f"call {call.function_type} {callee}({', '.join(asked)})"
         lines += [made, "ret void"] if result == VOID else [f"%r{n} = {made}", f"ret {result} %r{n}"]
         lines += [f"else{n}:"] if n + 1 < len(choices) else ["}"]
     return "\n".join(lines) + "\n"
