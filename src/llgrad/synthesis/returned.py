@@ -89,17 +89,20 @@ def _placed(layout: DataLayout, way: Sequence[Laid]) -> list[tuple[Member, int]]
 
 
 def _fits(layout: DataLayout, leaves: Sequence[tuple[int, Type]], declared: Type, exact: bool) -> bool:
-    """Are all `leaves` what is declared there; `exact`: integers, too?"""
+    """Are all `leaves` what is declared there; `exact`: integers, too?
+
+    A word may be a float and a `short`: what is behind that is nothing.
+    """
     bytes_of = {at + k: (at, t) for at, t in leaves for k in range(layout.size(t))}
-    left = set(bytes_of)
+    said = set[int]()
     for at, t in layout.leaves(declared, lanes=True):
         own = range(at, at + layout.size(t))
         there = {bytes_of[k] for k in own if k in bytes_of}
         bits = not exact and any(isinstance(x, IntType) for x in (t, *(x for _, x in there)))
         if there and there != {(at, t)} and not bits:
             return False
-        left -= set(own)
-    return not left
+        said.update(own)
+    return all(k in said or (t == IntType(64) and k - k % 4 in said) for k, (_, t) in bytes_of.items())
 
 
 __all__ = ["Member", "Source", "places", "same_bytes"]
