@@ -133,7 +133,8 @@ def optimise_program(
             elif _is_logged(site, again):
                 shadows = [site.request.width * takes_shadow(act) for act in site.request.arguments]
                 target, text = replay.logged(module, site.function, shadows)
-                texts += [text, wrappers.wrapper_text(site, name, target, module)]
+                texts += [] if text in texts else [text]  # (several calls may share one)
+                texts.append(wrappers.wrapper_text(site, name, target, module))
             else:
                 texts.append(wrappers.wrapper_text(site, name, made[site.request], module, not last))
             wrappers.replace(module, site, name)

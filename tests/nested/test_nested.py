@@ -47,6 +47,17 @@ double f(double x) { return x * x * x; }
 double g(double x) { return __enzyme_fwdsplit((void *)f, x, 1.0, __enzyme_augmentfwd((void *)f, x)); }
 double h(double x) { return __enzyme_autodiff((void *)g, x); }
 """,
+    "with enzyme_primal_return of f, which returns a struct through memory": """
+extern int enzyme_primal_return;
+struct three { double a, b, c; };
+struct six { struct three value, tangent; };
+void *__enzyme_augmentfwd(void *, ...);
+struct six __enzyme_fwdsplit(void *, ...);
+struct three f(double x) { return (struct three){x, x * x, x * x * x}; }
+struct six g(double x) {
+    return __enzyme_fwdsplit((void *)f, enzyme_primal_return, x, 1.0, __enzyme_augmentfwd((void *)f, x));
+}
+""",
 }
 
 

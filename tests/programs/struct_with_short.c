@@ -18,8 +18,15 @@ static struct mixed scaled(struct mixed x, double y)
     return r;
 }
 
+/* The short has a register of its own. */
+struct apart { short n; double a; };
+struct apart __enzyme_autodiff_apart(void *, ...);
+static double cube(struct apart x) { return x.a * x.a * x.a * x.n; }
+
 int main(void)
 {
+    struct apart three = {3, 2};
+    expect("apart", 0, __enzyme_autodiff_apart((void *)cube, enzyme_out, three).a, 36);
     struct mixed x = {5, 3, 2, 2}, dx = {1, 0, -3, 0}, seed = {1, 0, 0.5, 0};
     struct adjoints r = __enzyme_autodiff_beside((void *)product, enzyme_out, x, enzyme_out, 7.0);
     expect("adjoint", 0, r.x.a, 84), expect("adjoint", 1, r.x.b, 210), expect("adjoint", 2, r.y, 60);

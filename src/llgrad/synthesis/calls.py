@@ -386,7 +386,7 @@ class _Reader:
             return self._default(p.type)
         of_struct = len(group) > 1 and isinstance(p.type, IntType)
         narrow = isinstance(p.type, IntType) and p.type.bits < 32  # has no room for a float
-        constant = of_struct and asked in (Act.DUP, Act.DUPNONEED) and (narrow or self.mode is not Mode.FORWARD)
+        constant = of_struct and (narrow or asked in (Act.DUP, Act.DUPNONEED) and self.mode is not Mode.FORWARD)
         return Act.CONST if constant else asked
 
     def _shadow(self, group: list[Argument], by_reference: bool, found: list[tuple[Act, list[Slot]]]) -> None:

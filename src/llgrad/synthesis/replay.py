@@ -19,15 +19,15 @@ from msgspec import Struct
 
 from llgrad.assembly import NAME, joined, plain, spelt
 from llgrad.errors import UnsupportedError
-from llgrad.ir.build import Builder, Names, call_instead, declare
+from llgrad.ir.build import FALSE, TRUE, Builder, Names, call_instead, declare
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import I32, PTR, VOID, PointerType
+from llgrad.ir.types import I1, I32, PTR, VOID, PointerType
 from llgrad.ir.values import AnyValue, Call, ConstNull, Function, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.synthesis import registrations
-from llgrad.synthesis.calls import naming, origin
+from llgrad.synthesis.calls import hidden_type, naming, origin
 from llgrad.synthesis.markers import marker_of, marker_text
 from llgrad.synthesis.replayrules import SplitRule, split_rule
 from llgrad.synthesis.replaytext import ALLOCATOR, ALWAYS, RUNTIME, SIZES, accesses
@@ -113,6 +113,13 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
     if isinstance(tape, ConstNull):
         _ask(module, call, f"__enzyme_fwddiff.replay.{mark}", [*hidden, f, *given])
         return set()
+    through = hidden_type(f) is not None
+    if through and "enzyme_primal_return" in words:
+        raise UnsupportedError(
+            f"{CALL} with enzyme_primal_return of {f.name}, which returns a struct through memory",
+            span=module.span(call), cause="that memory is not written again",
+            fix="take the value from __enzyme_augmentfwd",
+        )  # fmt: skip
     twins.add(f.name)
     block = call.block
     assert block.function is not None
@@ -120,10 +127,11 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
     b.at = block.instructions.index(call)
     if memory is not None:
         tape = b.load(PTR, memory, "", 1)
-    log = b.call(declare(module, "llgrad.log.open", PTR, [PTR]), [tape])
+    behind = TRUE if through else FALSE
+    log = b.call(declare(module, "llgrad.log.open", PTR, [PTR, I1]), [tape, behind])
     if not keep:
         b.at = block.instructions.index(call) + 1
-        b.call(declare(module, "llgrad.log.close", VOID, [PTR]), [tape])
+        b.call(declare(module, "llgrad.log.close", VOID, [PTR, I1]), [tape, behind])
     replay = declare(module, REPLAY + f.name, f.function_type.result, [*f.function_type.params, PTR])
     at = words.index("enzyme_interleave") if "enzyme_interleave" in words else len(given)
     given[at:at] = [_const(module), log]
@@ -167,8 +175,8 @@ class Twins:
         lines = body.split("\n")
         twins = []
         for prefix, edit in ((LOG, self._log), (REPLAY, self._replay)):
-            first = re.sub(rf"^define [^@\n]*?(\S+ {re.escape(spelt(name))})", r"define \1", head)
-            first = first.replace(f"{spelt(name)}(", f"{spelt(prefix + name)}(", 1)
+            result = self.module.function(name).function_type.result
+            first = f"define {result} {spelt(prefix + name)}({head.partition(f'{spelt(name)}(')[2]}"
             first = re.sub(r" (?:!dbg|comdat|personality)[^{]*", " ", first)
             first = re.sub(r"\)[^()]*\{$", ", ptr %llgrad.log) {", first)
             first = first.replace("(, ptr", "(ptr")
