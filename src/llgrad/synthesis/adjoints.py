@@ -505,7 +505,7 @@ class Adjoints(ForwardValues):
         size: AnyValue = i64(unit)
         for v in (self.get(v) for v in sizes(self.facts, i)):
             size = self.b.binary("mul", size, v if v.type == I64 else self.b.cast("zext", v, I64))
-        if not isinstance(i, Alloca):
+        if not reserves(i):
             for _ in self.each_lane():
                 self._clear(self.lookup(("shadow", i)), size)
             return

@@ -14,6 +14,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.types import FloatType, IntType, StructType, VectorType
 from llgrad.ir.values import Alloca, Argument, Function, GetElementPtr, Store
 from llgrad.signature import signature
+from llgrad.synthesis.markers import REPLAY
 
 Raw = Callable[[], Module] | None
 """Gives the module as it was before it was touched."""
@@ -36,6 +37,8 @@ class Together:
     """Of one function. `known`: what is not one argument here, is none."""
 
     def __init__(self, module: Module, f: Function, raw: Raw) -> None:
+        named = module.globals.get(f.name.removeprefix(REPLAY))
+        f = named if isinstance(named, Function) else f
         said = signature(module, f.name)
         self._name = f.name
         self._declared = said.parameters

@@ -17,6 +17,7 @@ MODES = {
     "__enzyme_reverse": Mode.REVERSE,
 }  # fmt: skip
 SIZE = "__enzyme_augmentsize"
+REPLAY = "llgrad.replay.of."  # the twin of a function that takes what it loads from a tape (`replay`)
 ACTS = {
     "enzyme_const": Act.CONST, "enzyme_dup": Act.DUP, "enzyme_dupnoneed": Act.DUPNONEED, "enzyme_out": Act.OUT,
     "enzyme_dupv": Act.DUP, "enzyme_dupnoneedv": Act.DUPNONEED,

@@ -28,12 +28,12 @@ from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.synthesis import registrations
 from llgrad.synthesis.calls import hidden_type, naming, origin
-from llgrad.synthesis.markers import marker_of, marker_text
+from llgrad.synthesis.markers import REPLAY, marker_of, marker_text
 from llgrad.synthesis.replayrules import SplitRule, split_rule
 from llgrad.synthesis.replaytext import ALLOCATOR, ALWAYS, RUNTIME, SIZES, accesses
 
 CALL = "__enzyme_fwdsplit"
-LOG, REPLAY = "llgrad.log.of.", "llgrad.replay.of."
+LOG = "llgrad.log.of."
 _SCALAR = r"half|bfloat|float|double|x86_fp80|fp128|i\d+|ptr"
 _FLOATS = tuple(t for t in SIZES if t != "ptr")
 _ARITHMETIC = ("add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "sext", "fptosi", "fptoui", "icmp", "fcmp")
@@ -141,7 +141,9 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
 
 def _ask(module: Module, call: Call, name: str, given: list[AnyValue]) -> None:
     callee = declare(module, name, call.function_type.result, [v.type for v in given])
-    call_instead(call, callee, given, any(a.name == "sret" for a in call.argument_attributes[0]))
+    said = {id(v): attributes for v, attributes in zip(call.arguments, call.argument_attributes, strict=True)}
+    made = call_instead(call, callee, given)
+    made.argument_attributes = [said.get(id(v), ()) for v in given]  # (structs in memory)
 
 
 def _const(module: Module) -> AnyValue:

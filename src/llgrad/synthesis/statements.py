@@ -38,6 +38,7 @@ from llgrad.ir.values import (
     replace_uses,
 )
 from llgrad.ir.write import write
+from llgrad.ir.write_values import attributes
 from llgrad.synthesis.calls import hidden_type, naming, origin
 from llgrad.synthesis.inregisters import UNCLEAR, Raw, Together
 from llgrad.synthesis.markers import marker_of, marker_text
@@ -149,8 +150,10 @@ class _Statement:
             if len(wanted) != len(given) or callee.function_type.result != self.call.type:
                 self.refuse(f"{callee.name} has the type {callee.function_type}")
             given = [self.fitted(v, t) for v, t in zip(given, wanted, strict=True)]
-        hidden = self.call.arguments[:1] if self.hidden else []
+        hidden, said = self.call.arguments[:1] if self.hidden else [], list(self.call.argument_attributes)
+        del said[self.hidden]
         new = self.replace(callee if isinstance(callee, Function) else self.arguments[0], [*hidden, *given])
+        new.argument_attributes = [a.attributes for a in callee.arguments] if isinstance(callee, Function) else said
         new.attributes = (Attribute("noinline"), Attribute(INACTIVE, string=True))
 
     def virtual(self) -> None:
@@ -201,13 +204,14 @@ class _Statement:
             at = [at for _, at in found]
         if at and not self.hidden:
             lines += [f"%to = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %to"]
+        taken = [f"{a.type} {attributes(a.attributes)}" for a in callee.arguments]
+        memory = taken.pop(0) if through is not None else ""
         for n in range(width):
-            types = callee.function_type.params[through is not None :]
-            passed = ", ".join(f"{p} %v{c[n]}" for p, c in zip(types, columns, strict=True))
+            passed = ", ".join(f"{a}%v{c[n]}" for a, c in zip(taken, columns, strict=True))
             if at:
                 lines.append(f"%at{n} = getelementptr i8, ptr %to, i64 {at[n]}")
             if through is not None:
-                lines.append(f"call void {named}({', '.join([f'ptr %at{n}', *([passed] if passed else [])])})")
+                lines.append(f"call void {named}({', '.join([f'{memory}%at{n}', *([passed] if passed else [])])})")
                 continue
             lines.append(f"{f'%r{n} = ' if at else ''}call {returned} {named}({passed})")
             if at:
