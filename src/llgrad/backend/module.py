@@ -75,7 +75,7 @@ class LLVMModule:
         target.initialise()
         if "\0" in text:
             raise ParseError("LLVM assembly holds a null character", fix="remove it, or pass bitcode as bytes")
-        text = edits.without_lost_labels(text)
+        text = edits.without_double_places(edits.without_lost_labels(text))
         if _names_cpu(text):  # those that stand in groups go before LLVM reads the text
             text = edits.strip_attributes(text, edits.CPU_ATTRIBUTES)
         ref = _parsed(lambda context: llvm.parse_assembly(text, context))

@@ -215,3 +215,14 @@ _LOST_LABEL = re.compile(r"^ *#dbg_value\(ptr blockaddress\([^\n]*, poison\)[^\n
 def without_lost_labels(text: str) -> str:
     """LLVM prints that a variable holds the address of a block that is gone, and does not read it."""
     return _LOST_LABEL.sub("", text) if ", poison)," in text and "blockaddress(" in text else text
+
+
+_PLACE = re.compile(r"^ *#dbg_declare\([^\n]*, (![0-9]+), !DIExpression\(([^)]*)\), (![0-9]+)\)\n", re.MULTILINE)
+
+
+def without_double_places(text: str) -> str:
+    """LLVM's passes say where a variable is, and also where a part of it is, which its code generator asserts not."""
+    if "DW_OP_LLVM_fragment" not in text:
+        return text
+    whole = {(m[1], m[3]) for m in _PLACE.finditer(text) if not m[2]}
+    return _PLACE.sub(lambda m: "" if m[2] and (m[1], m[3]) in whole else m[0], text)

@@ -90,9 +90,8 @@ class _Follower:
                     self.memory(base, at - o)
             case Alloca(t):
                 inside = self.layout.leaves(t, at, lanes=True) if isinstance(t, StructType) else ()
-                floats = {o: x for o, x in inside if is_float(x)}
-                self.found.update(floats)
-                for user in p.users if not floats else ():
+                self.found.update({o: x for o, x in inside if is_float(x)})
+                for user in p.users:  # a struct is copied to `{ i64, float }` before it is returned
                     if isinstance(user, Call) and _copies_to(user, p):
                         self.memory(user.arguments[1], at)
 
