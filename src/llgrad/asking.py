@@ -15,7 +15,7 @@ from llgrad.ir.build import call_instead
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, FunctionType, Type
-from llgrad.ir.values import AnyValue, Attribute, Call, Function, Load, Phi, Select
+from llgrad.ir.values import AnyValue, Attribute, Call, Function, GlobalVariable, Load, Phi, Select
 from llgrad.ir.write import write
 from llgrad.ir.write_values import attributes
 from llgrad.rules.library import lookup
@@ -117,10 +117,11 @@ def _choices(v: AnyValue | None, depth: int = 4) -> list[Function]:
         case Phi() if depth:
             found = [_choices(origin(x), depth - 1) for x in v.operands]
         case Load() if depth and (inside := held(v)) is not None:
-            found = [_choices(origin(x), depth - 1) for x in inside]
+            code = [x for x in map(origin, inside) if not isinstance(x, GlobalVariable)]  # (names stand beside it)
+            found = [_choices(x, depth - 1) for x in code]
         case _:
             return []
-    return list(dict.fromkeys(f for fs in found for f in fs)) if all(found) else []
+    return list(dict.fromkeys(f for fs in found for f in fs)) if found and all(found) else []
 
 
 def _unknown(module: Module) -> Iterator[Call]:

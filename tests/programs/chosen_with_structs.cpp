@@ -10,6 +10,7 @@ static double (*const table[])(double, double, double) = {f, g};
 static double p(D3 s, D2 t, double w) { return s.x * s.y * w + s.z * t.a * t.b; }
 static double q(D3 s, D2 t, double w) { return s.x + s.y * s.z * w * t.b - t.a; }
 template <class T> struct two { T a, b; };
+static const struct { const char *name; double (*f)(double, double, double); int n; } named[] = {{"f", f, 1}, {"g", g, 2}};
 static volatile int which = 1;
 int main() {
   for (int w = 0; w < 2; w++) { which = w;
@@ -17,6 +18,8 @@ int main() {
     expect("r", 0, r.a, w ? 12 : 1); expect("r", 1, r.b, w ? 8 : 4); expect("r", 2, r.c, w ? 6 : 3);
     r = __enzyme_autodiff<R>((void *)table[1 - which], enzyme_out, 2.0, enzyme_out, 3.0, enzyme_out, 4.0);
     expect("t", 0, r.a, w ? 12 : 1); expect("t", 1, r.b, w ? 8 : 4); expect("t", 2, r.c, w ? 6 : 3);
+    r = __enzyme_autodiff<R>((void *)named[1 - which].f, enzyme_out, 2.0, enzyme_out, 3.0, enzyme_out, 4.0);
+    expect(named[1 - which].name, 0, r.a, w ? 12 : 1);
     D3 s = {1.5, 2, 3}, ds = {1, 0, -1}; D2 t = {0.5f, 0.25f}, dt = {2, 3};
     double e = which ? s.y * 2 * 1 - t.a * t.b + s.z * (2 * t.b + 3 * t.a) : 1 + s.y * -1 * 2 * t.b + s.y * s.z * 2 * 3 - 2;
     expect("fwd", 0, __enzyme_fwddiff<double>((void *)(which ? p : q), enzyme_dup, s, ds, enzyme_dup, t, dt, enzyme_const, 2.0), e);
