@@ -115,7 +115,8 @@ def optimise_program(
         work.replace_text(text)
     module = parse(work.text())
     exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
-    sites = calls.read(module, lambda: parse(shared))
+    written = functools.cache(lambda: parse(shared))
+    sites = calls.read(module, written)
     names, least = (f"llgrad.call.{n}" for n in count()), 0
     flush, called = flushes(denormals), list[str]()
     while True:
@@ -154,7 +155,7 @@ def optimise_program(
             return _finished(linked, level, cpu, vector_math)
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised
-        sites = calls.read(module)
+        sites = calls.read(module, written)
 
 
 class _Taken(Struct, frozen=True):

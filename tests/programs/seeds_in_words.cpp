@@ -29,6 +29,11 @@ template <class R> static R f(double a, double b)
     return r;
 }
 
+template <class R> static R tangent(double a, double b)
+{
+    return __enzyme_fwddiff<R>((void *)(R(*)(double, double))f<R>, enzyme_dup, a, 1.0, enzyme_dup, b, 0.0);
+}
+
 template <class R> static void check(const char *name)
 {
     auto g = (void *)(R(*)(double, double))f<R>;
@@ -45,6 +50,9 @@ template <class R> static void check(const char *name)
     R t = __enzyme_fwddiff<R>(g, enzyme_dup, a, 1.0, enzyme_dup, b, -1.0);
     expect_within(name, 4, t.u, ua - ub, 1e-5);
     expect_within(name, 5, t.v, va - vb, 1e-5);
+    r = __enzyme_autodiff<two>((void *)(R(*)(double, double))tangent<R>, enzyme_out, a, enzyme_out, b);
+    expect_within(name, 6, r.a, 2 * b, 1e-5);
+    expect_within(name, 7, r.b, 2 * a + 6 * b, 1e-5);
 }
 
 int main()
