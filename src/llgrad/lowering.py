@@ -35,7 +35,7 @@ from llgrad.backend import LLVMModule
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import Type
-from llgrad.ir.values import Argument, Attribute, Call
+from llgrad.ir.values import Argument, Attribute, Call, Compare, GetElementPtr, Load, Value
 from llgrad.ir.write import write
 from llgrad.rules import library, routines
 from llgrad.rules.barriers import opened
@@ -293,7 +293,11 @@ def _by_size(text: str, name: str, types: list[str], result: str, bodies: dict[s
 
 
 def own_structs(text: str) -> str:
-    """Make functions with bodies copy the structs that they are passed `byval`; their callers pass the address."""
+    """Make functions with bodies copy the structs that they are passed `byval`; their callers pass the address.
+
+    Others may call some: these go on to be passed structs `byval`, and copy what they may write. (The shadow of such a
+    struct is what the caller has: it is neither a result of the function, nor to be written.)
+    """
     definitions = {m[1]: m[0] for m in _DEFINITION.finditer(text)}
     passing = [name for name, body in definitions.items() if "byval(" in body.partition("\n")[0]]
     foreign = {m[1] for m in _DECLARED.finditer(text) if "byval(" in m[0]}
@@ -309,11 +313,15 @@ def own_structs(text: str) -> str:
         ours = m[1] in own or (m[1][0] == "%" and through)
         return _BYVAL.sub(lambda b: f"align {b[2]} " if b[2] else "", _untailed(line)) if ours else line
 
-    parsed = parse(text) if own else None
-    for name in own:
+    parsed = parse(text) if passing else None
+    for name in passing:
         assert parsed is not None
-        sizes = [_struct_size(parsed, a) for a in parsed.function(_plain(name)).arguments]
-        text = text.replace(definitions[name], _copying(definitions[name], [n for n in sizes if n is not None]))
+        f = parsed.function(_plain(name))
+        assert f.blocks is not None  # reads the body, and so its uses
+        passed = [(a, n) for a in f.arguments if (n := _struct_size(parsed, a)) is not None]
+        copied = [name in own or not only_read(a) for a, _ in passed]
+        made = _copying(definitions[name], [n for _, n in passed], copied, name not in own)
+        text = text.replace(definitions[name], made)
     return "\n".join(edit(line) for line in text.split("\n"))
 
 
@@ -375,17 +383,39 @@ def _struct_size(module: Module, argument: Argument) -> int | None:
     return module.layout.alloc_size(by_value.value) if by_value and isinstance(by_value.value, Type) else None
 
 
-def _copying(definition: str, sizes: list[int]) -> str:
-    """The definition, copying the structs of these sizes that it is passed."""
+def only_read(pointer: Value) -> bool:
+    """Is memory read through a pointer, and nothing else?"""
+    for user in pointer.users:
+        match user:
+            case Load() | Compare():
+                continue
+            case GetElementPtr() if user.pointer is pointer and only_read(user):
+                continue
+            case Call() if _is_copied_from(user, pointer):
+                continue
+        return False
+    return True
+
+
+def _is_copied_from(call: Call, pointer: Value) -> bool:
+    name = call.called_function.name if call.called_function is not None else ""
+    return name.startswith("llvm.memcpy.") and [n for n, v in enumerate(call.operands) if v is pointer] == [1]
+
+
+def _copying(definition: str, sizes: list[int], copied: list[bool], passed: bool) -> str:
+    """The definition, copying those structs of these sizes that it is passed; it still is, or is passed addresses."""
     head, label, rest = definition.split("\n", 2)
     copies: list[str] = []
-    left = iter(sizes)
+    left = iter(zip(sizes, copied, strict=True))
 
     def edit(m: re.Match[str]) -> str:
         type, align, name = m[1], m[2] or "1", m[4]
+        size, copy = next(left)
+        if not copy:
+            return m[0]
         copies.append(f"  {name} = alloca {type}, align {align}")
-        copies.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {name}, ptr {name}.byval, i64 {next(left)}, i1 false)")
-        return f"ptr {name}.byval"
+        copies.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {name}, ptr {name}.byval, i64 {size}, i1 false)")
+        return f"{m[0]}.byval" if passed else f"ptr {name}.byval"
 
     head = re.sub(rf"ptr {_ATTRIBUTES}?{_BYVAL.pattern}({_ATTRIBUTES})(%[-\w.$]+)", edit, head)
     return "\n".join([head, label, *copies, rest])
