@@ -468,13 +468,14 @@ def derivative(text: str, request: Request, level: int = 2) -> Derived:
 
 
 @collecting_rarely()
-def derivatives(text: str, requests: Sequence[Request], level: int = 2) -> list[Derived]:
+def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bool = True) -> list[Derived]:
     """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`.
 
-    Derivatives of derivatives: the innermost is written first, prepared as the program was, and derived again.
+    Derivatives of derivatives: the innermost is written first, prepared as the program was, and derived again. `last`:
+    nobody else derives these again.
     """
     shared, there = tuple(shared_globals(text)), set(definitions(text))
-    module, made = derived_module(text, requests, level)
+    module, made = derived_module(text, requests, level, last=last)
     natural = [f.function_type.result for f in made]
     results.widen(made)
     shared += tuple(as_program_has(module))
@@ -496,7 +497,7 @@ def _described(
 
 
 def derived_module(
-    text: str, requests: Sequence[Request], level: int = 2, *, described: bool = False
+    text: str, requests: Sequence[Request], level: int = 2, *, described: bool = False, last: bool = True
 ) -> tuple[Module, list[Function]]:
     """The module of `derivatives`, and the functions asked for, before globals are borrowed.
 
@@ -513,7 +514,7 @@ def derived_module(
         text = prepare_again(set_apart(text, [function], new, f"d{_depth(inner)}"), function, level)
     own = [replace(r, function=function, inner=None) for r in requests]
     try:
-        derivation, made = derived(text, own)
+        derivation, made = derived(text, own, last and not described)
     except UnsupportedError as error:
         if inner is not None and (error.span is None or not error.span.line):  # of code that derivatives are made of
             error.span = parse(source).definition(own_name(inner.root)) or error.span
@@ -526,7 +527,7 @@ def derived_module(
     return module, made
 
 
-def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Function]]:
+def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[Derivation, list[Function]]:
     """The sweeps of one derivative, written into the module of the text, or of what an error makes of it."""
     from llgrad.synthesis.derive import Derivation
 
@@ -541,7 +542,7 @@ def derived(text: str, requests: Sequence[Request]) -> tuple[Derivation, list[Fu
                 text, pending = checkpointed(write(module), requests[0]), False
                 continue
             made = Derivation(module, requests[0], requests[1:])
-            return made, made.derive()
+            return made, made.derive(last)
         except UnsupportedError as error:
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.synthesis.webs import in_memory

@@ -290,7 +290,7 @@ def _first_accepted(
             if not (text := prepared(name, level, blocks)):
                 break
             alone = last and len(requests) == 1
-            return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests)
+            return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests, last=last)
         except UnsupportedError as error:
             refused = error if refused is None or (error.loses_bits and level) else refused
     assert refused is not None

@@ -23,8 +23,19 @@ struct apart { short n; double a; };
 struct apart __enzyme_autodiff_apart(void *, ...);
 static double cube(struct apart x) { return x.a * x.a * x.a * x.n; }
 
+/* It comes back in a register, and its seed goes through memory. */
+struct wide { long double a; };
+struct kept_wide { void *tape; struct wide value; };
+struct kept_wide __enzyme_augmentfwd_wide(void *, ...);
+double __enzyme_reverse_wide(void *, ...);
+static struct wide cubed(double x) { struct wide r = {x * x * x}; return r; }
+
 int main(void)
 {
+    struct kept_wide w = __enzyme_augmentfwd_wide((void *)cubed, enzyme_out, 2.0);
+    struct wide half = {0.5L};
+    expect("wide", 0, w.value.a, 8);
+    expect("wide", 1, __enzyme_reverse_wide((void *)cubed, enzyme_out, 2.0, half, w.tape), 6);
     struct apart three = {3, 2};
     expect("apart", 0, __enzyme_autodiff_apart((void *)cube, enzyme_out, three).a, 36);
     struct mixed x = {5, 3, 2, 2}, dx = {1, 0, -3, 0}, seed = {1, 0, 0.5, 0};

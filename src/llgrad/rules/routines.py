@@ -308,7 +308,7 @@ DECLARATIONS = (
     "declare noalias ptr @malloc(i64)",
     "declare noalias ptr @aligned_alloc(i64 allocalign, i64)",
     "declare void @free(ptr)",
-    f"declare i64 @{BLOCK_SIZE}(ptr)",
+    f"declare i64 @{BLOCK_SIZE}(ptr) nounwind",
     "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",

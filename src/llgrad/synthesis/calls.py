@@ -491,9 +491,10 @@ class _Reader:
 
     def _seed(self) -> Slot:
         """The adjoint of the result; of a struct in registers, the values of its members, or its address."""
+        in_memory = self._in_memory()
         n, t = self._value("the seed of the return"), self.f.function_type.result
         if not isinstance(t, StructType) or t.fields is None:
-            return Slot(n)
+            return Slot(n, in_memory and not isinstance(t, PointerType))
         if isinstance(self.values[n].type, PointerType):
             return Slot(n, True)
         for _ in t.fields[1:]:

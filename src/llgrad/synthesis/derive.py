@@ -82,15 +82,19 @@ class Derivation:
             return on_tape(i, f is not self.facts.root)
         return isinstance(i, Call) and tape_call(i) == "reserve"
 
-    def derive(self) -> list[Function]:
-        """The functions that the root requests ask for, written into the module with all they call."""
+    def derive(self, last: bool = True) -> list[Function]:
+        """The functions that the root requests ask for, written into the module with all they call.
+
+        `last`: they are not differentiated again.
+        """
         made = [self.function(r) for r in self.roots]
         for r, f in zip(self.roots, made, strict=True):
             self._clear_global_shadows(f)
             if r.mode is not Mode.REVERSE:
                 test_held(Builder(f.entry, _all_names(f)), self.module, self.facts, f)
-            if self._kept and self.facts.raising and r.mode is not Mode.REVERSE:
-                release_when_thrown(self.module, f, self._kept)
+            if last and self._kept and self.facts.raising and r.mode is not Mode.REVERSE:
+                holds = tape.HOLD in self.module.globals and r.mode is not Mode.FORWARD
+                release_when_thrown(self.module, f, self._kept, f.arguments[0] if holds else None)
         registrations.unmark(self.module)
         results.widen_inner(self.module)
         return made

@@ -13,7 +13,7 @@ from llgrad.analysis.keptbuffers import Kept
 from llgrad.ir.build import Builder, Names, declare
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID, StructType
-from llgrad.ir.values import AnyValue, Block, Call, ConstNull, Function, GlobalVariable, Other, replace_uses
+from llgrad.ir.values import AnyValue, Attribute, Block, Call, ConstNull, Function, GlobalVariable, Other, replace_uses
 from llgrad.rules.facts import deallocator_of
 from llgrad.rules.routines import BLOCK_SIZE
 from llgrad.synthesis import tape
@@ -112,7 +112,7 @@ done:
 def make_shadows(b: Builder, module: Module, kept: Kept, lane: int) -> None:
     """At the root's entry, where shadows of variables are null: fill those of these."""
     allocate = _ALLOCATES[kept.family]
-    declare(module, BLOCK_SIZE, I64, [PTR])
+    declare(module, BLOCK_SIZE, I64, [PTR]).attributes = (Attribute("nounwind"),)
     declare(module, allocate, PTR, [I64])
     declare(module, tape.FAIL, VOID, [I32, PTR])
     declare(module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
@@ -150,10 +150,12 @@ def release(b: Builder, module: Module, kept: Kept, lane: int, holder: AnyValue 
         b.store(ConstNull(PTR), b.offset(shadow, at), 8)
 
 
-def release_when_thrown(module: Module, root: Function, kept: Sequence[tuple[Kept, int]]) -> None:
+def release_when_thrown(
+    module: Module, root: Function, kept: Sequence[tuple[Kept, int]], holder: AnyValue | None
+) -> None:  # fmt: skip
     """Where the root is left by a throw: what its body was is called under a landing pad, which releases.
 
-    A throw releases what the arena holds (`tape.hold`), too: such blocks are left to it.
+    `holder`: an arena that may hold (`tape.hold`) some of the blocks, which a throw releases by itself.
     """
     inner = Function(f"{root.name}.entered", root.function_type, [a.name for a in root.arguments])
     inner._blocks, root._blocks = root.blocks, []
@@ -175,7 +177,7 @@ def release_when_thrown(module: Module, root: Function, kept: Sequence[tuple[Kep
     b.at_end(left)
     thrown = b.insert(Other("landingpad", _THROWN, [], detail={"cleanup": True, "clauses": []}), "thrown")
     for one, lane in kept:
-        release(b, module, one, lane, root.arguments[0] if tape.HOLD in module.globals else None)
+        release(b, module, one, lane, holder)
     b.insert(Other("resume", VOID, [thrown]))
 
 

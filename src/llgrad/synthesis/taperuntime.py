@@ -84,7 +84,7 @@ done:
   ret void
 }
 
-declare i64 @malloc_usable_size(ptr)
+declare i64 @malloc_usable_size(ptr) nounwind
 
 define linkonce_odr hidden i1 @llgrad.tape.search(ptr %block, ptr %floats, i64 %size) noinline nounwind {
 entry:
