@@ -361,7 +361,7 @@ def test_functions_that_cannot_be_called_are_left_out(source: Source) -> None:
 
 def test_the_end_of_python_s_stack_is_a_refusal(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     text = pipeline.prepare(program(source("double f(double x) { return x * x; }")), ["f"])
-    monkeypatch.setattr("llgrad.synthesis.derive.Derivation.derive", lambda self: self.derive())
+    monkeypatch.setattr("llgrad.synthesis.derive.Derivation.derive", lambda self, last: self.derive(last))
     with pytest.raises(UnsupportedError, match="@f computes is nested too deeply"):
         pipeline.derivative(text, Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
 

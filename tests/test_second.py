@@ -187,10 +187,10 @@ def test_what_is_refused_of_a_derivative_names_where_its_function_is(
 ) -> None:
     derived = pipeline.derived
 
-    def refused(text: str, requests: list[Request]) -> object:
+    def refused(text: str, requests: list[Request], last: bool) -> object:
         if requests[0].function != "rosenbrock":
             raise errors.UnsupportedError("refused")
-        return derived(text, requests)
+        return derived(text, requests, last)
 
     monkeypatch.setattr(pipeline, "derived", refused)
     with pytest.raises(errors.UnsupportedError, match=r"code\.c:10: refused"):
