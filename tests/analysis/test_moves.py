@@ -32,6 +32,10 @@ define i64 @f(<2 x i32> %u, <2 x i32> %v, <2 x i32> %w, i1 %yes, ptr %p) {
   %l = load %t, ptr %p
   %q = select i1 %yes, %t %fs, %t %l
   %e = extractvalue %t %fs, 1
+  %bits = load i32, ptr %p
+  %low = zext i32 %bits to i64
+  %pair = or disjoint i64 %low, 4575657221408423936
+  %counted = add i64 %e, 4294967296
   ret i64 %e
 }
 """
@@ -70,3 +74,11 @@ def test_and_taken_apart(module: Module) -> None:
 def test_which_members_are_constants(module: Module, name: str, at: int, size: int, fixed: bool) -> None:
     """A constant argument is not one: the caller is not asked."""
     assert is_fixed(named(module, name), at, size, module.layout) is fixed
+
+
+def test_a_constant_beside_bits_in_a_register(module: Module) -> None:
+    """It is moved there; what is added to bits of which nothing is known is arithmetic."""
+    assert windows(module, "pair") == [("low", 0, 0, 4), ("", 4, 4, 4)]
+    pair, counted = (moves(named(module, n), module.layout) for n in ("pair", "counted"))
+    assert pair is not None and counted is not None
+    assert (pair.changed, counted.changed) == ((), ((4, 8),))

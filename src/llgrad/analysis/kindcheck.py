@@ -297,17 +297,18 @@ def _reaches(r: Region, start: int, step: int, at: int) -> bool:
 def array_limit(region: Region, start: int, step: int, weakest: int = LLVM_TYPE) -> int | None:
     """Where the array that is walked from `start` ends, by declared types and LLVM's; None where none says.
 
-    What is walked as floats is not limited by a type that has none there: two arrays lie in one region.
+    What is walked as floats is not limited by a type that has none there: two arrays lie in one region. Storage for
+    anything (nodes of containers hold their elements in arrays of characters) limits it where nothing else does.
     """
-    ends = []
+    ends: dict[bool, list[int]] = {False: [], True: []}
     slot = region.slots.get((start, step))
     floats = slot.all & bl.FLOAT_MASK if slot is not None else 0
     for token, level in region.tokens.items():
         inside = token.within(start, region.period) if level <= weakest else None
         if inside is not None and (not floats or _may_have(token, inside, floats)):
-            ends.append(_array_end(token, inside, start, step))
-    known = [e for e in ends if e is not None]
-    return max(known) if known else None
+            end, is_storage = _array_end(token, inside, start, step)
+            ends[is_storage] += [end] if end is not None else []
+    return max(ends[False] or ends[True], default=None)
 
 
 def _may_have(token: Token, inside: int, floats: int) -> bool:
@@ -315,16 +316,18 @@ def _may_have(token: Token, inside: int, floats: int) -> bool:
     return not found or any(f.mask <= 0 or f.mask & floats for f in found)
 
 
-def _array_end(token: Token, inside: int, start: int, step: int) -> int | None:
+def _array_end(token: Token, inside: int, start: int, step: int) -> tuple[int | None, bool]:
+    """Where the array ends, as a token says; and whether that is only storage."""
     if step % token.type.size == 0 and token.high is None:
-        return ENDLESS
+        return ENDLESS, False
     span = bl.array_at(token.type, inside, step)
     if span is not None:
-        return ENDLESS if span.end is None else start - inside + span.end
+        storage = step > 1 and isinstance(span.element, bl.Basic) and span.element.encoding == "uchar"
+        return (ENDLESS if span.end is None else start - inside + span.end), storage
     if step % token.type.size == 0:
         several = token.high is not None and start + step < token.high
-        return token.high if several else None  # one element that was declared limits no array
+        return (token.high if several else None), False  # one element that was declared limits no array
     found = bl.scalars(token.type, inside)
     if not found or any(f.mask == 0 for f in found):
-        return None
-    return start - inside + max(f.start + f.size for f in found)
+        return None, False
+    return start - inside + max(f.start + f.size for f in found), False

@@ -14,7 +14,7 @@ from msgspec import Struct
 from llgrad.analysis import bytelayout as bl
 from llgrad.analysis.kindcheck import ENDLESS, array_limit
 from llgrad.analysis.kindregions import CONFLICT_BIT, CUT_BIT, Region, declared, find
-from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, WEAK
+from llgrad.analysis.kindtokens import DECLARED, LLVM_TYPE, WEAK, Token
 from llgrad.analysis.solver import reach
 
 ANY_MASK, CONFLICT_MASK, INT_ANSWER = 1 << 13, CONFLICT_BIT, bl.INT_MASK
@@ -241,13 +241,19 @@ def _splits(start: int, step: int, mask: int, at: int) -> bool:
 def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
     """The strongest level of declarations that says something of this byte. Weak ones that disagree say nothing.
 
-    Nor do weak ones, which take what a pointer leads to for the first of many, where others leave open what is there.
+    Nor do weak ones, which take what a pointer leads to for the first of many, where others leave open what is there;
+    nor, where others of their level speak, pointers to characters, as which C and C++ hand on memory of any type, and
+    pointers to what a larger object begins with (a base class), behind that.
     """
     levels: dict[int, list[tuple[int, int, int]]] = {}
     open_at = WEAK
-    for token, level in region.tokens.items():
-        inside = token.within(at, region.period)
-        if inside is None:
+    said = [(inside, token, level) for token, level in region.tokens.items()
+            if (inside := token.within(at, region.period)) is not None]  # fmt: skip
+    aside = [_is_text(token) or _is_behind_base(region, token, at, [t for _, t, n in said if n == level])
+             for _, token, level in said]  # fmt: skip
+    typed = {level for (_, _, level), less in zip(said, aside, strict=True) if not less}
+    for (inside, token, level), less in zip(said, aside, strict=True):
+        if less and level in typed:
             continue
         found = bl.scalars(token.type, inside)
         mask, start, size = 0, inside, 1
@@ -262,6 +268,18 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
         answer, size = _agreed(fitting or levels[level], room)
         return (0 if answer == CONFLICT_MASK and level >= LLVM_TYPE else answer), size
     return 0, 1
+
+
+def _is_text(token: Token) -> bool:
+    """Is it a pointer that is declared to lead to characters?"""
+    return token.high is None and isinstance(token.type, bl.Basic) and token.type.encoding in ("char", "uchar")
+
+
+def _is_behind_base(region: Region, token: Token, at: int, others: list[Token]) -> bool:
+    """Does a pointer lead to the first part of an object of which `at` is further on?"""
+    if token.high is not None or region.period or not token.type.size or at < token.at + token.type.size:
+        return False
+    return any(t.high is not None and t.at == token.at and t.at + t.type.size > at for t in others)
 
 
 def _is_refuted(region: Region, at: int, mask: int, start: int, size: int) -> bool:

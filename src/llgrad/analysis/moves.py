@@ -101,9 +101,9 @@ def integer_moves(i: iv.AnyValue) -> Moves | None:
         case iv.Binary("and", lhs, rhs) if (c := _constant(rhs)) is not None:
             found = _masked(lhs, c, size)
         case iv.Binary("or" | "xor", lhs, rhs) if (c := _constant(rhs)) is not None:
-            found = _left_alone(lhs, [c >> 8 * n & 0xFF == 0 for n in range(size)], size)
+            found = _left_alone(lhs, rhs, [c >> 8 * n & 0xFF == 0 for n in range(size)], size)
         case iv.Binary("add", lhs, rhs) if (c := _constant(rhs)) is not None:
-            found = _left_alone(lhs, [c & (1 << 8 * n + 8) - 1 == 0 for n in range(size)], size)
+            found = _left_alone(lhs, rhs, [c & (1 << 8 * n + 8) - 1 == 0 for n in range(size)], size)
         case iv.Binary("or", lhs, rhs) if not isinstance(lhs, iv.Constant) and not isinstance(rhs, iv.Constant):
             found = Moves((Window(lhs, 0, 0, size), Window(rhs, 0, 0, size)))
         case iv.Call(arguments=[high, low, by]) if _named(i, "llvm.fshl.") or _named(i, "llvm.fshr."):
@@ -175,19 +175,21 @@ def _masked(value: iv.AnyValue, mask: int, size: int) -> Moves | None:
     return Moves(_copied(value, runs), tuple(rest), tuple((value, *r) for r in rest))
 
 
-def _left_alone(value: iv.AnyValue, alone: list[bool], size: int) -> Moves | None:
-    """The lowest unit must be left alone, or what changes be zero before: else it may be a pointer with a tag."""
+def _left_alone(value: iv.AnyValue, c: iv.AnyValue, alone: list[bool], size: int) -> Moves | None:
+    """Where what changes is zero before, it is the constant's, as where a struct is put together.
+
+    Else it is arithmetic, which must leave the lowest unit alone: it may be a pointer with a tag.
+    """
     unit = 4 if size % 4 == 0 and size > 4 else 2
     if size % unit:
         return None
     units = [all(alone[n : n + unit]) for n in range(0, size, unit)]
     kept, rest = ([(a * unit, b * unit) for a, b in _runs(us)] for us in (units, [not u for u in units]))
-    if not units[0]:
-        shifted = isinstance(value, iv.Cast | iv.Binary) and value.opcode in ("zext", "shl", "lshr", "and")
-        before = integer_moves(value) if shifted else None
-        if before is None or not before.zeros(size).issuperset(n for r in rest for n in range(*r)):
-            return None
-    return Moves(_copied(value, kept), tuple(rest), tuple((value, *r) for r in rest))
+    shifted = isinstance(value, iv.Cast | iv.Binary) and value.opcode in ("zext", "shl", "lshr", "and")
+    before = integer_moves(value) if shifted else None
+    if before is not None and before.zeros(size).issuperset(n for r in rest for n in range(*r)):
+        return Moves((*_copied(value, kept), *_copied(c, rest)))
+    return Moves(_copied(value, kept), tuple(rest), tuple((value, *r) for r in rest)) if units[0] else None
 
 
 def _rotated(high: iv.AnyValue, low: iv.AnyValue, by: int | None, size: int, right: bool) -> Moves | None:

@@ -185,7 +185,7 @@ class ForwardSweep(Sweep):
                 return self.b.binary("shl" if i.opcode == "shl" else "lshr", lhs, i.rhs, name)
             case "or" if not isinstance(i.rhs, Constant):
                 return self.b.binary("or", lhs, self.shadow(i.rhs), name)
-        kept = sum(0xFF << 8 * n for w in found.windows for n in range(w.to, w.to + w.size))
+        kept = sum(0xFF << 8 * n for w in found.windows if w.source is i.lhs for n in range(w.to, w.to + w.size))
         return self.b.binary("and", lhs, _splat(i.type, kept), name)
 
     def from_constant(self, i: Load, shadow: AnyValue) -> AnyValue:
