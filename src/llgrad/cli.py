@@ -15,7 +15,7 @@ import click
 
 import llgrad
 from llgrad.collector import collecting_rarely
-from llgrad.errors import ArgumentError, LlgradError
+from llgrad.errors import ArgumentError, LlgradError, as_compilers_warn
 
 if TYPE_CHECKING:
     from llgrad.checking import Comparison
@@ -25,6 +25,7 @@ class _Group(click.Group):
     """A group whose commands report llgrad's errors as text."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        as_compilers_warn()
         try:
             return super().invoke(ctx)
         except LlgradError as error:

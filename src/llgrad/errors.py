@@ -7,9 +7,12 @@ a test holds the two together. Raise a subclass, never `LlgradError` itself.
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from msgspec import Struct
 
@@ -78,6 +81,33 @@ class LlgradError(Exception):
         lines += [f"  because: {self.cause}"] if self.cause else []
         lines += [f"  to do: {self.fix}"] if self.fix else []
         return "\n".join(lines)
+
+
+class LlgradWarning(UserWarning):
+    """What may be wrong and cannot be told from what is right; `docs/errors.md` has an entry for each."""
+
+
+def warn(message: str, *, span: Span | None = None, cause: str = "", fix: str = "") -> None:
+    """A LlgradWarning in the form of an error. Each is shown once."""
+    made = LlgradError(message, span=span, cause=cause, fix=fix)
+    made.code = "warning"
+    warnings.warn(str(made), LlgradWarning, stacklevel=2)
+
+
+def as_compilers_warn() -> None:
+    """From now on, show warnings on stderr, as compilers do: without where in llgrad they were raised."""
+    before = warnings.showwarning
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:  # fmt: skip
+        if issubclass(category, LlgradWarning):
+            print(f"llgrad: {message}", file=sys.stderr)
+        else:
+            before(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
 
 
 class SourceError(LlgradError):

@@ -67,6 +67,19 @@ class Changes:
                 return True
         return False
 
+    def changed_behind(self, call: Call, pointer: AnyValue) -> bool:
+        """May something that is executed after `call`, and not within it, change what a pointer leads to?
+
+        For warnings: arguments that the caller could let overlap are taken to be apart.
+        """
+        function, whole = _function(call), Access(None, None, self.memory.places(pointer))
+        follows = self.memory.flow(function).may_follow
+        after = (w for i, w in self._candidates(function, whole, False) if i is not call and follows(call, i))
+        later = self._later(function, False) if function is not self.memory.root else ()
+        within = (w for w in after if not self.memory.apart(w, whole))
+        found = chain(within, (w for w in later if self._may_write(w, whole)))
+        return any(not whole.objects.isdisjoint(w.objects) for w in found)
+
     def stays(self, store: Store) -> bool:
         """Is what the root stores in one place changed by nothing that is executed later, but perhaps by `store`?"""
         function = _function(store)

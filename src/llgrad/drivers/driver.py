@@ -24,11 +24,12 @@ from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags,
 from llgrad.drivers.linking import link
 from llgrad.drivers.objects import Unit, embed
 from llgrad.drivers.words import CommandLine, Item, Role, read
-from llgrad.errors import ArgumentError, LlgradError, UnsupportedError
+from llgrad.errors import ArgumentError, LlgradError, UnsupportedError, as_compilers_warn
 
 
 def drive(words: Sequence[str], *, cxx: bool) -> int:
     """Do what a compiler does with these words; the exit status."""
+    as_compilers_warn()
     try:
         return _drive(Driver(cxx), list(words))
     except LlgradError as error:

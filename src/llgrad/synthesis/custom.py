@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from llgrad.analysis.objects import holds_type
-from llgrad.errors import NoRuleError, Span, UnsupportedError
+from llgrad.errors import NoRuleError, Span, UnsupportedError, warn
 from llgrad.ir.build import Builder, Names, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import PTR, VOID, FloatType, PointerType, StructType, Type, VectorType
@@ -229,6 +229,8 @@ class CustomRule:
 
     def lane_adjoints(self, reverse: Function, lane: int, kept: AnyValue | None) -> list[AnyValue]:
         arguments = list(self.arguments(reverse, lane))
+        if not lane:
+            self.warn_of_changes(reverse)
         seeds = self.seeds(lane)
         optional = [*seeds, *([kept] if kept is not None else [])]
         self.expect(reverse, len(arguments), len(arguments) + len(optional))
@@ -245,6 +247,24 @@ class CustomRule:
             return []
         found = self.call(reverse, [*arguments, *given], returns)
         return [x for a, x in zip(floats, found, strict=True) if self.request.arguments[a.index] is Act.OUT]
+
+    def warn_of_changes(self, reverse: Function) -> None:
+        """The reverse sweep looks at memory as it is by then: is that what the function has seen?"""
+        at = 1 if self.hidden(reverse) is not None else 0
+        for a in self.source.arguments[self.out is not None :]:
+            own = reverse.arguments[at] if at < len(reverse.arguments) else None
+            at += 2 if isinstance(a.type, PointerType) else 1
+            if own is None or not isinstance(a.type, PointerType) or not _may_be_read(reverse, own):
+                continue
+            calls = [c for c in self.facts.memory.callers(self.source) if a.index < c.arity]
+            for call in (c for c in calls if self.facts.changes.changed_behind(c, c.arguments[a.index])):
+                warn(
+                    f"the rule of {self.plain} may read what is not there any more: {reverse.name} runs in the reverse"
+                    f" sweep, and the program may change what argument {a.index + 1} leads to after this call",
+                    span=self.facts.span(call),
+                    fix="keep in the tape what the reverse function needs of it; nothing, if that is not changed",
+                )
+                return
 
     def seeds(self, lane: int) -> list[AnyValue]:
         """The adjoint of a result that is floats, member by member where it is a struct; in memory, its address."""
@@ -459,6 +479,13 @@ class CustomRule:
             f"the rule that is registered for {self.plain} cannot be used here", span=self.span, cause=cause,
             fix=fix or "see the manual of the C interface for what rules take and return",
         )  # fmt: skip
+
+
+def _may_be_read(rule: Function, pointer: Argument) -> bool:
+    """May a rule read what one of its pointers leads to? (Those that llgrad wrote keep what they read.)"""
+    if rule.name.startswith(OWN) or any(pointer.attribute(name) is not None for name in ("readnone", "writeonly")):
+        return False
+    return rule.is_declaration or bool(rule.blocks) and any(not isinstance(u, Compare) for u in pointer.users)
 
 
 def _is_float(t: Type) -> bool:
