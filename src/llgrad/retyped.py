@@ -22,13 +22,16 @@ from llgrad.ir.values import (
     Alloca,
     AnyValue,
     Argument,
+    Binary,
     Call,
     Cast,
+    ConstInt,
     ExtractValue,
     Function,
     GetElementPtr,
     Load,
     Store,
+    Value,
 )
 from llgrad.registers import Writer
 
@@ -151,8 +154,16 @@ def _is_read_as_others(store: Cast | Store) -> bool:
 
 def _is_apart(bits: Cast | Store) -> bool:
     """Are the bits floats of another format, or an integer of which a part is taken or that is handed on?"""
-    taken = any(isinstance(u, Call) or (isinstance(u, Cast) and u.opcode == "trunc") for u in bits.users)
+    taken = any(isinstance(u, Call) or _is_half(u) for u in bits.users)
     return taken or isinstance(bits, Store) or bits.type != I64
+
+
+def _is_half(u: Value) -> bool:
+    """Is it the lower half of an integer, or the upper one?"""
+    match u:
+        case Binary("lshr", _, ConstInt(value=32)):
+            return bool(u.users) and all(isinstance(x, Cast) and x.opcode == "trunc" for x in u.users)
+    return isinstance(u, Cast) and u.opcode == "trunc"
 
 
 class _Edit:
@@ -167,11 +178,12 @@ class _Edit:
         names = "|".join(re.escape(spelt(f)) for f in self._functions)
         self._called = re.compile(rf"\b(?:call|invoke) [^@\n]*?({names})\(")
         self._names = (f"{_NAME}{number}.{n}" for n in count())
+        self._bits: dict[tuple[str, Type, Type], str] = {}  # of values of this block
 
     def function(self, name: str, text: str) -> str:
         """A function of the program."""
-        lines = text.split("\n")
-        made = [new for line in lines[1:] for new in self._instruction(line)]
+        lines, self._bits = text.split("\n"), {}
+        made = [new for line in lines[1:] for new in self._line(line)]
         f = self._functions.get(name)
         if f is None:
             return "\n".join([lines[0], *made])
@@ -212,6 +224,11 @@ class _Edit:
 
         return re.sub(_RETURN.format(re.escape(str(old))), edit, text, flags=re.MULTILINE)
 
+    def _line(self, line: str) -> list[str]:
+        if not line.startswith("  "):
+            self._bits = {}
+        return self._instruction(line)
+
     def _instruction(self, line: str) -> list[str]:
         """An instruction; a call with what makes its arguments, and its result, before and after it."""
         m = self._called.search(line) if "@" in line and line.startswith("  ") else None
@@ -222,7 +239,10 @@ class _Edit:
         w = self._writer()
         for n, t in self._parameters.get(f, {}).items():
             old = f.arguments[n].type
-            given[n] = f"{t} {w.as_type(_SAID.sub('', given[n].removeprefix(f'{old} ')), old, t)}"
+            value = _SAID.sub("", given[n].removeprefix(f"{old} "))
+            if (value, old, t) not in self._bits:
+                self._bits[value, old, t] = w.as_type(value, old, t)
+            given[n] = f"{t} {self._bits[value, old, t]}"
         before, after = [f"  {line}" for line in w.lines], list[str]()
         if (new := self._results.get(f)) is not None and " = " in start:
             name, bits = start.split(" = ")[0].strip(), next(self._names)

@@ -104,6 +104,22 @@ def test_variables_of_modules_in_d(tmp_path: Path) -> None:
         llgrad.grad(lib.g)
 
 
+def test_upper_halves_of_registers_in_d(tmp_path: Path) -> None:
+    """Structs that are handed on as a double, twice, of which only the upper half is looked at."""
+    require("a.d")
+    path = tmp_path / "a.d"
+    path.write_text(
+        "struct Two { float a = 0, b = 0; }\nstruct Mixed { double a = 0; float b = 0; }\n"
+        "pragma(inline, false) double two(Two s, Two t) { return s.b * t.b; }\n"
+        "pragma(inline, false) double mixed(Mixed s, Mixed t) { return s.b * t.b; }\n"
+        "extern(C) double f(const double[] x) { Two p = Two(x[0], x[1]); return two(p, p) * x[2]; }\n"
+        "extern(C) double g(const double[] x) { Mixed p = Mixed(x[0], x[1]); return mixed(p, p) * x[2]; }\n"
+    )
+    lib, wanted = llgrad.load(path), [0, 2 * X[1] * X[2], X[1] ** 2]
+    for f in (lib.f, lib.g):
+        np.testing.assert_allclose(llgrad.grad(f)(X)[:3], wanted, rtol=1e-6)
+
+
 def test_copies_of_slices_in_d(tmp_path: Path) -> None:
     require("a.d")
     path = tmp_path / "a.d"

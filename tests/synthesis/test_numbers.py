@@ -408,3 +408,32 @@ def test_numbers_computed_ahead_of_their_condition(source: Callable[..., Path]) 
     wanted = np.where(np.arange(6) % 2, 2 * x, 0)
     assert np.allclose(llgrad.grad(lib.f, wrt="x")(x, 6), wanted)
     assert llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=np.ones(6))[1] == pytest.approx(wanted.sum())
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_tagged_floats_in_half_a_register(source: Callable[..., Path], level: int) -> None:
+    """What is packed beside its tag is taken for a number: an error as it runs where it is a float, and no NaN."""
+    lib = llgrad.load(source("""
+    struct value { int tag; union { int i; float f; } u; };
+    __attribute__((noinline)) static struct value made(int k, double x) {
+        struct value v;
+        if (k % 2) v.tag = 1, v.u.f = (float)x; else v.tag = 0, v.u.i = k;
+        return v;
+    }
+    __attribute__((noinline)) static double as_double(struct value v) { return v.tag ? v.u.f * v.u.f : v.u.i; }
+    double f(const double *x, int n) {
+        double s = 0;
+        for (int k = 0; k < n; k++) s += as_double(made(k, x[k]));
+        return s;
+    }
+    """), optimize=level)
+    x = np.linspace(1.1, 2.3, 6)
+    wanted = np.where(np.arange(6) % 2, 2 * x, 0)
+    for derivative, right in (
+        (lambda: llgrad.grad(lib.f, wrt="x")(x, 6), wanted),
+        (lambda: llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=np.ones(6))[1], wanted.sum()),
+    ):
+        try:
+            np.testing.assert_allclose(derivative(), right, rtol=1e-6)
+        except (ForeignError, UnsupportedError) as error:
+            assert isinstance(error, KindError) or "bits of an active float" in str(error)

@@ -52,7 +52,7 @@ class Marked:
 
     def is_sure_float(self, v: AnyValue) -> bool:
         """Is `v` known to be no number that is moved as a float, in a program that may take floats for numbers?"""
-        if not self._objects or not isinstance(v.type, FloatType):
+        if not isinstance(v.type, FloatType) or not (self._objects or self._in_registers):
             return False
         if isinstance(v, Load):
             return self._objects.isdisjoint(self.memory.points_to(v.pointer))
@@ -105,6 +105,11 @@ class Marked:
             for o in together:
                 copied.setdefault(o, set()).update(together)
         return frozenset(reach(start, lambda o: copied.get(o, ()))) if start else start
+
+    @cached_property
+    def _in_registers(self) -> bool:
+        """Are there values that are floats and numbers by turns?"""
+        return any(self.kinds.is_by_turns(i) for f in self.memory.functions for i in f.instructions())
 
     @cached_property
     def _by_turns(self) -> frozenset[MemoryObject]:
