@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import platform
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -218,3 +220,30 @@ def test_thread_local_variables_without_a_linker(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UnsupportedError, match="thread-local"):
         Engine([LLVMModule.from_text(TLS)])
+
+
+THREAD_LOCAL = """
+@t = internal {}global double 0.0
+define double @f(double %a, double %b) {{
+  %x = fmul double %a, %b
+  %y = fadd double %x, 1.0
+  store double %y, ptr @t
+  %z = fmul double %y, %x
+  %w = fadd double %z, %a
+  {}
+  ret double %w
+}}
+declare <8 x double> @llvm.fabs.v8f64(<8 x double>)
+"""
+UPPER = re.compile(r"%[xyz]mm(?:1[6-9]|2\d|3[01])\b")
+
+
+@pytest.mark.skipif(not platform.machine().startswith(("x86_64", "AMD")), reason="registers of x86-64")
+def test_values_outlive_the_first_access_of_a_thread() -> None:
+    """LLVM takes `__tls_get_addr` to leave xmm16 and up alone, which the memory it fills does not."""
+    cpu = "x86-64-v4"
+    code = emit_assembly(LLVMModule.from_text(THREAD_LOCAL.format("thread_local ", "")), cpu=cpu)
+    assert "__tls_get_addr" in code and not UPPER.search(code)
+    wide = THREAD_LOCAL.format("thread_local ", "call void @g(<8 x double> zeroinitializer)")
+    others = LLVMModule.from_text(wide + "declare void @g(<8 x double>)\n")  # who expect them in one register
+    assert UPPER.search(emit_assembly(others, cpu=cpu))

@@ -6,6 +6,8 @@ Modules with hazards (`text.hazards`) are compiled in a child process.
 
 from __future__ import annotations
 
+import re
+
 from llgrad.backend import target
 from llgrad.backend.brainfloats import with_brain_floats
 from llgrad.backend.isolate import run_job
@@ -42,5 +44,23 @@ def emit_here(
     module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool, known: bool = False
 ) -> bytes:
     """Code generation in this process; `known` takes the CPU's name on trust."""
-    machine = target.machine_of(cpu, "", opt, reloc) if known else target.target_machine(cpu, opt, reloc)
+    name, features = (cpu, "") if known else target.resolve_cpu(cpu)
+    if reloc == "pic" and target.host_triple().startswith("x86_64") and _asks_for_thread_locals(module):
+        features = ",".join(filter(None, (features, _WITHOUT_UPPER_REGISTERS)))
+    machine = target.machine_of(name, features, opt, reloc)
     return module.clone().emit(machine, assembly=assembly)
+
+
+_WITHOUT_UPPER_REGISTERS = "-avx512f"
+"""LLVM 22 keeps values in xmm16 to xmm31 across `__tls_get_addr`, which may change them: a thread's first access to the
+variables of a shared library fills memory."""
+_IN_THE_WIDEST = re.compile(
+    r"@llvm\.x86\.avx512|"
+    r"^(?:declare|define)(?![^\n]*@llvm\.)[^\n]*<(?:8 x (?:double|i64)|16 x (?:float|i32)|32 x i16|64 x i8)>",
+    re.MULTILINE,
+)
+"""What has no other instructions, or is called otherwise without them."""
+
+
+def _asks_for_thread_locals(module: LLVMModule) -> bool:
+    return module.has_thread_locals() and not _IN_THE_WIDEST.search(module.text())

@@ -160,6 +160,10 @@ class LLVMModule:
         values = [*self._ref.functions, *self._ref.global_variables]
         return [v.name for v in values if not v.is_declaration and not v.name.startswith("llvm.")]
 
+    def has_thread_locals(self) -> bool:
+        """Does it define or ask for variables that each thread has its own of?"""
+        return any(" thread_local" in str(v).partition("global ")[0] for v in self._ref.global_variables)
+
     def symbols(self) -> tuple[frozenset[str], frozenset[str]]:
         """The names that the module defines for others, and those that it wants from them (weak ones left out)."""
         values = [*self._ref.functions, *self._ref.global_variables]
