@@ -53,6 +53,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     InlineAsm,
     Instruction,
+    Load,
     Phi,
     Store,
     Value,
@@ -62,7 +63,7 @@ from llgrad.rules.facts import Effects
 from llgrad.rules.rule import Out
 from llgrad.synthesis.copies import with_copies
 from llgrad.synthesis.marked import Marked
-from llgrad.synthesis.norule import no_rule
+from llgrad.synthesis.norule import no_rule, without_others
 from llgrad.synthesis.request import Act, Mode
 from llgrad.synthesis.support import WORDS, Copied
 from llgrad.synthesis.unsorted import Unsorted
@@ -148,8 +149,18 @@ class Facts:
         return mixture is not None and mixture.constant <= self.activity.constant_objects
 
     def no_rule(self, call: Call) -> NoRuleError:
-        """The refusal of a call whose derivative is not known."""
-        return no_rule(call, self.span(call))
+        """The refusal of a call whose derivative is not known; the remedy where the program has no such function."""
+        error, function = no_rule(call, self.span(call)), call.block.function
+        if self._is_never_set(call) and function is not None and not call.function_type.vararg:
+            place = (function.name, call.block.name, call.block.instructions.index(call))
+            error.remedy = lambda text: without_others(text, *place)
+        return error
+
+    def _is_never_set(self, call: Call) -> bool:
+        """Is what is called found in memory from before, and are there no functions of the program's of that type?"""
+        objects = self.memory.points_to(call.callee) if isinstance(call.callee, Load) else frozenset()
+        from_before = all(o.kind == "contents" and isinstance(o.site, GlobalVariable | Argument) for o in objects)
+        return bool(objects) and from_before and not self.memory.functions_called(call).functions
 
     def refuse_mixed(self, i: Instruction, pointer: AnyValue) -> None:
         """Raise ActivityError where a pointer may point to active memory and to memory without a shadow."""

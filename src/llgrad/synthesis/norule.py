@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 
 from llgrad.errors import NoRuleError, Span, UnsupportedError
+from llgrad.ir.parse import parse
 from llgrad.ir.values import Call, Function, InlineAsm
+from llgrad.ir.write import write
 from llgrad.signature.names import demangled
+from llgrad.synthesis import tape
 
 _THREADS = re.compile(
     r"pthread_create|thrd_create|_ZNSt6thread(?:15_M_start_thread|4joinEv|6detachEv)|_ZNSt3__115__thread_struct"
@@ -37,6 +41,24 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
         case _:
             what, fix = "the call of a function pointer", "make all functions that it may point to visible"
     return NoRuleError(f"no derivative for {what}", span=span, cause=cause, fix=fix)
+
+
+def without_others(text: str, function: str, block: str, index: int) -> str:
+    """The text where a call through a pointer is one of a function that ends the derivative: none of the program's has
+    that type, so that the pointer is null, as optional callbacks are, or leads to code that llgrad does not know."""
+    module = parse(text)
+    call = next(b for b in module.function(function).blocks if b.name == block).instructions[index]
+    assert isinstance(call, Call)
+    name = next(n for n in (f"llgrad.nobody.{k}" for k in count()) if n not in module.globals)
+    fail = "" if tape.FAIL in module.globals else f"declare void @{tape.FAIL}(i32, ptr) noreturn\n"
+    parameters = ", ".join(map(str, call.function_type.params))
+    body = f"  call void @{tape.FAIL}(i32 {tape.FAIL_TARGET}, ptr null)\n  unreachable\n"
+    nobody = f"{fail}define internal {call.function_type.result} @{name}({parameters}) noinline noreturn {{\n{body}}}\n"
+    module = parse(f"{write(module)}\n{nobody}")
+    call = next(b for b in module.function(function).blocks if b.name == block).instructions[index]
+    assert isinstance(call, Call)
+    call.set_operand(call.arity, module.function(name))
+    return write(module)
 
 
 def refuse_promises(text: str) -> None:
