@@ -302,7 +302,7 @@ def _own_names(text: str) -> str:
         if re.search(r"\b(internal|private)\b", head) or own_name(own) != own:
             others[own] = f"llgrad.own.{own}"
         else:
-            definition = rf"^(define [^@\n]*{re.escape(name)}\([^\n]*\))((?: [^\n{{]*)?\{{)$"
+            definition = rf"^(define [^@\n]*{re.escape(name)}\([^\n]*\)(?: (?:local_)?unnamed_addr)?)((?: [^\n{{]*)?\{{)$"
             text = re.sub(definition, r"\1 noinline\2", text, flags=re.MULTILINE)
     return renamed(text, others)
 

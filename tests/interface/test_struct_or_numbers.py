@@ -96,3 +96,40 @@ def test_adjoints_of_lanes(types: str, told: str, tmp_path: Path) -> None:
     if "i64" in types:
         text = text.replace("%r, 1\n", "%r, 2\n")
     assert told in printed(tmp_path, text)
+
+
+PIECES = FORWARD.replace("define internal noundef double @f(double PARAMETERS) noinline {", """
+define internal double @f(double %0, double %1) noinline !dbg !1 {
+entry:
+  RECORDS""") + """
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!10}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !2, producer: "zig 0.17.1", emissionKind: FullDebug)
+!1 = distinct !DISubprogram(name: "f", scope: !2, file: !2, line: 3, type: !3, spFlags: DISPFlagDefinition, unit: !0)
+!2 = !DIFile(filename: "lib.zig", directory: "/")
+!3 = !DISubroutineType(types: !4)
+!4 = !{!5, !6}
+!5 = !DIBasicType(name: "f64", size: 64, encoding: DW_ATE_float)
+!6 = !DIDerivedType(tag: DW_TAG_pointer_type, name: "*const G", baseType: !5, size: 64, align: 64)
+!7 = !DILocalVariable(name: "s", arg: 1, scope: !1, file: !2, line: 3, type: !11)
+!8 = !DILocation(line: 0, scope: !1)
+!9 = !DILocalVariable(name: "t", arg: 2, scope: !1, file: !2, line: 3, type: !5)
+!10 = !{i32 2, !"Debug Info Version", i32 3}
+!11 = !DICompositeType(tag: DW_TAG_structure_type, name: "G", file: !2, size: SIZE, align: 64, elements: !{})
+"""
+PIECE = "#dbg_value(double %{0}, !7, !DIExpression(DW_OP_LLVM_fragment, {1}, 64), !8)"
+NUMBERS = "#dbg_value(double %0, !7, !DIExpression(), !8)\n #dbg_value(double %1, !9, !DIExpression(), !8)"
+
+
+@pytest.mark.parametrize(("records", "told"), [
+    (f"{PIECE.format(0, 0)}\n  {PIECE.format(1, 64)}", "125.5"), (NUMBERS, "129.5"),
+    ("", "arguments 0 and 1 of f may be one struct in registers, or two numbers"),
+])  # fmt: skip
+def test_pieces_of_variables(records: str, told: str, tmp_path: Path) -> None:
+    """Zig's debug info calls a struct a pointer, and says of no parameter `noundef`."""
+    text = PIECES.replace("SIZE", "64" if records == NUMBERS else "128").replace("RECORDS", records)
+    text = text.replace("%X", "%0").replace("%Y", "%1")
+    marked = "i32 %dup, double 2.0, double 11.0, double 3.0, double -0.25"
+    further = "\n  %yy = fmul double %1, %1\n  %w = fadd double %v, %yy"
+    text = text.replace("fmul double %u, %1", f"fmul double %u, %1{further}")
+    assert told in printed(tmp_path, text.replace("ret double %v", "ret double %w").replace("ARGUMENTS", marked))

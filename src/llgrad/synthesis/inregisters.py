@@ -1,15 +1,18 @@
 """Structs that the C ABI passes in registers: which parameters of a function are one argument of C's.
 
-clang's names say it (`%s.coerce0`, `%s.coerce1`), debug info does, and so does code that is not optimised: it puts the
-parameters together in memory first. Where nothing of that is left, two numbers without `noundef` may be one struct.
+clang's names say it (`%s.coerce0`, `%s.coerce1`), debug info does (of the type, or of the pieces of a variable), and so
+does code that is not optimised: it puts the parameters together in memory first. Where nothing of that is left, two
+numbers without `noundef` may be one struct.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from llgrad.analysis.debuginfo import debug_record
 from llgrad.ir.module import Module
 from llgrad.ir.types import FloatType, IntType, StructType, VectorType
 from llgrad.ir.values import Alloca, Argument, Function, GetElementPtr, Store
@@ -45,10 +48,17 @@ class Together:
         said_of = [*f.result_attributes, *(x for a in f.arguments for x in a.attributes)]
         self._says = any(x.name == "noundef" for x in said_of)
         self._stored: dict[int, Alloca] = {}
-        several = sum(isinstance(p.type, _NUMBERS) for p in f.arguments) > 1
-        self.known = not several or said.declared or any(not p.name.isdigit() for p in f.arguments)
+        self._pieces: dict[int, int] = {}  # the variables that parameters are pieces of
+        numbers = {p.index for p in f.arguments if isinstance(p.type, _NUMBERS)}
+        told = {n for p in said.parameters for n in p.ir_arguments}
+        self._untold = said.declared and not numbers <= told  # as where Zig calls a struct a pointer
+        named_so = any(not p.name.isdigit() for p in f.arguments) and not self._untold
+        self.known = len(numbers) < 2 or (said.declared and not self._untold) or named_so
         if not self.known:
-            self._stored, self.known = _stored(as_written(f, raw))
+            written = as_written(f, raw)
+            self._stored, self.known = _stored(written)
+            if not self.known:
+                self._pieces, self.known = _pieces(written)
 
     def wholes(self, parameters: Sequence[Argument]) -> list[Whole]:
         """The arguments that the parameters are, in their order."""
@@ -64,6 +74,8 @@ class Together:
         first = parameters[0]
         if first.index in self._stored:
             return [p for p in parameters if self._stored.get(p.index) is self._stored[first.index]]
+        if first.index in self._pieces:
+            return [p for p in parameters if self._pieces.get(p.index) == self._pieces[first.index]]
         if first.name.endswith(".coerce0"):
             stem = first.name[: -len("0")]
             return [p for n, p in enumerate(parameters) if p.name == f"{stem}{n}"]
@@ -72,7 +84,7 @@ class Together:
 
     def _unclear(self, before: Argument, p: Argument) -> str:
         """What clang cuts a struct into may be undefined, numbers may not: they are `noundef`, where it says so."""
-        if self.known or before.attribute("noundef") or p.attribute("noundef") or not self._says:
+        if self.known or before.attribute("noundef") or p.attribute("noundef") or not (self._says or self._untold):
             return ""
         if not isinstance(before.type, _NUMBERS) or not isinstance(p.type, FloatType | VectorType):
             return ""
@@ -101,6 +113,24 @@ def _stored(f: Function) -> tuple[dict[int, Alloca], bool]:
                 together[p.index] = place.pointer
     numbers = {p.index for p in f.arguments if isinstance(p.type, _NUMBERS)}
     return together, numbers <= alone | together.keys()
+
+
+def _pieces(f: Function) -> tuple[dict[int, int], bool]:
+    """Parameters that are pieces of one variable, by its number; and whether debug info says so of all numbers."""
+    found = dict[int, int]()
+    places = {a.name: a.index for a in f.arguments}
+    for line in (line for b in f.blocks[:1] for i in b.instructions for line in i.debug_records):
+        record = debug_record(line)
+        if record is None or record.kind != "value" or not re.fullmatch(_WHOLE_OR_PIECE, record.expression.strip()):
+            continue
+        index = places.get(record.operand.partition("%")[2].strip('"'))
+        if index is not None and f.module is not None and f.module.node(record.variable).fields.get("arg"):
+            found.setdefault(index, record.variable.id)
+    numbers = {p.index for p in f.arguments if isinstance(p.type, _NUMBERS)}
+    return found, numbers <= found.keys()
+
+
+_WHOLE_OR_PIECE = r"(?:DW_OP_LLVM_fragment, \d+, \d+)?"
 
 
 __all__ = ["UNCLEAR", "Raw", "Together", "Whole", "as_written"]
