@@ -302,8 +302,8 @@ def _own_names(text: str) -> str:
         if re.search(r"\b(internal|private)\b", head) or own_name(own) != own:
             others[own] = f"llgrad.own.{own}"
         else:
-            definition = rf"^(define [^@\n]*{re.escape(name)}\([^\n]*\)(?: (?:local_)?unnamed_addr)?)((?: [^\n{{]*)?\{{)$"
-            text = re.sub(definition, r"\1 noinline\2", text, flags=re.MULTILINE)
+            head = rf"define [^@\n]*{re.escape(name)}\([^\n]*\)(?: (?:local_)?unnamed_addr)?"
+            text = re.sub(rf"^({head})((?: [^\n{{]*)?\{{)$", r"\1 noinline\2", text, flags=re.MULTILINE)
     return renamed(text, others)
 
 
