@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, KindError, UnsupportedError
 from llgrad.frontends import LANGUAGES
 from llgrad.frontends.mlir import declared, signatures
 
@@ -118,6 +118,8 @@ def test_upper_halves_of_registers_in_d(tmp_path: Path) -> None:
     lib, wanted = llgrad.load(path), [0, 2 * X[1] * X[2], X[1] ** 2]
     for f in (lib.f, lib.g):
         np.testing.assert_allclose(llgrad.grad(f)(X)[:3], wanted, rtol=1e-6)
+    with pytest.raises(KindError, match="floats of another format|may be an active float|a part of a float"):
+        llgrad.grad(llgrad.load(path, optimize=0).g)  # two such doubles were added, whose bits are floats
 
 
 def test_copies_of_slices_in_d(tmp_path: Path) -> None:

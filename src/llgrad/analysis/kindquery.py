@@ -151,13 +151,19 @@ def float_around(region: Region, at: int, size: int) -> tuple[int, int] | None:
     """
     if region.overflow:
         return None
+    found = floats_around(region, at, size)
+    start, mask = found.pop() if len(found) == 1 else (0, 0)
+    return (start, mask) if mask in _TURNING and start <= 0 and start + bl.mask_reach(mask) >= size else None
+
+
+def floats_around(region: Region, at: int, size: int) -> set[tuple[int, int]]:
+    """(start relative to `at`, mask) of the floats that were seen to lie in bytes [at, at + size), or in part of them."""
     found = set()
     for n in range(-15, size):
         mask = (_exact(region, at + n) | _walked(region, at + n)) & bl.FLOAT_MASK
         if mask and n + bl.mask_reach(mask) > 0:
             found.add((n, mask))
-    start, mask = found.pop() if len(found) == 1 else (0, 0)
-    return (start, mask) if mask in _TURNING and start <= 0 and start + bl.mask_reach(mask) >= size else None
+    return found
 
 
 def carried_float(region: Region, size: int) -> int:
@@ -495,6 +501,6 @@ def _declared_strides(region: Region, offset: int) -> set[int]:
 
 
 __all__ = [
-    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "float_around", "header", "is_cut", "is_word",
-    "may_be_pointer", "repeated", "resolve", "sees_float", "stride_of",
+    "ANY_MASK", "CONFLICT_MASK", "INT_ANSWER", "Header", "Leaf", "float_around", "floats_around", "header", "is_cut",
+    "is_word", "may_be_pointer", "repeated", "resolve", "sees_float", "stride_of",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from llgrad.analysis.kindquery import (
     Leaf,
     carried_float,
     float_around,
+    floats_around,
     header,
     is_cut,
     is_word,
@@ -260,6 +261,12 @@ class Kinds:
         region, offset = self._builder.cell(pointer)
         found = float_around(region, offset, size)
         return (found[0], _float_of(found[1])) if found is not None else None
+
+    def is_read_otherwise(self, pointer: iv.AnyValue, at: int, t: FloatType) -> bool:
+        """Are there floats of other formats, or parts of floats, where a float is accessed behind a pointer?"""
+        region, offset = self._builder.cell(pointer)
+        seen = floats_around(find(region), offset + at, self.layout.size(t))
+        return any(found != (0, bl.FLOAT_BIT[t.name]) for found in seen)
 
     def may_hold_float(self, v: iv.AnyValue) -> bool:
         """Could some byte of the value belong to a float? False only where it is proven that none does."""

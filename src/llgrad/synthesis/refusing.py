@@ -19,7 +19,7 @@ from llgrad.analysis.remade import remade
 from llgrad.analysis.solver import reach
 from llgrad.analysis.sums import addresses, is_counted, is_only_compared
 from llgrad.errors import ActivityError, KindError, UnsupportedError
-from llgrad.ir.types import FloatType, IntType, PointerType
+from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, StructType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -50,6 +50,7 @@ from llgrad.synthesis.thrown import looks_at_exception
 from llgrad.synthesis.unwinding import with_returned_exceptions
 
 _WORD_BITS = 64
+_MOST_MEMBERS = 64  # of a struct in a register
 _Ends = tuple[AnyValue, ...]
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ADDRESSES = (Alloca, GetElementPtr, Constant, Phi, Select)  # or made of values looked at by themselves
@@ -121,6 +122,14 @@ class _Refusals:
                     cause=f"it is moved as {store.value.type}, and the memory is used as floats of another format, too",
                     fix="copy through a pointer of the right type, or with memcpy",
                 )
+        for i in (i for f in self.activity.functions for i in f.instructions()):
+            if isinstance(i, Load | Store) and (t := self._whole_of_others(i)) is not None:
+                raise KindError(
+                    "what is moved here in a struct may be a part of a float, or several floats",
+                    span=self.facts.span(i),
+                    cause=f"it is moved as {t}, and the memory is used as floats of another format, too",
+                    fix="optimise before (level 1 or more), or copy through a pointer of the right type",
+                )
         for load in made_of_others(self.memory):
             if self.facts.active(load):
                 raise KindError(
@@ -129,6 +138,15 @@ class _Refusals:
                     cause=f"it is computed with as {load.type}, though its bits are other numbers'",
                     fix="convert the number, or give the enclosing function a rule",
                 )
+
+    def _whole_of_others(self, i: Load | Store) -> FloatType | None:
+        """The format of a member of a struct that is moved whole where floats of another format lie (ldc and rustc put
+        several floats into a double)."""
+        v = i.value if isinstance(i, Store) else i
+        if not isinstance(v.type, StructType | ArrayType) or not self.activity.varied(v):
+            return None
+        floats = ((o, t) for o, t in self.facts.layout.leaves(v.type, most=_MOST_MEMBERS) if isinstance(t, FloatType))
+        return next((t for o, t in floats if self.kinds.is_read_otherwise(i.pointer, o, t)), None)
 
     def _refuse_changed_bits(self) -> None:
         """Bits of active floats that arithmetic changes, or that are followed no further, where they become floats."""
