@@ -157,7 +157,7 @@ def float_around(region: Region, at: int, size: int) -> tuple[int, int] | None:
 
 
 def floats_around(region: Region, at: int, size: int) -> set[tuple[int, int]]:
-    """(start relative to `at`, mask) of the floats that were seen to lie in bytes [at, at + size), or in part of them."""
+    """(start relative to `at`, mask) of the floats that were seen in bytes [at, at + size), or in part of them."""
     found = set()
     for n in range(-15, size):
         mask = (_exact(region, at + n) | _walked(region, at + n)) & bl.FLOAT_MASK
