@@ -92,6 +92,8 @@ def _suspect_view(graph: Graph, e: Edge, step: int, untyped: set[Region]) -> Non
                 continue
             whole = certain or region is not parent
             for (place, inner), f in floats:
+                if inner and _is_beyond(region, place, inner, range(first + at, first + at + size), steps):
+                    continue
                 reach = bl.mask_reach(f.all & bl.FLOAT_MASK)
                 if size == reach and not _apart(first + at, steps, place, inner) if whole else _meets(
                     start, bl.mask_reach(s.all & bl.INT_MASK), steps, place, reach, inner
@@ -294,6 +296,34 @@ def _reaches(r: Region, start: int, step: int, at: int) -> bool:
     return into >= 0 and (end is None or into < end - start)
 
 
+def _is_beyond(r: Region, start: int, step: int, own: range, every: int) -> bool:
+    """Do bytes `own`, and those `every` bytes further on, lie in no array that is walked like that which is declared to
+    begin at `start`, as far as types say anything of them?
+
+    An array in a struct, of which there are several, is walked in all of them.
+    """
+    if r.period:
+        return False
+    spoken = [token for token, level in r.tokens.items() if level <= LLVM_TYPE and token.high is not None]
+    arrays = [token for token in spoken if _array_around(token, start, step) is not None]
+    last = max((token.high or 0 for token in arrays), default=0)
+    places = [p for at in (own[0], own[-1]) for p in range(at, max(last, at + 1), every or ENDLESS)]
+    return bool(arrays) and len(places) <= _MOST_VIEWS and all(
+        (token.within(p, 0) is None) or _array_around(token, p, step) is None for p in places for token in spoken
+    )  # fmt: skip
+
+
+def _array_around(token: Token, at: int, step: int) -> bl.Span | None:
+    """The array, of a known length, around a byte that such steps walk."""
+    inside = token.within(at, 0)
+    span = bl.array_at(token.type, inside, step) if inside is not None else None
+    return span if span is None or (span.end is not None and not _is_storage(span)) else None
+
+
+def _is_storage(span: bl.Span) -> bool:
+    return isinstance(span.element, bl.Basic) and span.element.encoding == "uchar"
+
+
 def array_limit(region: Region, start: int, step: int, weakest: int = LLVM_TYPE) -> int | None:
     """Where the array that is walked from `start` ends, by declared types and LLVM's; None where none says.
 
@@ -322,8 +352,7 @@ def _array_end(token: Token, inside: int, start: int, step: int) -> tuple[int | 
         return ENDLESS, False
     span = bl.array_at(token.type, inside, step)
     if span is not None:
-        storage = step > 1 and isinstance(span.element, bl.Basic) and span.element.encoding == "uchar"
-        return (ENDLESS if span.end is None else start - inside + span.end), storage
+        return (ENDLESS if span.end is None else start - inside + span.end), step > 1 and _is_storage(span)
     if step % token.type.size == 0:
         several = token.high is not None and start + step < token.high
         return (token.high if several else None), False  # one element that was declared limits no array
