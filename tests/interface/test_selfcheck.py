@@ -40,7 +40,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 DEBUG = (
     "array_behind_integer.c", "context_or_parameters.c", "cpp_records_in_map.cpp", "cpp_sorted_and_queued.cpp",
     "cpp_string_inactive.cpp", "cpp_string_keys.cpp", "cpp_string_member.cpp", "event_queue.c", "model_of_buffers.c",
-    "rules_of_structs.cpp", "words_of_structs_asked.c",
+    "polytope.c", "rules_of_structs.cpp", "words_of_structs_asked.c",
 )  # fmt: skip
 
 # Programs in C++20.

@@ -45,6 +45,10 @@ from llgrad.analysis.tbaa import Tag
 _MOST_SLOTS, _MOST_TOKENS, _MOST_ASKED, _FARTHEST = 8192, 64, 256, 1 << 16
 
 
+_CROWD = 256
+"""Slots of a region from which circles are looked for at once."""
+
+
 class Graph:
     """Regions, edges and their solution."""
 
@@ -340,12 +344,12 @@ class Graph:
             self._touch(find(e.parent))
 
     def _fixpoint(self) -> None:
-        budget = 10_000 + 200 * len(self.regions) + 50 * len(self.edges)
-        for _ in range(16):
+        budget, crowd, rounds = 10_000 + 200 * len(self.regions) + 50 * len(self.edges), _CROWD, 16
+        while rounds:
             if self._merged:
                 self._cycles()
-            self._merged = False
-            while self._dirty and (budget := budget - 1) > 0:
+            self._merged, crowded = False, False
+            while self._dirty and not crowded and (budget := budget - 1) > 0:
                 r = self._dirty.popleft()
                 self._queued.discard(r.id)
                 if r.merged_into is None:
@@ -353,8 +357,13 @@ class Graph:
                         self._relax(e)
                     self._declare_pointees(r)
                     self._merge()
+                    crowded = self._merged and len(r.slots) > crowd
             if not self._merged and not self._dirty:
                 return
+            if crowded:  # evidence may go round in a circle, some bytes further on each time
+                crowd *= 2
+            else:
+                rounds -= 1
         for r in self.regions:  # did not settle: claim nothing
             r.overflow = True
 
