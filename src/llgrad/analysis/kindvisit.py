@@ -116,8 +116,10 @@ def integer_use(b: Builder, v: iv.AnyValue, start: int = 0, end: int | None = No
 
 
 def _moved(b: Builder, i: iv.Value, found: Moves) -> None:
-    """Bits that are moved about; what else is in their bytes was made from numbers."""
+    """Bits that are moved about; what else is in their bytes was made from numbers. Constants may be a float's bits."""
     for w in found.windows:
+        if isinstance(w.source, iv.ConstInt) and (bits := b.content(i)) is not None:
+            b.integer(bits, w.size, w.to, likely=True)
         b.copy_bits(w.source, w.at, i, w.to, w.size)
     if found.changed and (bits := b.content(i)) is not None:
         for start, end in found.changed:
