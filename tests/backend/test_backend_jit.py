@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from llgrad.backend import Engine, LLVMModule, emit_assembly, emit_object, fingerprint, host_cpu, host_features
+from llgrad.backend.text import for_jit
 from llgrad.errors import ArgumentError, ForeignError, UnknownNameError, UnsupportedError
 
 Real = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
@@ -247,3 +248,25 @@ def test_values_outlive_the_first_access_of_a_thread() -> None:
     wide = THREAD_LOCAL.format("thread_local ", "call void @g(<8 x double> zeroinitializer)")
     others = LLVMModule.from_text(wide + "declare void @g(<8 x double>)\n")  # who expect them in one register
     assert UPPER.search(emit_assembly(others, cpu=cpu))
+
+
+NOT_LAZY = """
+declare double @other(double) nonlazybind
+define double @f(double %x) nonlazybind {
+  %s = call double @llvm.sin.f64(double %x)
+  %r = call double @other(double %s)
+  ret double %r
+}
+declare double @llvm.sin.f64(double)
+!llvm.module.flags = !{!0}
+!0 = !{i32 2, !"RtLibUseGOT", i32 1}
+"""
+
+
+@pytest.mark.skipif(not platform.machine().startswith(("x86_64", "AMD")), reason="relocations of x86-64")
+def test_calls_reach_functions_that_are_far_away() -> None:
+    """JITLink takes 32 bits for the way to a function below 4 GiB, as in a Python that is linked to a fixed address."""
+    code = emit_assembly(LLVMModule.from_text(NOT_LAZY))
+    assert "sin@GOTPCREL" in code and "other@GOTPCREL" in code
+    code = emit_assembly(LLVMModule.from_text(for_jit(NOT_LAZY)))
+    assert "sin@PLT" in code and "other@PLT" in code and "GOTPCREL" not in code

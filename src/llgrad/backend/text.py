@@ -184,9 +184,13 @@ def for_jit(text: str) -> str:
     Constructors and destructors become two functions that the engine calls (object files loaded by the JIT
     do not run `.init_array`), the handle under which C++ registers destructors of globals is the module's own,
     no external symbol is assumed to lie within 2 GiB, and thread-local variables are those of a shared library: with
-    the mark of an executable they could not be linked.
+    the mark of an executable they could not be linked. No call goes through the table of addresses (`-fno-plt`, Rust):
+    JITLink makes direct calls of such where the function lies below 4 GiB, as in a Python that is linked to a fixed
+    address, however far away that is.
     """
-    text = re.sub(r'^(![0-9]+ = !\{i32 \d+, !"PIE Level", i32) \d+\}$', r"\1 0}", text, flags=re.MULTILINE)
+    zeroed = r'^(![0-9]+ = !\{i32 \d+, !"(?:PIE Level|RtLibUseGOT)", i32) \d+\}$'
+    text = re.sub(zeroed, r"\1 0}", text, flags=re.MULTILINE)
+    text = re.sub(r"^((?:declare|define|attributes)\b[^\n]*?) nonlazybind\b", r"\1", text, flags=re.MULTILINE)
     near = r"(?:dso_local |hidden |protected )+"
     text = re.sub(rf"^(@[^\n=]* = external ){near}", r"\1", text, flags=re.MULTILINE)
     text = re.sub(rf"^(declare ){near}", r"\1", text, flags=re.MULTILINE)
