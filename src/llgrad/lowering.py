@@ -319,7 +319,7 @@ def own_structs(text: str) -> str:
         f = parsed.function(_plain(name))
         assert f.blocks is not None  # reads the body, and so its uses
         passed = [(a, n) for a in f.arguments if (n := _struct_size(parsed, a)) is not None]
-        copied = [name in own or not only_read(a) for a, _ in passed]
+        copied = [name in own or not _only_read(a) for a, _ in passed]
         made = _copying(definitions[name], [n for _, n in passed], copied, name not in own)
         text = text.replace(definitions[name], made)
     return "\n".join(edit(line) for line in text.split("\n"))
@@ -383,13 +383,13 @@ def _struct_size(module: Module, argument: Argument) -> int | None:
     return module.layout.alloc_size(by_value.value) if by_value and isinstance(by_value.value, Type) else None
 
 
-def only_read(pointer: Value) -> bool:
+def _only_read(pointer: Value) -> bool:
     """Is memory read through a pointer, and nothing else?"""
     for user in pointer.users:
         match user:
             case Load() | Compare():
                 continue
-            case GetElementPtr() if user.pointer is pointer and only_read(user):
+            case GetElementPtr() if user.pointer is pointer and _only_read(user):
                 continue
             case Call() if _is_copied_from(user, pointer):
                 continue

@@ -199,7 +199,17 @@ def formats(t: ByteType) -> frozenset[str]:
 
 def is_buffer(t: Sequence) -> bool:
     """Arrays of `unsigned char`, `std::byte` are storage for anything."""
-    return isinstance(t.element, Basic) and t.element.encoding == "uchar" and t.size != t.element.size
+    return is_storage(t.element) and t.size != t.element.size
+
+
+def is_storage(t: ByteType) -> bool:
+    """`unsigned char`, `std::byte`: an array of them is storage for anything."""
+    return isinstance(t, Basic) and t.encoding == "uchar"
+
+
+def is_character(t: ByteType) -> bool:
+    """A pointer to characters may lead to anything in C and C++, and a variable may hold a byte of anything."""
+    return isinstance(t, Basic) and t.encoding in ("char", "uchar")
 
 
 def _is_tail(m: Member, t: Record) -> bool:

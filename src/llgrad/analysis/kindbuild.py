@@ -535,7 +535,7 @@ class Builder:
             return
         value = self._locals.get(record.operand.partition("%")[2].strip('"'))
         variable = self.debug.variable(record.variable)
-        if value is None or variable is None or variable.type is None or _is_byte(variable.type):
+        if value is None or variable is None or variable.type is None or bl.is_character(variable.type):
             return
         if isinstance(value.type, PointerType):
             region, offset = self.cell(value)
@@ -625,8 +625,3 @@ def _variable_level(t: bl.ByteType) -> int:
 
 def _bounded(t: bl.ByteType, at: int) -> Token:
     return Token(t, at, at, at + t.size)
-
-
-def _is_byte(t: bl.ByteType) -> bool:
-    """A character's variable may hold a byte of anything, and copies byte by byte say nothing else."""
-    return isinstance(t, bl.Basic) and t.encoding in ("char", "uchar")

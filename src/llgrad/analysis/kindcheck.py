@@ -317,11 +317,7 @@ def _array_around(token: Token, at: int, step: int) -> bl.Span | None:
     """The array, of a known length, around a byte that such steps walk."""
     inside = token.within(at, 0)
     span = bl.array_at(token.type, inside, step) if inside is not None else None
-    return span if span is None or (span.end is not None and not _is_storage(span)) else None
-
-
-def _is_storage(span: bl.Span) -> bool:
-    return isinstance(span.element, bl.Basic) and span.element.encoding == "uchar"
+    return span if span is None or (span.end is not None and not bl.is_storage(span.element)) else None
 
 
 def array_limit(region: Region, start: int, step: int, weakest: int = LLVM_TYPE) -> int | None:
@@ -352,7 +348,7 @@ def _array_end(token: Token, inside: int, start: int, step: int) -> tuple[int | 
         return ENDLESS, False
     span = bl.array_at(token.type, inside, step)
     if span is not None:
-        return (ENDLESS if span.end is None else start - inside + span.end), step > 1 and _is_storage(span)
+        return (ENDLESS if span.end is None else start - inside + span.end), step > 1 and bl.is_storage(span.element)
     if step % token.type.size == 0:
         several = token.high is not None and start + step < token.high
         return (token.high if several else None), False  # one element that was declared limits no array

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from math import gcd
 
 from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.bytelayout import ByteType, Record, Sequence, Unknown
+from llgrad.analysis.bytelayout import ByteType, Record, Sequence, Unknown, is_character
 from llgrad.analysis.kindcycles import Cycles
 from llgrad.analysis.kindregions import (
     CONFLICT_BIT,
@@ -623,7 +623,7 @@ def _says_nothing(t: ByteType) -> bool:
     """`void`, and characters: a `char *` may point to anything."""
     if isinstance(t, Sequence):
         return _says_nothing(t.element)
-    return isinstance(t, Unknown) or not t.size or getattr(t, "encoding", "") in ("char", "uchar")
+    return isinstance(t, Unknown) or not t.size or is_character(t)
 
 
 __all__ = ["Graph"]

@@ -255,8 +255,7 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
     open_at = WEAK
     said = [(inside, token, level) for token, level in region.tokens.items()
             if (inside := token.within(at, region.period)) is not None]  # fmt: skip
-    aside = [_is_text(token) or _is_behind_base(region, token, at, [t for _, t, n in said if n == level])
-             for _, token, level in said]  # fmt: skip
+    aside = [_says_less(region, token, at, [t for _, t, n in said if n == level]) for _, token, level in said]
     typed = {level for (_, _, level), less in zip(said, aside, strict=True) if not less}
     for (inside, token, level), less in zip(said, aside, strict=True):
         if less and level in typed:
@@ -276,14 +275,11 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
     return 0, 1
 
 
-def _is_text(token: Token) -> bool:
-    """Is it a pointer that is declared to lead to characters?"""
-    return token.high is None and isinstance(token.type, bl.Basic) and token.type.encoding in ("char", "uchar")
-
-
-def _is_behind_base(region: Region, token: Token, at: int, others: list[Token]) -> bool:
-    """Does a pointer lead to the first part of an object of which `at` is further on?"""
-    if token.high is not None or region.period or not token.type.size or at < token.at + token.type.size:
+def _says_less(region: Region, token: Token, at: int, others: list[Token]) -> bool:
+    """Is it of a pointer to characters, or of one to the first part of an object of which `at` is further on?"""
+    if token.high is not None or bl.is_character(token.type):
+        return token.high is None
+    if region.period or not token.type.size or at < token.at + token.type.size:
         return False
     return any(t.high is not None and t.at == token.at and t.at + t.type.size > at for t in others)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from msgspec import Struct
+
 from llgrad.errors import Span
 from llgrad.ir.types import SIMPLE_TYPES, DataLayout, StructType, Type
 from llgrad.ir.values import (
@@ -121,3 +123,20 @@ class Module:
         name, folder = (v.text if isinstance(v, MDString) else str(v or "") for v in map(fields.get, _FILE))
         line, column = (int(location.fields.get(n) or 0) for n in ("line", "column"))
         return Span(name, line, column, folder)
+
+
+class Position(Struct, frozen=True):
+    """Where an instruction is, so that it is found when the same text is parsed again."""
+
+    function: str
+    block: str
+    number: int  # in the block
+
+    @staticmethod
+    def of(i: Instruction) -> Position:
+        assert i.block.function is not None
+        return Position(i.block.function.name, i.block.name, i.block.instructions.index(i))
+
+    def find(self, module: Module) -> Instruction:
+        block = next(b for b in module.function(self.function).blocks if b.name == self.block)
+        return block.instructions[self.number]

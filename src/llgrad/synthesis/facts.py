@@ -27,7 +27,7 @@ from llgrad.analysis.solver import reach
 from llgrad.analysis.turns import turns
 from llgrad.analysis.unread import Unread
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
-from llgrad.ir.module import Module
+from llgrad.ir.module import Module, Position
 from llgrad.ir.types import (
     I8,
     I32,
@@ -150,10 +150,9 @@ class Facts:
 
     def no_rule(self, call: Call) -> NoRuleError:
         """The refusal of a call whose derivative is not known; the remedy where the program has no such function."""
-        error, function = no_rule(call, self.span(call)), call.block.function
-        if self._is_never_set(call) and function is not None and not call.function_type.vararg:
-            place = (function.name, call.block.name, call.block.instructions.index(call))
-            error.remedy = lambda text: without_others(text, *place)
+        error = no_rule(call, self.span(call))
+        if self._is_never_set(call) and not call.function_type.vararg:
+            error.remedy = partial(without_others, found=Position.of(call))
         return error
 
     def _is_never_set(self, call: Call) -> bool:

@@ -6,8 +6,11 @@ import re
 from itertools import count
 
 from llgrad.errors import NoRuleError, Span, UnsupportedError
+from llgrad.ir.build import Builder, Names, const_int, declare
+from llgrad.ir.module import Position
 from llgrad.ir.parse import parse
-from llgrad.ir.values import Call, Function, InlineAsm
+from llgrad.ir.types import I32, PTR, VOID
+from llgrad.ir.values import Attribute, Block, Call, ConstNull, Function, InlineAsm
 from llgrad.ir.write import write
 from llgrad.signature.names import demangled
 from llgrad.synthesis import tape
@@ -43,21 +46,21 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
     return NoRuleError(f"no derivative for {what}", span=span, cause=cause, fix=fix)
 
 
-def without_others(text: str, function: str, block: str, index: int) -> str:
+def without_others(text: str, found: Position) -> str:
     """The text where a call through a pointer is one of a function that ends the derivative: none of the program's has
     that type, so that the pointer is null, as optional callbacks are, or leads to code that llgrad does not know."""
     module = parse(text)
-    call = next(b for b in module.function(function).blocks if b.name == block).instructions[index]
+    call = found.find(module)
     assert isinstance(call, Call)
     name = next(n for n in (f"llgrad.nobody.{k}" for k in count()) if n not in module.globals)
-    fail = "" if tape.FAIL in module.globals else f"declare void @{tape.FAIL}(i32, ptr) noreturn\n"
-    parameters = ", ".join(map(str, call.function_type.params))
-    body = f"  call void @{tape.FAIL}(i32 {tape.FAIL_TARGET}, ptr null)\n  unreachable\n"
-    nobody = f"{fail}define internal {call.function_type.result} @{name}({parameters}) noinline noreturn {{\n{body}}}\n"
-    module = parse(f"{write(module)}\n{nobody}")
-    call = next(b for b in module.function(function).blocks if b.name == block).instructions[index]
-    assert isinstance(call, Call)
-    call.set_operand(call.arity, module.function(name))
+    nobody = Function(name, call.function_type)
+    nobody.linkage, nobody.attributes = "internal", (Attribute("noinline"), Attribute("noreturn"))
+    module.add(nobody)
+    b = Builder(Block("entry", nobody), Names(a.name for a in nobody.arguments))
+    nobody._blocks.append(b.block)
+    b.call(declare(module, tape.FAIL, VOID, [I32, PTR]), [const_int(I32, tape.FAIL_TARGET), ConstNull(PTR)])
+    b.unreachable()
+    call.set_operand(call.arity, nobody)
     return write(module)
 
 

@@ -19,6 +19,7 @@ from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.objects import holds_type, leaves
 from llgrad.analysis.solver import reach
 from llgrad.errors import KindError
+from llgrad.ir.module import Position
 from llgrad.ir.types import (
     DOUBLE,
     I64,
@@ -48,7 +49,7 @@ from llgrad.ir.values import (
     Unary,
     Value,
 )
-from llgrad.synthesis.words import chosen_of, copied, place_of
+from llgrad.synthesis.words import chosen_of, copied
 
 _WORD = 8
 _KNOWN = ("stack", "heap", "argument")
@@ -78,7 +79,7 @@ class Unsorted:
     def remedied(self, error: KindError) -> KindError:
         """The error, with what makes copies of the moves of words in integers, if it is about such."""
         if found := self._hidden:
-            error.remedy = partial(copied, found=[place_of(i) for i in found])
+            error.remedy = partial(copied, found=[Position.of(i) for i in found])
         return error
 
     @property

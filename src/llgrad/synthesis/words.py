@@ -21,13 +21,12 @@ from llgrad.analysis.kinds import CONFLICT, MIXED
 from llgrad.analysis.known import is_copy
 from llgrad.analysis.memory import Memory, MemoryObject
 from llgrad.analysis.solver import reach
-from llgrad.ir.module import Module
+from llgrad.ir.module import Module, Position
 from llgrad.ir.parse import parse
 from llgrad.ir.types import DOUBLE, I64, PTR, ArrayType, DataLayout, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
     AnyValue,
     Argument,
-    Block,
     Call,
     Cast,
     ConstInt,
@@ -52,14 +51,6 @@ if TYPE_CHECKING:
 _BYTES, _MOST = 8, 8
 _OF_LIBRARY = re.compile(r"_ZTSN?St|_ZTSN9__gnu_cxx")
 _MOVED = (PTR, DOUBLE)
-
-
-class Move(Struct, frozen=True):
-    """A store, by its place: function, block, number in the block."""
-
-    function: str
-    block: str
-    number: int
 
 
 class _Access(Struct, frozen=True):
@@ -270,7 +261,7 @@ def refuse(facts: Facts) -> None:
         plain = not any(_hands_back_words(facts.memory, i.value) for i in found)
         vectors = any(map(has_lanes, reach([i.value for i in found], _moved_from)))
         remedy = in_registers if vectors else partial(copied, plain=plain)
-        error.remedy = partial(remedy, found=[place_of(i) for i in found])
+        error.remedy = partial(remedy, found=[Position.of(i) for i in found])
         raise error
 
 
@@ -282,15 +273,10 @@ def _hands_back_words(memory: Memory, v: AnyValue) -> bool:
     return unknown or any(isinstance(w, Load) for w in reach(list[AnyValue](indirect), back))
 
 
-def place_of(i: Store) -> Move:
-    assert i.block.function is not None
-    return Move(i.block.function.name, i.block.name, i.block.instructions.index(i))
-
-
-def copied(text: str, found: Sequence[Move], *, plain: bool = False) -> str:
+def copied(text: str, found: Sequence[Position], *, plain: bool = False) -> str:
     """The text with such moves as copies of memory. `plain`: calls through pointers hand back none of the words."""
     module = parse(text)
-    stores = _stores(module, found)
+    stores = [p.find(module) for p in found]
     web = _Web(module).behind([i.operands[0] for i in stores], plain)
     if not web:
         return text
@@ -299,16 +285,12 @@ def copied(text: str, found: Sequence[Move], *, plain: bool = False) -> str:
     return write(module)
 
 
-def in_registers(text: str, found: Sequence[Move]) -> str:
+def in_registers(text: str, found: Sequence[Position]) -> str:
     """The text with vectors of such words as registers of one word each."""
     module = parse(text)
-    stores = [i for i in _stores(module, found) if isinstance(i, Store)]
+    stores = [i for p in found if isinstance(i := p.find(module), Store)]
     done = take_apart(module, stores, reach([i.value for i in stores], _moved_from))
     return write(module) if done else text
-
-
-def _stores(module: Module, found: Sequence[Move]) -> list[Instruction]:
-    return [_block(module.function(m.function), m.block).instructions[m.number] for m in found]
 
 
 class _Web:
@@ -351,8 +333,4 @@ def _is_indirect(call: Call) -> bool:
     return call.called_function is None
 
 
-def _block(f: Function, name: str) -> Block:
-    return next(b for b in f.blocks if b.name == name)
-
-
-__all__ = ["Move", "chosen_of", "copied", "place_of", "refuse"]
+__all__ = ["chosen_of", "copied", "refuse"]
