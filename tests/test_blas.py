@@ -43,6 +43,12 @@ def test_routines(flags: list[str], tmp_path: Path) -> None:
 
 
 @needs_blas
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_a_vector_onto_itself(flag: str, tmp_path: Path) -> None:
+    assert said(tmp_path / "itself", flag, str(SOURCES / "itself.c")) == "all right\n"
+
+
+@needs_blas
 @pytest.mark.parametrize("name", blas.ROUTINES)
 def test_interpreted(name: str, whole: tuple[llgrad.Library, str]) -> None:
     """The interpreter's routines, with dual numbers, against the library's and forward mode."""

@@ -151,7 +151,7 @@ void RULE(scal, before)(SCAL) {
 
 #define COPY long n, const T *x, T *dx, long incx, T *y, T *dy, long incy
 void RULE(copy, reverse)(COPY, long flags, const T *block) {
-    if (dy == y) return;
+    if (dy == y || (dx == dy && incx == incy)) return; /* onto itself */
     if (dx != x) F(axpy)(n, 1, dy, incy, dx, incx);
     F(fill)(n, 0, dy, incy);
 }
