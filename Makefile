@@ -4,6 +4,9 @@
 .PHONY: help demo test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
 	bench-checkpoint bench-compile bench-languages bench-threads remarks lint clean
 
+# Hundreds of tests start Python: without its caches of compiled modules each of them compiles all of llgrad.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv

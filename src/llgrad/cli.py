@@ -19,6 +19,7 @@ from llgrad.errors import ArgumentError, LlgradError, as_compilers_warn
 
 if TYPE_CHECKING:
     from llgrad.checking import Comparison
+    from llgrad.passes import Watch
 
 
 class _Group(click.Group):
@@ -162,8 +163,22 @@ def check(
         raise SystemExit(1)
 
 
+def _show_passes(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from llgrad.program import lists
+
+    for title, passes in lists().items():
+        click.echo(f"{title}:")
+        for p in passes:
+            click.echo(f"  {p.name:22} {p.meaning}")
+    ctx.exit()
+
+
 @main.command()
 @_source_options
+@click.option("--passes", is_flag=True, expose_value=False, is_eager=True, callback=_show_passes,
+              help="Show the passes that prepare and finish a derivative, in order.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="An HTML page to write instead.")
 def explain(
     sources: tuple[Path, ...], function: str, wrt: str | None, of: str | None, include: tuple[str, ...],
@@ -239,9 +254,13 @@ def _show(found: Comparison) -> None:
 @_strict
 @click.option("--veclib", type=click.Choice(["none", "libmvec"]), default="none", show_default=True,
               help="Vector versions of exp, sin, tanh, … that loops may call, as clang's -fveclib.")  # fmt: skip
+@click.option("--print-after", multiple=True, metavar="PASS", help="Print the IR after a pass to standard error.")
+@click.option("--print-before-all", is_flag=True, help="Print the IR before every pass.")
+@click.option("--time-passes", is_flag=True, help="Print the time that each pass took (llgrad explain --passes).")
 def opt(
     sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str, veclib: str,
-    checkpoint: tuple[str, ...], denormals: str, strict: bool,
+    checkpoint: tuple[str, ...], denormals: str, strict: bool, print_after: tuple[str, ...], print_before_all: bool,
+    time_passes: bool,
 ) -> None:  # fmt: skip
     """Replace calls of __enzyme_autodiff and its kin in LLVM IR, text or bitcode, by derivatives.
 
@@ -255,6 +274,7 @@ def opt(
     """
     from llgrad.backend import LLVMModule, with_brain_floats
     from llgrad.errors import SourceError
+    from llgrad.passes import watching
     from llgrad.program import optimise_program, read_ir
     from llgrad.synthesis.registrations import ignored
     from llgrad.synthesis.schedule import said
@@ -270,10 +290,13 @@ def opt(
             " compiler has inlined it\n  to do: give llgrad IR that is not optimised, or declare it"
             " __attribute__((noinline))", err=True,
         )  # fmt: skip
-    made = optimise_program(
-        whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
-        denormals=denormals, strict=strict,
-    )  # fmt: skip
+    with watching(_watch(print_after, print_before_all)) as watch:
+        made = optimise_program(
+            whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
+            denormals=denormals, strict=strict,
+        )  # fmt: skip
+    if time_passes:
+        click.echo(watch.table(), err=True)
     made = with_brain_floats(made)
     text = assembly or output.suffix == ".ll"
     data = made.text().encode() if text else made.bitcode()
@@ -281,6 +304,20 @@ def opt(
         sys.stdout.buffer.write(data)
     else:
         output.write_bytes(data)
+
+
+def _watch(print_after: Sequence[str], print_before_all: bool) -> Watch:
+    from llgrad.passes import Watch
+    from llgrad.program import lists
+
+    known = {p.name for passes in lists().values() for p in passes}
+    if unknown := [name for name in print_after if name not in known]:
+        raise ArgumentError(
+            f"there is no pass {unknown[0]}", cause=f"the passes are {', '.join(sorted(known))}",
+            fix="llgrad explain --passes says what each does",
+        )  # fmt: skip
+    before = frozenset("*" if print_before_all else ())
+    return Watch(before, frozenset(print_after), show=lambda text: click.echo(text, err=True))
 
 
 class _Words(click.Command):

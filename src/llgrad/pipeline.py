@@ -69,6 +69,7 @@ from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
 from llgrad.merging import has_split_tests, merged
+from llgrad.passes import LLVM, Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes, timed
 from llgrad.reducing import make_reducible
 from llgrad.registers import with_names_joined, with_own_names
 from llgrad.rejoining import rejoined
@@ -124,19 +125,8 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
     for n, data in enumerate(modules):
         with of_file(names[n] if names else ""):
             parts.append(LLVMModule.read(data, trusted=trusted))
-    whole = parts[0] if len(parts) == 1 else _linked(parts)
-    text = with_closures(
-        without_trampolines(without_idle_metadata(direct_variables(spelt_out(unblock(with_names_joined(whole.text()))))))
-    )
-    if (text := hide(pure_libm(with_met(stated(named(as_elements_are(text))))))) != whole.text():
-        whole.replace_text(text)
-    whole.run(["global_opt"])
-    text = with_released_emptied(whole)
-    shared = shared_names(text)
-    whole.rename({**{name: name for name in function_tables(text)}, **shared})
-    if made := tables(text, shared):
-        whole.replace_text(whole.text() + made)
-    return whole
+    unit = Unit(parts[0] if len(parts) == 1 else _linked(parts))
+    return run_passes(unit, PROGRAM, None).llvm()
 
 
 def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
@@ -147,11 +137,14 @@ def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
     return LLVMModule.linked(parts)
 
 
-def with_released_emptied(whole: LLVMModule, closed: bool = False) -> str:
-    """Have the program's variables hold null where their blocks are released (`statics.emptied`); its text."""
-    if (text := emptied(whole.text(), closed)) != whole.text():
-        whole.replace_text(text)
-    return whole.text()
+def _share(unit: Unit, _: None) -> bool:
+    """Export static variables, and the tables that say where they lead."""
+    text = unit.text()
+    shared = shared_names(text)
+    made = tables(text, shared)
+    unit.llvm().rename({**{name: name for name in function_tables(text)}, **shared})
+    unit.changed(LLVM)
+    return unit.put(unit.text() + made) if made else True
 
 
 def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
@@ -307,6 +300,26 @@ def _own_names(text: str) -> str:
     return renamed(text, others)
 
 
+PROGRAM: Passes[None] = (
+    on_text("join-names", with_names_joined, "Functions that two compilers declare with different types are one again"),
+    on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
+    on_text("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies"),
+    on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
+    on_text("drop-idle-metadata", without_idle_metadata, "Debug info that no instruction refers to goes"),
+    on_text("drop-trampolines", without_trampolines, "Functions called with nested procedures are copied for each"),
+    on_text("closures", with_closures, "Pointers to nested procedures that are stored become records"),
+    on_text("usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double"),
+    on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
+    on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms"),
+    on_text("functions-met", with_met, "Functions that may be called through pointers are listed in variables"),
+    on_text("pure-libm", pure_libm, "Functions of libm are `memory(none)` where nothing reads errno"),
+    on_text("hide-equalities", hide, "Equality tests of floats become opaque to LLVM"),
+    of_llvm("global_opt"),
+    on_text("empty-released", emptied, "Static variables hold null where the block that they point to is released"),
+    Pass("share-variables", _share, "Static variables are exported: derivatives refer to them"),
+)
+"""Once a library: the linked modules, to be compiled (`primal`) and differentiated (`prepare`)."""
+
 # --- the function that is differentiated ------------------------------------------------------------------------------
 
 
@@ -324,50 +337,127 @@ def prepare(
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
-    text = protected(only(whole, roots, said) + "\n".join(said), roots)
+    context = Preparation(
+        [own_name(r) for r in roots], level, threads, constants, special_name(roots[0], constants), blocks
+    )
+    unit = Unit(protected(only(whole, roots, said) + "\n".join(said), roots))
+    try:
+        return run_passes(unit, PREPARE, context).text()
+    except _NothingToDo:
+        return ""
+
+
+class Preparation(Struct):
+    """What the passes of `PREPARE` must know, and what they find out."""
+
+    roots: list[str]
+    level: int
+    threads: bool
+    constants: Constants
+    special: str  # the name of the root whose constants are fixed
+    blocks: bool
+    shown: tuple[str, ...] = ()  # what besides the roots stays visible
+
+
+class _NothingToDo(Exception):
+    """There are no loops over bytes."""
+
+
+def _optimises(c: Preparation) -> bool:
+    return c.level > 0
+
+
+def _refuse(text: str) -> str:
     refuse_promises(text)
     refuse_modes(text)
-    if (ordinary := unstrict(text)) != text:
-        text = hide(ordinary)
-    text = _own_names(text)
-    work = strings_apart(text)
-    special = special_name(roots[0], constants)
-    roots = [own_name(r) for r in roots]
-    defined = {f.name for f in work.functions() if not f.is_declaration}
-    if missing := [r for r in roots if r not in defined]:
-        raise UnknownNameError(f"the program does not define {', '.join(missing)}")
-    work.internalize([*roots, *mutable_globals(text), *(plain(m) for m in _WEAK.findall(text))])
-    work.run(["global_dce"])
-    work.rename({name: name for name in function_tables(text)})  # they stay the program's
-    if constants:
-        work.replace_text(specialised(work.text(), roots[0], special, constants))
-        roots = [special]
-    lower(work, roots)
-    if blocks:
-        if (moved := in_blocks(text := work.text(), tape.FAIL_BITS)) == text:
-            return ""
-        work.replace_text(moved)
-    if level:
-        work.run(["sroa", "sccp", "dce"])
-        if (hidden := hide_bits(stored_as_bits(work.text()))) != work.text():
-            work.replace_text(hidden)
-    with_signs(work, unoptimised=not level)
-    if level:
-        work = _optimised(work, level)
-        if unshared(work):
-            work = _optimised(work, level)
-        _with_bits(work)
-        with_signs(work)
-    else:
-        unshared(work)
-    with_steps(work, unoptimised=not level)
-    with_lanes_apart(work)
-    with_alignment(work)
-    reveal(work)
-    text = with_pointers(loaded_apart(normal(work)))
-    if not threads:
-        _refuse_thread_local(text)
     return text
+
+
+def _ordinary(text: str) -> str:
+    """Constrained operations on floats become ordinary ones."""
+    return hide(ordinary) if (ordinary := unstrict(text)) != text else text
+
+
+def _strings_apart(unit: Unit, _: Preparation) -> bool:
+    """Members of `std::string` become calls that nobody looks into."""
+    return unit.put(strings_apart(unit.text()))
+
+
+def _refuse_threads(unit: Unit, _: Preparation) -> bool:
+    _refuse_thread_local(unit.text())
+    return False
+
+
+def _remember_shown(unit: Unit, c: Preparation) -> bool:
+    """Note the variables and weak functions that stay visible."""
+    text = unit.text()
+    c.shown = (*mutable_globals(text), *(plain(m) for m in _WEAK.findall(text)))
+    return False
+
+
+def _internalize(unit: Unit, c: Preparation) -> bool:
+    """All but the roots and the program's variables become local; what nothing reaches goes."""
+    work = unit.llvm()
+    defined = {f.name for f in work.functions() if not f.is_declaration}
+    if missing := [r for r in c.roots if r not in defined]:
+        raise UnknownNameError(f"the program does not define {', '.join(missing)}")
+    named = function_tables(unit.text())
+    work.internalize([*c.roots, *c.shown])
+    work.run(["global_dce"])
+    work.rename({name: name for name in named})  # they stay the program's
+    unit.changed(LLVM)
+    return True
+
+
+def _specialise(unit: Unit, c: Preparation) -> bool:
+    """The root's constant arguments are fixed."""
+    made = unit.put(specialised(unit.text(), c.roots[0], c.special, c.constants))
+    c.roots = [c.special]
+    return made
+
+
+def _move_blocks(unit: Unit, _: Preparation) -> bool:
+    """Loops that move bytes move blocks."""
+    if not unit.put(in_blocks(unit.text(), tape.FAIL_BITS)):
+        raise _NothingToDo
+    return True
+
+
+def _optimise(unit: Unit, c: Preparation) -> bool:
+    """LLVM's optimiser, short loops unrolled; again where atomic operations became ordinary ones."""
+    work = _optimised(unit.llvm(), c.level)
+    if unshared(work):
+        work = _optimised(work, c.level)
+    return unit.put(work)
+
+
+PREPARE: Passes[Preparation] = (
+    on_text("refuse-promises", _refuse, "Attributes and modes that no derivative can keep are refused"),
+    on_text("ordinary-operations", _ordinary, "Constrained operations on floats become ordinary ones"),
+    on_text("own-names", _own_names, "Definitions that have the name of a rule they do not mean get other names"),
+    Pass("note-visible", _remember_shown, "Variables and weak functions that stay visible are noted"),
+    Pass("strings-apart", _strings_apart, "Members of std::string become calls that nobody looks into"),
+    Pass("internalize", _internalize, "All but the roots and the program's variables become local"),
+    Pass("specialise", _specialise, "The root's constant arguments are fixed", lambda c: bool(c.constants)),
+    on_llvm("lower", lambda work, c: lower(work, c.roots), "Library routines, OpenMP, BLAS, byval, … in simpler terms"),
+    Pass("blocks-of-bytes", _move_blocks, "Loops that move bytes move blocks", lambda c: c.blocks),
+    of_llvm("sroa", "sccp", "dce", wanted=_optimises),
+    on_text("floats-as-bits", stored_as_bits, "Denormal constants are stored as integers", wanted=_optimises),
+    on_text("hide-bits", hide_bits, "Equality tests of a float's bits become opaque to LLVM", wanted=_optimises),
+    on_llvm("signs", lambda work, c: with_signs(work, unoptimised=not c.level), "Masks of bits become signs of floats"),
+    Pass("optimise", _optimise, "LLVM's optimiser, short loops unrolled", _optimises),
+    on_llvm("packed-registers", lambda work, _: _with_bits(work), "Doubles that hold other floats", wanted=_optimises),
+    on_llvm("signs-again", lambda work, _: with_signs(work), "What the optimiser made of signs", wanted=_optimises),
+    on_llvm("ordinary-atomics", lambda work, _: unshared(work), "Atomics of one thread", wanted=lambda c: not c.level),
+    on_llvm("rounding", lambda work, c: with_steps(work, unoptimised=not c.level), "Rounding by a constant is a step"),
+    on_llvm("interleaved-lanes", lambda work, _: with_lanes_apart(work), "Lanes of mixed records are told apart"),
+    on_llvm("alignment", lambda work, _: with_alignment(work), "Addresses rounded up are offsets"),
+    on_llvm("reveal", lambda work, _: reveal(work), "Hidden equality tests of floats are ordinary ones again"),
+    on_llvm("normal-form", lambda work, _: normal(work), "One exit, simple loops, LCSSA, names; split loads joined"),
+    on_text("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves"),
+    on_text("absolute-tables", with_pointers, "Tables of relative addresses become tables of pointers"),
+    Pass("refuse-thread-local", _refuse_threads, "Thread-local variables cannot be shared", lambda c: not c.threads),
+)
 
 
 def _with_bits(work: LLVMModule) -> None:
@@ -541,8 +631,9 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
 
                 text, pending = checkpointed(write(module), requests[0]), False
                 continue
-            made = Derivation(module, requests[0], requests[1:])
-            return made, made.derive(last)
+            with timed("derive"):
+                made = Derivation(module, requests[0], requests[1:])
+                return made, made.derive(last)
         except UnsupportedError as error:
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.synthesis.webs import in_memory
@@ -639,21 +730,56 @@ def finish(
     `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
     internal. `inlined`: see `inline_first`. Raises VerifyError if llgrad wrote IR that LLVM rejects.
     """
-    whole = verified(text)
-    if others:
-        whole.link(LLVMModule.from_text(joined(others)))
+    context = Finishing(tuple(others), last, keep, inlined, level, vectorize, vector_math, cpu)
+    return run_passes(Unit(verified(text)), FINISH, context).llvm()
+
+
+class Finishing(Struct, frozen=True):
+    """What the passes of `FINISH` must know."""
+
+    others: tuple[str, ...]
+    last: str
+    keep: Collection[str]
+    inlined: Collection[str]
+    level: int
+    vectorize: bool
+    vector_math: bool
+    cpu: str
+
+
+def _link_runtime(whole: LLVMModule, c: Finishing) -> None:
+    if c.others:
+        whole.link(LLVMModule.from_text(joined(c.others)))
     whole.link(tape_runtime())
-    if last:
-        whole.link(LLVMModule.from_text(last))
-    if (finished := _OF_THREADS.sub(r"\1", own_names_again(settled(bridged(whole.text()))))) != whole.text():
-        whole.replace_text(finished)
-    strings_again(whole)
-    whole.internalize(keep)
-    if vector_math:
-        whole.replace_text(with_vector_maths(whole.text(), cpu))
-    inline_first(whole, inlined)
-    whole.optimise(level, vectorize=vectorize, unroll=True, cpu=cpu)
-    return whole
+    if c.last:
+        whole.link(LLVMModule.from_text(c.last))
+
+
+def _of_threads(text: str) -> str:
+    """Constants that each thread has for its own are one."""
+    return _OF_THREADS.sub(r"\1", text)
+
+
+def _vector_maths(unit: Unit, c: Finishing) -> bool:
+    return unit.put(with_vector_maths(unit.text(), c.cpu))
+
+
+FINISH: Passes[Finishing] = (
+    on_llvm("link-runtime", _link_runtime, "Entries and the arena's runtime are linked"),
+    on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
+    on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
+    on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
+    on_text("constants-of-threads", _of_threads, "Thread-local constants become ordinary constants"),
+    on_llvm("strings-again", lambda whole, _: strings_again(whole), "Members of std::string have bodies again"),
+    on_llvm("hide-symbols", lambda whole, c: whole.internalize(c.keep), "All but the entries becomes local"),
+    Pass("vector-maths", _vector_maths, "Vector versions of libm are offered", lambda c: c.vector_math),
+    on_llvm("inline-once", lambda whole, c: inline_first(whole, c.inlined), "What is used once is inlined first"),
+    on_llvm(
+        "vectorise",
+        lambda whole, c: whole.optimise(c.level, vectorize=c.vectorize, unroll=True, cpu=c.cpu),
+        "LLVM's optimiser, with vectors",
+    ),
+)
 
 
 def inline_first(whole: LLVMModule, names: Collection[str]) -> None:

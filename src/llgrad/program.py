@@ -11,10 +11,12 @@ import functools
 import re
 from collections.abc import Callable, Collection, Sequence
 from itertools import count
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from llgrad import pipeline
 from llgrad.analysis.known import OWN
 from llgrad.asking import inline_askers
 from llgrad.assembly import (
@@ -49,6 +51,7 @@ from llgrad.ir.parse_types import decode_name
 from llgrad.ir.values import Alias, Call, ConstAggregate, ConstExpr, Function, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.lowering import spelt_out
+from llgrad.passes import Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes
 from llgrad.pipeline import (
     Derived,
     derivatives,
@@ -62,8 +65,8 @@ from llgrad.pipeline import (
     stated,
     tape_runtime,
     verified,
-    with_released_emptied,
 )
+from llgrad.statics import emptied
 from llgrad.strings import strings_again
 from llgrad.synthesis import replay
 from llgrad.synthesis.calls import CallSite
@@ -96,11 +99,9 @@ def optimise_program(
     from llgrad.synthesis import calls, wrappers
 
     text, tables = set_aside(source.text())
-    text = markers_as_globals(direct_variables(numbers_named(unquoted(spelt_out(unblock(text))))))
-    text = marked_inactive(not_inlined(named(text)))
-    whole = source.clone() if text == source.text() else LLVMModule.from_text(text)
-    whole.run(["global_opt"])  # while it can be seen which static variables never change
-    text = with_released_emptied(whole, closed)
+    unit = run_passes(Unit(text), ASKED, closed)
+    whole = unit.llvm()
+    text = unit.text()
     shared = share_globals(text, closed)
     taken = _taken(shared)
     if taken is not None:
@@ -156,6 +157,36 @@ def optimise_program(
         work = _with_derivatives(write(module), list(made.values()), texts, next(names))
         module, least = parse(work.text()), 1  # derivatives are written to be optimised
         sites = calls.read(module, written)
+
+
+def markers_as_globals(text: str) -> str:
+    """The text of a program with globals for markers that are metadata strings: LLVM's bitcode loses such arguments."""
+    if 'metadata !"' not in text:
+        return text
+    found: dict[str, None] = {}
+
+    def edit(m: re.Match[str]) -> str:
+        found[m[1]] = None
+        return f"ptr @llgrad.marker.{m[1]}"
+
+    text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
+    return text + "".join(f"\n@llgrad.marker.{name} = external global i8\n" for name in found)
+
+
+ASKED: Passes[bool] = (
+    on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
+    on_text("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies"),
+    on_text("unquote-names", unquoted, "Names that LLVM quotes get plain spellings"),
+    on_text("name-numbers", numbers_named, "Functions and constants that have numbers get names"),
+    on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
+    on_text("markers-as-globals", markers_as_globals, "Markers that are metadata strings become globals"),
+    on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
+    on_text("keep-registered-calls", not_inlined, "Functions that registrations name are not inlined"),
+    on_text("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM"),
+    of_llvm("global_opt"),  # while it can be seen which static variables never change
+    Pass("empty-released", lambda unit, closed: unit.put(emptied(unit.text(), closed)), "Released variables hold null"),
+)
+"""The whole program, before requests are read in it; the context: does no other code call its functions?"""
 
 
 class _Taken(Struct, frozen=True):
@@ -355,20 +386,6 @@ def read_ir(data: bytes, name: str = "") -> LLVMModule:
         return LLVMModule.read(data, trusted=not bitcode)
 
 
-def markers_as_globals(text: str) -> str:
-    """The text of a program with globals for markers that are metadata strings: LLVM's bitcode loses such arguments."""
-    if 'metadata !"' not in text:
-        return text
-    found: dict[str, None] = {}
-
-    def edit(m: re.Match[str]) -> str:
-        found[m[1]] = None
-        return f"ptr @llgrad.marker.{m[1]}"
-
-    text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
-    return text + "".join(f"\n@llgrad.marker.{name} = external global i8\n" for name in found)
-
-
 def _linked_program(
     text: str, derived: Sequence[Derived], wrappers: Sequence[str], shown: Sequence[str], flushed: Sequence[str] = (),
     handler: str = "",
@@ -393,8 +410,8 @@ def _linked_program(
         whole.link(*parts, tape_runtime(), LLVMModule.from_text(fail_text()))
         if flushed:
             whole.replace_text(guarded(whole.text(), flushed, handler))
-    if (text := own_names_again(settled(bridged(with_bodies(whole.text()))))) != whole.text():
-        whole.replace_text(text)  # inner derivatives have lost the bodies of what has rules
+    unit = run_passes(Unit(whole), LINKED, None)
+    text, whole = unit.text(), unit.llvm()
     strings_again(whole)
     variables = mutable_globals(text)
     found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
@@ -404,6 +421,15 @@ def _linked_program(
     calls = [f.name for f in whole.functions() if f.name.startswith("llgrad.call.")]
     inline_first(whole, [*calls, *(d.symbol for d in derived)])  # at O0, too: clang -O3 may be next
     return whole
+
+
+# Inner derivatives have lost the bodies of what has rules: the first pass puts them back.
+LINKED: Passes[None] = (
+    on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
+    on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
+    on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
+    on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
+)
 
 
 def threads_apart(text: str) -> str:
@@ -417,13 +443,40 @@ def threads_apart(text: str) -> str:
 
 def _finished(whole: LLVMModule, level: int, cpu: str, vector_math: bool) -> LLVMModule:
     """The linked program at the level that was asked for."""
-    if vector_math:
-        whole.replace_text(with_vector_maths(whole.text(), cpu))
-    whole.optimise(level, vectorize=level > 1, unroll=level > 1, cpu=cpu)
-    whole.run(["dce", "global_dce"])
-    if (text := quoted_again(whole.text())) != whole.text():
-        whole.replace_text(text)
-    return whole
+    return run_passes(Unit(whole), FINISHED, Target(level, cpu, vector_math)).llvm()
+
+
+def lists() -> dict[str, Passes[Any]]:
+    """All lists of passes, by what is done with them."""
+    return {
+        "a library that Python loads": pipeline.PROGRAM,
+        "a program that asks for derivatives": ASKED,
+        "a function that is differentiated": pipeline.PREPARE,
+        "a derivative that Python calls": pipeline.FINISH,
+        "a program with its derivatives": (*LINKED, *FINISHED),
+    }
+
+
+class Target(Struct, frozen=True):
+    """What the linked program is optimised for."""
+
+    level: int
+    cpu: str
+    vector_math: bool
+
+
+def _vectorised(whole: LLVMModule, c: Target) -> None:
+    whole.optimise(c.level, vectorize=c.level > 1, unroll=c.level > 1, cpu=c.cpu)
+
+
+FINISHED: Passes[Target] = (
+    Pass("vector-maths", lambda unit, c: unit.put(with_vector_maths(unit.text(), c.cpu)),
+         "Vector versions of libm are offered", lambda c: c.vector_math),
+    on_llvm("vectorise", _vectorised, "LLVM's optimiser, at the level asked for"),
+    of_llvm("dce", "global_dce"),
+    on_text("quote-names", quoted_again, "Plain spellings become quoted names again"),
+)  # fmt: skip
+"""The program with its derivatives, when it is linked."""
 
 
 def _root_name(symbol: str) -> str:
