@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import llvmlite.binding as llvm
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import llgrad
+import llgrad.ir.parse as parsing
 from llgrad.backend import LLVMModule
 from llgrad.cli import main
 from llgrad.errors import VerifyError
@@ -121,6 +125,37 @@ def test_llvm_accepts_what_each_pass_leaves(source: Path, level: int) -> None:
     with watching(Watch(verify=True)) as watch:
         optimise_program(whole, level)
     assert {"unblock", "lower", "normal-form", "vectorise"} <= watch.spent.keys()
+
+
+MOST = {"prints": 9, "readings": 4, "parses": 5}  # wanted: 4, 3, 2
+
+
+def test_conversions_of_a_simple_derivative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How often LLVM prints and reads the module, and we parse it, from a C file to its gradient."""
+    made = dict.fromkeys(MOST, 0)
+
+    def counted(name: str, function: Any) -> Any:
+        def run(*args: Any) -> Any:
+            made[name] += 1
+            return function(*args)
+
+        return run
+
+    warm, source = tmp_path / "warm.c", tmp_path / "cold.c"
+    text = "double f(int n, const double *restrict x) { double s = 0; while (n--) s += x[n] * x[n]; return s; }"
+    warm.write_text(text + "\n")
+    source.write_text(text)
+    x = np.arange(3.0)
+    monkeypatch.setenv("LLGRAD_CACHE", "off")
+    llgrad.grad(llgrad.load(warm).f, wrt="x")(3, x)  # the arena's runtime is read once a process
+    text_of = LLVMModule.text
+    monkeypatch.setattr(
+        LLVMModule, "text", lambda m: counted("prints", text_of)(m) if m._printed is None else text_of(m)
+    )
+    monkeypatch.setattr(llvm, "parse_assembly", counted("readings", llvm.parse_assembly))
+    monkeypatch.setattr(parsing, "_entities", counted("parses", parsing._entities))
+    assert llgrad.grad(llgrad.load(source).f, wrt="x")(3, x).tolist() == [0.0, 2.0, 4.0]
+    assert made == MOST, "if there are fewer now, say so here"
 
 
 def opt(tmp_path: Path, *words: str) -> tuple[int, str]:

@@ -326,7 +326,7 @@ class Loaded:
         ]
         whole = pipeline.finish(
             made[0].text, [*written, support_text(taker)], [*(e.name for e in entries), TAPE_FREE, HOOK],
-            vector_math=self._vector_math,
+            vector_math=self._vector_math, jit=True,
         )  # fmt: skip
         data = emit_jit_object(whole)
         wanted = {s.name for s in read_object(data).symbols if not s.defined}

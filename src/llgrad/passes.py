@@ -52,11 +52,11 @@ class Unit:
             self._text = self._llvm.text() if self._llvm is not None else write(self._module())
         return self._text
 
-    def llvm(self) -> LLVMModule:
+    def llvm(self, read: Callable[[str], LLVMModule] = LLVMModule.from_text) -> LLVMModule:
         """The program as LLVM's module; whoever changes it says so (`changed`)."""
         if self._llvm is None:
             self.made[LLVM] += 1
-            self._llvm = LLVMModule.from_text(self.text())
+            self._llvm = read(self.text())
         return self._llvm
 
     def ir(self) -> Module:

@@ -14,6 +14,7 @@ Levels: 0 leaves the frontend's IR as it is (normal form only, and `signs`), 1 t
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 from collections import Counter
@@ -46,7 +47,8 @@ from llgrad.assembly import (
     without_bodies,
     without_idle_metadata,
 )
-from llgrad.backend import LLVMModule, unblock, with_vector_maths
+from llgrad.backend import LLVMModule, Part, unblock, with_vector_maths
+from llgrad.backend.text import for_jit
 from llgrad.blas import bridged
 from llgrad.bytewise import in_blocks
 from llgrad.closures import with_closures
@@ -82,7 +84,7 @@ from llgrad.rules.expansions import unstrict
 from llgrad.signs import with_signs
 from llgrad.specialising import specialised
 from llgrad.statics import emptied, tables
-from llgrad.strings import strings_again, strings_apart
+from llgrad.strings import has_strings_apart, names_strings, strings_again, strings_apart
 from llgrad.synthesis import results, tape, taperuntime
 from llgrad.synthesis.inregisters import Raw
 from llgrad.synthesis.met import as_program_has, called_types, function_tables, may_call, met_types, used_in, with_met
@@ -92,7 +94,7 @@ from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
 from llgrad.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
-from llgrad.unrolling import in_form, mark_short_loops
+from llgrad.unrolling import LOOP_FORM, in_form, mark_short_loops
 
 if TYPE_CHECKING:
     from llgrad.synthesis.derive import Derivation
@@ -357,6 +359,7 @@ class Preparation(Struct):
     special: str  # the name of the root whose constants are fixed
     blocks: bool
     shown: tuple[str, ...] = ()  # what besides the roots stays visible
+    formed: str = ""  # the text in which loops have their form
 
 
 class _NothingToDo(Exception):
@@ -380,7 +383,7 @@ def _ordinary(text: str) -> str:
 
 def _strings_apart(unit: Unit, _: Preparation) -> bool:
     """Members of `std::string` become calls that nobody looks into."""
-    return unit.put(strings_apart(unit.text()))
+    return names_strings(unit.text()) and unit.put(strings_apart(unit.text()))
 
 
 def _refuse_threads(unit: Unit, _: Preparation) -> bool:
@@ -423,9 +426,14 @@ def _move_blocks(unit: Unit, _: Preparation) -> bool:
     return True
 
 
+def _note_form(unit: Unit, c: Preparation) -> bool:
+    c.formed = unit.text()
+    return False
+
+
 def _optimise(unit: Unit, c: Preparation) -> bool:
     """LLVM's optimiser, short loops unrolled; again where atomic operations became ordinary ones."""
-    work = _optimised(unit.llvm(), c.level)
+    work = _optimised(unit.llvm(), c.level, unit.text() == c.formed)
     if unshared(work):
         work = _optimised(work, c.level)
     return unit.put(work)
@@ -441,7 +449,8 @@ PREPARE: Passes[Preparation] = (
     Pass("specialise", _specialise, "The root's constant arguments are fixed", lambda c: bool(c.constants)),
     on_llvm("lower", lambda work, c: lower(work, c.roots), "Library routines, OpenMP, BLAS, byval, … in simpler terms"),
     Pass("blocks-of-bytes", _move_blocks, "Loops that move bytes move blocks", lambda c: c.blocks),
-    of_llvm("sroa", "sccp", "dce", wanted=_optimises),
+    of_llvm("sroa", "sccp", "dce", *LOOP_FORM, wanted=_optimises),
+    Pass("note-loop-form", _note_form, "The text in which loops have their form is noted", _optimises),
     on_text("floats-as-bits", stored_as_bits, "Denormal constants are stored as integers", wanted=_optimises),
     on_text("hide-bits", hide_bits, "Equality tests of a float's bits become opaque to LLVM", wanted=_optimises),
     on_llvm("signs", lambda work, c: with_signs(work, unoptimised=not c.level), "Masks of bits become signs of floats"),
@@ -481,20 +490,23 @@ def normal(work: LLVMModule) -> str:
     return work.text()
 
 
-def _optimised(work: LLVMModule, level: int) -> LLVMModule:
-    """`work` optimised for differentiation; no `switch` becomes a table of functions, which would be a derivative's."""
+def _optimised(work: LLVMModule, level: int, formed: bool = False) -> LLVMModule:
+    """`work` optimised for differentiation; no `switch` becomes a table of functions, which would be a derivative's.
+
+    `formed`: its loops have their form (`unrolling.LOOP_FORM`) already.
+    """
     tables = MET not in work.text()
     if not tables:
         work.without_switch_tables()
-    work = _optimised_in_loops(work, level)
+    work = _optimised_in_loops(work, level, formed and tables)
     if not tables:
         work.strip_attributes(["no-jump-tables"])
     return work
 
 
-def _optimised_in_loops(work: LLVMModule, level: int) -> LLVMModule:
+def _optimised_in_loops(work: LLVMModule, level: int, formed: bool) -> LLVMModule:
     """… short loops unrolled, borders of stencils peeled, tests of loops whole."""
-    mark_short_loops(work, in_form(work))
+    mark_short_loops(work, in_form(work, formed))
     before = work.clone()
     work.optimise(level, vectorize=False, unroll=False)
     module = in_form(work)
@@ -722,37 +734,30 @@ _OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(
 
 def finish(
     text: str, others: Sequence[str], keep: Collection[str], *,
-    level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",
-    inlined: Collection[str] = (),
+    level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native",
+    inlined: Collection[str] = (), jit: bool = False,
 ) -> LLVMModule:  # fmt: skip
     """Machine-ready module: `text` (written by llgrad), the arena's runtime and `others` linked and optimised.
 
-    `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
-    internal. `inlined`: see `inline_first`. Raises VerifyError if llgrad wrote IR that LLVM rejects.
+    `keep` stays visible; everything else becomes internal. `inlined`: see `used_once`. `jit`: it will be loaded in this
+    process. Raises VerifyError if llgrad wrote IR that LLVM rejects.
     """
-    context = Finishing(tuple(others), last, keep, inlined, level, vectorize, vector_math, cpu)
-    return run_passes(Unit(verified(text)), FINISH, context).llvm()
+    context = Finishing(joined(others), keep, inlined, level, vectorize, vector_math, cpu, jit)
+    return run_passes(Unit(text), FINISH, context).llvm()
 
 
-class Finishing(Struct, frozen=True):
-    """What the passes of `FINISH` must know."""
+class Finishing(Struct):
+    """What the passes of `FINISH` must know, and what they find out."""
 
-    others: tuple[str, ...]
-    last: str
+    others: str
     keep: Collection[str]
     inlined: Collection[str]
     level: int
     vectorize: bool
     vector_math: bool
     cpu: str
-
-
-def _link_runtime(whole: LLVMModule, c: Finishing) -> None:
-    if c.others:
-        whole.link(LLVMModule.from_text(joined(c.others)))
-    whole.link(tape_runtime())
-    if c.last:
-        whole.link(LLVMModule.from_text(c.last))
+    jit: bool
+    once: Collection[str] = ()  # which of `inlined` are
 
 
 def _of_threads(text: str) -> str:
@@ -764,16 +769,38 @@ def _vector_maths(unit: Unit, c: Finishing) -> bool:
     return unit.put(with_vector_maths(unit.text(), c.cpu))
 
 
+def _read_derivative(unit: Unit, _: Finishing) -> bool:
+    unit.llvm(verified)
+    return False
+
+
+def _note_single_uses(unit: Unit, c: Finishing) -> bool:
+    c.once = used_once(unit.text() + c.others, c.inlined)
+    return False
+
+
+def _strings_again(unit: Unit, _: Finishing) -> bool:
+    return has_strings_apart(unit.text()) and unit.put(strings_again(unit.llvm()))
+
+
+def _link(whole: LLVMModule, c: Finishing) -> None:
+    whole.absorb(LLVMModule.from_text(c.others).as_part(), tape_runtime())
+    whole.verify()
+
+
 FINISH: Passes[Finishing] = (
-    on_llvm("link-runtime", _link_runtime, "Entries and the arena's runtime are linked"),
     on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
     on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
     on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
     on_text("constants-of-threads", _of_threads, "Thread-local constants become ordinary constants"),
-    on_llvm("strings-again", lambda whole, _: strings_again(whole), "Members of std::string have bodies again"),
-    on_llvm("hide-symbols", lambda whole, c: whole.internalize(c.keep), "All but the entries becomes local"),
+    on_text("for-jit", for_jit, "Symbols may be anywhere, constructors are functions", wanted=lambda c: c.jit),
     Pass("vector-maths", _vector_maths, "Vector versions of libm are offered", lambda c: c.vector_math),
-    on_llvm("inline-once", lambda whole, c: inline_first(whole, c.inlined), "What is used once is inlined first"),
+    Pass("note-single-uses", _note_single_uses, "Derivatives that are called in one place are noted"),
+    Pass("read-derivative", _read_derivative, "LLVM reads and verifies what was written"),
+    Pass("strings-again", _strings_again, "Members of std::string have bodies again"),
+    on_llvm("link-runtime", _link, "Entries and the arena's runtime are linked"),
+    on_llvm("hide-symbols", lambda whole, c: whole.internalize(c.keep), "All but the entries becomes local"),
+    on_llvm("inline-once", lambda whole, c: whole.mark(["alwaysinline"], c.once), "What is used once is inlined first"),
     on_llvm(
         "vectorise",
         lambda whole, c: whole.optimise(c.level, vectorize=c.vectorize, unroll=True, cpu=c.cpu),
@@ -782,19 +809,29 @@ FINISH: Passes[Finishing] = (
 )
 
 
-def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
-    """Have LLVM inline those of these local functions that are used in one place before it does anything else.
+def used_once(text: str, names: Collection[str]) -> list[str]:
+    """Those of these functions that are used in one place, so that LLVM inlines them in the end.
 
-    It inlines them anyway, but simplifies them before and, with what they have become part of, again afterwards.
+    Told to do so first, it does not simplify them by themselves before.
     """
-    text = whole.text()
     used = Counter(re.findall(NAME, text))
     sizes = {plain(m[2]): text.count("\n", m.end(), text.find("\n}\n", m.end())) for m in DEFINITION.finditer(text)}
-    whole.mark(["alwaysinline"], [n for n in names if used[spelt(n)] == 2 and sizes.get(n, 0) <= _MOST_INLINED])
+    return [n for n in names if used[spelt(n)] == 2 and sizes.get(n, 0) <= _MOST_INLINED]
 
 
-def tape_runtime() -> LLVMModule:
-    return LLVMModule.from_text(taperuntime.runtime(os.environ.get("LLGRAD_ARENA") == "malloc"))
+def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
+    """Have LLVM inline those of these local functions that are used in one place before it does anything else."""
+    whole.mark(["alwaysinline"], used_once(whole.text(), names))
+
+
+def tape_runtime() -> Part:
+    """The arena's functions, to be linked."""
+    return _tape_runtime(os.environ.get("LLGRAD_ARENA") == "malloc")
+
+
+@functools.cache
+def _tape_runtime(each_block_its_own: bool) -> Part:
+    return LLVMModule.from_text(taperuntime.runtime(each_block_its_own)).as_part()
 
 
 def verified(text: str) -> LLVMModule:

@@ -407,7 +407,8 @@ def _linked_program(
             if flushed:
                 refuse_jumps(part.text())
             parts.append(part)
-        whole.link(*parts, tape_runtime(), LLVMModule.from_text(fail_text()))
+        whole.link(*parts)
+        whole.absorb(tape_runtime(), LLVMModule.from_text(fail_text()).as_part())
         if flushed:
             whole.replace_text(guarded(whole.text(), flushed, handler))
     unit = run_passes(Unit(whole), LINKED, None)

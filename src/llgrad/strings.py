@@ -109,6 +109,11 @@ def _families(text: str) -> tuple[Family, ...]:
     return (*(f for f in every if f"_ZN{f.name}" in text or f"_ZNK{f.name}" in text), *others)
 
 
+def names_strings(text: str) -> bool:
+    """Does it name members of `std::string`, or streams?"""
+    return bool(_families(text))
+
+
 def strings_apart(text: str) -> LLVMModule:
     """The program with calls that say what they do for members of `std::string`, see above."""
     families = _families(text)
@@ -188,18 +193,24 @@ def _own(name: str) -> str:
     return next((bare.partition(f.name)[2] for f in _families(bare)), bare)
 
 
-def strings_again(whole: LLVMModule) -> None:
-    """Members of `std::string` under their own names again, with bodies."""
+def has_strings_apart(text: str) -> bool:
+    """Does it call members of `std::string` by what they do?"""
+    return _APART.search(text) is not None
+
+
+def strings_again(whole: LLVMModule) -> LLVMModule:
+    """Members of `std::string` under their own names again, with bodies: `whole`, changed."""
     text = whole.text()
     found = {m[3]: m for m in _APART.finditer(text)}
     if not found:
-        return
+        return whole
     text = renamed(_APART.sub("", text), {m[2]: own for own, m in found.items()})
     there = {plain(m[1]) for m in re.finditer(rf"^(?:define|declare) [^@\n]*({NAME})\(", text, re.MULTILINE)}
     text += "".join(f"\ndeclare {m[1]} @{own}({m[4]})\n" for own, m in found.items() if own not in there)
     whole.replace_text(text)
     for family in _families(text):
         whole.link(_bodies(family).module)
+    return whole
 
 
 def with_strings(text: str) -> LLVMModule:

@@ -19,14 +19,15 @@ from llgrad.ir.write import write
 MOST_ITERATIONS = 16
 LONG = 1_000_000  # characters: reading what LLVM can first make shorter costs more than that does
 MOST_INSTRUCTIONS = 400  # of a loop when it is unrolled, loops within it too
-_IN_FORM = ("loop_simplify", "lcssa", "instruction_namer")
+LOOP_FORM = ("loop_simplify", "lcssa", "instruction_namer")
 
 
-def in_form(work: LLVMModule) -> Module:
-    """`work` in the form that loops are looked for in, parsed."""
-    work.run(_IN_FORM)
+def in_form(work: LLVMModule, formed: bool = False) -> Module:
+    """`work` in the form that loops are looked for in (in which it is already if it is `formed`), parsed."""
+    if not formed:
+        work.run(LOOP_FORM)
     if len(work.text()) > LONG:
-        work.run(("simplify_cfg", *_IN_FORM))
+        work.run(("simplify_cfg", *LOOP_FORM))
     return parse(work.text())
 
 

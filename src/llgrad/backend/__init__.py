@@ -9,7 +9,7 @@ from llgrad.backend.brainfloats import with_brain_floats
 from llgrad.backend.codegen import emit_assembly, emit_object
 from llgrad.backend.isolate import check_bitcode, checked_in_child
 from llgrad.backend.jit import Engine
-from llgrad.backend.module import FunctionInfo, LLVMModule, pass_names
+from llgrad.backend.module import FunctionInfo, LLVMModule, Part, pass_names
 from llgrad.backend.remarks import Remark, vectorisation_remarks
 from llgrad.backend.target import fingerprint, host_cpu, host_features, host_layout, host_triple, target_machine
 from llgrad.backend.text import hazards, prefer_vector_width, strip_attributes, unblock
@@ -19,6 +19,7 @@ __all__ = [
     "Engine",
     "FunctionInfo",
     "LLVMModule",
+    "Part",
     "Remark",
     "check_bitcode",
     "checked_in_child",

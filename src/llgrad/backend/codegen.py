@@ -27,7 +27,8 @@ def emit_assembly(module: LLVMModule, cpu: str = "native", opt_level: int = 3, r
 
 def emit_jit_object(module: LLVMModule, cpu: str = "native", opt_level: int = 3) -> bytes:
     """The module as the object file that `jit.Engine` loads; its constructors are a function there."""
-    prepared = LLVMModule.from_text(for_jit(module.text()))
+    text = for_jit(module.text())
+    prepared = module if text == module.text() else LLVMModule.from_text(text)
     return _emit(prepared, cpu, opt_level, "pic", assembly=False)
 
 

@@ -53,6 +53,13 @@ class FunctionInfo(Struct, frozen=True):
     linkage: str
 
 
+class Part(Struct, frozen=True):
+    """A module that is linked into others again and again, as bitcode."""
+
+    bitcode: bytes
+    hazards: frozenset[str]
+
+
 class LLVMModule:
     """A verified module for the host. Make one with `from_text`, `from_bitcode` or `read`."""
 
@@ -209,6 +216,20 @@ class LLVMModule:
         whole.verify()
         self._ref, self._printed = whole._ref, None
         self.hazards = self.hazards.union(*(other.hazards for other in others))
+
+    def as_part(self) -> Part:
+        """The module, to be linked into others."""
+        return Part(self.bitcode(), self.hazards)
+
+    def absorb(self, *parts: Part) -> None:
+        """Link `parts` into this module in place; on an error it is spent."""
+        for part in parts:
+            try:
+                self._ref.link_in(llvm.parse_bitcode(part.bitcode, self._ref._context))
+            except RuntimeError as error:
+                raise VerifyError("the modules cannot be linked", cause=str(error).strip()) from error
+        self._printed = None
+        self.hazards = self.hazards.union(*(part.hazards for part in parts))
 
     def replace(self, part: LLVMModule) -> None:
         """Put the functions that `part` shows in the place of those here; the rest of `part` is linked.
