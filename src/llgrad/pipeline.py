@@ -84,6 +84,7 @@ from llgrad.statics import emptied, tables
 from llgrad.strings import strings_again, strings_apart
 from llgrad.synthesis import results, tape, taperuntime
 from llgrad.synthesis.inregisters import Raw
+from llgrad.synthesis.leftover import is_call, misspelt, refuse_left, refuse_misspelt, registered
 from llgrad.synthesis.met import as_program_has, called_types, function_tables, may_call, met_types, used_in, with_met
 from llgrad.synthesis.norule import refuse_modes, refuse_promises
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
@@ -481,6 +482,7 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bo
     shared += tuple(as_program_has(module))
     borrow_globals(module, shared)
     leave_comdats(module)
+    leave_unused(module)
     written = original(with_bodies(write(module)))
     new = tuple(name for name in definitions(written) if name not in there)
     return [_described(written, r, f, t, shared, new) for r, f, t in zip(requests, made, natural, strict=True)]
@@ -614,6 +616,18 @@ def leave_comdats(module: Module) -> None:
         g.suffix = COMDAT.sub("", g.suffix)
 
 
+_SAYS = ("llvm.global.annotations", "llvm.used", "llvm.compiler.used")
+
+
+def leave_unused(module: Module) -> None:
+    """Drop what keeps functions that nothing calls: their copies may ask for derivatives that nobody makes.
+
+    What annotations say is in attributes by now (`registrations.apply`).
+    """
+    for name in _SAYS if not module.asm else ():
+        module.globals.pop(name, None)
+
+
 def borrow_globals(module: Module, names: Collection[str]) -> None:
     """Turn the definitions of `names` into references to the program's variables."""
     dropped = ("dso_local", "hidden", "protected", "unnamed_addr", "local_unnamed_addr")
@@ -653,7 +667,7 @@ def finish(
         whole.replace_text(with_vector_maths(whole.text(), cpu))
     inline_first(whole, inlined)
     whole.optimise(level, vectorize=vectorize, unroll=True, cpu=cpu)
-    return whole
+    return complete(whole)
 
 
 def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
@@ -665,6 +679,21 @@ def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
     used = Counter(re.findall(NAME, text))
     sizes = {plain(m[2]): text.count("\n", m.end(), text.find("\n}\n", m.end())) for m in DEFINITION.finditer(text)}
     whole.mark(["alwaysinline"], [n for n in names if used[spelt(n)] == 2 and sizes.get(n, 0) <= _MOST_INLINED])
+
+
+def spelt_right(whole: LLVMModule) -> LLVMModule:
+    """The module, in which nothing nearly has a name of the C interface."""
+    declared = misspelt(f.name for f in whole.functions() if f.is_declaration)
+    if declared or registered(whole.definitions()):
+        refuse_misspelt(parse(whole.text()))
+    return whole
+
+
+def complete(whole: LLVMModule) -> LLVMModule:
+    """The finished module, in which no call of the C interface is left."""
+    if any(f.is_declaration and is_call(f.name) for f in whole.functions()):
+        refuse_left(parse(whole.text()))
+    return whole
 
 
 def tape_runtime() -> LLVMModule:
