@@ -32,6 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("checkpointing", "closures", "failing", "retyped", "rounding", "specialising"),
     ("asking", "pipeline"),
     ("excerpt", "tables", "versions"),
+    ("resolving",),
     ("program",),
     ("cache", "entry", "nested", "passing"),
     ("arguments",),

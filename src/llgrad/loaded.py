@@ -110,6 +110,7 @@ class Loaded:
         self._lock = threading.RLock()
         self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
         self._prepared: dict[tuple[str, tuple[str, ...], bool, int], str] = {}
+        self._resolved: dict[tuple[str, ...], LLVMModule] = {}
         self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
         self._said: dict[str, None] = {}
         self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
@@ -189,7 +190,7 @@ class Loaded:
         done = compile_sources(self._paths, self._flags)
         self._libraries += tuple(name for name in done.libraries if name not in self._libraries)
         trusted = all(p.suffix.lower() not in (".ll", ".bc", ".o", ".a") for p in self._paths)
-        self._program_ = pipeline.program(done.modules, trusted=trusted, names=done.names)
+        self._program_ = pipeline.spelt_right(pipeline.program(done.modules, trusted=trusted, names=done.names))
         table = _table(self._program_, self._paths)
         self._key = cache.remember(self._paths, self._flags, done.dependencies, started) or ""
         if self._key:
@@ -237,7 +238,7 @@ class Loaded:
         from llgrad.backend.codegen import emit_jit_object
         from llgrad.trampolines import TRAMPOLINE
 
-        program = self._program()
+        program = self._running()
         taker = self._taker(program.text())
         fails = "@llgrad_fail(" in program.text() or TRAMPOLINE in program.text()
         called = {f.entry.name: f for f in self.table.values() if not f.unsupported}  # aliases share one
@@ -271,7 +272,7 @@ class Loaded:
             if found:
                 known: Effects = cache.loaded(found["effects"])
                 return known
-            made = _effects(self._program(), self._special.get(symbol, (symbol, ()))[0])
+            made = _effects(self._without_requests(())[0], self._special.get(symbol, (symbol, ()))[0])
             if self._key:
                 cache.put(name, {"effects": cache.dumped(made)})
             return made
@@ -382,10 +383,30 @@ class Loaded:
             key = symbol, said, blocks, at
             if key not in self._prepared:
                 general, constants = self._special.get(symbol, (symbol, ()))
+                program, said = self._without_requests(said)
                 self._prepared[key] = pipeline.prepare(
-                    self._program(), [general], at, said=said, constants=constants, blocks=blocks
+                    program, [general], at, said=said, constants=constants, blocks=blocks
                 )
             return self._prepared[key]
+
+    def _without_requests(self, said: tuple[str, ...]) -> tuple[LLVMModule, tuple[str, ...]]:
+        """The program with derivatives where it asks for some itself, and the registrations that it has not yet."""
+        from llgrad.program import resolved
+        from llgrad.synthesis.leftover import is_call
+
+        program = self._program()
+        if not any(is_call(f.name) for f in program.functions()):
+            return program, said
+        if said not in self._resolved:
+            self._resolved[said] = resolved(program, said, self._level)
+        return self._resolved[said], ()
+
+    def _running(self) -> LLVMModule:
+        """The program as the user runs it."""
+        from llgrad.program import runnable
+
+        program, _ = self._without_requests(())
+        return program if program is self._program() else runnable(program)
 
     def promised(self, request: Request) -> str:
         """The same for what `request` asks for, which may say that no buffers overlap."""

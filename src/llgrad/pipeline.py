@@ -87,6 +87,7 @@ from llgrad.statics import emptied, tables
 from llgrad.strings import has_strings_apart, names_strings, strings_again, strings_apart
 from llgrad.synthesis import results, tape, taperuntime
 from llgrad.synthesis.inregisters import Raw
+from llgrad.synthesis.leftover import is_call, misspelt, refuse_left, refuse_misspelt, registered
 from llgrad.synthesis.met import as_program_has, called_types, function_tables, may_call, met_types, used_in, with_met
 from llgrad.synthesis.norule import refuse_modes, refuse_promises
 from llgrad.synthesis.registrations import named, original, own_names_again, protected
@@ -583,6 +584,7 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bo
     shared += tuple(as_program_has(module))
     borrow_globals(module, shared)
     leave_comdats(module)
+    leave_unused(module)
     written = original(with_bodies(write(module)))
     new = tuple(name for name in definitions(written) if name not in there)
     return [_described(written, r, f, t, shared, new) for r, f, t in zip(requests, made, natural, strict=True)]
@@ -717,6 +719,18 @@ def leave_comdats(module: Module) -> None:
         g.suffix = COMDAT.sub("", g.suffix)
 
 
+_SAYS = ("llvm.global.annotations", "llvm.used", "llvm.compiler.used")
+
+
+def leave_unused(module: Module) -> None:
+    """Drop what keeps functions that nothing calls: their copies may ask for derivatives that nobody makes.
+
+    What annotations say is in attributes by now (`registrations.apply`).
+    """
+    for name in _SAYS if not module.asm else ():
+        module.globals.pop(name, None)
+
+
 def borrow_globals(module: Module, names: Collection[str]) -> None:
     """Turn the definitions of `names` into references to the program's variables."""
     dropped = ("dso_local", "hidden", "protected", "unnamed_addr", "local_unnamed_addr")
@@ -743,7 +757,7 @@ def finish(
     process. Raises VerifyError if llgrad wrote IR that LLVM rejects.
     """
     context = Finishing(joined(others), keep, inlined, level, vectorize, vector_math, cpu, jit)
-    return run_passes(Unit(text), FINISH, context).llvm()
+    return complete(run_passes(Unit(text), FINISH, context).llvm())
 
 
 class Finishing(Struct):
@@ -822,6 +836,21 @@ def used_once(text: str, names: Collection[str]) -> list[str]:
 def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
     """Have LLVM inline those of these local functions that are used in one place before it does anything else."""
     whole.mark(["alwaysinline"], used_once(whole.text(), names))
+
+
+def spelt_right(whole: LLVMModule) -> LLVMModule:
+    """The module, in which nothing nearly has a name of the C interface."""
+    declared = misspelt(f.name for f in whole.functions() if f.is_declaration)
+    if declared or registered(whole.definitions()):
+        refuse_misspelt(parse(whole.text()))
+    return whole
+
+
+def complete(whole: LLVMModule) -> LLVMModule:
+    """The finished module, in which no call of the C interface is left."""
+    if any(f.is_declaration and is_call(f.name) for f in whole.functions()):
+        refuse_left(parse(whole.text()))
+    return whole
 
 
 def tape_runtime() -> Part:

@@ -9,27 +9,21 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from llgrad import pipeline
 from llgrad.analysis.known import OWN
-from llgrad.asking import inline_askers
 from llgrad.assembly import (
-    COMDAT,
     GLOBAL,
-    NAME,
     direct_variables,
     joined,
     mutable_globals,
     numbers_named,
     plain,
     quoted_again,
-    renamed,
     spelt,
     types_named,
     unquoted,
@@ -40,45 +34,34 @@ from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.blas import bridged
 from llgrad.collector import collecting_rarely
 from llgrad.denormals import flushes, guarded, personality, refuse_jumps
-from llgrad.equalities import hide
-from llgrad.errors import UnsupportedError, of_file
+from llgrad.errors import of_file
 from llgrad.excerpt import Program, excerpt, remainder
 from llgrad.excerpt import read as read_excerpt
 from llgrad.failing import fail_text
-from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.parse_types import decode_name
-from llgrad.ir.values import Alias, Call, ConstAggregate, ConstExpr, Function, GlobalVariable
+from llgrad.ir.values import Call, Function
 from llgrad.ir.write import write
 from llgrad.lowering import spelt_out
 from llgrad.passes import Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes
 from llgrad.pipeline import (
     Derived,
-    derivatives,
+    complete,
     inline_first,
-    only,
-    prepare,
     pure_libm,
-    set_apart,
     share_globals,
     shared_names,
-    stated,
+    spelt_right,
     tape_runtime,
     verified,
 )
+from llgrad.resolving import Options, Resolving, by_text, read_part
 from llgrad.statics import emptied
 from llgrad.strings import strings_again
-from llgrad.synthesis import replay
-from llgrad.synthesis.calls import CallSite
-from llgrad.synthesis.markers import PREFIX
-from llgrad.synthesis.met import with_met
+from llgrad.synthesis.markers import PREFIX, SPLIT
+from llgrad.synthesis.nesting import innermost
 from llgrad.synthesis.registrations import named, not_inlined, own_names_again
-from llgrad.synthesis.request import Act, Mode, Request
-from llgrad.synthesis.rulesagain import borrowing, shown
 from llgrad.synthesis.statements import marked_inactive, says_something, settled
-from llgrad.synthesis.sweep import takes_shadow
 from llgrad.tables import set_aside
-from llgrad.versions import dispatched
 
 
 @collecting_rarely()
@@ -96,9 +79,7 @@ def optimise_program(
     `strict`: LLVM keeps the order of what adjoints are made of.
     `closed`: no code but the program's own calls its functions by their names.
     """
-    from llgrad.synthesis import calls, wrappers
-
-    text, tables = set_aside(source.text())
+    text, tables = set_aside(spelt_right(source).text())
     unit = run_passes(Unit(text), ASKED, closed)
     whole = unit.llvm()
     text = unit.text()
@@ -110,53 +91,48 @@ def optimise_program(
     else:
         work = LLVMModule.from_text(pure_libm(shared))
         work.run(["always_inliner", "sroa"])
-    unknown = inline_askers(work)
-    text, again = replay.lower(work.text())
-    if (text := with_met(stated(text, lambda: parse(shared)), closed=True)) != work.text():
-        work.replace_text(text)
-    module = parse(work.text())
-    exported = [f.name for f in module.functions if not f.is_declaration and f.linkage not in ("internal", "private")]
-    written = functools.cache(lambda: parse(shared))
-    sites = calls.read(module, written)
-    names, least = (f"llgrad.call.{n}" for n in count()), 0
-    flush, called = flushes(denormals), list[str]()
-    while True:
-        ready = innermost(module, sites, again)
-        requests = [s.request for s in ready if s.request is not None and not _is_logged(s, again)]
-        last = len(ready) == len(sites)
-        at = level if before is None else before
-        made = _derive(work, requests, at, least, last, checkpoint, vector_math, strict)
-        texts = []
-        for site in ready:
-            name = next(names)
-            called += [name] if flush and site.request is not None else []
-            if site.request is None:
-                texts.append(wrappers.size_wrapper(site, name))
-            elif _is_logged(site, again):
-                shadows = [site.request.width * takes_shadow(act) for act in site.request.arguments]
-                target, text = replay.logged(module, site.function, shadows)
-                texts += [] if text in texts else [text]  # (several calls may share one)
-                texts.append(wrappers.wrapper_text(site, name, target, module))
-            else:
-                texts.append(wrappers.wrapper_text(site, name, made[site.request], module, not last))
-            wrappers.replace(module, site, name)
-        if len(ready) == len(sites):
-            texts += [unknown] if unknown else []
-            derived = list(made.values())
-            if taken is None:
-                linked = _linked_program(write(module), derived, texts, exported, called)
-            else:
-                edited = [f.name for f in dict.fromkeys(s.call.block.function for s in sites) if f is not None]
-                text = remainder(module, taken.program, [spelt(name) for name in edited])
-                linked = whole
-                linked.replace(_linked_program(text, derived, texts, edited, called, personality(taken.program.text)))
-                linked.internalize([name for name in linked.definitions() if not name.startswith(_HIDDEN)])
-            if tables is not None:
-                tables.put_back(linked)
-            return _finished(linked, level, cpu, vector_math)
-        work = _with_derivatives(write(module), list(made.values()), texts, next(names))
-        module, least = parse(work.text()), 1  # derivatives are written to be optimised
-        sites = calls.read(module, written)
+    resolving = Resolving(work, shared, Options(level if before is None else before, checkpoint, vector_math, strict))
+    defined = (f for f in resolving.module.functions if not f.is_declaration)
+    exported = [f.name for f in defined if f.linkage not in ("internal", "private")]
+    while not resolving.is_last:
+        resolving.advance()
+    asking = [f.name for f in dict.fromkeys(s.call.block.function for s in resolving.sites) if f is not None]
+    derived, texts = resolving.replaced()
+    called = resolving.called if flushes(denormals) else []
+    if taken is None:
+        linked = _linked_program(write(resolving.module), derived, texts, exported, called)
+    else:
+        text = remainder(resolving.module, taken.program, [spelt(name) for name in asking])
+        linked = whole
+        linked.replace(_linked_program(text, derived, texts, asking, called, personality(taken.program.text)))
+        linked.internalize([name for name in linked.definitions() if not name.startswith(_HIDDEN)])
+    if tables is not None:
+        tables.put_back(linked)
+    return complete(_finished(linked, level, cpu, vector_math))
+
+
+def resolved(program: LLVMModule, said: Sequence[str] = (), level: int = 2) -> LLVMModule:
+    """A library's program (of `pipeline.program`) with derivatives in the place of its requests.
+
+    These are code of the program like any other, and can be differentiated; `runnable` completes them. `said`:
+    registrations besides those in the program, which the result has.
+    """
+    shared = marked_inactive(not_inlined("".join([program.text(), *said])))
+    work = LLVMModule.from_text(pure_libm(shared))
+    work.run(["always_inliner", "sroa"])
+    resolving = Resolving(work, shared, Options(level), closed=False)
+    while resolving.sites:
+        resolving.advance()
+    if resolving.unknown:
+        resolving.work.link(LLVMModule.from_text(resolving.unknown))
+    return complete(resolving.work)
+
+
+def runnable(program: LLVMModule) -> LLVMModule:
+    """A program of `resolved` with the arena's runtime, and with the functions that derivatives left without a body."""
+    whole = program.clone()
+    whole.absorb(tape_runtime())
+    return strings_again(run_passes(Unit(whole), LINKED, None).llvm())
 
 
 def markers_as_globals(text: str) -> str:
@@ -203,7 +179,7 @@ def _taken(text: str) -> _Taken | None:
     """
     from llgrad.synthesis import calls
 
-    if replay.CALL in text or says_something(text):
+    if SPLIT in text or says_something(text):
         return None
     program, more = read_excerpt(text), set[str]()
     while (part := excerpt(program, more)) is not None:
@@ -227,156 +203,7 @@ def _taken(text: str) -> _Taken | None:
     return None
 
 
-def _is_logged(site: CallSite, again: Collection[str]) -> bool:
-    """Whether a forward sweep leaves a tape for `__enzyme_fwdsplit`."""
-    if site.request is None or site.function.name not in again:
-        return False
-    if site.request.mode is Mode.REVERSE or (site.request.mode is Mode.AUGMENTED and site.request.result is Act.DUP):
-        raise UnsupportedError(
-            f"{site.function.name} is asked for __enzyme_fwdsplit, too", span=site.span,
-            cause="a tape is for one of the two ways, and for functions that return no pointer",
-            fix="give the function a second name, which calls it",
-        )  # fmt: skip
-    return site.request.mode is Mode.AUGMENTED
-
-
-def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[str], mark: str) -> LLVMModule:
-    """The program with its innermost derivatives in it, to be differentiated; the tape's functions stay opaque."""
-    text, own = shown(text)
-    whole = verified(text)
-    whole.link(LLVMModule.from_text(joined(wrappers)))
-    made = {d.text: d.made for d in derived}
-    for n, (text, symbols) in enumerate(_by_text(derived).items()):
-        part = _read(borrowing(set_apart(text, symbols, made[text], f"{mark}.{n}"), own))
-        part.internalize(symbols)
-        whole.link(part)
-    return LLVMModule.from_text(pure_libm(whole.text()))
-
-
 _HIDDEN = ("llgrad.", "llvm.")
-_ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?(?:alias|ifunc) )', re.MULTILINE)
-_ASSEMBLY = re.compile(r"^module asm [^\n]*\n", re.MULTILINE)
-
-
-def _read(text: str, known: LLVMModule | None = None) -> LLVMModule:
-    """A module of derivatives; aliases, ifuncs and assembly are the program's. `known`: as LLVM has read the text."""
-    if "module asm" in text:
-        text, known = _ASSEMBLY.sub("", text), None
-    if " alias " in text or " ifunc " in text:
-        return verified(_ALIAS.sub(r"\1internal \2", text))
-    return known or verified(text)
-
-
-def _by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
-    """The symbols in each text."""
-    found: dict[str, list[str]] = {}
-    for d in derived:
-        found.setdefault(d.text, []).append(d.symbol)
-    return found
-
-
-def _derive(
-    program: LLVMModule, requests: Sequence[Request], level: int, least: int, last: bool,
-    checkpoint: tuple[tuple[str, str], ...] = (), vector_math: bool = False, strict: bool = False,
-) -> dict[Request, Derived]:
-    """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
-
-    What is refused at one level may be plain at another: unoptimised code has bit tricks that LLVM knows, optimised
-    code merges what was told apart. So the others are tried, from `least` on, and then blocks instead of bytes.
-
-    `last`: they are not differentiated again, and may have two versions.
-    """
-    from llgrad.synthesis.calls import same_tape
-
-    groups: dict[object, dict[Request, None]] = {}
-    for r in requests:
-        split = r.mode in (Mode.AUGMENTED, Mode.REVERSE)
-        groups.setdefault(same_tape(r) if split else r, {})[r] = None
-    levels = list(dict.fromkeys(max(least, n) for n in (level, 0, min(level + 2, 2))))
-    prepared = functools.cache(functools.partial(_prepared_static, program))
-    made: dict[Request, Derived] = {}
-    for group in groups.values():
-        name = next(iter(group)).function
-        by_loops = last and vector_math
-        asked = [
-            replace(r, function=_root_name(name), checkpoint=checkpoint, vector_math=by_loops, strict=strict)
-            for r in group
-        ]
-        made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
-    return made
-
-
-def _first_accepted(
-    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int, bool], str], last: bool
-) -> list[Derived]:
-    """The derivatives at the first level at which they are not refused; at last, loops over bytes move blocks.
-
-    Where optimised code shows that bits of floats are changed, unoptimised code is not asked.
-    """
-    refused: UnsupportedError | None = None
-    for level, blocks in [*((n, False) for n in levels), (max(levels), True)]:
-        if refused is not None and refused.loses_bits and not level:
-            continue
-        try:
-            if not (text := prepared(name, level, blocks)):
-                break
-            alone = last and len(requests) == 1
-            return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests, last=last)
-        except UnsupportedError as error:
-            refused = error if refused is None or (error.loses_bits and level) else refused
-    assert refused is not None
-    raise refused
-
-
-def innermost(module: Module, sites: Sequence[CallSite], logged: Collection[str] = ()) -> list[CallSite]:
-    """The sites whose functions ask for no derivative themselves, be it in a function that they call."""
-    asking: dict[Function, list[CallSite]] = {}
-    for s in sites:
-        asking.setdefault(s.call.block.function, []).append(s)  # type: ignore[arg-type]
-    within = {f: reached(f) for f in dict.fromkeys(s.function for s in sites)}
-    nested = {f: [s for g in asking if g in found for s in asking[g]] for f, found in within.items()}
-    for s in sites:
-        if any(inner.function.name in logged for inner in nested.get(s.function, ())):
-            raise UnsupportedError(
-                f"{s.function.name} itself asks for __enzyme_fwdsplit", span=s.span,
-                cause="what that tape holds has no shadow", fix="ask for __enzyme_fwddiff in what is differentiated",
-            )  # fmt: skip
-    found = [s for s in sites if not nested.get(s.function)]
-    if sites and not found:
-        raise UnsupportedError(
-            f"{sites[0].function.name} asks for a derivative of a function that calls it", span=sites[0].span,
-            cause="the derivative would contain itself", fix="differentiate a function that does not ask for itself",
-        )  # fmt: skip
-    return found
-
-
-def reached(function: Function) -> set[Function]:
-    """A function and all whose address is found in it, in what they refer to, and so on."""
-    found: set[Function] = set()
-    work: list[object] = [function]
-    seen: set[int] = set()
-    while work:
-        v = work.pop()
-        if id(v) in seen:
-            continue
-        seen.add(id(v))
-        match v:
-            case Function(unread=str() as body, module=Module(globals=known)):
-                found.add(v)
-                names = map(decode_name, dict.fromkeys(re.findall(NAME, body)))
-                work += [known[name] for name in names if name in known]
-            case Function():
-                found.add(v)
-                work += [o for i in v.instructions() for o in i.operands]
-            case GlobalVariable(initializer=value):
-                work.append(value)
-            case Alias():
-                work.append(v.aliasee)
-            case ConstExpr(operands=operands) | ConstAggregate(elements=operands):
-                work += operands
-    return found
-
-
 def read_ir(data: bytes, name: str = "") -> LLVMModule:
     """A program from a file of unknown origin (called `name`), bitcode or LLVM assembly."""
     bitcode = data.startswith(BITCODE_MAGIC)
@@ -399,10 +226,10 @@ def _linked_program(
         beside = joined(wrappers)
         parts = [LLVMModule.from_text(types_named(beside, text) + beside)]
         known = {d.text: d.module for d in derived}
-        for text, symbols in _by_text(derived).items():
-            part = _read(text, known[text])
+        for text, symbols in by_text(derived).items():
+            part = read_part(text, known[text])
             if (apart := threads_apart(text)) != text:
-                part = _read(apart)
+                part = read_part(apart)
             part.internalize(symbols)
             if flushed:
                 refuse_jumps(part.text())
@@ -478,23 +305,3 @@ FINISHED: Passes[Target] = (
     on_text("quote-names", quoted_again, "Plain spellings become quoted names again"),
 )  # fmt: skip
 """The program with its derivatives, when it is linked."""
-
-
-def _root_name(symbol: str) -> str:
-    return f"llgrad.root.{symbol}"
-
-
-def _for_all(definition: str) -> str:
-    """The first line of a function, with external linkage: static and inline functions are differentiated too."""
-    line = re.sub(r"^define (?:(?:internal|private|(?:linkonce|weak)(?:_odr)?) )?", "define ", definition)
-    return COMDAT.sub("", line)
-
-
-def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> str:
-    """`prepare` for a function that may be static or inline: it is called `_root_name(name)` here."""
-    text = renamed(only(program, [name]), {name: _root_name(name)})
-    definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
-    text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
-    whole = LLVMModule.from_text(hide(text))
-    whole.run(["global_opt"])
-    return prepare(whole, [_root_name(name)], level, threads=True, blocks=blocks)

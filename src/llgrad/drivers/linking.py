@@ -31,9 +31,11 @@ from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags,
 from llgrad.drivers.objects import Options, Unit, is_archive, is_bitcode, is_object, members, units
 from llgrad.drivers.words import CommandLine, Item, Role
 from llgrad.elf import read_object, section
-from llgrad.errors import ArgumentError, LlgradError, SourceError
+from llgrad.errors import ArgumentError, LlgradError, SourceError, UnsupportedError
 from llgrad.excerpt import declared
 from llgrad.frontends import clang
+from llgrad.synthesis.custom import OWN
+from llgrad.synthesis.leftover import is_known, may_be_misspelt, misspelt, unknown
 
 
 class Part(Struct):
@@ -82,6 +84,7 @@ def link(driver: Driver, line: CommandLine) -> int:
         compiled = _compiled(driver, line, folder)
         failed = next((c for c in compiled.values() if c.status), None)
         places = [] if failed else _places(line, compiled)
+        _refuse_foreign(places)
         if not failed and not _needs_one_module(places):
             words = given(line.items)
             return compiling.run([*driver.words, *(include_flags() if compiled else []), *words])
@@ -183,11 +186,39 @@ def _archive(line: CommandLine, name: str) -> Path | None:
 
 
 def _needs_one_module(places: Sequence[Place]) -> bool:
-    """Whether a unit asks for derivatives, or is bitcode that a linker cannot read."""
+    """Whether a unit asks for derivatives, or nearly does, or is bitcode that a linker cannot read."""
     return any(
-        unit.asks or (is_bitcode(unit.bitcode) and not p.native and not is_source(place.item) and not is_ir(place.item))
+        unit.asks or _is_misspelt(place, p, unit)
+        or (is_bitcode(unit.bitcode) and not p.native and not is_source(place.item) and not is_ir(place.item))
         for place in places for p in place.parts for unit in p.units
     )  # fmt: skip
+
+
+def _is_misspelt(place: Place, part: Part, unit: Unit) -> bool:
+    """Does a unit that certainly takes part call a function that nearly has a name of the C interface?"""
+    if place.archive or unit.options.apart or not may_be_misspelt(unit.bitcode):
+        return False
+    return bool(misspelt(part.wanted or LLVMModule.read(unit.bitcode).symbols()[1]))
+
+
+def _refuse_foreign(places: Sequence[Place]) -> None:
+    """Refuse objects without bitcode that ask for derivatives: their calls would be the linker's."""
+    for p in (p for place in places if not place.archive for p in place.parts if not p.units):
+        wrong = misspelt(p.wanted)
+        asked = [n for n in sorted(p.wanted) if n in wrong or (is_known(n) and not n.startswith(OWN))]
+        for name in [n for n in asked if n not in _defined(places)]:
+            if word := wrong.get(name, ""):
+                raise unknown(f"{p.name}: {name}", word, None)
+            raise UnsupportedError(
+                f"{p.name} calls {name}, and no derivative takes its place", cause="the object carries no bitcode",
+                fix="compile its source with llgrad cc -c (or clang -flto -c)",
+            )  # fmt: skip
+
+
+def _defined(places: Sequence[Place]) -> frozenset[str]:
+    """What files that take part, or may, define."""
+    parts = [p for place in places for p in place.parts]
+    return frozenset[str]().union(*(p.defined if p.native else _symbols(p.units)[0] for p in parts))
 
 
 def _select(places: Sequence[Place]) -> list[Unit]:

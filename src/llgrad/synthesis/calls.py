@@ -52,6 +52,7 @@ from llgrad.synthesis.markers import (
 )
 from llgrad.synthesis.packed import packed_floats, returns_integers
 from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.synthesis.spelling import nearest
 
 TAPE_BYTES = 8  # what a caller's memory for a tape holds: the tape's address
 
@@ -170,6 +171,11 @@ def function_asked(call: Call) -> AnyValue | None:
     return origin(call.arguments[hidden]) if len(call.arguments) > hidden else None
 
 
+def is_request(called: Function) -> bool:
+    """Does a call of it ask for something? A function that the program defines is its own, but for names of calls."""
+    return PREFIX in called.name and (called.is_declaration or any(m in called.name for m in (*MODES, SIZE)))
+
+
 def naming(module: Module, word: str) -> Iterator[Function]:
     """The functions in whose bodies the word occurs; those that are not read yet are looked at as text."""
     for f in module.functions:
@@ -183,7 +189,7 @@ def read(module: Module, raw: Raw = None) -> list[CallSite]:
     raw = cache(raw) if raw is not None else None
     for f in naming(module, PREFIX):
         for i in f.instructions():
-            if isinstance(i, Call) and (called := i.called_function) is not None and PREFIX in called.name:
+            if isinstance(i, Call) and (called := i.called_function) is not None and is_request(called):
                 sites.append(_Reader(module, i, called.name, raw).site())
     _match_tapes(module, sites)
     return sites
@@ -217,7 +223,8 @@ class _Reader:
         mode = next((m for prefix, m in MODES.items() if prefix in name), None)
         if mode is None and SIZE not in name:
             known = ", ".join((*MODES, SIZE, "__enzyme_fwdsplit", "__enzyme_batch"))
-            self.refuse(f"{name} is not supported", f"use one of {known}")
+            near = nearest(name)
+            self.refuse(f"{name} is not supported", f"did you mean {near}?" if near else f"use one of {known}")
         self.mode = mode or Mode.AUGMENTED
         self.size = mode is None
         self.about: set[str] = set()

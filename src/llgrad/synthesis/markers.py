@@ -17,6 +17,9 @@ MODES = {
     "__enzyme_reverse": Mode.REVERSE,
 }  # fmt: skip
 SIZE = "__enzyme_augmentsize"
+SPLIT = "__enzyme_fwdsplit"
+KINDS = ("float", "double", "integer", "pointer", "bfloat")
+STATEMENTS = ("call_inactive", "ignore_derivatives", "virtualreverse", "batch", *KINDS)  # ask for no derivative
 REPLAY = "llgrad.replay.of."  # the twin of a function that takes what it loads from a tape (`replay`)
 ACTS = {
     "enzyme_const": Act.CONST, "enzyme_dup": Act.DUP, "enzyme_dupnoneed": Act.DUPNONEED, "enzyme_out": Act.OUT,

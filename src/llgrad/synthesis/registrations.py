@@ -42,6 +42,7 @@ from llgrad.rules import library
 from llgrad.rules.facts import ALLOCATES, FREES, RELEASES, deallocator_of
 from llgrad.rules.library import LIKE
 from llgrad.synthesis.byaddress import by_address
+from llgrad.synthesis.spelling import nearest
 
 PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
@@ -58,7 +59,7 @@ _LINKAGE = (
     r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
 )
 _UNUSED = ("internal", "private", "unnamed_addr", "local_unnamed_addr")  # LLVM drops such, as nothing names them
-_KINDS = (
+KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
     "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
 )  # fmt: skip
@@ -117,11 +118,13 @@ def named(text: str) -> str:
         name = m[1][1:].strip('"')
         if "__enzyme_" not in name or re.search(r"\b(external|extern_weak)\b", m[2]):
             return m[0]
-        kind = next((k for k in sorted(_KINDS, key=len, reverse=True) if f"__enzyme_{k}" in name), None)
+        kind = next((k for k in sorted(KINDS, key=len, reverse=True) if f"__enzyme_{k}" in name), None)
         if kind is None:
+            known = [f"__enzyme_{k}" for k in KINDS]
+            near = nearest(name, known)
             raise UnsupportedError(
                 f"the global {name} is no registration that llgrad knows",
-                cause=f"known are {', '.join(f'__enzyme_{k}' for k in _KINDS)}", fix="check the spelling",
+                cause=f"known are {', '.join(known)}", fix=f"did you mean {near}?" if near else "check the spelling",
             )  # fmt: skip
         own = re.sub(r"[^\w$]", "_", name.partition(f"__enzyme_{kind}")[2].replace("enzyme_", ""))
         renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}.{own}"

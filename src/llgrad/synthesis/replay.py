@@ -28,11 +28,10 @@ from llgrad.ir.write import write
 from llgrad.rules import library
 from llgrad.synthesis import registrations
 from llgrad.synthesis.calls import hidden_type, naming, origin
-from llgrad.synthesis.markers import REPLAY, marker_of, marker_text
+from llgrad.synthesis.markers import REPLAY, SPLIT, marker_of, marker_text
 from llgrad.synthesis.replayrules import SplitRule, split_rule
 from llgrad.synthesis.replaytext import ALLOCATOR, ALWAYS, RUNTIME, SIZES, accesses
 
-CALL = "__enzyme_fwdsplit"
 LOG = "llgrad.log.of."
 _SCALAR = r"half|bfloat|float|double|x86_fp80|fp128|i\d+|ptr"
 _FLOATS = tuple(t for t in SIZES if t != "ptr")
@@ -74,14 +73,14 @@ _DEFINED = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}$", re.MULTI
 
 def lower(text: str) -> tuple[str, frozenset[str]]:
     """The program with its calls of `__enzyme_fwdsplit` as those of forward mode; the functions that are replayed."""
-    if CALL not in text:
+    if SPLIT not in text:
         return text, frozenset()
     module = parse(text)
     twins = Twins({plain(m[1]): m[0] for m in _DEFINED.finditer(text)}, module)
     found: set[str] = set()
-    for f in list(naming(module, CALL)):
+    for f in list(naming(module, SPLIT)):
         for n, i in enumerate(list(f.instructions())):
-            if isinstance(i, Call) and i.called_function is not None and CALL in i.called_function.name:
+            if isinstance(i, Call) and i.called_function is not None and SPLIT in i.called_function.name:
                 found |= _rewritten(module, i, f"{f.name}.{n}", twins)
     return joined([write(module), twins.whole()]), frozenset(found)
 
@@ -93,7 +92,7 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
     f = origin(given.pop(0)) if given else None
     if not isinstance(f, Function) or f.is_declaration or call.opcode != "call":
         raise UnsupportedError(
-            f"{CALL} of a function that is not known here", span=module.span(call),
+            f"{SPLIT} of a function that is not known here", span=module.span(call),
             fix="pass the function itself, in a program that has its body",
         )  # fmt: skip
     words = [marker_of(marker_text(v)) for v in given]
@@ -107,7 +106,7 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
     tape = memory if memory is not None else given.pop() if given else None
     if tape is None or not isinstance(tape.type, PointerType):
         raise UnsupportedError(
-            f"{CALL} is called without a tape", span=module.span(call), cause="its last argument is no pointer",
+            f"{SPLIT} is called without a tape", span=module.span(call), cause="its last argument is no pointer",
             fix="pass what __enzyme_augmentfwd returned, last",
         )  # fmt: skip
     if isinstance(tape, ConstNull):
@@ -116,7 +115,7 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
     through = hidden_type(f) is not None
     if through and "enzyme_primal_return" in words:
         raise UnsupportedError(
-            f"{CALL} with enzyme_primal_return of {f.name}, which returns a struct through memory",
+            f"{SPLIT} with enzyme_primal_return of {f.name}, which returns a struct through memory",
             span=module.span(call), cause="that memory is not written again",
             fix="take the value from __enzyme_augmentfwd",
         )  # fmt: skip
@@ -316,7 +315,7 @@ class Twins:
 
     def refused(self, name: str, line: str) -> UnsupportedError:
         return UnsupportedError(
-            f"{name} cannot be run again from a tape, as {CALL} asks", cause=f"it has: {line.strip()[:80]}",
+            f"{name} cannot be run again from a tape, as {SPLIT} asks", cause=f"it has: {line.strip()[:80]}",
             fix="ask for __enzyme_fwddiff where memory has not changed",
         )  # fmt: skip
 

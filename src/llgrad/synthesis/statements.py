@@ -41,7 +41,7 @@ from llgrad.ir.write import write
 from llgrad.ir.write_values import attributes
 from llgrad.synthesis.calls import hidden_type, naming, origin
 from llgrad.synthesis.inregisters import UNCLEAR, Raw, Together
-from llgrad.synthesis.markers import marker_of, marker_text
+from llgrad.synthesis.markers import STATEMENTS, marker_of, marker_text
 from llgrad.synthesis.returned import Member, places
 from llgrad.synthesis.thrown import with_runtime
 
@@ -49,9 +49,7 @@ INACTIVE = "enzyme_inactive"  # attribute of calls, metadata of all instructions
 IGNORE, KIND = "llgrad.ignore.", "llgrad.kind."
 TYPE = "enzyme_type"  # attribute of parameters
 _SIZES = {"pointer": 8, "integer": 8, "half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16}
-KINDS = ("float", "double", "integer", "pointer", "bfloat")
-_WORDS = ("call_inactive", "ignore_derivatives", "virtualreverse", "batch", *KINDS)
-_SAID = re.compile(rf"__enzyme_({'|'.join(_WORDS)})")
+_SAID = re.compile(rf"__enzyme_({'|'.join(STATEMENTS)})")
 _OPAQUE = re.compile(
     rf"^declare [^@\n]*?(\S+|<[^>]*>) @((?:{re.escape(IGNORE)}|{re.escape(KIND)})[\w.]+)\([^\n]*$", re.MULTILINE
 )
