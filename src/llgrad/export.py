@@ -47,7 +47,7 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
     if derivative.flags["flush"]:
         denormals.refuse_jumps(derived.text)
         wrapper = denormals.guarded(wrapper, [name], cleaning)
-    made = pipeline.finish(derived.text, [wrapper, fail_text()], [name], cpu=cpu, inlined=[derived.symbol])
+    made = pipeline.finish(derived.text, [wrapper], [name], last=fail_text(), cpu=cpu, inlined=[derived.symbol])
     data = emit_object(made, cpu=cpu)
     _refuse_statics(data)
     prototype = _prototype(derivative, name)

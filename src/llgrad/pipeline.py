@@ -748,15 +748,16 @@ _OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(
 
 def finish(
     text: str, others: Sequence[str], keep: Collection[str], *,
-    level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native",
+    level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",
     inlined: Collection[str] = (), jit: bool = False,
 ) -> LLVMModule:  # fmt: skip
     """Machine-ready module: `text` (written by llgrad), the arena's runtime and `others` linked and optimised.
 
-    `keep` stays visible; everything else becomes internal. `inlined`: see `used_once`. `jit`: it will be loaded in this
-    process. Raises VerifyError if llgrad wrote IR that LLVM rejects.
+    `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
+    internal. `inlined`: see `used_once`. `jit`: it will be loaded in this process. Raises VerifyError if
+    llgrad wrote IR that LLVM rejects.
     """
-    context = Finishing(joined(others), keep, inlined, level, vectorize, vector_math, cpu, jit)
+    context = Finishing(joined(others), last, keep, inlined, level, vectorize, vector_math, cpu, jit)
     return complete(run_passes(Unit(text), FINISH, context).llvm())
 
 
@@ -764,6 +765,7 @@ class Finishing(Struct):
     """What the passes of `FINISH` must know, and what they find out."""
 
     others: str
+    last: str
     keep: Collection[str]
     inlined: Collection[str]
     level: int
@@ -789,7 +791,7 @@ def _read_derivative(unit: Unit, _: Finishing) -> bool:
 
 
 def _note_single_uses(unit: Unit, c: Finishing) -> bool:
-    c.once = used_once(unit.text() + c.others, c.inlined)
+    c.once = used_once(unit.text() + c.others + c.last, c.inlined)
     return False
 
 
@@ -798,7 +800,8 @@ def _strings_again(unit: Unit, _: Finishing) -> bool:
 
 
 def _link(whole: LLVMModule, c: Finishing) -> None:
-    whole.absorb(LLVMModule.from_text(c.others).as_part(), tape_runtime())
+    texts = [LLVMModule.from_text(text).as_part() if text else None for text in (c.others, c.last)]
+    whole.absorb(*filter(None, (texts[0], tape_runtime(), texts[1])))
     whole.verify()
 
 
