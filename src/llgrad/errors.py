@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -91,7 +91,29 @@ def warn(message: str, *, span: Span | None = None, cause: str = "", fix: str = 
     """A LlgradWarning in the form of an error. Each is shown once."""
     made = LlgradError(message, span=span, cause=cause, fix=fix)
     made.code = "warning"
+    for texts in _recording:
+        texts.append(str(made))
     warnings.warn(str(made), LlgradWarning, stacklevel=2)
+
+
+_recording: list[list[str]] = []
+
+
+@contextmanager
+def recorded() -> Iterator[list[str]]:
+    """What is warned of meanwhile; `warn_again` tells it again, where what was made then is found in a cache."""
+    texts: list[str] = []
+    _recording.append(texts)
+    try:
+        yield texts
+    finally:
+        _recording.pop()
+
+
+def warn_again(texts: Sequence[str]) -> None:
+    """Tell what was `recorded`."""
+    for text in texts:
+        warnings.warn(text, LlgradWarning, stacklevel=2)
 
 
 def as_compilers_warn() -> None:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from llgrad import cache
 from llgrad.denormals import refuse_jumps
 from llgrad.entry import CXX_TAKER, HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
-from llgrad.errors import ArgumentError, SourceError, UnsupportedError
+from llgrad.errors import ArgumentError, SourceError, UnsupportedError, recorded, warn_again
 from llgrad.passing import parts
 from llgrad.signature import Pointer, Scalar, Signature, Void
 from llgrad.synthesis.request import Constants, Request, special_name
@@ -302,9 +302,13 @@ class Loaded:
         name = cache.key("derivative", self._key, *settings, "".join(said))
         found = cache.get(name) if self._key else None
         if found is None:
-            found = self._derivative_pieces(requests)
+            with recorded() as told:
+                found = self._derivative_pieces(requests)
+            found["told"] = cache.dumped(tuple(dict.fromkeys(told)))
             if self._key:
                 cache.put(name, found)
+        else:
+            warn_again(cache.loaded(found["told"]))
         entries, borrowed = cache.loaded(found["entries"])
         code = self._loaded(found["object"], borrowed)
         seconds = time.perf_counter() - started

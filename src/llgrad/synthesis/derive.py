@@ -42,6 +42,7 @@ from llgrad.synthesis.speculated import define_lanes
 from llgrad.synthesis.sweep import takes_shadow
 from llgrad.synthesis.targetshadows import lead, led
 from llgrad.synthesis.unseeded import refuse_unseeded
+from llgrad.synthesis.zeroskips import warn_of_skips
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3, Act.BOTH: 4}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}
@@ -65,6 +66,7 @@ class Derivation:
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
             root.runtime_activity, analysed, root.vector_math, any(r.primal_result for r in self.roots),
         )  # fmt: skip
+        warn_of_skips(self.facts)
         refuse_undecidable(self.facts)
         refuse_behind(self.facts)
         self.leaves_memory = refuse_unseeded(self.facts, root)
