@@ -10,48 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from msgspec import Struct
-
 from llgrad.analysis.accesses import Access, Accesses, Condition, accesses, argument_name, happening, held
 from llgrad.analysis.bounds import Poly, Unbounded, Value, Writer
 from llgrad.analysis.known import forgets
+from llgrad.guards import ANSWERS, EXCEEDS, FITS, UNPROVEN, Limits, Place
 from llgrad.ir.module import Module
 from llgrad.ir.types import IntType, PointerType
 from llgrad.ir.values import Argument, Function, Instruction, Load, Store
 from llgrad.versions import INTRINSICS
 
 CHECK = "llgrad.check"
-FITS, EXCEEDS, UNPROVEN = 0, 4, 5
-ANSWERS = 3  # words of the block before the numbers
 MOST_CERTAIN, MOST_POINTERS = 200, 62
 Range = tuple[Value, Value]
-
-
-class Place(Struct, frozen=True):
-    """An access that is certain: of which IR argument, and where the source has it."""
-
-    argument: int
-    written: bool
-    source: str
-
-
-class Limits(Struct, frozen=True):
-    """What is known of a function's accesses.
-
-    `numbers`, `pointers`: the IR arguments that the block holds. `places`: what word 0 refers to. `unknown`: pointers
-    of which not all accesses are known or bounded, and why. `pinned`: pointers that may outlive the call: their memory
-    cannot be moved. `read_only`: pointers through which nothing is written. `alignment`: what accesses rely on, in
-    bytes. `text`: IR of the check; empty where it would prove nothing.
-    """
-
-    numbers: tuple[int, ...]
-    pointers: tuple[int, ...]
-    places: tuple[Place, ...]
-    unknown: dict[int, str]
-    pinned: frozenset[int]
-    read_only: frozenset[int]
-    alignment: int
-    text: str
 
 
 def limits(module: Module, root: Function, opaque: Iterable[str] = ()) -> Limits:
@@ -212,16 +182,18 @@ def _at_most(w: Writer, high: Value, a: Argument) -> str:
 
 def _alignment(root: Function, module: Module) -> int:
     """What loads and stores of the function and of what it calls rely on, at most; parameters say it, too."""
-    seen: dict[Function, None] = {root: None}
-    found = 1
-    for f in seen:
+    seen, waiting, found = {root}, [root], 1
+    while waiting:
+        f = waiting.pop()
         said = [x.value for a in f.arguments for x in a.attributes if x.name == "align"]
         found = max([found, *(n for n in said if isinstance(n, int))])
         for i in (i for b in f.blocks for i in b.instructions):
             if isinstance(i, Load | Store):
                 found = max(found, i.align or 1)
-            seen.update({v: None for v in i.operands if isinstance(v, Function) and not v.is_declaration})
+            new = {v for v in i.operands if isinstance(v, Function) and not v.is_declaration} - seen
+            seen |= new
+            waiting += new
     return found
 
 
-__all__ = ["ANSWERS", "CHECK", "EXCEEDS", "FITS", "UNPROVEN", "Limits", "Place", "limits"]
+__all__ = ["CHECK", "limits"]
