@@ -216,3 +216,39 @@ def test_some_random_functions() -> None:
     script = Path(__file__).with_name("memory_fuzz.py")
     done = subprocess.run([sys.executable, script, "--count", "30"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_threads_fault_apart(lib: llgrad.Library) -> None:
+    x, good = np.ones((64, 5)), np.tile(at(0, 4), (64, 1))
+    sums = llgrad.vmap(lib.indirect, over=("at", "x"), threads=4)
+    assert sums(2, good, x).tolist() == [2.0] * 64
+    for bad in (0, 31, 63):
+        wrong = good.copy()
+        wrong[bad, 1] = 5
+        with pytest.raises(ForeignError, match="accessed element 5"):
+            sums(2, wrong, x)
+    assert sums(2, good, x).tolist() == [2.0] * 64
+
+
+def test_unchecked_derivatives_compute_the_same(lib: llgrad.Library) -> None:
+    x = array(5)
+    checked, unchecked = (llgrad.grad(lib.indirect, wrt="x", unchecked=u) for u in (False, True))
+    assert np.array_equal(checked(3, at(0, 0, 2), x), unchecked(3, at(0, 0, 2), x))
+
+
+STRUCTS = """
+typedef struct node { double value; struct node *next; } node;
+double total(const node *first) { double s = 0; for (; first; first = first->next) s += first->value; return s; }
+void scale(int n, node *all) { for (int i = 0; i < n; i++) all[i].next->value *= 2; }
+"""
+
+
+def test_memory_that_holds_addresses_is_not_moved(tmp_path: Path) -> None:
+    (tmp_path / "nodes.c").write_text(STRUCTS)
+    lib = llgrad.load(tmp_path / "nodes.c")
+    nodes = np.zeros(3, np.dtype([("value", "f8"), ("next", "u8")]))
+    nodes["value"] = 1, 2, 4
+    nodes["next"][:2] = nodes.ctypes.data + 16 * np.arange(1, 3, dtype=np.uint64)
+    assert lib.total(nodes) == 7.0
+    lib.scale(2, nodes)
+    assert nodes["value"].tolist() == [1.0, 4.0, 8.0]

@@ -19,11 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad import cache
+from llgrad.arguments import holds_addresses
 from llgrad.denormals import refuse_jumps
 from llgrad.entry import CXX_TAKER, HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
 from llgrad.errors import ArgumentError, LlgradError, SourceError, UnsupportedError
 from llgrad.passing import parts
-from llgrad.signature import Pointer, Scalar, Signature, View, Void
+from llgrad.signature import Opaque, Pointer, Scalar, Signature, View, Void
 from llgrad.sizes import Check, Test
 from llgrad.synthesis.request import Constants, Request, special_name
 
@@ -480,6 +481,9 @@ def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: b
         n for p in facts.signature.parameters if isinstance(p.type, View) and p.type.order not in ("C", "F")
         for n in p.ir_arguments
     )  # fmt: skip
+    to = [p.type.to for p in facts.signature.parameters if isinstance(p.type, Pointer)]
+    if any(holds_addresses(t) and not isinstance(t, Opaque) for t in to):  # which may lead to any array
+        found = replace(found, pinned=frozenset(n for n, t in enumerate(facts.arguments) if t == "ptr"))
     made = LLVMModule.from_text(found.text) if found.text else None
     if made:
         made.optimise(1, vectorize=False, unroll=False)
