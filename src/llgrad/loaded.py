@@ -310,6 +310,8 @@ class Loaded:
         """The IR of a function as LLVM optimises it."""
         from llgrad import pipeline
 
+        if self._level and said == self._registrations():
+            return self.prepared(symbol)
         return pipeline.prepare(self._program(), [symbol], self._level or 2, said=said)
 
     def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
