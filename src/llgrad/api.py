@@ -32,6 +32,7 @@ from llgrad.loaded import Compiled
 from llgrad.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.pervalues import PerValues
 from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct
+from llgrad.sizes import Test
 from llgrad.synthesis.request import Act, Mode, Request
 from llgrad.synthesis.schedule import How
 
@@ -55,6 +56,7 @@ class Options(TypedDict, total=False):
                       contract them with products
     denormals         "flush": numbers below 2**-1022 count as zero while the derivative runs, which is faster where
                       there are many; what was set before is set again afterwards
+    unchecked         calls are not checked for accesses outside of the arrays that they are given
     """
 
     strong_zero: bool
@@ -62,6 +64,7 @@ class Options(TypedDict, total=False):
     checkpoint: Checkpoints
     denormals: str | None
     strict: bool
+    unchecked: bool
 
 
 class Derivative:
@@ -85,6 +88,7 @@ class Derivative:
             )
         function.require_supported()
         flushes(options.get("denormals"))
+        self.unchecked = options.pop("unchecked", False)
         self.function, self.mode, self.kind, self.options = function, mode, kind, options
         self.signature = function.signature
         self.of = None if of is None else _position(function, of, "of")
@@ -95,6 +99,7 @@ class Derivative:
         self.__name__ = f"{kind}_{self.signature.name}"
         self.__doc__ = self._document()
         self._variants: dict[tuple[bool, int], Compiled] = {}
+        self._tests: dict[tuple[bool, int], Test | None] = {}
         self._lock = threading.Lock()
         self._peak = 0
         if compile:
@@ -160,7 +165,7 @@ class Derivative:
         if self.result is Act.OUT:
             passed += [1.0 if seed is None else number(seed, "seed") for seed in seeds]
         compiled = self._compiled(disjoint, len(lanes))
-        results, self._peak = compiled.code.call(compiled.entry, passed)
+        results, self._peak = compiled.code.call(compiled.entry, passed, self._tests[disjoint, len(lanes)])
         return results
 
     def __repr__(self) -> str:
@@ -220,7 +225,23 @@ class Derivative:
             if (disjoint, width) not in self._variants:
                 request = self.request_for(disjoint, width)
                 self._variants[disjoint, width] = self.function.library.derivative(request)
+                self._tests[disjoint, width] = self._test(width)
             return self._variants[disjoint, width]
+
+    def _test(self, width: int) -> Test | None:
+        """What calls of a variant check the sizes of arrays by."""
+        if self.unchecked:
+            return None
+        at, n = [], 0 if self.mode is Mode.FORWARD else 1
+        for act in spread_acts(self.signature, self.acts):
+            shadows = self._lanes(act, width)
+            at.append((n, shadows))
+            n += 1 + shadows
+        return self.function.library.test(self.function.facts.signature.symbol, at, True)
+
+    def _lanes(self, act: Act, width: int) -> int:
+        """How many shadows follow an argument."""
+        return width if act is Act.DUP else 0
 
     def may_be_disjoint(self) -> bool:
         """Can the caller see all memory that is reached? Not through pointers in memory."""

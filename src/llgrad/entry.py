@@ -2,7 +2,8 @@
 
 An entry is a function `i32 @name(ptr frame)` written in IR beside its target. It loads the arguments from the frame,
 calls the target, stores the results into the frame, and returns 0. The frame is 512 bytes for `setjmp`, then a slot for
-each argument, then a slot for each result; a slot is 8 bytes, 16 for `x86_fp80`.
+each argument, then a slot for each result; a slot is 8 bytes, 16 for `x86_fp80`. Where the frame holds the address of
+a check (`docs/memory-checks.md`), that is called first, with what lies behind the results.
 
 `llgrad_fail` (decision 7) asks a Python callback, which notes what failed in the calling thread, for the frame of that
 thread's innermost call, and `longjmp`s there: the entry returns 1 and `Code.call` raises ForeignError. Generated code
@@ -30,11 +31,14 @@ from llgrad.backend.libraries import Libraries
 from llgrad.backend.loaders import PROVIDED_BY_LINKER, load_in_jit
 from llgrad.elf import read_object
 from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.guards import ANSWERS, EXCEEDS, FAULTED, UNPROVEN, run
+from llgrad.sizes import Guarded, Test, exceeded, room_of
 from llgrad.synthesis import results
 
 HOOK = "llgrad.hook"
 TAPE_FREE = "llgrad.arena.free"
 JUMP_BYTES = 512  # of which `setjmp` takes 312 at most
+_CHECK = JUMP_BYTES - 32  # where the address of the check is, or 0
 _MODE, _SCRATCH = JUMP_BYTES - 16, JUMP_BYTES - 8  # where the mode for denormals is kept, behind that
 ARENA_BYTES, PEAK_OFFSET = 64, 32
 ARENA = ...  # (pickles as itself) stands for the calling thread's arena among the values of a call
@@ -85,7 +89,7 @@ def entry_text(
     `extensions` are `signext`/`zeroext` of the arguments; `aggregate`: results are one struct,
     which goes through memory if it is `wide` (`synthesis.results`). `flush`: denormals are zero while it runs.
     """
-    arguments, slots, _ = offsets(entry)
+    arguments, slots, end = offsets(entry)
     result = results.spelt(entry.results, aggregate, wide)
     extensions = extensions or [""] * len(entry.arguments)
     parameters = ", ".join(f"{t} {x}".strip() for t, x in zip(entry.arguments, extensions, strict=True))
@@ -102,7 +106,7 @@ def entry_text(
     landed = ["thrown:", f"  %what = landingpad {{ ptr, i32 }} {clauses}"]
     personality = f" personality ptr @{whose}" if taker else ""
     lines += denormals.declarations() if flush else []
-    lines += [f"define i32 @{quoted(entry.name)}(ptr %frame){personality} {{"]
+    lines += [f"define i32 @{quoted(entry.name)}(ptr %frame){personality} {{", *_check_lines(end)]
     places = (("mode", _MODE), ("scratch", _SCRATCH)) if flush else ()
     lines += [f"  %{name} = getelementptr i8, ptr %frame, i64 {at}" for name, at in places]
 
@@ -124,6 +128,16 @@ def entry_text(
         lines += [f"  store {t} {f'%x{n}' if aggregate else '%r'}, ptr %q{n}, align 8"]
     lines += ["  ret i32 0", *([*landed, *put_back("thrown"), *caught[1]] if taker else []), "}", ""]
     return "\n".join(lines)
+
+
+def _check_lines(end: int) -> list[str]:
+    return [
+        f"  %check.at = getelementptr i8, ptr %frame, i64 {_CHECK}", "  %check = load ptr, ptr %check.at, align 8",
+        "  %unchecked = icmp eq ptr %check, null", "  br i1 %unchecked, label %start, label %test",
+        "test:", f"  %block = getelementptr i8, ptr %frame, i64 {end}", "  %tested = call i32 %check(ptr %block)",
+        "  %fits = icmp eq i32 %tested, 0", "  br i1 %fits, label %start, label %refused",
+        "refused:", "  ret i32 %tested", "start:",
+    ]  # fmt: skip
 
 
 CXX_TAKER = "__cxa_begin_catch"
@@ -344,7 +358,7 @@ class Code:
         self, data: bytes, *, libraries: Sequence[str] = (), symbols: Mapping[str, int] | None = None
     ) -> None:
         self._image = _Image(data, libraries, symbols or {})
-        self._functions: dict[str, _Function] = {}
+        self._functions: dict[str | Test, _Function] = {}
         self._arenas = threading.local()
         if hook := self.addresses.get(HOOK):
             ctypes.c_void_p.from_address(hook).value = PYTHON_HOOK
@@ -354,25 +368,60 @@ class Code:
         """What the object exports; valid as long as this lives."""
         return self._image.addresses
 
-    def call(self, entry: Entry, values: Sequence[Any]) -> tuple[tuple[Any, ...], int]:
-        """Results and the tape's peak in bytes. Values: numbers, NumPy arrays, addresses, None, `ARENA`."""
-        function = self._functions.get(entry.name) or self._function(entry)
+    def call(
+        self, entry: Entry, values: Sequence[Any], test: Test | None = None
+    ) -> tuple[tuple[Any, ...], int]:
+        """Results and the tape's peak in bytes. Values: numbers, NumPy arrays, addresses, None, `ARENA`. `test`: what
+        the sizes of arrays are checked by; always the same one for an entry, or None."""
+        function = self._functions.get(test or entry.name) or self._function(entry, test)
         arena = self._arena() if any(v is ARENA for v in values) else None
-        frame = function.fill(values, arena)
-        outer = getattr(_calls, "frame", 0)
-        _calls.frame = ctypes.addressof(frame)
-        try:
-            status = function.call(_calls.frame)
-        finally:
-            _calls.frame = outer
+        if function.check or test is None:
+            frame = function.fill(values, arena)
+            status = self._run(function, frame)
+        else:
+            status = UNPROVEN
+        if status == UNPROVEN and test is not None:
+            mask = function.answers(frame)[0] if function.check else None
+            frame, status = self._guarded(function, test, values, arena, test.pointers(mask))
         if status:
             if arena:
                 arena.free()
+            if status == EXCEEDS and test is not None:
+                raise exceeded(test, values, *function.answers(frame))
             raise failure(status, *getattr(_calls, "failure", (0, 0)))
         return function.results(frame), arena.peak() if arena else 0
 
-    def _function(self, entry: Entry) -> _Function:
-        made = self._functions[entry.name] = _Function(entry, self.addresses[entry.name])
+    def _run(self, function: _Function, frame: Any) -> int:
+        outer = getattr(_calls, "frame", 0)
+        _calls.frame = ctypes.addressof(frame)
+        try:
+            return function.call(_calls.frame)
+        finally:
+            _calls.frame = outer
+
+    def _guarded(
+        self, function: _Function, test: Test, values: Sequence[Any], arena: _Arena | None, unproven: Sequence[int]
+    ) -> tuple[Any, int]:
+        """A call with copies of the arrays that the code may leave: the frame and the status."""
+        guarded = Guarded(test, values, unproven)
+        outer = getattr(_calls, "frame", 0)
+        try:
+            frame = function.fill(guarded.values, arena, checked=False)
+            _calls.frame = ctypes.addressof(frame)
+            status, address = run(function.address, _calls.frame)
+            if status == FAULTED:
+                if arena:
+                    arena.free()
+                raise guarded.fault(address)
+            if not status:
+                guarded.back()
+            return frame, status
+        finally:
+            _calls.frame = outer
+            guarded.release()
+
+    def _function(self, entry: Entry, test: Test | None) -> _Function:
+        made = self._functions[test or entry.name] = _Function(entry, self.addresses[entry.name], test)
         return made
 
     def _arena(self) -> _Arena:
@@ -386,23 +435,45 @@ class Code:
 class _Function:
     """An entry at an address: how its frame is filled and read."""
 
-    def __init__(self, entry: Entry, address: int) -> None:
+    def __init__(self, entry: Entry, address: int, test: Test | None = None) -> None:
         arguments, results, size = offsets(entry)
-        self.frame = ctypes.c_char * size
+        self.address, self.block = address, size
         self.call: Callable[[int], int] = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(address)
-        self.packer = struct.Struct("<" + "".join(_pack_code(t) for t in entry.arguments))
+        layout = "".join(_pack_code(t) for t in entry.arguments)
+        self.packer = struct.Struct("<" + layout)
         self.converters = [_converter(t) for t in entry.arguments]
         self.readers = [(_reader(t), at) for t, at in zip(entry.results, results, strict=True)]
         self.arguments_at = arguments[0] if arguments else JUMP_BYTES
+        self.check = test.address() if test is not None else 0
+        if test is not None and self.check:
+            limits, strided = test.check.limits, test.check.strided
+            self.numbers = [test.at[n][0] for n in limits.numbers]
+            self.pointers = [(test.at[n][0], n in strided) for n in limits.pointers]
+            words = len(self.numbers) + 2 * len(self.pointers)
+            between = size - self.arguments_at - self.packer.size + 8 * ANSWERS
+            self.whole = struct.Struct(f"<Q{self.arguments_at - _CHECK - 8}x{layout}{between}x{words}Q")
+            size += 8 * (ANSWERS + words)
+        self.frame = ctypes.c_char * size
 
-    def fill(self, values: Sequence[Any], arena: _Arena | None) -> ctypes.Array[ctypes.c_char]:
+    def fill(self, values: Sequence[Any], arena: _Arena | None, checked: bool = True) -> ctypes.Array[ctypes.c_char]:
         frame = self.frame()
         packed = [
             arena.address if v is ARENA and arena else convert(v)
             for convert, v in zip(self.converters, values, strict=True)
         ]
-        self.packer.pack_into(frame, self.arguments_at, *packed)
+        if not self.check or not checked:
+            self.packer.pack_into(frame, self.arguments_at, *packed)
+            return frame
+        packed += [packed[n] for n in self.numbers]
+        for n, strided in self.pointers:
+            packed += room_of(values[n], strided)
+        self.whole.pack_into(frame, _CHECK, self.check, *packed)
         return frame
+
+    def answers(self, frame: ctypes.Array[ctypes.c_char]) -> tuple[int, int, int]:
+        """What the check has written."""
+        which, low, high = struct.unpack_from("<Qqq", frame, self.block)
+        return which, low, high
 
     def results(self, frame: ctypes.Array[ctypes.c_char]) -> tuple[Any, ...]:
         return tuple(read(frame, at) for read, at in self.readers)

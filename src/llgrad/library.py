@@ -21,6 +21,7 @@ from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
 from llgrad.loaded import AnyCode, Facts, Loaded
 from llgrad.passing import addresses_of_other_memory, spread
 from llgrad.signature import CType, Parameter, Pointer, Scalar
+from llgrad.sizes import Test
 
 if TYPE_CHECKING:
     from llvmlite.ir import Module
@@ -38,6 +39,7 @@ def load(
     libraries: Sequence[str] = (),
     isolate: bool = False,
     vector_math: bool = False,
+    unchecked: bool = False,
 ) -> Library:
     """Compile sources to one library: of any language in docs/languages.md, told apart by suffix, and mixed. An
     `llvmlite.ir.Module` is a source, too.
@@ -46,6 +48,7 @@ def load(
     optimize     0 to 3: how far LLVM optimises before differentiation; what is run is optimised fully in any case
     libraries    shared libraries the code needs: paths, or what follows -l
     isolate      run the compiled code in a child process: a crash becomes ForeignError
+    unchecked    calls are not checked for accesses outside of the arrays that they are given (docs/memory-checks.md)
     vector_math  let loops call the vector versions of exp, log, sin, … (at most 4 ulp wrong)
 
     Raises SourceError, CompilerError (with the compiler's own words), ArgumentError.
@@ -59,7 +62,9 @@ def load(
     if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
         raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')
     kept = {k: tuple(v) for k, v in flags.items()} if isinstance(flags, Mapping) else tuple(flags)
-    return Library(Loaded([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math))
+    made = Loaded([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math)
+    made.unchecked = unchecked
+    return Library(made)
 
 
 class UnknownFunctionError(UnknownNameError, AttributeError):
@@ -138,6 +143,7 @@ class ForeignFunction:
         self._result = _result_converter(self.signature.result)
         self._entry = facts.entry
         self._code: AnyCode | None = None
+        self._test: Test | None = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the function; arrays behind pointers are read and written in place."""
@@ -147,8 +153,11 @@ class ForeignFunction:
             refuse_overlap(self.signature, values, only_restrict=True)
         code = self._code
         if code is None:
-            code = self._code = self.library.primal()
-        results, _ = code.call(self._entry, spread(self.signature, values))
+            code = self.library.primal()
+            at = [(n, 0) for n in range(len(self.facts.arguments))]
+            self._test = self.library.test(self.facts.signature.symbol, at, False)
+            self._code = code
+        results, _ = code.call(self._entry, spread(self.signature, values), self._test)
         return self._result(results[0]) if results else None
 
     def specialized(self, **constants: int | float) -> ForeignFunction:

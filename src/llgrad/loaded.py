@@ -19,11 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad import cache
+from llgrad.arguments import holds_addresses
 from llgrad.denormals import refuse_jumps
 from llgrad.entry import CXX_TAKER, HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
-from llgrad.errors import ArgumentError, SourceError, UnsupportedError, recorded, warn_again
+from llgrad.errors import ArgumentError, LlgradError, SourceError, UnsupportedError, recorded, warn_again
 from llgrad.passing import parts
-from llgrad.signature import Pointer, Scalar, Signature, Void
+from llgrad.signature import Opaque, Pointer, Scalar, Signature, View, Void
+from llgrad.sizes import Check, Test
 from llgrad.synthesis.request import Constants, Request, special_name
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
 class AnyCode(Protocol):
     """Loaded code, here or in a child process."""
 
-    def call(self, entry: Entry, values: Sequence[Any]) -> tuple[tuple[Any, ...], int]:
+    def call(
+        self, entry: Entry, values: Sequence[Any], test: Test | None = None
+    ) -> tuple[tuple[Any, ...], int]:
         """Results and peak of the tape in bytes."""
 
 
@@ -113,6 +117,8 @@ class Loaded:
         self._resolved: dict[tuple[str, ...], LLVMModule] = {}
         self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
         self._said: dict[str, None] = {}
+        self._checks: dict[tuple[str, tuple[str, ...], bool], Check | None] = {}
+        self.unchecked = False
         self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
         self._code: AnyCode | None = None
         self._program_: LLVMModule | None = None
@@ -276,6 +282,39 @@ class Loaded:
             if self._key:
                 cache.put(name, {"effects": cache.dumped(made)})
             return made
+
+    # --- sizes of arrays
+
+    def test(self, symbol: str, at: Sequence[tuple[int, int]], derived: bool) -> Test | None:
+        """What a call of the function, or of a derivative of it, checks its arrays by; `at`: see `Test`."""
+        if self.unchecked or symbol not in self.table:
+            return None
+        with self._lock:
+            said = self._registrations() if derived else ()
+            key = symbol, said, derived
+            if key not in self._checks:
+                self._checks[key] = self._check(symbol, said, derived)
+            made = self._checks[key]
+        return Test(made, at) if made is not None else None
+
+    def _check(self, symbol: str, said: tuple[str, ...], derived: bool) -> Check | None:
+        name = cache.key("check", self._key, symbol, str(self._level), "".join(said), str(derived))
+        found = cache.get(name) if self._key else None
+        if found is None:
+            found = {"check": cache.dumped(_made_check(self, self.table[symbol], said, derived))}
+            if self._key:
+                cache.put(name, found)
+        known: Check | None = cache.loaded(found["check"])
+        return known
+
+    def as_optimised(self, symbol: str, said: tuple[str, ...]) -> str:
+        """The IR of a function as LLVM optimises it."""
+        from llgrad import pipeline
+
+        if self._level and said == self._registrations():
+            return self.prepared(symbol)
+        program, said = self._without_requests(said)
+        return pipeline.prepare(program, [symbol], self._level or 2, said=said)
 
     def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
         shared = self.primal() if borrowed else None
@@ -444,6 +483,39 @@ class Loaded:
         if self._names is None:
             self._names = frozenset(f.name for f in self._program().functions())
         return self._names
+
+
+def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: bool) -> Check | None:
+    """The check of a function; None where there is nothing to check, or it cannot be read."""
+    from llgrad import pipeline
+    from llgrad.analysis.extents import Refused
+    from llgrad.backend import LLVMModule
+    from llgrad.backend.codegen import emit_jit_object
+    from llgrad.ir.parse import parse
+    from llgrad.memorychecks import limits
+    from llgrad.versions import opaque
+
+    symbol = facts.signature.symbol
+    try:
+        module = parse(library.as_optimised(symbol, said))
+        root = module.function(pipeline.own_name(symbol))
+        found = limits(module, root, opaque(module) if derived else ())
+    except (LlgradError, Refused):
+        return None
+    if not found.pointers and not found.unknown:
+        return None
+    names = {n: p.name for p in facts.signature.parameters for n in p.ir_arguments}
+    strided = frozenset(
+        n for p in facts.signature.parameters if isinstance(p.type, View) and p.type.order not in ("C", "F")
+        for n in p.ir_arguments
+    )  # fmt: skip
+    to = [p.type.to for p in facts.signature.parameters if isinstance(p.type, Pointer)]
+    if any(holds_addresses(t) and not isinstance(t, Opaque) for t in to):  # which may lead to any array
+        found = replace(found, pinned=frozenset(n for n, t in enumerate(facts.arguments) if t == "ptr"))
+    made = LLVMModule.from_text(found.text) if found.text else None
+    if made:
+        made.optimise(1, vectorize=False, unroll=False)
+    return Check(replace(found, text=""), facts.signature.name, names, strided, emit_jit_object(made) if made else b"")
 
 
 def _effects(program: LLVMModule, symbol: str) -> Effects:

@@ -184,6 +184,11 @@ class Table:
         return np.array(rows) if self.stacked else rows
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the addresses themselves."""
+        return self.words.nbytes
+
+    @property
     def __array_interface__(self) -> dict[str, Any]:
         found: dict[str, Any] = self.words.__array_interface__
         return found
@@ -201,6 +206,11 @@ class Descriptor:
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
         self._words = np.fromiter(_words(array), np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the descriptor."""
+        return self._words.nbytes
 
     @property
     def __array_interface__(self) -> dict[str, Any]:

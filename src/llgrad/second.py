@@ -92,7 +92,7 @@ class Second(Derivative):
         if self.result is Act.OUT:
             passed.append(1.0 if seed is None else number(seed, "seed"))
         compiled = self._compiled(disjoint, len(tangents))
-        results, self._peak = compiled.code.call(compiled.entry, passed)
+        results, self._peak = compiled.code.call(compiled.entry, passed, self._tests[disjoint, len(tangents)])
         return [self._found(lane, results) for lane in adjoints]
 
     def _passed(
@@ -109,6 +109,9 @@ class Second(Derivative):
                 yield from (t[n] for t in beside)
                 if act is Act.DUP:
                     yield from (of_shadow[n], *(a[n] for a in below))
+
+    def _lanes(self, act: Act, width: int) -> int:
+        return 0 if act is Act.CONST else width + (1 + width) * (act is Act.DUP)
 
     def _lane(self, values: Sequence[Any], direction: Any) -> list[Any]:
         """The tangent of each parameter's value: the direction for those in `wrt`, else zero."""

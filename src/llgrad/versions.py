@@ -116,14 +116,14 @@ def versions(text: str, request: Request, level: int) -> Versions | str:
     if len(pointers) < 2:
         return "one version: it has one pointer at most"
     try:
-        before = extents(module, root, _opaque(module))
+        before = extents(module, root, opaque(module))
         looped = {a for a, touched in before.touched.items() if touched.looped}
         if not any(a in looped or b in looped for a, b in _hindered(root, before)):
             return "one version: in its own loops, no pointer is in the way of another"
         changed = apart(text, root.name, level)
         module = parse(changed)
         again = module.function(root.name)
-        after = extents(module, again, _opaque(module))
+        after = extents(module, again, opaque(module))
         w = Writer()
         tests = _test(w, [(root, before), (again, after)], request)
     except (Refused, Unbounded) as reason:
@@ -143,7 +143,7 @@ def apart(text: str, root: str, level: int) -> str:
     return pipeline.normal(work)
 
 
-def _opaque(module: Module) -> list[str]:
+def opaque(module: Module) -> list[str]:
     """Functions whose derivatives are the user's; where allocators or shadows are, nothing is known of memory."""
     found = registrations.read(module)
     if found.shadow_globals or found.heap:

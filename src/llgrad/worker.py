@@ -3,8 +3,9 @@
 `Worker.load` has the interface of `entry.Code`. Arrays are copied there and, if they are writable, back. A new child is
 started at the next call after a death; variables of the compiled code then start anew.
 
-Protocol: on two pipes, messages of 8 bytes length and a pickle. Requests are ("load", object, libraries, shared, names)
-and ("call", code, entry, values); answers are ("done", …) or ("error", class, message, cause, fix).
+Protocol: on two pipes, messages of 8 bytes length and a pickle. Requests are ("load", object, libraries, shared,
+names), ("test", test) and ("call", code, entry, values, test); answers are ("done", …) or ("error", class, message,
+cause, fix).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from llgrad.arguments import overlapping
 from llgrad.entry import Code, Entry
 from llgrad.errors import ArgumentError, ForeignError, LlgradError
 from llgrad.passing import Strided
+from llgrad.sizes import Test
 
 
 class Worker:
@@ -84,17 +86,29 @@ class RemoteCode:
     def __init__(self, worker: Worker, data: bytes, shared: RemoteCode | None, borrowed: tuple[str, ...]) -> None:
         self.worker, self.data, self.shared, self.borrowed = worker, data, shared, borrowed
         self._loaded = (0, 0)  # generation of the child, number there
+        self._tests: dict[Test, tuple[int, int]] = {}  # likewise
 
-    def call(self, entry: Entry, values: Sequence[Any]) -> tuple[tuple[Any, ...], int]:
+    def call(
+        self, entry: Entry, values: Sequence[Any], test: Test | None = None
+    ) -> tuple[tuple[Any, ...], int]:
         """See `Code.call`."""
         _refuse(entry, values)
         with self.worker.locked():
             sent = {id(v): Strided(v) for v in values if isinstance(v, np.ndarray) and not v.flags.forc}
             given = [sent.get(id(v), v) for v in values]
-            results, peak, written = self.worker.ask("call", self.number(), entry, given)
+            results, peak, written = self.worker.ask("call", self.number(), entry, given, self._known(test))
         for n, contents in written.items():
             values[n][...] = contents
         return results, peak
+
+    def _known(self, test: Test | None) -> Any:
+        """The number of a test in the child, which is told what it has not seen."""
+        if test is None:
+            return None
+        generation = self.worker.start()
+        if self._tests.get(test, (0, 0))[0] != generation:
+            self._tests[test] = generation, self.worker.ask("test", test)[0]
+        return self._tests[test][1]
 
     def number(self) -> int:
         """The code's number in the running child, loaded there if need be."""
@@ -200,17 +214,20 @@ def _environment() -> dict[str, str]:
 # --- the child -------------------------------------------------------------------------------------------------------
 
 
-def _answer(codes: list[Code], request: tuple[Any, ...]) -> tuple[Any, ...]:
+def _answer(codes: list[Code], tests: list[Test], request: tuple[Any, ...]) -> tuple[Any, ...]:
     if request[0] == "load":
         _, data, libraries, shared, names = request
         symbols = {n: codes[shared].addresses[n] for n in names} if shared is not None else {}
         codes.append(Code(data, libraries=libraries, symbols=symbols))
         return "done", len(codes) - 1
-    _, code, entry, given = request
+    if request[0] == "test":
+        tests.append(request[1])
+        return "done", len(tests) - 1
+    _, code, entry, given, number = request
     there = {id(v): v.laid() for v in given if isinstance(v, Strided)}
     values = [there.get(id(v), v) for v in given]
     writable = {n: v for n, v in enumerate(values) if isinstance(v, np.ndarray) and v.flags.writeable}
-    results, peak = codes[code].call(entry, values)
+    results, peak = codes[code].call(entry, values, None if number is None else tests[number])
     return "done", results, peak, writable
 
 
@@ -218,13 +235,14 @@ def main() -> int:
     """Answer requests until the parent closes its end."""
     requests, answers = os.fdopen(int(sys.argv[1]), "rb"), os.fdopen(int(sys.argv[2]), "wb")
     codes: list[Code] = []
+    tests: list[Test] = []
     while True:
         try:
             request = _read(requests)
         except EOFError:
             return 0
         try:
-            answer = _answer(codes, request)
+            answer = _answer(codes, tests, request)
         except LlgradError as error:
             answer = ("error", type(error).__name__, error.message, error.cause, error.fix)
         _write(answers, answer)
