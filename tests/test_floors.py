@@ -32,7 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("checkpointing", "closures", "failing", "retyped", "rounding", "specialising"),
     ("asking", "pipeline"),
     ("excerpt", "tables", "versions"),
-    ("program",),
+    ("memorychecks", "program"),
     ("cache", "entry", "nested", "passing"),
     ("arguments",),
     ("worker",),

@@ -411,6 +411,8 @@ class Reader:
                 self.need(a, 0)
                 self.need(b, 0)
             up = name[0][1:] == "max"
+            if a.pure and b.pure:
+                return extreme((a, b), up, True)
             low, high = extreme((a, b), up, False), extreme((a, b), up, True)
             return Poly.of(Between(low, high, True, f.scope(call)))
         return None

@@ -15,7 +15,17 @@ from msgspec import Struct
 
 from llgrad.analysis.objects import initial_pointers
 from llgrad.ir.module import Module
-from llgrad.ir.values import AnyConstant, Attribute, Call, ConstAggregate, ConstInt, Function, GlobalVariable, InlineAsm
+from llgrad.ir.values import (
+    AnyConstant,
+    Argument,
+    Attribute,
+    Call,
+    ConstAggregate,
+    ConstInt,
+    Function,
+    GlobalVariable,
+    InlineAsm,
+)
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.facts import STRING
@@ -356,6 +366,12 @@ def is_result(call: Call, callee: Function | None, index: int) -> bool:
 def _kept(call: Call, callee: Function | None) -> frozenset[int]:
     """The arguments whose pointers may outlive the call: all but `nocapture` and `captures(none | address…)`."""
     return frozenset(i for i in range(call.arity) if not _is_forgotten(call, callee, i))
+
+
+def forgets(a: Argument) -> bool:
+    """Does the function keep no address in this argument beyond its return, as far as its attributes say?"""
+    captures = a.attribute("captures")
+    return captures is not None and "provenance" not in str(captures.value) or a.attribute("nocapture") is not None
 
 
 def _is_forgotten(call: Call, callee: Function | None, index: int) -> bool:
