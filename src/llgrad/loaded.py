@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad import cache
+from llgrad.analysis.sizes import Sum, Written
 from llgrad.denormals import refuse_jumps
 from llgrad.entry import CXX_TAKER, HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
 from llgrad.errors import ArgumentError, SourceError, UnsupportedError
@@ -61,11 +62,17 @@ _PANIC_TAKER = re.compile(r"_R\w+3std9panicking12catch_unwind7cleanup")
 
 
 class Effects(Struct, frozen=True):
-    """What LLVM finds that a function does to memory: `access` (read, write, both, none) through each IR argument that
-    is a pointer, and whether it is `stateful`: uses variables that may change."""
+    """What a function does to memory. As LLVM finds it: `access` (read, write, both, none) through each IR argument
+    that is a pointer, and whether it is `stateful`: uses variables that may change.
+
+    As `analysis.outputs` finds it, if no arguments overlap: which IR arguments are `filled`, written before they are
+    read, if all of these sums are at least 0; and what is `written` through those of which that is known.
+    """
 
     access: tuple[str, ...]
     stateful: bool
+    filled: dict[int, tuple[Sum, ...]]
+    written: dict[int, Written]
 
 
 class Compiled(Struct, frozen=True):
@@ -423,14 +430,18 @@ class Loaded:
 
 def _effects(program: LLVMModule, symbol: str) -> Effects:
     from llgrad import pipeline
+    from llgrad.analysis.outputs import outputs
     from llgrad.assembly import GLOBAL
     from llgrad.ir.parse import parse
 
     text = pipeline.prepare(program, [symbol], 2)
-    f = parse(text).function(pipeline.own_name(symbol))
+    module = parse(text)
+    f = module.function(pipeline.own_name(symbol))
     access = tuple(next((_ACCESS[x.name] for x in a.attributes if x.name in _ACCESS), "both") for a in f.arguments)
     variables = [m[1] for m in GLOBAL.finditer(text) if m[3] == "global" and not m[1].startswith("@llvm.")]
-    return Effects(access, any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables))
+    stateful = any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables)
+    filled, written = outputs(module, f).sizes()
+    return Effects(access, stateful, filled, written)
 
 
 _ACCESS = {"readonly": "read", "writeonly": "write", "readnone": "none"}

@@ -60,6 +60,91 @@ def test_what_is_open_is_refused(lib: llgrad.Library, function: str, says: str, 
     assert says in str(raised.value) and shows in str(raised.value)
 
 
+# --- outputs that nobody declared -----------------------------------------------------------------------------------
+
+LAYERS = r"""
+#include <math.h>
+#include <string.h>
+void softmax(const double *x, int n, double *y) {
+    double s = 0;
+    for (int i = 0; i < n; i++) { y[i] = exp(x[i]); s += y[i]; }
+    for (int i = 0; i < n; i++) y[i] /= s;
+}
+void matvec(const double *w, const double *x, int n, double *y) {
+    for (int i = 0; i < n; i++) y[i] = 0;
+    for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i] += w[i * n + j] * x[j];
+}
+static __attribute__((noinline)) void zero(float *y, size_t n) { memset(y, 0, n * sizeof *y); }
+void scaled(const float *x, size_t n, float *y) {
+    zero(y, n);
+    for (int k = 1; k < 3; k++) for (size_t i = 0; i < n; i++) y[i] += k * x[i] * x[i];
+    for (size_t i = 0; i < n; i++) y[i] *= 0.5f;
+}
+void wide(const double *x, int n, double *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i / 2]; }
+void differences(const double *x, int n, double *y) { for (int i = 0; i < n - 1; i++) y[i] = x[i + 1] - x[i]; }
+void three(const double *x, int n, double *y) { for (int i = 0; i < 3; i++) y[i] = n * x[i]; }
+void sums(const double *x, int n, double *y) { y[0] = x[0]; for (int i = 1; i < n; i++) y[i] = y[i - 1] + x[i]; }
+void put(const double *x, const int *at, int n, double *y) { for (int i = 0; i < n; i++) y[at[i]] = x[i]; }
+void late(const double *x, int n, double *y) {
+    for (int i = 1; i < n; i++) y[i] = 0;
+    for (int i = 0; i < n; i++) y[i] += x[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
+    path = tmp_path_factory.mktemp("layers") / "layers.c"
+    path.write_text(LAYERS)
+    return llgrad.load(path)
+
+
+def test_what_is_written_before_it_is_read_is_an_output(layers: llgrad.Library) -> None:
+    x, w = np.array([0.3, -0.2, 0.9]), np.arange(9.0).reshape(3, 3)
+    p = np.exp(x) / np.exp(x).sum()
+    np.testing.assert_allclose(jacobian(load_foreign(layers.softmax), [x], (), (0,)), np.diag(p) - np.outer(p, p))
+    matvec = load_foreign(layers.matvec, counts={"n": "x"})  # y is as long as x, not as w
+    np.testing.assert_allclose(jacobian(matvec, [w, x], (), (1,)), w)
+    np.testing.assert_allclose(jacobian(load_foreign(layers.scaled), [x.astype(np.float32)], (), (0,)), np.diag(3 * x))
+    with pytest.raises(ForeignSignatureError, match="y may be read and written"):
+        load_foreign(layers.late)
+
+
+@pytest.mark.parametrize(
+    ("function", "says", "shows"),
+    [
+        ("wide", r"writes 2\*n elements of y, not as many as x has", "out={'y': (\"2*n\",)}"),
+        ("differences", "writes n - 1 elements of y", "out={'y': (\"n - 1\",)}"),
+        ("put", "how many elements of y the code writes is not known", "out={'y'"),
+    ],
+)
+def test_shapes_that_are_not_proven_are_refused(layers: llgrad.Library, function: str, says: str, shows: str) -> None:
+    with pytest.raises(ForeignSignatureError, match=says) as raised:
+        load_foreign(layers[function])
+    assert shows in str(raised.value)
+
+
+def test_shapes_that_fit_some_sizes(layers: llgrad.Library) -> None:
+    three, sums = load_foreign(layers.three), load_foreign(layers.sums)
+    assert three.roles.resolve([(3,)], []).outputs == ((3,),)
+    for n in (0, 2, 4):
+        with pytest.raises(ForeignShapeError, match=rf"three writes 3 elements of y, .* of shape \({n},\)"):
+            three.roles.resolve([(n,)], [])
+    np.testing.assert_allclose(jacobian(sums, [np.ones(3)], (), (0,)), np.tril(np.ones((3, 3))))
+    with pytest.raises(ForeignShapeError, match="sums writes 1 elements of y"):
+        sums.roles.resolve([(0,)], [])
+
+
+def test_terms_of_integers_in_shapes(layers: llgrad.Library) -> None:
+    wide = load_foreign(layers.wide, out=("2*n",))
+    np.testing.assert_allclose(jacobian(wide, [np.ones(3)], (), (0,)), np.repeat(np.eye(3), 2, axis=0))
+    assert load_foreign(layers.differences, out={"y": ("n - 1",)}).roles.resolve([(4,)], []).outputs == ((3,),)
+    with pytest.raises(UnknownNameError, match="'k', which is not an integer"):
+        load_foreign(layers.wide, out=("2*k",))
+    with pytest.raises(ForeignSignatureError, match="is no size"):
+        load_foreign(layers.wide, out=("n**2",)).roles.resolve([(4,)], [])
+
+
 def test_wrong_declarations(lib: llgrad.Library) -> None:
     with pytest.raises(UnknownNameError, match="no parameter 'z'"):
         load_foreign(lib.waves, out={"z": "like x"})

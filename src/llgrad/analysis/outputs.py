@@ -17,13 +17,15 @@ A load is covered where one box holds its bytes (`proofs`). Anything else may be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from llgrad.analysis.bounds import Between, Poly
+from llgrad.analysis.bounds import Between, Known, Poly, Unbounded
+from llgrad.analysis.boxes import Box, Boxes, with_box
 from llgrad.analysis.extents import (
     Extents,
     Frame,
@@ -38,7 +40,8 @@ from llgrad.analysis.extents import (
 from llgrad.analysis.flow import Loop, flow
 from llgrad.analysis.known import STOPS, behaviour
 from llgrad.analysis.loops import OPPOSITE
-from llgrad.analysis.proofs import Fact, Need, Proof, put
+from llgrad.analysis.proofs import Fact, Need, Proof
+from llgrad.analysis.sizes import Piece, Sizes, Sum, Written
 from llgrad.ir.module import Module
 from llgrad.ir.types import IntType, PointerType
 from llgrad.ir.values import (
@@ -60,47 +63,37 @@ from llgrad.ir.values import (
 )
 
 T = TypeVar("T")
-MOST_BOXES = 24  # of one argument, at one place
 MOST_STEPS = 200_000  # instructions, each time they are walked
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 
 
-class Box(Struct, frozen=True):
-    """Bytes that were written: [low, low + size), and so at each stride up to its count, if all `conditions` are ≥ 0.
-
-    Nothing is said where a size or a count is negative.
-    """
-
-    low: Poly
-    size: Poly
-    strides: frozenset[tuple[Poly, Poly]] = frozenset()
-    conditions: frozenset[Poly] = frozenset()
-
-    @property
-    def polys(self) -> Iterator[Poly]:
-        """All that it is said with."""
-        yield from (self.low, self.size, *self.conditions)
-        for stride in self.strides:
-            yield from stride
-
-    def put(self, x: Between, value: Poly) -> Box:
-        """The same with `value` for `x`."""
-        strides = frozenset((put(s, x, value), put(n, x, value)) for s, n in self.strides)
-        conditions = frozenset(put(c, x, value) for c in self.conditions)
-        return Box(put(self.low, x, value), put(self.size, x, value), strides, conditions)
-
-
-Boxes = dict[Box, frozenset[Need]]
+Pieces = tuple[dict[Piece, None], set[Need]]
 State = dict[Argument, Boxes]
 Edge = tuple[Block, Block]
 
 
 class Outputs(Struct):
     """`filled`: arguments that are written before they are read, each with what must be tested for that to hold.
-    `unknown`: others that are read, with why that may be before."""
+    `unknown`: others that are read, with why that may be before. `written`: of arguments that are written, what, and
+    what must be tested; not of those of which that is not known."""
 
     filled: dict[Argument, frozenset[Need]] = field(default_factory=dict)
     unknown: dict[Argument, str] = field(default_factory=dict)
+    written: dict[Argument, Pieces] = field(default_factory=dict)
+    numbers: dict[Known, int] = field(default_factory=dict)  # which argument an unknown is
+
+    def sizes(self) -> tuple[dict[int, tuple[Sum, ...]], dict[int, Written]]:
+        """`filled` and `written` as data, by positions, as far as that can be told at the entry."""
+        filled: dict[int, tuple[Sum, ...]] = {}
+        written: dict[int, Written] = {}
+        sizes = Sizes(self.numbers)
+        for a, needs in self.filled.items():
+            with suppress(Unbounded):
+                filled[a.index] = sizes.tests(needs)
+        for a, (pieces, more) in self.written.items():
+            with suppress(Unbounded):
+                written[a.index] = Written(tuple(pieces), sizes.tests(more))
+        return filled, written
 
     def __str__(self) -> str:
         lines = [f"%{a.name}: written before it is read" for a in self.filled]
@@ -111,21 +104,25 @@ def outputs(module: Module, root: Function) -> Outputs:
     """Which pointer arguments of `root` are written before they are read, of those that it may read and write."""
     found = Outputs()
     for a in root.arguments:
-        if isinstance(a.type, PointerType) and not any(a.attribute(n) for n in ("readnone", "readonly", "writeonly")):
+        if isinstance(a.type, PointerType) and not any(a.attribute(n) for n in ("readnone", "readonly")):
             if _may_be_kept(a):
                 found.unknown[a] = "its address may be kept"
-            else:
+                continue
+            found.written[a] = {}, set()
+            if not a.attribute("writeonly"):
                 found.filled[a] = frozenset()
-    if found.filled:
-        walk = _Walk(module, found)
-        numbers = {a: Poly.of(given_number(a)) for a in root.arguments if is_readable(a.type)}
-        places: dict[Argument, Places] = {
-            a: (Place(a, Poly.of(0)),) for a in root.arguments if isinstance(a.type, PointerType)
-        }
+    if found.written:
+        numbers = {a: given_number(a) for a in root.arguments if is_readable(a.type)}
+        found.numbers = {x: a.index for a, x in numbers.items()}
+        walk = _Walk(module, found, Sizes(found.numbers))
+        given = {a: Poly.of(x) for a, x in numbers.items()}
+        pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
+        places: dict[Argument, Places] = {a: (Place(a, Poly.of(0)),) for a in pointers}
+        least = tuple(Fact(p, frozenset({(p, 0, _HIGHEST)})) for p in given.values())
         try:
-            least = tuple(Fact(p, frozenset({(p, 0, _HIGHEST)})) for p in numbers.values())
-            walk.run(Frame(root, flow(root), numbers, places, (root,)), least, {})
+            walk.run(Frame(root, flow(root), given, places, (root,)), least, {})
         except Refused as reason:
+            found.written.clear()
             for a in list(found.filled):
                 walk.fail(a, str(reason))
     return found
@@ -140,9 +137,9 @@ def _may_be_kept(a: Argument) -> bool:
 class _Walk(Reader):
     """Goes through code in the order in which it is run; see the module."""
 
-    def __init__(self, module: Module, found: Outputs) -> None:
+    def __init__(self, module: Module, found: Outputs, sizes: Sizes) -> None:
         super().__init__(module, Extents(), frozenset())
-        self.made, self.checking, self.steps = found, True, MOST_STEPS
+        self.made, self.sizes, self.checking, self.steps = found, sizes, True, MOST_STEPS
         self.notes: dict[object, dict[Need, None]] = {}
         self.counted: dict[Between, frozenset[Need]] = {}  # what the counts of loops need
         self.facts: dict[tuple[Frame, Block], tuple[Fact, ...]] = {}
@@ -289,7 +286,7 @@ class _Walk(Reader):
                 every = (low, stride, box.size, *box.conditions, *(p for s in box.strides for p in s))
                 if all(self.steady(f, loop, p) for p in every):
                     more = replace(box, low=low, strides=box.strides | {(stride, count)})
-                    found[a] = _with(found.get(a, {}), more, needs)
+                    found[a] = with_box(found.get(a, {}), more, needs)
         return found
 
     def _left(self, f: Frame, loop: Loop, made: Between, edge: Edge, state: State) -> State:
@@ -306,7 +303,7 @@ class _Walk(Reader):
                 if any(made in m for p in box.polys for m in p.terms):
                     ended = box.put(made, last)
                     ended = ended if sure else replace(ended, conditions=ended.conditions | {last})
-                    found[a] = _with(found[a], ended, needs | relied | self.counted.get(made, frozenset()))
+                    found[a] = with_box(found[a], ended, needs | relied | self.counted.get(made, frozenset()))
         return found
 
     def _count(self, f: Frame, loop: Loop) -> None:
@@ -400,7 +397,7 @@ class _Walk(Reader):
                 self.found.needs = outer
                 for conditions, more in _not_taken(without):
                     kept = replace(box, conditions=box.conditions | conditions)
-                    made = _with(made, kept, needs | more)
+                    made = with_box(made, kept, needs | more)
             found[a] = made
         return found
 
@@ -425,23 +422,42 @@ class _Walk(Reader):
                     size = Poly.of(self.module.layout.size(i.type))
                     self._read(f, i, i.pointer, size, state)
                 case Store():
-                    state = self._wrote(f, i.pointer, Poly.of(self.module.layout.size(i.value.type)), state)
+                    state = self._wrote(f, i, i.pointer, Poly.of(self.module.layout.size(i.value.type)), state)
                 case Call():
                     state = self._called(f, i, state)
                 case _ if i.opcode in ("atomicrmw", "cmpxchg", "va_arg"):
                     self._read(f, i, i.operands[0], None, state)
+                    self._wrote(f, i, i.operands[0], None, state)
             self.found.needs = outer
         return state
 
-    def _wrote(self, f: Frame, pointer: AnyValue, size: Poly | None, state: State) -> State:
+    def _wrote(self, f: Frame, by: Instruction, pointer: AnyValue, size: Poly | None, state: State) -> State:
         places = self.pointer(f, pointer)
+        if self.checking:
+            for place in places:
+                self._note(place, size, self.facts[f, by.block])
         if len(places) != 1 or size is None:
             return state
         a, low = places[0].base, places[0].offset
         if a is None or low is None or a not in self.made.filled:
             return state
         needs = self._needs((low, size)) | {(low, _LOWEST, _HIGHEST), (low + size, _LOWEST, _HIGHEST)}
-        return {**state, a: _with(state.get(a, {}), Box(low, size), needs)}
+        return {**state, a: with_box(state.get(a, {}), Box(low, size), needs)}
+
+    def _note(self, place: Place, size: Poly | None, facts: tuple[Fact, ...]) -> None:
+        """What may be written."""
+        a = place.base
+        if a is None or a not in self.made.written:
+            return
+        try:
+            if place.offset is None or size is None:
+                raise Unbounded("it is written at addresses that are not understood")
+            pieces, needs = self.made.written[a]
+            pieces[self.sizes.piece(place.offset, place.offset + size, facts)] = None
+            needs |= self._needs((place.offset, size))
+            needs |= {(place.offset, _LOWEST, _HIGHEST), (place.offset + size, _LOWEST, _HIGHEST)}
+        except Unbounded:
+            del self.made.written[a]
 
     def _read(self, f: Frame, by: Instruction, pointer: AnyValue, size: Poly | None, state: State) -> None:
         if not self.checking:
@@ -471,7 +487,7 @@ class _Walk(Reader):
 
     def _called(self, f: Frame, call: Call, state: State) -> State:
         callee = call.called_function
-        given = [(n, a) for n, a in enumerate(call.arguments) if isinstance(a.type, PointerType)]
+        given = [a for a in call.arguments if isinstance(a.type, PointerType)]
         if callee is not None and not callee.is_declaration and callee not in f.stack:
             return self._entered(f, call, callee, state)
         known = behaviour(call, callee) if callee is not None and callee.is_declaration else None
@@ -481,10 +497,12 @@ class _Walk(Reader):
             size = self.number(f, call.arguments[2])
             if known.kind == "copy":
                 self._read(f, call, call.arguments[1], size, state)
-            return self._wrote(f, call.arguments[0], size, state)
-        if known is None or known.reads != "none" or known.freed is not None or known.moves is not None:
-            for _, a in given:
+            return self._wrote(f, call, call.arguments[0], size, state)
+        for a in given:
+            if known is None or known.reads != "none" or known.freed is not None or known.moves is not None:
                 self._read(f, call, a, None, state)
+            if known is None or known.writes != "none":
+                self._wrote(f, call, a, None, state)
         return state
 
     def _entered(self, f: Frame, call: Call, callee: Function, state: State) -> State:
@@ -531,41 +549,3 @@ def _not_taken(without: list[list[Fact]]) -> Iterator[tuple[frozenset[Poly], fro
     for fact in first[:4]:
         for conditions, needs in _not_taken(others):
             yield conditions | {fact.poly * -1 - 1}, needs | fact.needs
-
-
-# --- boxes ------------------------------------------------------------------------------------------------------------
-
-
-def _with(boxes: Mapping[Box, frozenset[Need]], box: Box, needs: frozenset[Need]) -> Boxes:
-    """The boxes and one more, joined with those that it continues."""
-    found, box = dict(boxes), _whole(box)
-    if box in found or len(found) >= MOST_BOXES:
-        return found
-    for other in boxes:
-        if other.conditions == box.conditions and (joined := _joined(other, box) or _joined(box, other)):
-            more = needs | found.pop(other)
-            return _with(found, joined, more)
-    found[box] = needs
-    return found
-
-
-def _whole(box: Box) -> Box:
-    """Strides that are the size are no strides: the pieces follow each other."""
-    for stride, count in box.strides:
-        if stride in (box.size, box.size * -1):
-            low = box.low if stride == box.size else box.low + stride * (count - 1)
-            rest = box.strides - {(stride, count)}
-            return _whole(Box(low, box.size * count, rest, box.conditions))
-    return box
-
-
-def _joined(a: Box, b: Box) -> Box | None:
-    """Both in one, if the second continues the first."""
-    if a.strides == b.strides and a.low + a.size == b.low:
-        return replace(a, size=a.size + b.size)
-    more = a.strides - b.strides
-    if a.size == b.size and len(more) == 1 and b.strides == a.strides - more:
-        ((stride, count),) = more
-        if a.low + stride * count == b.low:
-            return replace(a, strides=b.strides | {(stride, count + 1)})
-    return None
