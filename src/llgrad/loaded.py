@@ -278,10 +278,22 @@ class Loaded:
             if found:
                 known: Effects = cache.loaded(found["effects"])
                 return known
-            made = _effects(self._program(), self._special.get(symbol, (symbol, ()))[0])
+            made = _effects(*self.optimised(symbol))
             if self._key:
                 cache.put(name, {"effects": cache.dumped(made)})
             return made
+
+    @property
+    def key(self) -> str:
+        """By which the cache knows the sources; empty where it does not."""
+        return self._key
+
+    def optimised(self, symbol: str) -> tuple[str, str]:
+        """The IR of a function as LLVM optimises it, nothing registered or fixed, and its name there."""
+        from llgrad import pipeline
+
+        general = self._special.get(symbol, (symbol, ()))[0]
+        return pipeline.prepare(self._program(), [general], 2), pipeline.own_name(general)
 
     def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
         shared = self.primal() if borrowed else None
@@ -428,15 +440,13 @@ class Loaded:
         return self._names
 
 
-def _effects(program: LLVMModule, symbol: str) -> Effects:
-    from llgrad import pipeline
+def _effects(text: str, root: str) -> Effects:
     from llgrad.analysis.outputs import outputs
     from llgrad.assembly import GLOBAL
     from llgrad.ir.parse import parse
 
-    text = pipeline.prepare(program, [symbol], 2)
     module = parse(text)
-    f = module.function(pipeline.own_name(symbol))
+    f = module.function(root)
     access = tuple(next((_ACCESS[x.name] for x in a.attributes if x.name in _ACCESS), "both") for a in f.arguments)
     variables = [m[1] for m in GLOBAL.finditer(text) if m[3] == "global" and not m[1].startswith("@llvm.")]
     stateful = any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables)

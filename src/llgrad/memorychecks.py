@@ -212,15 +212,16 @@ def _at_most(w: Writer, high: Value, a: Argument) -> str:
 
 def _alignment(root: Function, module: Module) -> int:
     """What loads and stores of the function and of what it calls rely on, at most; parameters say it, too."""
-    seen: dict[Function, None] = {root: None}
-    found = 1
-    for f in seen:
+    seen, work, found = {root}, [root], 1
+    while work:
+        f = work.pop()
         said = [x.value for a in f.arguments for x in a.attributes if x.name == "align"]
         found = max([found, *(n for n in said if isinstance(n, int))])
         for i in (i for b in f.blocks for i in b.instructions):
             if isinstance(i, Load | Store):
                 found = max(found, i.align or 1)
-            seen.update({v: None for v in i.operands if isinstance(v, Function) and not v.is_declaration})
+            work += [v for v in i.operands if isinstance(v, Function) and not v.is_declaration and v not in seen]
+            seen.update(work)
     return found
 
 

@@ -145,6 +145,49 @@ def test_terms_of_integers_in_shapes(layers: llgrad.Library) -> None:
         load_foreign(layers.wide, out=("n**2",)).roles.resolve([(4,)], [])
 
 
+def test_arrays_that_are_too_short_are_refused(lib: llgrad.Library) -> None:
+    """Declared outputs and arrays that nothing counts: what certainly exceeds them is told before anything runs."""
+    with pytest.raises(ForeignShapeError, match=r"wide writes bytes \d+ to \d+ of y, which has 24"):
+        load_foreign(lib.wide, out="like x").call("primal", (), ((3,),))
+    fourth = load_foreign(lib.fourth, counts={"n": "x"})
+    for kind, wrt in (("primal", ()), ("vjp", (1,)), ("record", (0,))):
+        assert fourth.call(kind, wrt, ((3,), (4,)))
+        with pytest.raises(ForeignShapeError, match="fourth reads bytes 24 to 32 of t, which has 24"):
+            fourth.call(kind, wrt, ((3,), (3,)))
+
+
+@pytest.mark.parametrize("kind", ["primal", "vjp", "jvp", "second", "bend"])
+def test_what_is_written_outside_is_seen(lib: llgrad.Library, kind: str) -> None:
+    """Where nothing is known of an address: in the function and in all its derivatives, alone and in batches."""
+    put, x = load_foreign(lib.put, out={"y": (5,)}, counts={"n": "at"}), np.array([1.0, 2.0, 3.0])
+    call = put.call(kind, () if kind == "primal" else (0,), ((3,), (3,)))
+    more = [np.ones(s, d) for s, d in call.taken[2:]]
+    wanted = {"primal": [1, 0, 9, 0, 4], "jvp": [2, 0, 6, 0, 4], "bend": [2, 0, 2, 0, 2]}.get(kind)
+    wanted = wanted or [[2, 4, 6], [2, 2, 2]][kind == "second"]
+    at = np.array([0, 4, 2], np.int32)
+    np.testing.assert_array_equal(run(call, [x, at, *more])[0], wanted)
+    both = run_batch(call, 2, [x, np.array([at, at[::-1]]), *more], [n != 1 for n in range(2 + len(more))])[0]
+    np.testing.assert_array_equal(both[0], wanted)
+    for wrong in (5, -1, 300, -300):
+        with pytest.raises(llgrad.LlgradError, match="wrote outside of its arrays"):
+            run(call, [x, np.array([0, wrong, 2], np.int32), *more])
+    np.testing.assert_array_equal(run(call, [x, at, *more])[0], wanted)
+
+
+def test_tapes_that_are_guarded(lib: llgrad.Library) -> None:
+    put = load_foreign(lib.put, out={"y": (5,)}, counts={"n": "at"})
+    x, at = np.array([1.0, 2.0, 3.0]), np.array([0, 4, 2], np.int32)
+    y, found, seeds = np.zeros(5), np.zeros(3), np.ones(5)
+    tape = Tape(put, (0,), ((3,), (3,)), (), [x.ctypes.data, at.ctypes.data], [y.ctypes.data])
+    assert y.tolist() == [1, 0, 9, 0, 4]
+    for _ in range(2):
+        tape.pull([seeds.ctypes.data], [found.ctypes.data])
+        assert found.tolist() == [2, 4, 6]
+    at[1] = 5
+    with pytest.raises(llgrad.LlgradError, match="wrote outside of its arrays"):
+        Tape(put, (0,), ((3,), (3,)), (), [x.ctypes.data, at.ctypes.data], [y.ctypes.data])
+
+
 def test_wrong_declarations(lib: llgrad.Library) -> None:
     with pytest.raises(UnknownNameError, match="no parameter 'z'"):
         load_foreign(lib.waves, out={"z": "like x"})

@@ -131,6 +131,19 @@ class Roles(Struct, frozen=True):
         """The inputs that are integers."""
         return tuple(i for i in self.inputs if i.static)
 
+    def is_proven(self, written: Mapping[int, Written]) -> bool:
+        """Does the code write no more than there is, whatever the sizes? `written`: what it may, by IR argument."""
+        counts = {p.ir_arguments[0]: arrays for p, arrays, axis in self.counts if axis is None}
+        for m in self.outputs:
+            if m.parameter is None:
+                continue
+            found = written.get(m.parameter.ir_arguments[0])
+            like = m.shape.removeprefix("like ").strip() if isinstance(m.shape, str) else None
+            sizes = [Sum(((m.dtype.itemsize, (n,)),)) for n, arrays in counts.items() if like in arrays]
+            if found is None or not any(_are_all(found, size) for size in sizes):
+                return False
+        return not self.scratch
+
     def resolve(self, shapes: Sequence[Shape], statics: Sequence[int]) -> Resolved:
         """Sizes for inputs (`tensors`) of these shapes; ForeignShapeError if they do not fit."""
         known = {i.name: tuple(shape) for i, shape in zip(self.tensors, shapes, strict=True)}
@@ -154,15 +167,16 @@ class Roles(Struct, frozen=True):
         made = [tuple(int(d) for d in self._shape(m, known, integers)) for m in (*self.outputs, *self.scratch)]
         if negative := [s for s in made if min(s, default=0) < 0]:
             raise ForeignShapeError(f"{self.signature.name}: the shape {negative[0]} has a negative size")
-        given = self.given(integers)
+        given = self.numbered(ordered)
         for m, shape in zip(self.outputs, made, strict=False):
             m.check(self.signature.name, shape, given)
         return Resolved(tuple(ordered), tuple(made[: len(self.outputs)]), tuple(made[len(self.outputs) :]))
 
-    def given(self, integers: Mapping[str, Any]) -> dict[int, Any]:
-        """Integers by the IR arguments that they are."""
-        known = ((p, integers[p.name]) for p in self.signature.parameters if p.name in integers)
-        return {p.ir_arguments[0]: v for p, v in known}
+    def numbered(self, ordered: Sequence[Any]) -> dict[int, Any]:
+        """All integers, in the order of C, by the IR arguments that they are."""
+        names = {i.name for i in self.statics} | {p.name for p, _, _ in self.counts}
+        parameters = [p for p in self.signature.parameters if p.name in names]
+        return {p.ir_arguments[0]: v for p, v in zip(parameters, ordered, strict=True)}
 
     def symbols(self, shapes: Sequence[Any], statics: Sequence[Any]) -> Resolved:
         """`resolve` where sizes may be symbols, about which nothing is asked but how many there are."""
