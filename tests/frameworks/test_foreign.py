@@ -110,6 +110,40 @@ def test_what_is_written_before_it_is_read_is_an_output(layers: llgrad.Library) 
         load_foreign(layers.late)
 
 
+def test_outputs_of_other_languages(tmp_path: Path) -> None:
+    """Algorithms of C++'s library, and arrays that Fortran clears whole."""
+    (tmp_path / "soft.cpp").write_text(
+        "#include <algorithm>\n#include <cmath>\n#include <numeric>\n"
+        'extern "C" void soft(const double *x, int n, double *y) {'
+        "std::transform(x, x + n, y, [](double v) { return std::exp(v); });"
+        "double s = std::accumulate(y, y + n, 0.0); std::for_each(y, y + n, [s](double &v) { v /= s; }); }"
+    )
+    (tmp_path / "layer.f90").write_text(
+        "subroutine layer(x, n, y) bind(c)\n  use iso_c_binding\n  integer(c_int), value :: n\n"
+        "  real(c_double), intent(in) :: x(n)\n  real(c_double), intent(out) :: y(n)\n  integer :: i, j\n"
+        "  y = 0\n  do i = 1, n\n    do j = 1, i\n      y(i) = y(i) + x(j)\n    end do\n  end do\nend subroutine\n"
+    )
+    x = np.array([0.3, -0.2, 0.9])
+    p, found = np.exp(x) / np.exp(x).sum(), 0
+    for file, name, wanted in (("soft.cpp", "soft", np.diag(p) - np.outer(p, p)), ("layer.f90", "layer", np.tri(3))):
+        try:
+            made = load_foreign(tmp_path / file, name)
+        except llgrad.errors.SourceError as error:  # there is no compiler, or no header
+            print(error)
+            continue
+        found += 1
+        np.testing.assert_allclose(jacobian(made, [x], (), (0,)), wanted)
+    if not found:
+        pytest.skip("there is neither a compiler for C++ nor one for Fortran")
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_levels_find_the_same_outputs(layers: llgrad.Library, level: int) -> None:
+    again = llgrad.load(layers.softmax.library.paths, optimize=level)
+    for name in ("softmax", "scaled", "sums"):
+        assert load_foreign(again[name]).roles.outputs == load_foreign(layers[name]).roles.outputs
+
+
 @pytest.mark.parametrize(
     ("function", "says", "shows"),
     [
