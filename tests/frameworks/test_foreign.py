@@ -208,6 +208,22 @@ def test_what_is_written_outside_is_seen(lib: llgrad.Library, kind: str) -> None
     np.testing.assert_array_equal(run(call, [x, at, *more])[0], wanted)
 
 
+def test_adjoints_of_what_is_read_outside(tmp_path: Path) -> None:
+    """A reverse sweep writes where the function reads: the adjoints of arrays that are read anywhere are guarded."""
+    path = tmp_path / "code.c"
+    path.write_text(
+        "double taken(const double *t, const int *at, int n) {"
+        "double s = 0; for (int i = 0; i < n; i++) s += t[at[i]] * t[at[i]]; return s; }"
+    )
+    f, t = load_foreign(path, "taken", counts={"n": "at"}), np.arange(4.0)
+    call = f.call("vjp", (0,), ((4,), (2,)))
+    assert run(call, [t, np.array([1, 3], np.int32), np.array(1.0)])[0].tolist() == [0, 2, 0, 6]
+    assert call.sizes[-1] == 1 and f.call("primal", (), ((4,), (2,))).sizes[-1] == 0
+    more = np.arange(8.0)
+    with pytest.raises(llgrad.LlgradError, match="wrote outside of its arrays"):
+        run(call, [more[:4], np.array([1, 5], np.int32), np.array(1.0)])
+
+
 def test_tapes_that_are_guarded(lib: llgrad.Library) -> None:
     put = load_foreign(lib.put, out={"y": (5,)}, counts={"n": "at"})
     x, at = np.array([1.0, 2.0, 3.0]), np.array([0, 4, 2], np.int32)

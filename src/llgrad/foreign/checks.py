@@ -17,31 +17,44 @@ from llgrad.foreign.runtime import int64s
 from llgrad.loaded import Loaded
 from llgrad.memorychecks import ANSWERS, CHECK, EXCEEDS, FITS, Limits, limits
 
+REVERSE = ("vjp", "second", "record", "replay")
+
 
 class Check:
     """The check of one function."""
 
     def __init__(self, library: Loaded, symbol: str) -> None:
         self.limits, data = _pieces(library, symbol)
+        self.written = library.effects(symbol).written
         self._code = Code(data) if data else None
         if self._code is not None:
             self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self._code.addresses[CHECK])
 
-    def fits(self, roles: Roles, shapes: tuple[Shape, ...], made: Resolved) -> bool:
-        """Is it known that nothing outside of the arrays is written? ForeignShapeError where something is accessed."""
-        sizes = _bytes(roles, shapes, made)
+    def fits(self, roles: Roles, shapes: tuple[Shape, ...], made: Resolved, kind: str = "primal") -> bool:
+        """Is it known that `kind` of derivative writes nothing outside of arrays? ForeignShapeError where the function
+        certainly accesses something there. A reverse sweep writes adjoints wherever the function reads."""
+        sizes, numbers = _bytes(roles, shapes, made), roles.numbered(made.integers)
+        unproven = self._unproven(roles, sizes, numbers)
+        if kind in REVERSE:
+            return not unproven
+        return all(self._writes_within(n, sizes.get(n, 0), numbers) for n in unproven - self.limits.read_only)
+
+    def _unproven(self, roles: Roles, sizes: Mapping[int, int], numbers: Mapping[int, int]) -> set[int]:
+        """The pointers of which it is not known that all accesses fit."""
         pointers = self.limits.pointers
-        writes = {n for n in sizes if n not in self.limits.read_only}
         if self._code is None:
-            return not writes & (self.limits.unknown.keys() | set(pointers))
-        numbers = roles.numbered(made.integers)
+            return {n for n in sizes if n in self.limits.unknown or n in pointers}
         ends = [n for p in pointers for n in (0, sizes.get(p, 1 << 62))]
         block = int64s([*[0] * ANSWERS, *(numbers.get(n, 0) for n in self.limits.numbers), *ends])
         answer = self._run(ctypes.addressof(block))
         if answer == EXCEEDS:
             raise self._exceeds(roles, block, sizes)
-        unproven = set() if answer == FITS else {p for k, p in enumerate(pointers) if block[0] >> k & 1}
-        return not writes & unproven
+        return set() if answer == FITS else {p for k, p in enumerate(pointers) if block[0] >> k & 1}
+
+    def _writes_within(self, n: int, size: int, numbers: Mapping[int, int]) -> bool:
+        """Do at least all writes fit, by what is known of outputs?"""
+        ends = self.written[n].ends(numbers) if n in self.written else None
+        return ends is not None and ends[0] >= 0 and ends[1] <= size
 
     def _exceeds(self, roles: Roles, block: Any, sizes: Mapping[int, int]) -> ForeignShapeError:
         place = self.limits.places[block[0]]

@@ -219,7 +219,7 @@ class Call:
         self, foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Shape], resolved: Resolved, plan: Plan
     ) -> None:
         self.plan, self.integers = plan, resolved.integers
-        guarded = not foreign.check.fits(foreign.roles, tuple(shapes), resolved)
+        guarded = not foreign.check.fits(foreign.roles, tuple(shapes), resolved, kind)
         self.taken, self.made, self.sizes = buffers(foreign, kind, wrt, shapes, resolved, plan, guarded)
         self._sizes = int64s(self.sizes)
         self._integers = int64s(resolved.integers)

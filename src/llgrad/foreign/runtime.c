@@ -17,7 +17,7 @@
 
 enum { POINTER, VALUE, CLEAR, COPY, APART, ARENA, RESULT, AFTER, KEEP, FRAME };
 enum { ARENA_BYTES = 64, KEPT = 64, ROUND = 64, FAILED_MEMORY = 3, FAILED_BOUNDS = 6 };
-enum { GAP = 4096, CANARY = 0xC5 };
+enum { GAP = 4096, CANARY = 0x01 }; /* as a float of any format so small that nothing can be added unseen */
 
 typedef struct {
     int32_t op, buffer, other, size; /* size: bytes of a value */
