@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad import cache
+from llgrad.analysis.sizes import Sum, Written
 from llgrad.arguments import holds_addresses
 from llgrad.denormals import refuse_jumps
 from llgrad.entry import CXX_TAKER, HOOK, TAPE_FREE, Code, Entry, entry_text, fail_text, slot_bytes, support_text
@@ -65,11 +66,17 @@ _PANIC_TAKER = re.compile(r"_R\w+3std9panicking12catch_unwind7cleanup")
 
 
 class Effects(Struct, frozen=True):
-    """What LLVM finds that a function does to memory: `access` (read, write, both, none) through each IR argument that
-    is a pointer, and whether it is `stateful`: uses variables that may change."""
+    """What a function does to memory. As LLVM finds it: `access` (read, write, both, none) through each IR argument
+    that is a pointer, and whether it is `stateful`: uses variables that may change.
+
+    As `analysis.outputs` finds it, if no arguments overlap: which IR arguments are `filled`, written before they are
+    read, if all of these sums are at least 0; and what is `written` through those of which that is known.
+    """
 
     access: tuple[str, ...]
     stateful: bool
+    filled: dict[int, tuple[Sum, ...]]
+    written: dict[int, Written]
 
 
 class Compiled(Struct, frozen=True):
@@ -278,10 +285,22 @@ class Loaded:
             if found:
                 known: Effects = cache.loaded(found["effects"])
                 return known
-            made = _effects(self._without_requests(())[0], self._special.get(symbol, (symbol, ()))[0])
+            made = _effects(*self.optimised(symbol))
             if self._key:
                 cache.put(name, {"effects": cache.dumped(made)})
             return made
+
+    @property
+    def key(self) -> str:
+        """By which the cache knows the sources; empty where it does not."""
+        return self._key
+
+    def optimised(self, symbol: str) -> tuple[str, str]:
+        """The IR of a function as LLVM optimises it, nothing registered or fixed, and its name there."""
+        from llgrad import pipeline
+
+        general = self._special.get(symbol, (symbol, ()))[0]
+        return pipeline.prepare(self._without_requests(())[0], [general], 2), pipeline.own_name(general)
 
     # --- sizes of arrays
 
@@ -518,16 +537,18 @@ def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: b
     return Check(replace(found, text=""), facts.signature.name, names, strided, emit_jit_object(made) if made else b"")
 
 
-def _effects(program: LLVMModule, symbol: str) -> Effects:
-    from llgrad import pipeline
+def _effects(text: str, root: str) -> Effects:
+    from llgrad.analysis.outputs import outputs
     from llgrad.assembly import GLOBAL
     from llgrad.ir.parse import parse
 
-    text = pipeline.prepare(program, [symbol], 2)
-    f = parse(text).function(pipeline.own_name(symbol))
+    module = parse(text)
+    f = module.function(root)
     access = tuple(next((_ACCESS[x.name] for x in a.attributes if x.name in _ACCESS), "both") for a in f.arguments)
     variables = [m[1] for m in GLOBAL.finditer(text) if m[3] == "global" and not m[1].startswith("@llvm.")]
-    return Effects(access, any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables))
+    stateful = any(len(re.findall(rf"{re.escape(v)}(?![-\w.$])", text)) > 1 for v in variables)
+    filled, written = outputs(module, f).sizes()
+    return Effects(access, stateful, filled, written)
 
 
 _ACCESS = {"readonly": "read", "writeonly": "write", "readnone": "none"}

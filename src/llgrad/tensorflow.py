@@ -36,9 +36,10 @@ from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry, 
 
 from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Operation, Paths
+from llgrad.foreign.checks import REVERSE
 from llgrad.foreign.function import buffers
 from llgrad.foreign.plans import Wrt
-from llgrad.foreign.roles import Input
+from llgrad.foreign.roles import Input, Resolved
 from llgrad.foreign.runtime import runtime
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Loaded
@@ -253,8 +254,13 @@ class _Site:
         known = all(isinstance(d, int) for shape in dims for d in shape)
         roles, plan = self.made.roles, self.made.plan(self.kind, self.wrt)
         resolved = (roles.resolve if known else roles.symbols)(shapes, self.statics)
-        checks = [] if known else self._checks(dict(zip((i.name for i in roles.tensors), shapes, strict=True)))
-        taken, made, sizes = buffers(self.made, self.kind, self.wrt, shapes, resolved, plan)
+        named = dict(zip((i.name for i in roles.tensors), shapes, strict=True))
+        checks = [] if known else [*self._checks(named), *self._proofs(resolved)]
+        if known:
+            guarded = not self.made.check.fits(roles, tuple(shapes), resolved, self.kind)
+        else:
+            guarded = not self.made.is_proven or self.kind in REVERSE
+        taken, made, sizes = buffers(self.made, self.kind, self.wrt, shapes, resolved, plan, guarded)
         count = next((d[0] for d, b in zip(dims, flags, strict=True) if b), None)
         for x, (_, dtype) in zip(operands, taken, strict=True):
             if x.dtype != dtype:
@@ -292,6 +298,22 @@ class _Site:
             message = f"{self.made.name} was specialised to {name} = {value}"
             size = before[name][1] if name in before else tf.constant(known[name], tf.int64)
             found.append(tf.debugging.assert_equal(size, tf.constant(value, tf.int64), message=message))
+        return found
+
+    def _proofs(self, resolved: Resolved) -> list[Any]:
+        """Does the code write as much of outputs as they were taken to have, because nobody declared them?"""
+        found, roles = [], self.made.roles
+        given = {n: tf.cast(v, tf.int64) for n, v in roles.numbered(resolved.integers).items()}
+        for m, shape in zip(roles.outputs, resolved.outputs, strict=True):
+            ends = [tf.constant(0, tf.int64)]
+            for piece in m.written.pieces if m.written else ():
+                tests = [s.value(given, (tf.minimum, tf.maximum)) >= 0 for s in piece.conditions]
+                high = tf.cast(piece.high.value(given, (tf.minimum, tf.maximum)), tf.int64)
+                ends.append(tf.where(tf.reduce_all(tests), high, ends[0]))
+            if m.written:
+                message = f"{self.made.name} writes another number of elements of {m.name} than its first array has"
+                size = tf.cast(prod(shape), tf.int64) * m.dtype.itemsize
+                found.append(tf.debugging.assert_equal(tf.reduce_max(ends), size, message=message))
         return found
 
 

@@ -65,6 +65,19 @@ int status(const double *x, int n) { return x[0] > n; }
 void nothing(const double *x, int n) { (void)x; (void)n; }
 void accumulate(const double *x, int n, double *y) { for (int i = 0; i < n; i++) y[i] += x[i] * x[i]; }
 void resize(const double *x, int n, int m, double *y) { for (int i = 0; i < m; i++) y[i] = x[i % n] * i; }
+void softmax(const double *x, int n, double *y) {
+    double s = 0;
+    for (int i = 0; i < n; i++) { y[i] = exp(x[i]); s += y[i]; }
+    for (int i = 0; i < n; i++) y[i] /= s;
+}
+void wide(const double *x, int n, double *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i / 2]; }
+void three(const double *x, int n, double *y) { for (int i = 0; i < 3; i++) y[i] = n * x[i]; }
+void put(const double *x, const int *at, int n, double *y) { for (int i = 0; i < n; i++) y[at[i]] = x[i] * x[i]; }
+double fourth(const double *x, const double *t, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += x[i] * t[3];
+    return s;
+}
 double tangle(const double *x, int n) {
     double y = x[0];
     __asm__("addsd %1, %0" : "+x"(y) : "x"(x[n - 1]));

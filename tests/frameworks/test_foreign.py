@@ -60,6 +60,184 @@ def test_what_is_open_is_refused(lib: llgrad.Library, function: str, says: str, 
     assert says in str(raised.value) and shows in str(raised.value)
 
 
+# --- outputs that nobody declared -----------------------------------------------------------------------------------
+
+LAYERS = r"""
+#include <math.h>
+#include <string.h>
+void softmax(const double *x, int n, double *y) {
+    double s = 0;
+    for (int i = 0; i < n; i++) { y[i] = exp(x[i]); s += y[i]; }
+    for (int i = 0; i < n; i++) y[i] /= s;
+}
+void matvec(const double *w, const double *x, int n, double *y) {
+    for (int i = 0; i < n; i++) y[i] = 0;
+    for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i] += w[i * n + j] * x[j];
+}
+static __attribute__((noinline)) void zero(float *y, size_t n) { memset(y, 0, n * sizeof *y); }
+void scaled(const float *x, size_t n, float *y) {
+    zero(y, n);
+    for (int k = 1; k < 3; k++) for (size_t i = 0; i < n; i++) y[i] += k * x[i] * x[i];
+    for (size_t i = 0; i < n; i++) y[i] *= 0.5f;
+}
+void wide(const double *x, int n, double *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i / 2]; }
+void differences(const double *x, int n, double *y) { for (int i = 0; i < n - 1; i++) y[i] = x[i + 1] - x[i]; }
+void three(const double *x, int n, double *y) { for (int i = 0; i < 3; i++) y[i] = n * x[i]; }
+void sums(const double *x, int n, double *y) { y[0] = x[0]; for (int i = 1; i < n; i++) y[i] = y[i - 1] + x[i]; }
+void put(const double *x, const int *at, int n, double *y) { for (int i = 0; i < n; i++) y[at[i]] = x[i]; }
+void late(const double *x, int n, double *y) {
+    for (int i = 1; i < n; i++) y[i] = 0;
+    for (int i = 0; i < n; i++) y[i] += x[i];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
+    path = tmp_path_factory.mktemp("layers") / "layers.c"
+    path.write_text(LAYERS)
+    return llgrad.load(path)
+
+
+def test_what_is_written_before_it_is_read_is_an_output(layers: llgrad.Library) -> None:
+    x, w = np.array([0.3, -0.2, 0.9]), np.arange(9.0).reshape(3, 3)
+    p = np.exp(x) / np.exp(x).sum()
+    np.testing.assert_allclose(jacobian(load_foreign(layers.softmax), [x], (), (0,)), np.diag(p) - np.outer(p, p))
+    matvec = load_foreign(layers.matvec, counts={"n": "x"})  # y is as long as x, not as w
+    np.testing.assert_allclose(jacobian(matvec, [w, x], (), (1,)), w)
+    np.testing.assert_allclose(jacobian(load_foreign(layers.scaled), [x.astype(np.float32)], (), (0,)), np.diag(3 * x))
+    with pytest.raises(ForeignSignatureError, match="y may be read and written"):
+        load_foreign(layers.late)
+
+
+def test_outputs_of_other_languages(tmp_path: Path) -> None:
+    """Algorithms of C++'s library, and arrays that Fortran clears whole."""
+    (tmp_path / "soft.cpp").write_text(
+        "#include <algorithm>\n#include <cmath>\n#include <numeric>\n"
+        'extern "C" void soft(const double *x, int n, double *y) {'
+        "std::transform(x, x + n, y, [](double v) { return std::exp(v); });"
+        "double s = std::accumulate(y, y + n, 0.0); std::for_each(y, y + n, [s](double &v) { v /= s; }); }"
+    )
+    (tmp_path / "layer.f90").write_text(
+        "subroutine layer(x, n, y) bind(c)\n  use iso_c_binding\n  integer(c_int), value :: n\n"
+        "  real(c_double), intent(in) :: x(n)\n  real(c_double), intent(out) :: y(n)\n  integer :: i, j\n"
+        "  y = 0\n  do i = 1, n\n    do j = 1, i\n      y(i) = y(i) + x(j)\n    end do\n  end do\nend subroutine\n"
+    )
+    x = np.array([0.3, -0.2, 0.9])
+    p, found = np.exp(x) / np.exp(x).sum(), 0
+    for file, name, wanted in (("soft.cpp", "soft", np.diag(p) - np.outer(p, p)), ("layer.f90", "layer", np.tri(3))):
+        try:
+            made = load_foreign(tmp_path / file, name)
+        except llgrad.errors.SourceError as error:  # there is no compiler, or no header
+            print(error)
+            continue
+        found += 1
+        np.testing.assert_allclose(jacobian(made, [x], (), (0,)), wanted)
+    if not found:
+        pytest.skip("there is neither a compiler for C++ nor one for Fortran")
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_levels_find_the_same_outputs(layers: llgrad.Library, level: int) -> None:
+    again = llgrad.load(layers.softmax.library.paths, optimize=level)
+    for name in ("softmax", "scaled", "sums"):
+        assert load_foreign(again[name]).roles.outputs == load_foreign(layers[name]).roles.outputs
+
+
+@pytest.mark.parametrize(
+    ("function", "says", "shows"),
+    [
+        ("wide", r"writes 2\*n elements of y, not as many as x has", "out={'y': (\"2*n\",)}"),
+        ("differences", "writes n - 1 elements of y", "out={'y': (\"n - 1\",)}"),
+        ("put", "how many elements of y the code writes is not known", "out={'y'"),
+    ],
+)
+def test_shapes_that_are_not_proven_are_refused(layers: llgrad.Library, function: str, says: str, shows: str) -> None:
+    with pytest.raises(ForeignSignatureError, match=says) as raised:
+        load_foreign(layers[function])
+    assert shows in str(raised.value)
+
+
+def test_shapes_that_fit_some_sizes(layers: llgrad.Library) -> None:
+    three, sums = load_foreign(layers.three), load_foreign(layers.sums)
+    assert three.roles.resolve([(3,)], []).outputs == ((3,),)
+    for n in (0, 2, 4):
+        with pytest.raises(ForeignShapeError, match=rf"three writes 3 elements of y, .* of shape \({n},\)"):
+            three.roles.resolve([(n,)], [])
+    np.testing.assert_allclose(jacobian(sums, [np.ones(3)], (), (0,)), np.tril(np.ones((3, 3))))
+    with pytest.raises(ForeignShapeError, match="sums writes 1 elements of y"):
+        sums.roles.resolve([(0,)], [])
+
+
+def test_terms_of_integers_in_shapes(layers: llgrad.Library) -> None:
+    wide = load_foreign(layers.wide, out=("2*n",))
+    np.testing.assert_allclose(jacobian(wide, [np.ones(3)], (), (0,)), np.repeat(np.eye(3), 2, axis=0))
+    assert load_foreign(layers.differences, out={"y": ("n - 1",)}).roles.resolve([(4,)], []).outputs == ((3,),)
+    with pytest.raises(UnknownNameError, match="'k', which is not an integer"):
+        load_foreign(layers.wide, out=("2*k",))
+    with pytest.raises(ForeignSignatureError, match="is no size"):
+        load_foreign(layers.wide, out=("n**2",)).roles.resolve([(4,)], [])
+
+
+def test_arrays_that_are_too_short_are_refused(lib: llgrad.Library) -> None:
+    """Declared outputs and arrays that nothing counts: what certainly exceeds them is told before anything runs."""
+    with pytest.raises(ForeignShapeError, match=r"wide writes bytes \d+ to \d+ of y, which has 24"):
+        load_foreign(lib.wide, out="like x").call("primal", (), ((3,),))
+    fourth = load_foreign(lib.fourth, counts={"n": "x"})
+    for kind, wrt in (("primal", ()), ("vjp", (1,)), ("record", (0,))):
+        assert fourth.call(kind, wrt, ((3,), (4,)))
+        with pytest.raises(ForeignShapeError, match="fourth reads bytes 24 to 32 of t, which has 24"):
+            fourth.call(kind, wrt, ((3,), (3,)))
+
+
+@pytest.mark.parametrize("kind", ["primal", "vjp", "jvp", "second", "bend"])
+def test_what_is_written_outside_is_seen(lib: llgrad.Library, kind: str) -> None:
+    """Where nothing is known of an address: in the function and in all its derivatives, alone and in batches."""
+    put, x = load_foreign(lib.put, out={"y": (5,)}, counts={"n": "at"}), np.array([1.0, 2.0, 3.0])
+    call = put.call(kind, () if kind == "primal" else (0,), ((3,), (3,)))
+    more = [np.ones(s, d) for s, d in call.taken[2:]]
+    wanted = {"primal": [1, 0, 9, 0, 4], "jvp": [2, 0, 6, 0, 4], "bend": [2, 0, 2, 0, 2]}.get(kind)
+    wanted = wanted or [[2, 4, 6], [2, 2, 2]][kind == "second"]
+    at = np.array([0, 4, 2], np.int32)
+    np.testing.assert_array_equal(run(call, [x, at, *more])[0], wanted)
+    both = run_batch(call, 2, [x, np.array([at, at[::-1]]), *more], [n != 1 for n in range(2 + len(more))])[0]
+    np.testing.assert_array_equal(both[0], wanted)
+    for wrong in (5, -1, 300, -300):
+        with pytest.raises(llgrad.LlgradError, match="wrote outside of its arrays"):
+            run(call, [x, np.array([0, wrong, 2], np.int32), *more])
+    np.testing.assert_array_equal(run(call, [x, at, *more])[0], wanted)
+
+
+def test_adjoints_of_what_is_read_outside(tmp_path: Path) -> None:
+    """A reverse sweep writes where the function reads: the adjoints of arrays that are read anywhere are guarded."""
+    path = tmp_path / "code.c"
+    path.write_text(
+        "double taken(const double *t, const int *at, int n) {"
+        "double s = 0; for (int i = 0; i < n; i++) s += t[at[i]] * t[at[i]]; return s; }"
+    )
+    f, t = load_foreign(path, "taken", counts={"n": "at"}), np.arange(4.0)
+    call = f.call("vjp", (0,), ((4,), (2,)))
+    assert run(call, [t, np.array([1, 3], np.int32), np.array(1.0)])[0].tolist() == [0, 2, 0, 6]
+    assert call.sizes[-1] == 1 and f.call("primal", (), ((4,), (2,))).sizes[-1] == 0
+    more = np.arange(8.0)
+    with pytest.raises(llgrad.LlgradError, match="wrote outside of its arrays"):
+        run(call, [more[:4], np.array([1, 5], np.int32), np.array(1.0)])
+
+
+def test_tapes_that_are_guarded(lib: llgrad.Library) -> None:
+    put = load_foreign(lib.put, out={"y": (5,)}, counts={"n": "at"})
+    x, at = np.array([1.0, 2.0, 3.0]), np.array([0, 4, 2], np.int32)
+    y, found, seeds = np.zeros(5), np.zeros(3), np.ones(5)
+    tape = Tape(put, (0,), ((3,), (3,)), (), [x.ctypes.data, at.ctypes.data], [y.ctypes.data])
+    assert y.tolist() == [1, 0, 9, 0, 4]
+    for _ in range(2):
+        tape.pull([seeds.ctypes.data], [found.ctypes.data])
+        assert found.tolist() == [2, 4, 6]
+    at[1] = 5
+    with pytest.raises(llgrad.LlgradError, match="wrote outside of its arrays"):
+        Tape(put, (0,), ((3,), (3,)), (), [x.ctypes.data, at.ctypes.data], [y.ctypes.data])
+
+
 def test_wrong_declarations(lib: llgrad.Library) -> None:
     with pytest.raises(UnknownNameError, match="no parameter 'z'"):
         load_foreign(lib.waves, out={"z": "like x"})

@@ -23,7 +23,7 @@ from jax import numpy as jnp  # noqa: E402
 from jax.test_util import check_grads  # noqa: E402
 
 from llgrad.errors import UnsupportedError  # noqa: E402
-from llgrad.foreign import ForeignShapeError, ForeignTypeError  # noqa: E402
+from llgrad.foreign import ForeignShapeError, ForeignSignatureError, ForeignTypeError  # noqa: E402
 from llgrad.jax import foreign  # noqa: E402
 
 DECLARED: dict[str, dict[str, Any]] = {
@@ -222,3 +222,19 @@ def test_the_example_weighs_the_sun() -> None:
 
     fitted, values = orbits.fit(1500)
     assert values[-1] < 1e-2 * values[0] and orbits.mass(fitted) == pytest.approx(1.988e30, rel=0.03)
+
+def test_outputs_are_proven(lib: llgrad.Library) -> None:
+    """Written before they are read, as long as the code makes them, and guarded where that is not known."""
+    x = jnp.array([0.3, -0.2, 0.9])
+    np.testing.assert_allclose(jax.jacrev(foreign(lib.softmax))(x), jax.jacrev(jax.nn.softmax)(x), rtol=1e-12)
+    with pytest.raises(ForeignSignatureError, match="writes 2\\*n elements of y"):
+        foreign(lib.wide)
+    assert jax.jit(foreign(lib.wide, out=("2*n",)))(x).shape == (6,)
+    with pytest.raises(ForeignShapeError, match="of y, which has 24"):
+        jax.jit(foreign(lib.wide, out="like x"))(x)
+    with pytest.raises(ForeignShapeError, match="three writes 3 elements of y"):
+        jax.jit(foreign(lib.three))(x[:2])
+    put = jax.jit(foreign(lib.put, out={"y": (5,)}, counts={"n": "at"}))
+    assert put(x, jnp.array([0, 4, 2], jnp.int32)).shape == (5,)
+    with pytest.raises(Exception, match="wrote outside of its arrays"):
+        put(x, jnp.array([0, 5, 2], jnp.int32)).block_until_ready()

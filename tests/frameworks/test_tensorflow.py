@@ -19,7 +19,7 @@ tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed: make
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 from llgrad.errors import UnsupportedError  # noqa: E402
-from llgrad.foreign import ForeignShapeError, ForeignTypeError  # noqa: E402
+from llgrad.foreign import ForeignShapeError, ForeignSignatureError, ForeignTypeError  # noqa: E402
 from llgrad.tensorflow import foreign, load  # noqa: E402
 
 DECLARED: dict[str, dict[str, Any]] = {
@@ -330,3 +330,21 @@ def test_the_example_learns() -> None:
 
     land, learnt, errors = terrain.train(epochs=2, count=40)
     assert errors[-1] < 0.8 * np.std(land) and np.isfinite(learnt).all()
+
+
+def test_outputs_are_proven(lib: llgrad.Library) -> None:
+    """Written before they are read, as long as the code makes them, and guarded where that is not known."""
+    x, some = tf.constant([0.3, -0.2, 0.9], tf.float64), [tf.TensorSpec([None], tf.float64)]
+    np.testing.assert_allclose(load(lib.softmax)(x), tf.nn.softmax(x), rtol=1e-12)
+    np.testing.assert_allclose(tf.function(load(lib.softmax), input_signature=some)(x), tf.nn.softmax(x), rtol=1e-12)
+    with pytest.raises(ForeignSignatureError, match="writes 2\\*n elements of y"):
+        load(lib.wide)
+    assert tf.function(load(lib.wide, out=("2*n",)), input_signature=some)(x).shape == (6,)
+    with pytest.raises(ForeignShapeError, match="of y, which has 24"):
+        load(lib.wide, out="like x")(x)
+    with pytest.raises(Exception, match="wrote outside of its arrays"):
+        tf.function(load(lib.wide, out="like x"), input_signature=some)(x)
+    three = tf.function(load(lib.three), input_signature=some)
+    assert three(x).shape == (3,)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="three writes another number of elements of y"):
+        three(x[:2])

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: make test
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 from llgrad.errors import UnsupportedError  # noqa: E402
-from llgrad.foreign import ForeignShapeError, ForeignTypeError  # noqa: E402
+from llgrad.foreign import ForeignShapeError, ForeignSignatureError, ForeignTypeError  # noqa: E402
 from llgrad.torch import foreign  # noqa: E402
 
 DOUBLE = torch.float64
@@ -330,3 +330,23 @@ kept = [f(x)]
 kept.append(kept)
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_outputs_are_proven(lib: llgrad.Library) -> None:
+    """Written before they are read, as long as the code makes them, and guarded where that is not known."""
+    x = random(3)
+    found = torch.func.jacrev(foreign(lib.softmax))(x)
+    torch.testing.assert_close(found, torch.func.jacrev(lambda x: torch.softmax(x, 0))(x))
+    with pytest.raises(ForeignSignatureError, match="writes 2\\*n elements of y"):
+        foreign(lib.wide)
+    wide = torch.compile(foreign(lib.wide, out=("2*n",)), dynamic=True, fullgraph=True)
+    assert [wide(random(n)).shape for n in (3, 4)] == [(6,), (8,)]
+    with pytest.raises(ForeignShapeError, match="of y, which has 24"):
+        foreign(lib.wide, out="like x")(x)
+    with pytest.raises(ForeignShapeError, match="three writes 3 elements of y"):
+        foreign(lib.three)(random(2))
+    put, at = foreign(lib.put, out={"y": (5,)}, counts={"n": "at"}), torch.tensor([0, 4, 2], dtype=torch.int32)
+    put(x, at).sum().backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+    with pytest.raises(llgrad.LlgradError, match="wrote outside of its arrays"):
+        put(x, at + 1)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import hashlib
 import threading
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from msgspec.structs import replace
 from llgrad.arguments import integer_range
 from llgrad.entry import Code, Entry
 from llgrad.errors import ActivityError, ArgumentError
+from llgrad.foreign.checks import Check
 from llgrad.foreign.plans import WRITERS, Primal, Writer, Wrt
 from llgrad.foreign.roles import ForeignTypeError, Input, Resolved, Roles, Shape, roles
 from llgrad.foreign.runtime import Failure, Plan, cores, int64s
@@ -54,7 +56,8 @@ class Foreign:
         said = f"{self._identity} {function.signature.symbol} {self.roles!r}"
         # names the function, the content of its sources, what is registered of it, and the roles of its parameters
         self.key = hashlib.sha256(said.encode()).hexdigest()[:16]
-        self.stateful = function.library.effects(function.signature.symbol).stateful
+        effects = function.library.effects(function.signature.symbol)
+        self.stateful, self.is_proven = effects.stateful, self.roles.is_proven(effects.written)
         self._plans: dict[tuple[str, Wrt], Plan] = {}
         self._calls: dict[Any, Call] = {}
         self._lock = threading.RLock()
@@ -62,6 +65,11 @@ class Foreign:
     def __repr__(self) -> str:
         inputs, outputs = ", ".join(i.name for i in self.roles.inputs), ", ".join(m.name for m in self.outputs)
         return f"<foreign function ({inputs}) -> ({outputs}): {self.function.signature}>"
+
+    @functools.cached_property
+    def check(self) -> Check:
+        """Of the sizes of arrays."""
+        return Check(self.function.library, self.function.signature.symbol)
 
     # --- arguments
 
@@ -211,7 +219,8 @@ class Call:
         self, foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Shape], resolved: Resolved, plan: Plan
     ) -> None:
         self.plan, self.integers = plan, resolved.integers
-        self.taken, self.made, self.sizes = buffers(foreign, kind, wrt, shapes, resolved, plan)
+        guarded = not foreign.check.fits(foreign.roles, tuple(shapes), resolved, kind)
+        self.taken, self.made, self.sizes = buffers(foreign, kind, wrt, shapes, resolved, plan, guarded)
         self._sizes = int64s(self.sizes)
         self._integers = int64s(resolved.integers)
         self._where = ctypes.addressof(self._integers)
@@ -295,9 +304,9 @@ Item = tuple[Any, np.dtype[Any]]  # shape and dtype of a buffer
 
 
 def buffers(
-    foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Any], resolved: Resolved, plan: Plan
+    foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Any], resolved: Resolved, plan: Plan, guarded: bool
 ) -> tuple[list[Item], list[Item], list[Any]]:
-    """What a call takes, what it makes, and the bytes of all buffers; sizes may be symbols."""
+    """What a call takes, what it makes, and the bytes of all buffers (see `Plan.sizes`); sizes may be symbols."""
     tensors = [(tuple(s), i.dtype) for s, i in zip(shapes, foreign.tensors, strict=True)]
     outputs = [(s, m.dtype) for s, m in zip(resolved.outputs, foreign.outputs, strict=True)]
     by = [tensors[n] for n in wrt]
@@ -306,4 +315,4 @@ def buffers(
     taken = [*tensors, *given]
     scratch = [(s, m.dtype) for s, m in zip(resolved.scratch, foreign.roles.scratch, strict=True)]
     sizes = [[prod(shape) * dtype.itemsize for shape, dtype in part] for part in (taken, made, scratch)]
-    return taken, made, plan.sizes([*sizes[0], 8 * len(resolved.integers), *sizes[1], *sizes[2]])
+    return taken, made, plan.sizes([*sizes[0], 8 * len(resolved.integers), *sizes[1], *sizes[2]], guarded)

@@ -1,20 +1,25 @@
 """What each parameter of a C function is to a framework: an input, an output, a count, scratch memory.
 
 What the user declares goes first (`out`, `updates`, `scratch`, `counts`). What is left is inferred: a pointer that the
-code only writes is an output, shaped like the first array that is an input; an integer right after arrays is their
-element count; a float that is returned is a 0-d output. Anything that this leaves open raises ForeignSignatureError,
-which shows a call to write. Nothing is guessed: which pointers are read and written is what LLVM proves of the body.
+code only writes, or writes before it reads it (`analysis.outputs`), is an output, shaped like the first array that is
+an input, if that is as many elements as the code writes; an integer right after arrays is their element count; a float
+that is returned is a 0-d output. Anything that this leaves open raises ForeignSignatureError, which shows a call to
+write. Nothing is guessed: what is read and written is what LLVM and llgrad prove of the body.
 """
 
 from __future__ import annotations
 
+import ast
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from llgrad.analysis.sizes import Sum, Written, hold
 from llgrad.errors import ArgumentError, UnknownNameError
 from llgrad.library import ForeignFunction
 from llgrad.loaded import Effects
@@ -23,8 +28,9 @@ from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signatur
 
 Shape = tuple[int, ...]
 Declared = str | Sequence[int | str] | Callable[..., Any]
-"""A shape as a user declares it: "like x", a tuple of numbers and of names of integer parameters, or a function that is
-given the shapes of the arrays among the inputs, in order, and returns such a tuple."""
+"""A shape as a user declares it: "like x", a tuple of numbers and of names of integer parameters (or of terms in these:
+"2*n", "n + k - 1"), or a function that is given the shapes of the arrays among the inputs, in order, and returns such
+a tuple."""
 
 
 class ForeignSignatureError(ArgumentError, TypeError):
@@ -79,10 +85,30 @@ class Memory(Struct, frozen=True):
     parameter: Parameter | None
     shape: Declared
     dtype: np.dtype[Any]
+    written: Written | None = None  # nobody declared the shape: as much must be written, which depends on the sizes
+    tests: tuple[Sum, ...] = ()  # sums that are at least 0 where it is written before it is read
 
     @property
     def name(self) -> str:
         return self.parameter.name if self.parameter else "its result"
+
+    def check(self, of: str, shape: Shape, given: Mapping[int, int]) -> None:
+        """ForeignShapeError where, for these integers (by IR argument), it is no output of this shape."""
+        if not hold(self.tests, given):
+            raise ForeignShapeError(
+                f"{of} may read {self.name} before it writes it, for arrays of these sizes",
+                fix=f"declare it: out={{{self.name!r}: …}}, or updates={self.name!r} if it is an input too",
+            )
+        if self.written is None:
+            return
+        ends, size = self.written.ends(given), prod(shape) * self.dtype.itemsize
+        if ends is None or ends[0] < 0 or ends[1] != size:
+            count = "an unknown number of" if ends is None else ends[1] // self.dtype.itemsize
+            raise ForeignShapeError(
+                f"{of} writes {count} elements of {self.name}, which was taken to be of shape {shape}",
+                cause="no shape was declared; it was taken to be that of the first array",
+                fix=f"declare it: out={{{self.name!r}: …}}, a tuple of numbers and terms of integers, or a function",
+            )
 
 
 class Roles(Struct, frozen=True):
@@ -104,6 +130,19 @@ class Roles(Struct, frozen=True):
     def statics(self) -> tuple[Input, ...]:
         """The inputs that are integers."""
         return tuple(i for i in self.inputs if i.static)
+
+    def is_proven(self, written: Mapping[int, Written]) -> bool:
+        """Does the code write no more than there is, whatever the sizes? `written`: what it may, by IR argument."""
+        counts = {p.ir_arguments[0]: arrays for p, arrays, axis in self.counts if axis is None}
+        for m in self.outputs:
+            if m.parameter is None:
+                continue
+            found = written.get(m.parameter.ir_arguments[0])
+            like = m.shape.removeprefix("like ").strip() if isinstance(m.shape, str) else None
+            sizes = [Sum(((m.dtype.itemsize, (n,)),)) for n, arrays in counts.items() if like in arrays]
+            if found is None or not any(_are_all(found, size) for size in sizes):
+                return False
+        return not self.scratch
 
     def resolve(self, shapes: Sequence[Shape], statics: Sequence[int]) -> Resolved:
         """Sizes for inputs (`tensors`) of these shapes; ForeignShapeError if they do not fit."""
@@ -128,7 +167,16 @@ class Roles(Struct, frozen=True):
         made = [tuple(int(d) for d in self._shape(m, known, integers)) for m in (*self.outputs, *self.scratch)]
         if negative := [s for s in made if min(s, default=0) < 0]:
             raise ForeignShapeError(f"{self.signature.name}: the shape {negative[0]} has a negative size")
+        given = self.numbered(ordered)
+        for m, shape in zip(self.outputs, made, strict=False):
+            m.check(self.signature.name, shape, given)
         return Resolved(tuple(ordered), tuple(made[: len(self.outputs)]), tuple(made[len(self.outputs) :]))
+
+    def numbered(self, ordered: Sequence[Any]) -> dict[int, Any]:
+        """All integers, in the order of C, by the IR arguments that they are."""
+        names = {i.name for i in self.statics} | {p.name for p, _, _ in self.counts}
+        parameters = [p for p in self.signature.parameters if p.name in names]
+        return {p.ir_arguments[0]: v for p, v in zip(parameters, ordered, strict=True)}
 
     def symbols(self, shapes: Sequence[Any], statics: Sequence[Any]) -> Resolved:
         """`resolve` where sizes may be symbols, about which nothing is asked but how many there are."""
@@ -172,7 +220,7 @@ class Roles(Struct, frozen=True):
             return known[shape.removeprefix("like ").strip()]
         if not isinstance(shape, Sequence) or any(isinstance(d, float) for d in shape):
             raise ForeignShapeError(f"out of {m.name} gave {shape!r}, which is no shape", fix="return a tuple of ints")
-        return tuple(integers[d] if isinstance(d, str) else d for d in shape)
+        return tuple(_term(ast.parse(d, mode="eval").body, integers) if isinstance(d, str) else d for d in shape)
 
 
 class Resolved(Struct, frozen=True):
@@ -181,6 +229,31 @@ class Resolved(Struct, frozen=True):
     integers: tuple[int, ...]
     outputs: tuple[Shape, ...]
     scratch: tuple[Shape, ...]
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+}  # fmt: skip
+
+
+def _term(of: ast.expr, integers: Mapping[str, Any]) -> Any:
+    """The value of a term of a declared shape. Raises KeyError for a name that is no integer."""
+    match of:
+        case ast.Constant(value=int(n)):
+            return n
+        case ast.Name(id=name):
+            return integers[name]
+        case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_term(left, integers), _term(right, integers))
+    raise ForeignSignatureError(f"{ast.unparse(of)!r} is no size", fix="write a term of +, -, *, //, numbers and names")
+
+
+def _names(term: str) -> list[str]:
+    """The names in a term of a declared shape."""
+    try:
+        return [n.id for n in ast.walk(ast.parse(term, mode="eval")) if isinstance(n, ast.Name)]
+    except SyntaxError:
+        return [term]
 
 
 def _check_rank(i: Input, shape: Any) -> None:
@@ -275,9 +348,10 @@ class _Reader:
         ordered = [{**of, **updated}[p.name] for p in self.signature.parameters if p.name in of or p.name in updated]
         found = Roles(self.signature, inputs, (*result, *ordered), scratch, counts, self._fixed())
         self._check_names(found)
-        if self.out is None:
-            self._refuse_open(found, outputs)
-        return found
+        if self.out is not None:
+            return found
+        self._refuse_open(found, outputs)
+        return replace(found, outputs=tuple(self._proven(m, found) if m in outputs else m for m in found.outputs))
 
     def _fixed(self) -> tuple[tuple[str, int], ...]:
         for name, value in self.function.constants.items():
@@ -293,7 +367,7 @@ class _Reader:
     def _outputs(self) -> list[Memory]:
         if isinstance(self.out, Mapping):
             return [self._memory(self.signature.parameter(n), shape) for n, shape in self.out.items()]
-        written = [p for p in self._floats() if self._access(p) == "write"]
+        written = [p for p in self._floats() if self._access(p) == "write" or self._filled(p) is not None]
         if self.out is None:
             first = next((p for p in self.signature.parameters if self._is_array(p, written)), None)
             if written and first is None:
@@ -315,6 +389,38 @@ class _Reader:
             if isinstance(p.type, Pointer) and not p.type.const and _element(p) is not None
             and p.name not in self.updates and p.name not in self.scratch
         ]  # fmt: skip
+
+    def _filled(self, p: Parameter) -> tuple[Sum, ...] | None:
+        """What must be at least 0 so that the code writes all that it reads; None if it may read it before."""
+        return self.effects.filled.get(p.ir_arguments[0])
+
+    def _proven(self, m: Memory, found: Roles) -> Memory:
+        """An output that nobody declared: does the code write as many elements as the first array has, or another?"""
+        assert m.parameter is not None and isinstance(m.shape, str)
+        tests = (self._filled(m.parameter) or ()) if self._access(m.parameter) == "both" else ()
+        written = self.effects.written.get(m.parameter.ir_arguments[0])
+        if written is None:
+            raise self._open(f"how many elements of {m.name} the code writes is not known")
+        size, first = m.dtype.itemsize, m.shape.removeprefix("like ")
+        counts = {p.ir_arguments[0]: arrays for p, arrays, axis in found.counts if axis is None}
+        for n, arrays in counts.items():
+            if _are_all(written, Sum(((size, (n,)),))):
+                return replace(m, shape=f"like {first if first in arrays else arrays[0]}", tests=tests)
+        own = [n for n, arrays in counts.items() if first in arrays]
+        sizes = range(1, 65) if len(own) == len(found.counts) and not found.statics else ()
+        if own and sizes and all(written.ends(dict.fromkeys(own, n)) != (0, n * size) for n in sizes):
+            count = self._elements(written, m)
+            shape = f'("{count}",)' if count else "…"
+            count = count or "other numbers of"
+            raise self._open(f"the code writes {count} elements of {m.name}, not as many as {first} has", shape)
+        return replace(m, written=written, tests=tests)
+
+    def _elements(self, written: Written, m: Memory) -> str:
+        """How many elements are written, as a user would declare it."""
+        names = {p.ir_arguments[0]: p.name for p in self.signature.parameters}
+        listed = [names.get(n, "") for n in range(max(names) + 1)]
+        found = {p.high.text(listed, m.dtype.itemsize) for p in written.pieces}
+        return found.pop() if len(found) == 1 else ""
 
     def _is_array(self, p: Parameter, written: list[Parameter]) -> bool:
         return isinstance(p.type, Pointer) and p not in written and p.name not in self.scratch
@@ -416,9 +522,8 @@ class _Reader:
             if isinstance(m.shape, str):
                 self._require(m.shape.removeprefix("like ").strip(), tensors, m, "an input")
             elif not callable(m.shape):
-                for d in m.shape:
-                    if isinstance(d, str):
-                        self._require(d, integers, m, "an integer parameter")
+                for name in (name for d in m.shape if isinstance(d, str) for name in _names(d)):
+                    self._require(name, integers, m, "an integer parameter")
 
     def _require(self, name: str, known: set[str], m: Memory, what: str) -> None:
         if name not in known:
@@ -427,17 +532,18 @@ class _Reader:
                 span=self.signature.source, fix=f"there are {', '.join(sorted(known)) or 'none'}",
             )  # fmt: skip
 
-    def _open(self, what: str) -> ForeignSignatureError:
+    def _open(self, what: str, shape: str = "") -> ForeignSignatureError:
         return ForeignSignatureError(
             f"the signature of {self.signature.name} leaves its outputs open: {what}", span=self.signature.source,
-            cause=f"it is {self.signature}", fix=self._call(),
+            cause=f"it is {self.signature}", fix=self._call(shape),
         )  # fmt: skip
 
-    def _call(self) -> str:
+    def _call(self, shape: str = "") -> str:
         """A call to write, as good as it can be told."""
         first = next((p.name for p in self._tensors()), "")
         integers = [repr(p.name) for p in self.signature.parameters if _is_integer(p)]
-        shape = f'"like {first}"' if first else f"({integers[0]},)" if integers else "(3,)"
+        guess = f'"like {first}"' if first else f"({integers[0]},)" if integers else "(3,)"
+        shape = shape or guess
         names = [p.name for p in self._floats() if self._access(p) in ("write", "both")] or ["y"]
         declared = ", ".join(f"{n!r}: {shape}" for n in names[-1:])
         source = f"foreign(…, {self.signature.name!r}, out={{{declared}}}"
@@ -451,6 +557,23 @@ class _Reader:
     def _tensors(self) -> list[Parameter]:
         pointers = [p for p in self.signature.parameters if isinstance(p.type, Pointer)]
         return [p for p in pointers if self._access(p) in ("read", "none")]
+
+
+def _are_all(written: Written, size: Sum) -> bool:
+    """Is it certain that memory of this size, and no less, holds all that may be written?"""
+    behind = [_less(p.high, size) for p in written.pieces]
+    before = [_less(p.low, Sum(())) for p in written.pieces]
+    inside = all(n is not None and n <= 0 for n in behind) and all(n is not None and n >= 0 for n in before)
+    return 0 in behind and inside
+
+
+def _less(a: Sum, b: Sum) -> int | None:
+    """How much one sum is larger, if that is a number."""
+    terms = dict[Any, int]((xs, c) for c, xs in a.terms)
+    for c, xs in b.terms:
+        terms[xs] = terms.get(xs, 0) - c
+    number = terms.pop((), 0)
+    return None if any(terms.values()) else number
 
 
 def _as_tuple(shape: Any) -> tuple[int | str, ...]:

@@ -16,7 +16,8 @@
 #include "runtime.h"
 
 enum { POINTER, VALUE, CLEAR, COPY, APART, ARENA, RESULT, AFTER, KEEP, FRAME };
-enum { ARENA_BYTES = 64, KEPT = 64, ROUND = 64, FAILED_MEMORY = 3 };
+enum { ARENA_BYTES = 64, KEPT = 64, ROUND = 64, FAILED_MEMORY = 3, FAILED_BOUNDS = 6 };
+enum { GAP = 4096, CANARY = 0x01 }; /* as a float of any format so small that nothing can be added unseen */
 
 typedef struct {
     int32_t op, buffer, other, size; /* size: bytes of a value */
@@ -33,7 +34,7 @@ typedef struct {
     int32_t (*entry)(void *frame);
     void (*release)(void *arena);
     int64_t frame_bytes;
-    int32_t callers, buffers, steps, serial;
+    int32_t callers, made, buffers, steps, serial; /* made: how many of the caller's buffers, the last, are written */
     pthread_mutex_t lock;
     int32_t kept;
     Space *spaces[KEPT];
@@ -75,8 +76,8 @@ void *llgrad_hook(int32_t code, void *detail)
     return call->frame;
 }
 
-Plan *llgrad_plan(void *entry, void *release, int64_t frame_bytes, int32_t callers, int32_t buffers,
-                  const Step *step, int32_t steps, int32_t is_serial)
+Plan *llgrad_plan(void *entry, void *release, int64_t frame_bytes, int32_t callers, int32_t made,
+                  int32_t buffers, const Step *step, int32_t steps, int32_t is_serial)
 {
     Plan *plan = calloc(1, sizeof *plan + (size_t)steps * sizeof *step);
     if (!plan)
@@ -85,6 +86,7 @@ Plan *llgrad_plan(void *entry, void *release, int64_t frame_bytes, int32_t calle
     plan->release = (void (*)(void *))release;
     plan->frame_bytes = frame_bytes;
     plan->callers = callers;
+    plan->made = made;
     plan->buffers = buffers;
     plan->steps = steps;
     plan->serial = is_serial;
@@ -146,6 +148,54 @@ static void given(Plan *plan, Space *space, int failed)
 }
 
 static int64_t rounded(int64_t n) { return (n + ROUND - 1) / ROUND * ROUND; }
+
+/* --- guarded calls
+ *
+ * Where it is not known that code stays within its arrays, all memory that it may write lies in the space, temporary
+ * buffers first, then what stands for the caller's (but in sweeps that share a tape: those write temporary memory only).
+ * Before, between and behind them are gaps that must hold after the call what they held before.
+ */
+static int is_guarded(const Batch *b) { return b->bytes[b->plan->buffers] != 0; }
+
+/* The buffer that lies at place `n` of the space; -1 behind the last. */
+static int32_t placed(const Batch *b, int32_t n)
+{
+    const Plan *plan = b->plan;
+    int32_t temporary = plan->buffers - plan->callers;
+    if (n < temporary)
+        return plan->callers + n;
+    int moved = is_guarded(b) && !b->keep && !b->held;
+    return moved && n < temporary + plan->made ? plan->callers - plan->made + n - temporary : -1;
+}
+
+static int64_t space_bytes(const Batch *b)
+{
+    int64_t gap = is_guarded(b) ? GAP : 0, total = gap;
+    for (int32_t n = 0, at; (at = placed(b, n)) >= 0; n++)
+        total += rounded(b->bytes[at]) + gap;
+    return total;
+}
+
+static int is_intact(const char *from, const char *end)
+{
+    for (; from < end; from++)
+        if (*(const unsigned char *)from != CANARY)
+            return 0;
+    return 1;
+}
+
+/* Has nothing been written in the gaps? */
+static int are_intact(const Batch *b, const char *memory)
+{
+    const char *gap = memory, *next = memory + GAP;
+    for (int32_t n = 0, at; (at = placed(b, n)) >= 0; n++) {
+        if (!is_intact(gap, next))
+            return 0;
+        gap = next + b->bytes[at];
+        next += rounded(b->bytes[at]) + GAP;
+    }
+    return is_intact(gap, next);
+}
 
 /* Does buffer `n` share memory with one before it? Then it moves to a copy: the code was promised that none do. */
 static char *apart(const Step *s, char **at, const int64_t *bytes)
@@ -212,16 +262,13 @@ static double now(void)
 static int64_t run_items(Batch *b, double seconds)
 {
     Plan *plan = b->plan;
-    int64_t total = 0;
-    for (int32_t n = plan->callers; n < plan->buffers; n++)
-        total += rounded(b->bytes[n]);
-    Space *space = taken(plan, b->held ? 0 : total), *held = b->held ? b->held : space;
+    Space *space = taken(plan, b->held ? 0 : space_bytes(b)), *held = b->held ? b->held : space;
     if (!space) {
         b->failure.status = FAILED_MEMORY;
         return b->first;
     }
     _Alignas(16) char frame[plan->frame_bytes];
-    char *at[plan->buffers + 1];
+    char *at[plan->buffers + 1], *asked[plan->callers + 1];
     Call call = {frame, &b->failure}, *outer = pthread_getspecific(innermost);
     pthread_setspecific(innermost, &call);
     memset(frame, 0, sizeof frame);
@@ -230,12 +277,21 @@ static int64_t run_items(Batch *b, double seconds)
     for (; i < b->end && !b->failure.status; i++) {
         if (seconds > 0 && i > b->first && now() - started > seconds)
             break;
-        char *next = held->memory;
-        for (int32_t n = 0; n < plan->buffers; n++) {
-            at[n] = n < plan->callers ? b->addresses[n] + (b->strides ? i * b->strides[n] : 0) : next;
-            next += n < plan->callers ? 0 : rounded(b->bytes[n]);
+        if (is_guarded(b) && !b->held)
+            memset(held->memory, CANARY, (size_t)space_bytes(b));
+        for (int32_t n = 0; n < plan->callers; n++)
+            asked[n] = at[n] = b->addresses[n] + (b->strides ? i * b->strides[n] : 0);
+        char *next = held->memory + (is_guarded(b) ? GAP : 0);
+        for (int32_t n = 0, to; (to = placed(b, n)) >= 0; n++) {
+            at[to] = next;
+            next += rounded(b->bytes[to]) + (is_guarded(b) ? GAP : 0);
         }
         b->failure.status = run_item(plan, frame, at, b->bytes, space->arena, held);
+        if (is_guarded(b) && !b->failure.status && !are_intact(b, held->memory))
+            b->failure.status = FAILED_BOUNDS;
+        for (int32_t n = plan->callers - plan->made; n < plan->callers && !b->failure.status; n++)
+            if (at[n] != asked[n])
+                memcpy(asked[n], at[n], (size_t)b->bytes[n]);
     }
     pthread_setspecific(innermost, outer);
     if (b->keep && !b->failure.status)
@@ -362,6 +418,9 @@ static const char *message(const Failure *failure, int *memory)
     *memory = failure->status == FAILED_MEMORY || (failure->status != THREW && failure->code == NO_MEMORY);
     if (*memory)
         return "llgrad: the tape or temporary buffers need more memory than there is; use a smaller input";
+    if (failure->status == FAILED_BOUNDS)
+        return "llgrad: the compiled code wrote outside of its arrays; declare larger outputs or scratch memory, or pass "
+               "arrays that are as long as the code takes them to be";
     return failure->status == THREW
                ? "llgrad: the compiled code threw a C++ exception; catch it in the code and return a status"
                : "llgrad: the derivative failed while it ran";

@@ -59,6 +59,11 @@ class Failure(ctypes.Structure):
 
     def error(self) -> ForeignError:
         """The exception that says so."""
+        if self.status == 6:
+            return ForeignError(
+                "the compiled code wrote outside of its arrays", cause="found after the call, in memory around them",
+                fix="declare larger outputs or scratch memory, or pass arrays as long as the code takes them to be",
+            )  # fmt: skip
         if self.status == 3:
             return ForeignError("there is no memory for temporary buffers", fix="use a smaller input")
         return entries.failure(self.status, self.code, self.detail)
@@ -99,14 +104,15 @@ class Plan:
         packed = (_Step * len(steps.steps))(*steps.steps)
         self.address: int = self.runtime.plan(
             code.addresses[entry.name], code.addresses[TAPE_FREE] if used else None, entries.offsets(entry)[2],
-            steps.callers, buffers, packed, len(steps.steps), serial,
+            steps.callers, steps.made, buffers, packed, len(steps.steps), serial,
         )  # fmt: skip
         weakref.finalize(self, _drop, self.runtime, self.address, code)
         self.pack = ctypes.c_void_p * steps.callers  # makes the C array of the callers' addresses
 
-    def sizes(self, callers: Sequence[int]) -> list[int]:
-        """Bytes of all buffers, from those of the caller's, after which stand those of scratch memory."""
-        return [*callers[: self.callers], *(callers[t] for t in self.temporary)]
+    def sizes(self, callers: Sequence[int], guarded: bool) -> list[int]:
+        """Bytes of all buffers, from those of the caller's, after which stand those of scratch memory; and whether what
+        is written must be guarded."""
+        return [*callers[: self.callers], *(callers[t] for t in self.temporary), int(guarded)]
 
 
 def int64s(values: Sequence[int]) -> Any:
@@ -133,7 +139,7 @@ class Runtime:
         p, i32, i64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
         self.hook = addresses["llgrad_hook"]
         self.run_address = addresses["llgrad_run"]
-        self.plan = ctypes.CFUNCTYPE(p, p, p, i64, i32, i32, p, i32, i32)(addresses["llgrad_plan"])
+        self.plan = ctypes.CFUNCTYPE(p, p, p, i64, i32, i32, i32, p, i32, i32)(addresses["llgrad_plan"])
         self.drop = ctypes.CFUNCTYPE(None, p)(addresses["llgrad_drop"])
         self.run = ctypes.CFUNCTYPE(i32, p, p, p, p, i64, i64, ctypes.POINTER(Failure))(self.run_address)
         kept = ctypes.POINTER(ctypes.c_void_p)
