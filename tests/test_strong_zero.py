@@ -1,4 +1,5 @@
-"""Strong zeros: a zero tangent or adjoint times infinity or NaN is zero, and nothing else changes."""
+"""Zero tangents and adjoints that meet infinity or NaN: given ones stay zero; with strong zeros so do those that
+arithmetic made, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -25,10 +26,13 @@ void edges(const double *x, double *y, int n) {
     y[1] = 3 * a + b;
 }
 """
-# Functions of a = x[0], b = x[1] that have no finite derivative at the point.
-EDGES = (
-    ("sqrt(a)", (0, 1)), ("log(a)", (0, 1)), ("pow(a, b)", (0, 0.5)), ("pow(a, 0.25)", (0, 1)), ("b / a", (0, 1)),
-    ("asin(a)", (1, 1)), ("cbrt(a)", (0, 1)), ("1 / (a * b)", (0, 0)), ("log(a * b) * b", (0, 1)),
+FORWARD, REVERSE = Mode.FORWARD, Mode.COMBINED
+# Functions of a = x[0], b = x[1] that have no finite derivative at the point, and the modes in which arithmetic makes
+# the zero that meets infinity.
+EDGES: tuple[tuple[str, tuple[float, float], tuple[Mode, ...]], ...] = (
+    ("sqrt(a)", (0, 1), ()), ("log(a)", (0, 1), ()), ("pow(a, b)", (0, 0.5), ()), ("pow(a, 0.25)", (0, 1), ()),
+    ("b / a", (0, 1), ()), ("asin(a)", (1, 1), ()), ("cbrt(a)", (0, 1), ()), ("1 / (a * b)", (0, 0), (FORWARD,)),
+    ("log(a * b) * b", (0, 1), (FORWARD, REVERSE)),
 )  # fmt: skip
 
 
@@ -39,8 +43,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Program]:
     return path, read_program(path)
 
 
-@pytest.mark.parametrize("formula, point", EDGES, ids=[f for f, _ in EDGES])
-def test_edge(program: tuple[Path, Program], formula: str, point: tuple[float, float]) -> None:
+@pytest.mark.parametrize("formula, point, made", EDGES, ids=[edge[0] for edge in EDGES])
+def test_edge(
+    program: tuple[Path, Program], formula: str, point: tuple[float, float], made: tuple[Mode, ...]
+) -> None:
     path, case = program
     path.write_text(SOURCE % formula)
     text = prepared(compiled([path]), [case], 1)
@@ -48,11 +54,14 @@ def test_edge(program: tuple[Path, Program], formula: str, point: tuple[float, f
     for mode in MODES:
         weak = isolated(derivative, text, case, mode, False, at)
         strong = isolated(derivative, text, case, mode, True, at)
-        assert not np.isfinite(weak[0]).all(), "the point is no edge"
+        assert not np.isfinite(weak[1]).all(), "the point is no edge"
+        assert np.isfinite(weak[0]).all() == (mode not in made)
         if mode is Mode.FORWARD:
             np.testing.assert_array_equal(strong[0][2:], [0, 0])  # no tangent
         else:
             np.testing.assert_array_equal(strong[0][:2], [3, 1])  # no adjoint of y[0]
+        if mode not in made:
+            np.testing.assert_array_equal(weak[0], strong[0])
         numbers = ~np.isnan(weak[1])
         np.testing.assert_array_equal(strong[1][numbers], weak[1][numbers])  # infinity stays infinity
 

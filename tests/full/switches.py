@@ -39,6 +39,7 @@ from llgrad.synthesis.plan import show
 from llgrad.synthesis.planning import Planner
 from llgrad.synthesis.postponed import Postponed
 from llgrad.synthesis.reverse import ReverseSweep
+from llgrad.synthesis.speculated import Unused
 from llgrad.synthesis.steady import Steady
 
 Patch = pytest.MonkeyPatch
@@ -105,7 +106,7 @@ def no_unrolling(patch: Patch) -> None:
 
 def all_strong_zeros(patch: Patch) -> None:
     """Every zero adjoint stays zero, whatever the partial is."""
-    patch.setattr(planning, "strong_zeros", lambda facts, flow, effects: frozenset(effects))
+    patch.setattr(planning, "unused", lambda facts, flow, effects: Unused(frozenset(effects)))
 
 
 def no_hoisting(patch: Patch) -> None:

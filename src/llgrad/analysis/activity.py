@@ -14,7 +14,7 @@ back on a way from active inputs to active outputs is a `conflict`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal
@@ -170,6 +170,10 @@ class Activity:
     def useful(self, value: AnyValue | MemoryObject) -> bool:
         """May active outputs depend on it?"""
         return value in self._useful
+
+    def edges(self, backwards: bool) -> Mapping[Node, Sequence[Node]]:
+        """The graph along which derivatives flow: tangents forwards, adjoints backwards."""
+        return self._graph.backwards if backwards else self._graph.forwards
 
     def is_inert(self, i: Store) -> bool:
         """Does `i` write an integer that is no address and depends on nothing active, whatever else its bits are?"""

@@ -15,6 +15,10 @@ Conventions at points where there is no derivative
   poles    Where the derivative is infinite or undefined the formula speaks as IEEE arithmetic gives it: sqrt at 0
            gives inf, log at 0 inf, cbrt at 0 inf, pow of a negative base with respect to the exponent nan, atan2
            and carg at the origin nan, asin at 1 inf.
+  zeros    A tangent or adjoint that is zero because it is given so (the value is not used, is inactive, or was not
+           chosen; a seed) contributes nothing where a partial is infinite or nan. A zero that arithmetic made (2*x
+           at 0) meets it as IEEE arithmetic says: nan. With strong zeros that is zero, too, and so is a partial
+           that is exactly zero beside an infinite tangent or adjoint.
   infinite operands and nan: what IEEE arithmetic makes of the formula.
 """
 

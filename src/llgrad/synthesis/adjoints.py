@@ -12,7 +12,7 @@ from abc import abstractmethod
 
 from llgrad.analysis.flow import Loop
 from llgrad.analysis.moves import Moves, moves
-from llgrad.ir.build import FALSE, TRUE, Builder, const_int, declare, i64, zero
+from llgrad.ir.build import FALSE, TRUE, const_int, declare, i64, zero
 from llgrad.ir.types import (
     I1,
     I8,
@@ -46,13 +46,13 @@ from llgrad.rules.expression import Const, Expr, evaluate
 from llgrad.rules.facts import deallocator_of
 from llgrad.synthesis import numbers, support, tape
 from llgrad.synthesis.allocated import allocated
-from llgrad.synthesis.emit import EmitAlgebra, is_choice, of_choice, strong_zero
+from llgrad.synthesis.emit import EmitAlgebra, is_choice, of_choice
 from llgrad.synthesis.forward import Lazy
-from llgrad.synthesis.lookup import ForwardValues
 from llgrad.synthesis.needs import Allocate, CallBody, Linear, Memory, Number, Partials, operand_parts, reserves, sizes
-from llgrad.synthesis.request import Act, Callee
+from llgrad.synthesis.request import Act, ReverseCallee
 from llgrad.synthesis.scopes import mark
 from llgrad.synthesis.speculated import Cut
+from llgrad.synthesis.used import Used, either
 
 Leaf = tuple[int, Type, AnyValue]
 Paths = tuple[tuple[tuple[AnyValue, bool], ...], ...]
@@ -65,12 +65,11 @@ def summed(t: Type) -> Type:
     return FloatType("float") if isinstance(t, FloatType) and t.name in ("half", "bfloat") else t
 
 
-class Adjoints(ForwardValues):
+class Adjoints(Used):
     """Writes the reverse of instructions at the current place."""
 
     adjoints: dict[tuple[int, AnyValue], AnyValue]  # (lane, value) -> stack cell
-    cells: Builder  # the target's entry block, still open, for stack cells
-    callee: Callee
+    callee: ReverseCallee
     columns: dict[Load, list[AnyValue]]  # one a lane, of adjoints that are added later
     strips: dict[Loop, tuple[AnyValue, AnyValue]]  # cells: the last and the first iteration of the current strip
     ahead: dict[Instruction | tuple[Instruction, int, int], AnyValue]  # columns of what is computed ahead
@@ -116,6 +115,7 @@ class Adjoints(ForwardValues):
     def add(self, v: AnyValue, leaves: list[Leaf]) -> None:
         """Add to the adjoint of `v`: at the end of the block if it counts only where it was chosen."""
         cell, wide = self.cell(v), summed(v.type)
+        self.note(v)
         if self.cut is not None and v in self.cut.operands:
             if wide == v.type:
                 cell = self._waiting(v, leaves, self.cut)
@@ -137,12 +137,14 @@ class Adjoints(ForwardValues):
 
     def settle(self, v: AnyValue | None = None) -> None:
         """Add what waits: for `v`, or for all values, at the end of a block."""
+        self.use = FALSE  # it was noted before
         for place in [p for p in self.waiting if v is None or p[1] is v]:
             lane, of, paths = place
             before, self.lane = self.lane, lane
             taken = [self._taken(self.aside[place], o, t, getattr(of, "name", "x")) for o, t in self.waiting.pop(place)]
             self.add(of, [(o, t, self._if_chosen(paths, x)) for o, t, x in taken])
             self.lane = before
+        self.use = None
 
     def _if_chosen(self, paths: Paths, x: AnyValue) -> AnyValue:
         """An adjoint where the conditions of one of the paths hold, else zero."""
@@ -204,7 +206,7 @@ class Adjoints(ForwardValues):
         self.settle(i)
         self.cut = self.plan.cuts.get(i)
         self._instruction(i)
-        self.cut = None
+        self.cut = self.use = None
 
     def _instruction(self, i: Instruction) -> None:
         match self.plan.effects.get(i):
@@ -248,8 +250,8 @@ class Adjoints(ForwardValues):
                 mark(self.module, access, "shadow")
 
     def partials(self, i: Instruction, values: RuleValues) -> None:
-        rule, guarded = values.shape.rule, self.request.strong_zero or i in self.plan.strong_zeros
-        seeds = self.seeds(i, values.shape)
+        rule, seeds = values.shape.rule, self.seeds(i, values.shape)
+        self.use = use = self.take_note(i, seeds[0] if len(rule.results) == 1 and 0 in seeds else None)
         for k, (v, lane) in enumerate(values.parts):
             if rule.operands[k] != "float" or not self.facts.active(v) or not self.is_due(i, k):
                 continue
@@ -258,27 +260,28 @@ class Adjoints(ForwardValues):
                 partial, seed = rule.partials[r][k], seeds.get(r)
                 if partial is None or seed is None:
                     continue
-                term = self.term((i, r, k), partial, seed, values, guarded)
+                self.use = use
+                term = self.term((i, r, k), partial, seed, values)
                 total = term if total is None else self.adjoint_op("fadd", total, term)
             if total is not None:
                 size = self.facts.layout.size(total.type) if lane is not None else 0
                 self.add(v, [(size * (lane or 0), total.type, total)])
 
     def term(
-        self, place: tuple[Instruction, int, int], partial: Expr, seed: AnyValue, values: RuleValues, guarded: bool
+        self, place: tuple[Instruction, int, int], partial: Expr, seed: AnyValue, values: RuleValues
     ) -> AnyValue:
-        """partial × seed; `guarded`: zero where the seed is, whatever the partial.
+        """partial × seed; zero where the seed is for a reason that counts, whatever the partial.
 
         `place`: it is the partial of which instruction's which result by which operand.
         """
-        if isinstance(partial, Const):
-            if partial.value in (1, -1):
-                return seed if partial.value == 1 else self.b.unary("fneg", seed)
-            guarded = False
+        if isinstance(partial, Const) and partial.value in (1, -1):
+            return seed if partial.value == 1 else self.b.unary("fneg", seed)
+        factor = self.factor(place, partial, seed.type, values)
         if is_choice(partial):
-            return of_choice(self.b, partial, self.factor(place, partial, seed.type, values), seed)
-        product = self.adjoint_op("fmul", self.factor(place, partial, seed.type, values), seed)
-        return strong_zero(self.b, seed, product) if guarded else product
+            self.use = self.where_taken(factor)
+            return of_choice(self.b, partial, factor, seed)
+        product = self.adjoint_op("fmul", factor, seed)
+        return product if isinstance(partial, Const) else self.product(place[0], factor, seed, product)
 
     def factor(
         self, place: tuple[Instruction, int, int], partial: Expr, t: Type, values: RuleValues
@@ -322,6 +325,7 @@ class Adjoints(ForwardValues):
         """Hand the adjoint of `i` on to what its value came from."""
         if isinstance(i, Phi):
             return
+        self.use = self._use_of_linear(i)
         found = moves(i, self.facts.layout)
         if found is not None:
             leaves = self.take(i)
@@ -340,14 +344,21 @@ class Adjoints(ForwardValues):
                 for offset, t, value in self.take(i):
                     self.accumulate(self.b.offset(place, offset), t, value)
             case Select(condition=c, if_true=a, if_false=b):
-                condition, leaves = self.get(c), self.take(i)
+                condition, leaves, use = self.get(c), self.take(i), self.use
                 for v, yes in ((a, True), (b, False)):
+                    if v in self.plan.unused.tracked:
+                        self.use = self.where_chosen(use, condition, yes, i.type)
                     self.add_active(v, [(x[0], x[1], self._where(condition, i.type, x, yes)) for x in leaves])
             case Cast(opcode="fpext" | "fptrunc" as op, value=v):
                 back = "fptrunc" if op == "fpext" else "fpext"
                 self.add(v, [(0, v.type, self.b.cast(back, x, v.type)) for _, _, x in self.take(i)])
             case _:
                 raise AssertionError(i.opcode)
+
+    def _use_of_linear(self, i: Instruction) -> AnyValue | None:
+        """Is it used? (See `used`.)"""
+        looks = i in self.plan.unused.candidates and is_float(i.type) and summed(i.type) == i.type
+        return self.take_note(i, self.sum(i) if looks and i not in self.plan.unused.tracked else None)
 
     def _move_back(self, found: Moves, leaves: list[Leaf]) -> None:
         """The reverse of moving bits about: each window's adjoints go back to where its bytes came from."""
@@ -529,7 +540,8 @@ class Adjoints(ForwardValues):
 
     def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
         indirect = i.called_function is None
-        request, derivative = self.callee(functions, indirect)
+        given = not self.facts.active(i) or i in self.plan.unused.given[self.request.made]
+        request, derivative = self.callee(functions, indirect, not given)
         arguments: list[AnyValue] = [self.get(i.callee), self.arena] if indirect else [self.arena]
         for v, act in zip(i.arguments, request.arguments, strict=True):
             arguments.append(self.get(v))
@@ -539,13 +551,26 @@ class Adjoints(ForwardValues):
         if request.result.seeded:
             arguments += [self._whole(i) for _ in self.each_lane()]
         arguments.append(self.lookup(("frame", i)))
+        used = self._used_call(i)
+        if used is not None and not given:
+            _, other = self.callee(functions, indirect, False)
+            derivative, arguments = either(self.module, derivative, other), [used, *arguments]
         made = self.b.call(derivative, arguments, f"{i.name}.rev")
+        self.use = used if not self.facts.memory.writes(i) else None
         n = 0
         for v, act in zip(i.arguments, request.arguments, strict=True):
             for _ in self.each_lane() if act is Act.OUT else ():
                 if self.facts.active(v):
                     self.add_whole(v, self.b.extract(made, n))
                 n += 1
+
+    def _used_call(self, i: Call) -> AnyValue | None:
+        """Is the result used in one of the lanes? None: yes."""
+        notes = [self.take_note(i, None) for _ in self.each_lane()]
+        used = notes[0]
+        for note in notes[1:]:
+            used = self.b.binary("or", used, note) if used is not None and note is not None else None
+        return used if used is None or used.type == I1 else None
 
     def _whole(self, i: Call) -> AnyValue:
         """The adjoint of a call's result as one value."""

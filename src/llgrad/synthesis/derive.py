@@ -292,20 +292,28 @@ class Derivation:
         return requests[0], self._one_of(requests, indirect)
 
     def _split_callee(
-        self, caller: Request, mode: Mode, fs: tuple[Function, ...], indirect: bool
+        self, caller: Request, mode: Mode, fs: tuple[Function, ...], indirect: bool, made: bool = False
     ) -> tuple[Request, Function]:
         arguments, result = self._joined(fs, False)
-        requests = [self._request(caller, f, mode, arguments, result) for f in fs]
+        requests = [self._request(caller, f, mode, arguments, result, made=made and self._minds(f)) for f in fs]
         return requests[0], self._one_of(requests, indirect)
 
+    def _minds(self, f: Function) -> bool:
+        """Does it matter to a reverse sweep whether a zero adjoint of the result was made by arithmetic?"""
+        if f.name in self.registered.ruled or is_opaque(f) or self.facts.checkpointed:
+            return False
+        inside, certain = self.plan(f.name, True).unused.given
+        return inside != certain
+
     def _request(
-        self, caller: Request, f: Function, mode: Mode, arguments: tuple[Act, ...], result: Act, primal: bool = False
+        self, caller: Request, f: Function, mode: Mode, arguments: tuple[Act, ...], result: Act, primal: bool = False,
+        made: bool = False,
     ) -> Request:
         """A request for a callee: what belongs to the whole derivative is handed on."""
         return Request(
             f.name, mode, arguments, result, primal, width=caller.width, strong_zero=caller.strong_zero,
             runtime_activity=caller.runtime_activity, repeatable=caller.repeatable,
-            vector_math=caller.vector_math, strict=caller.strict,
+            vector_math=caller.vector_math, strict=caller.strict, made=made,
         )  # fmt: skip
 
     def _one_of(self, requests: list[Request], indirect: bool) -> Function:
@@ -365,7 +373,7 @@ class Derivation:
                 back.shadows.update({a: given[a] for a in source.arguments if a in given})
             seeds = target.arguments[-request.width :] if request.result.seeded else []
             back.write(
-                lambda fs, indirect: self._split_callee(request, Mode.REVERSE, fs, indirect),
+                lambda *call: self._split_callee(request, Mode.REVERSE, *call),
                 sweep.stack.block, start, seeds, lambda b, r: self._finish(b, r, request, sweep),
             )  # fmt: skip
         sweep.close()
@@ -420,7 +428,7 @@ class Derivation:
             Builder(start, names).unreachable()
         else:
             back.write(
-                lambda fs, indirect: self._split_callee(request, Mode.REVERSE, fs, indirect), cells, start, seeds,
+                lambda *call: self._split_callee(request, Mode.REVERSE, *call), cells, start, seeds,
                 lambda b, r: self._finish(b, r, request, None),
             )  # fmt: skip
         Builder(cells, names).branch(start)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from llgrad.ir.build import Builder, const_float, const_int, declare, zero
+from llgrad.ir.build import TRUE, Builder, const_float, const_int, declare, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
-from llgrad.ir.values import AnyValue, Function, Select
+from llgrad.ir.types import I1, I32, FloatType, Type, VectorType, scalar
+from llgrad.ir.values import AnyConstant, AnyValue, ConstAggregate, Function, Select
 from llgrad.rules import bodies, library
 from llgrad.rules.constants import exact
 from llgrad.rules.expression import Apply, Const, Expr, evaluate
@@ -125,11 +125,35 @@ def of_choice(b: Builder, partial: Expr, factor: AnyValue, derivative: AnyValue)
     return b.select(factor.condition, scaled(partial.args[1]), scaled(partial.args[2]))
 
 
-def strong_zero(b: Builder, derivative: AnyValue, product: AnyValue) -> AnyValue:
+def strong_zero(b: Builder, derivative: AnyValue, product: AnyValue, used: AnyValue | None = None) -> AnyValue:
     """`product` of a factor and a tangent or adjoint: zero where that is zero and the factor is no number.
 
-    Nothing changes where the factor is finite, so that the product's own derivative stays right.
+    `used`: only where this does not hold. Nothing changes where the factor is finite, so that the product's own
+    derivative stays right.
     """
-    nothing = zero(derivative.type)
-    vanishes, undefined = b.fcmp("oeq", derivative, nothing), b.fcmp("uno", product, nothing)
-    return b.select(b.binary("and", vanishes, undefined), nothing, product)
+    vanishes = b.fcmp("oeq", derivative, zero(derivative.type))
+    if used is not None:
+        vanishes = b.binary("and", vanishes, b.binary("xor", used, all_true(used.type)))
+    return _zero_where(b, vanishes, product)
+
+
+def strong_product(b: Builder, factor: AnyValue, derivative: AnyValue, product: AnyValue) -> AnyValue:
+    """`product` of both: zero where it is no number and one of the two is zero, whatever the other is."""
+    nothing = zero(product.type)
+    either = b.binary("or", b.fcmp("oeq", derivative, nothing), b.fcmp("oeq", factor, nothing))
+    return _zero_where(b, either, product)
+
+
+def _zero_where(b: Builder, vanishes: AnyValue, product: AnyValue) -> AnyValue:
+    nothing = zero(product.type)
+    return b.select(b.binary("and", vanishes, b.fcmp("uno", product, nothing)), nothing, product)
+
+
+def all_true(t: Type) -> AnyConstant:
+    """True, in each lane of a vector of truth values."""
+    return ConstAggregate(t, (TRUE,) * t.count) if isinstance(t, VectorType) else TRUE
+
+
+def truth(t: Type) -> Type:
+    """A truth value for each float of a type."""
+    return VectorType(I1, t.count) if isinstance(t, VectorType) else I1

@@ -136,6 +136,7 @@ class Facts:
         self.read_back: frozenset[MemoryObject] | None = None  # see `released`
         self.allocated: Any = None  # see `allocated`
         self.left: Any = None  # see `left`
+        self.made: Any = None  # see `given`
         given = zip(root.arguments, arguments, strict=True)
         self.unwanted = Unwanted(self.memory, [a for a, act in given if act is Act.DUPNONEED])
         self.marked = Marked(self.activity, self.kinds)
@@ -288,6 +289,11 @@ class Facts:
     def shadowed(self, v: AnyValue) -> bool:
         """Is `v` a pointer (or carries one) into active memory?"""
         return (not isinstance(v, Constant) or isinstance(v, ConstExpr | ConstAggregate)) and self.activity.shadowed(v)
+
+    @cached_property
+    def tests_numbers(self) -> bool:
+        """Does the derivative test anywhere that what is taken for a number is no active float?"""
+        return any(self.activity.tests_number(i) for f in self.memory.functions for i in f.instructions())
 
     @cached_property
     def checkpointed(self) -> bool:

@@ -34,15 +34,16 @@ from llgrad.ir.values import (
     Store,
     Undef,
 )
-from llgrad.rules.expression import Expr, evaluate
+from llgrad.rules.expression import Const, Expr, evaluate
 from llgrad.rules.facts import TAPE
-from llgrad.rules.rule import Out
+from llgrad.rules.rule import Out, Rule
 from llgrad.synthesis import numbers, support, tape
-from llgrad.synthesis.emit import EmitAlgebra, is_choice, of_choice, strong_zero
-from llgrad.synthesis.left import STEEP, left
+from llgrad.synthesis.changing import Changing
+from llgrad.synthesis.emit import EmitAlgebra, is_choice, of_choice, strong_product, strong_zero
+from llgrad.synthesis.given import FINITE, made
+from llgrad.synthesis.left import STEEP
 from llgrad.synthesis.needs import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.synthesis.request import Act, Request
-from llgrad.synthesis.sweep import Sweep
 
 _MOVES_BITS = {"trunc", "zext", "bitcast", "ptrtoint", "inttoptr", "fpext", "fptrunc", "addrspacecast"}
 
@@ -50,15 +51,15 @@ _MOVES_BITS = {"trunc", "zext", "bitcast", "ptrtoint", "inttoptr", "fpext", "fpt
 ForwardCallee = Callable[[tuple[Function, ...], bool, bool], tuple[Request, Function]]
 
 
-class ForwardSweep(Sweep):
+class ForwardSweep(Changing):
     """Writes one forward-mode derivative; `callee(request)` gives those of the functions it calls."""
 
     def write(self, callee: ForwardCallee) -> None:
         self.callee = callee
         self.numbers: list[tuple[Instruction, FloatType, AnyValue]] = []
         self.held: dict[AnyValue, list[AnyValue]] = {}  # what a derivative that is differentiated holds: its tangents
-        self.left = left(self.facts)
         self.bind_arguments(self.request.arguments, 0)
+        self.begin_notes()
         self.copy_blocks()
         self.stack.branch(self.blocks[self.source.entry])
 
@@ -118,6 +119,7 @@ class ForwardSweep(Sweep):
                         self.store(i)
                 case _ if self.facts.active(i) or self.facts.shadowed(i):
                     self.derivative(i)
+                    self.note(i)
 
     def tape_call(self, i: Call, name: str) -> None:
         """The tape of a derivative that is differentiated: what blocks hold has tangents, in the same block."""
@@ -265,6 +267,7 @@ class ForwardSweep(Sweep):
     def partials(self, i: Instruction, values: _RuleValues) -> None:
         rule, parts = values.shape.rule, values.parts
         tangents: list[AnyValue] = []
+        choices: dict[int, AnyValue] = {}
         for out, row in zip(rule.results, rule.partials, strict=True):
             if out.kind != "float":
                 continue
@@ -278,10 +281,11 @@ class ForwardSweep(Sweep):
                 factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
                 tangent = self.part(self.shadow(v), lane)
                 if is_choice(partial):
+                    choices[k] = factor
                     term = of_choice(self.b, partial, factor, tangent)
                 else:
-                    strong = self.request.strong_zero or rule.name in STEEP and v in self.left
-                    term = tangent if factor == const_float(t, 1) else self.times(factor, tangent, strong)
+                    ways = rule, partial, (v, lane)
+                    term = tangent if factor == const_float(t, 1) else self.times(factor, tangent, *ways)
                 total = term if total is None else self.b.binary("fadd", total, term, f"{i.name}.tan")
             tangents.append(total if total is not None else zero(t))
             if isinstance(out.place, int) and self.facts.shadowed(i.operands[out.place]):
@@ -290,10 +294,22 @@ class ForwardSweep(Sweep):
         returned = [t for t, out in zip(tangents, floats, strict=True) if out.place == "return"]
         if self.facts.active(i):
             self.shadows[i] = self.assemble(i.type, returned)
+            self.note_rule(i, rule, choices)
 
-    def times(self, factor: AnyValue, tangent: AnyValue, strong: bool) -> AnyValue:
-        product = self.b.binary("fmul", factor, tangent)
-        return strong_zero(self.b, tangent, product) if strong else product
+    def times(
+        self, factor: AnyValue, tangent: AnyValue, rule: Rule, partial: Expr, of: tuple[AnyValue, int | None]
+    ) -> AnyValue:
+        """Both multiplied; zero where the tangent is for a reason that counts (see `given`, `left`)."""
+        product, (v, lane) = self.b.binary("fmul", factor, tangent), of
+        if self.request.strong_zero:
+            return strong_product(self.b, factor, tangent, product)
+        if rule.name in FINITE or isinstance(partial, Const):
+            return product
+        if made(self.facts).gives(v):
+            return strong_zero(self.b, tangent, product)
+        if rule.name in STEEP and v in self.notes:
+            return strong_zero(self.b, tangent, product, self.part(self.changes_of(v), lane))
+        return product
 
     def part(self, v: AnyValue, lane: int | None) -> AnyValue:
         return v if lane is None else self.b.extract_element(v, lane)
@@ -319,6 +335,11 @@ class ForwardSweep(Sweep):
             whole = self.b.insert_value(whole, part, n) if struct else self.b.insert_element(whole, part, n)
         return whole
 
+    def complete_phi(self, phi: Phi) -> None:
+        super().complete_phi(phi)
+        for _ in self.each_lane():
+            self.complete_note(phi)
+
     # calls and return
 
     def call_body(self, i: Call, functions: tuple[Function, ...]) -> None:
@@ -331,12 +352,13 @@ class ForwardSweep(Sweep):
             if act is not Act.CONST:
                 pick = self.value if self.facts.shadow_is_primal(i, v) else self.shadow
                 arguments += [pick(v) for _ in self.each_lane()]
-        made = self.call_derivative(i, derivative, arguments, i.name)
+        found = self.call_derivative(i, derivative, arguments, i.name)
         if i.type != VOID:
-            self.values[i] = self.b.extract(made, 0, name=i.name) if request.result is not Act.CONST else made
+            self.values[i] = self.b.extract(found, 0, name=i.name) if request.result is not Act.CONST else found
             if request.result is not Act.CONST:
                 for lane in self.each_lane():
-                    self.shadows[i] = self.b.extract(made, 1 + lane, name=f"{i.name}.tan")
+                    self.shadows[i] = self.b.extract(found, 1 + lane, name=f"{i.name}.tan")
+                    self.note(i)
 
     def copy_return(self, i: Return) -> None:
         """Return what the request names: {primal, tangent}, either alone, or nothing."""

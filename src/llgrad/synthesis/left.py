@@ -7,14 +7,24 @@ alone (`sqrt(x * x)` at 0) is not such: the root has no derivative there.
 
 What may be left is followed along values, through variables of the function's own, and into and out of calls. What a
 branch chooses between may be either: the sum of a loop that perhaps never runs counts as left.
+
+Within a function the derivative notes as it runs whether a value depends on what changes (`noted`): `x * x` at 0 does,
+`fmax(x, 1)` does not, and the tangents of both are zero. The notes begin where a zero tangent can be believed: where it
+is given (`given`), and where what comes from memory or calls may be left.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from msgspec import Struct
+
 from llgrad.analysis.solver import reach
-from llgrad.ir.values import Alloca, AnyValue, Call, Instruction, Load, Phi, Return, Select, Store
+from llgrad.ir.types import FloatType, VectorType, scalar
+from llgrad.ir.values import Alloca, AnyValue, Call, Function, Instruction, Load, Phi, Return, Select, Store, Value
 from llgrad.synthesis.emit import is_choice
 from llgrad.synthesis.facts import Facts
+from llgrad.synthesis.given import made, rule_of
 
 STEEP = frozenset({
     "sqrt", "cbrt", "pow", "asin", "acos", "acosh", "csqrt", "casin", "cacos", "casinh", "cacosh", "cpow",
@@ -63,6 +73,74 @@ def _is_chosen(facts: Facts, phi: Phi) -> bool:
     return loop is None or loop.header is not phi.block
 
 
+class Notes(Struct, frozen=True):
+    """The values of which it is noted whether they depend on what changes: by their tangents, or by their operands."""
+
+    leaves: frozenset[AnyValue]
+    steps: frozenset[Instruction]
+
+    def __contains__(self, v: AnyValue) -> bool:
+        return v in self.leaves or v in self.steps
+
+
+def noted(facts: Facts, function: Function) -> Notes:
+    """What is noted in a function, so that its steep rules know what a zero tangent means; other values do depend."""
+    asked = [i for i in function.instructions() if isinstance(i, Call) and _is_steep(facts, i) and facts.active(i)]
+    start = [v for i in asked for v in i.arguments if facts.active(v)]
+    if not start:
+        return Notes(frozenset(), frozenset())
+    every = reach(start, lambda v: _computed_from(facts, v))
+    steps = {v for v in every if isinstance(v, Instruction) and _computed_from(facts, v)}
+    believed = made(facts), left(facts)
+    leaves = {v for v in every if v not in steps and (believed[0].gives(v) or v in believed[1])}
+    leaves = {v for v in leaves if isinstance(scalar(v.type), FloatType) and not _is_scalable(v)}
+    work = [v for v in every if v not in steps and v not in leaves]
+    while work:  # what surely depends
+        v = work.pop()
+        for u in (u for u in v.users if u in steps and _depends(facts, u, steps, leaves)):
+            assert isinstance(u, Instruction)
+            steps.remove(u)
+            work.append(u)
+    return Notes(frozenset(leaves), frozenset(steps))
+
+
+def _is_scalable(v: AnyValue) -> bool:
+    return isinstance(v.type, VectorType) and v.type.scalable
+
+
+def _computed_from(facts: Facts, v: AnyValue) -> list[AnyValue]:
+    """The active operands of what is computed lane by lane."""
+    if not isinstance(v, Instruction) or not isinstance(scalar(v.type), FloatType) or _is_scalable(v):
+        return []
+    rule = rule_of(facts, v)
+    if rule is not None:
+        entry = facts.entry(v) if isinstance(v, Call) else None
+        alike = entry is None or entry.shape == "scalar"
+        if not alike or any(out.place != "return" or out.field is not None for out in rule.results):
+            return []
+        operands = [x for x, kind in zip(v.operands, rule.operands, strict=False) if kind == "float"]
+        if any(x.type != v.type for x in operands):
+            return []
+    elif not (isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
+        return []
+    return [x for x in v.operands if facts.active(x)]
+
+
+def _depends(facts: Facts, i: Value, steps: Collection[AnyValue], leaves: Collection[AnyValue]) -> bool:
+    """Does `i` surely depend on what changes, as its operands do?"""
+    assert isinstance(i, Instruction)
+    operands = i.operands[1:] if isinstance(i, Select) else i.operands
+    sure = [facts.active(v) and v not in steps and v not in leaves for v in operands]
+    if isinstance(i, Phi | Select):
+        return all(sure)
+    rule = rule_of(facts, i)
+    if rule is None:
+        return any(sure)
+    rows = rule.partials
+    whole = [any(p is not None and not is_choice(p) for p in column) for column in zip(*rows, strict=True)]
+    return any(s and w for s, w in zip(sure, whole, strict=False))
+
+
 def _onwards(facts: Facts, v: AnyValue) -> list[AnyValue]:
     """What is made of `v`, in the functions that it is handed to and returned to, too."""
     found: list[AnyValue] = []
@@ -77,4 +155,4 @@ def _onwards(facts: Facts, v: AnyValue) -> list[AnyValue]:
     return found
 
 
-__all__ = ["STEEP", "left"]
+__all__ = ["STEEP", "Notes", "left", "noted"]

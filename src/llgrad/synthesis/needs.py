@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from llgrad.analysis.activitygraph import counts, has_rule
+from llgrad.analysis.activitygraph import counts, has_rule, is_opaque
 from llgrad.analysis.known import is_column, tape_call
 from llgrad.analysis.moves import moves
 from llgrad.errors import UnsupportedError
@@ -212,7 +212,21 @@ def _call(facts: Facts, i: Call) -> Effect:
         if facts.active(i):
             raise facts.no_rule(i)  # its result depends on active floats in a way that nothing says
         return NOTHING
-    return _call_body(facts, i)
+    return NOTHING if _is_idle(facts, i) else _call_body(facts, i)
+
+
+def _is_idle(facts: Facts, i: Call) -> bool:
+    """Does an active function do nothing here for the derivative: only its result would, and nobody uses that?
+
+    (It may read active memory and compare what it finds.)
+    """
+    if facts.active(i) or facts.shadowed(i) or facts.is_caught(i) or facts.tests_numbers or facts.memory.frees(i):
+        return False
+    callees, unknown = facts.callees(i)
+    if unknown or not callees or any(has_rule(f) or is_opaque(f) for f in callees):
+        return False
+    written = {o for a in facts.memory.writes(i) for o in a.objects}
+    return written.isdisjoint(facts.activity.shadowed_objects)
 
 
 def _allocation(facts: Facts, i: Call, allocator: Allocator) -> Effect:

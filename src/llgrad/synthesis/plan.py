@@ -34,7 +34,7 @@ from llgrad.synthesis.fusion import Fusion
 from llgrad.synthesis.needs import Effect, Key
 from llgrad.synthesis.replayed import Recurrence
 from llgrad.synthesis.scatter import Collected
-from llgrad.synthesis.speculated import Cut
+from llgrad.synthesis.speculated import Cut, Unused
 
 CHUNK = 64  # iterations per tape block of a loop whose count is not known
 
@@ -96,7 +96,7 @@ class Plan(Struct):
     guards: dict[Loop, Guard]  # inner loops of nests that are only entered under a condition
     paired: dict[Instruction, Instruction]  # allocation -> the release that always follows it
     wanted: frozenset[Key]
-    strong_zeros: frozenset[Instruction]  # whose adjoints are strong zeros where they are zero
+    unused: Unused  # what contributes nothing where it is not used
     cuts: Mapping[Instruction, Cut]  # what counts only where it was chosen
     fused: dict[Loop, Fusion] = field(default_factory=dict)  # loops that the reverse sweep alone runs
     scattered: dict[Loop, tuple[Collected, ...]] = field(default_factory=dict)  # loads whose adjoints are collected

@@ -48,7 +48,7 @@ from llgrad.synthesis.plan import Guard, Nest, Plan, Slot, loop_of, show
 from llgrad.synthesis.released import at_once
 from llgrad.synthesis.replayed import Recurrence, lasting, recurrence
 from llgrad.synthesis.scatter import scattered
-from llgrad.synthesis.speculated import cuts, strong_zeros
+from llgrad.synthesis.speculated import cuts, unused
 from llgrad.synthesis.steady import Steady
 from llgrad.synthesis.stored import stored
 
@@ -91,7 +91,7 @@ class Planner:
             raise UnsupportedError(f"{self.function.name} returns from more than one block: unify them first")
         plan = Plan(
             self.function, self.split, self.flow, returns[0] if returns else None, effects, relevant, loops, choices,
-            frozenset(), {}, {}, self.guards, paired, frozenset(), strong_zeros(self.facts, self.flow, effects),
+            frozenset(), {}, {}, self.guards, paired, frozenset(), unused(self.facts, self.flow, effects),
             cuts(self.facts, self.flow, effects),
         )  # fmt: skip
         plan.catches = any(self.facts.is_caught(i) and not isinstance(e, Nothing) for i, e in effects.items())

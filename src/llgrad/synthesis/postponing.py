@@ -33,9 +33,10 @@ class Postponing(Replaying):
         self.settle(i)
         if self.postponed[i] is None:
             return
-        kept = []
+        notes, kept = self.keep_note(i), []
         for _ in self.each_lane():
             kept.append(self.sum(i))
         super().instruction(i)
         for lane in self.each_lane():
             self.b.store(kept[lane], self.cell(i))
+        self.put_note(i, notes)

@@ -56,6 +56,7 @@ class Request(Struct, frozen=True):
     `vector_math`: loops may call vector versions of exp, sin, …; what they compute so is cheap (see `ahead`).
     `flush`: denormal numbers are zero while the derivative runs; what calls it sees to that (`denormals`).
     `strict`: LLVM may neither reorder the sums of adjoints nor contract products with sums there.
+    `made`: a zero adjoint of the result may be one that arithmetic made, in a callee (see `given`).
     `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
@@ -81,6 +82,7 @@ class Request(Struct, frozen=True):
     vector_math: bool = False
     flush: bool = False
     strict: bool = False
+    made: bool = False
     inner: Request | None = None
 
     @classmethod
@@ -109,12 +111,15 @@ class Request(Struct, frozen=True):
         return [
             ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
             ("r", self.repeatable), ("k", bool(self.checkpoint)), ("v", self.vector_math),
-            ("f", self.flush), ("s", self.strict),
+            ("f", self.flush), ("s", self.strict), ("m", self.made),
         ]  # fmt: skip
 
 
 Callee = Callable[[tuple[Function, ...], bool], tuple[Request, Function]]
 """What a sweep asks for at a call: the derivative of what may be called, through a dispatcher where it is a pointer."""
+
+ReverseCallee = Callable[[tuple[Function, ...], bool, bool], tuple[Request, Function]]
+"""The same of a reverse sweep, which says whether a zero adjoint of the result may be made by arithmetic."""
 
 _LETTER = {Act.CONST: "c", Act.DUP: "d", Act.DUPNONEED: "n", Act.OUT: "o", Act.BOTH: "b"}
 

@@ -29,9 +29,9 @@ from llgrad.synthesis.chosen import choice_sides
 from llgrad.synthesis.iteration import Iteration
 from llgrad.synthesis.lookup import Place
 from llgrad.synthesis.postponing import Postponing
-from llgrad.synthesis.request import Callee
+from llgrad.synthesis.request import ReverseCallee
 
-Taken = tuple[Phi, int, list[Leaf]]  # the adjoint of a phi in one lane
+Taken = tuple[Phi, int, list[Leaf], AnyValue | None]  # the adjoint of a phi in one lane, and whether it is used
 
 
 class ReverseSweep(Postponing):
@@ -39,7 +39,7 @@ class ReverseSweep(Postponing):
 
     def write(
         self,
-        callee: Callee,
+        callee: ReverseCallee,
         cells: Block,
         start: Block,
         seeds: Sequence[AnyValue],
@@ -53,6 +53,7 @@ class ReverseSweep(Postponing):
         self.finish = finish
         self.adjoints, self.nowhere, self.zeros = {}, {}, {}
         self.cut, self.aside, self.waiting = None, {}, {}
+        self.notes, self.use = {}, None
         self.runs: dict[Block, Iteration] = {}  # latch of a fused loop -> its forward half
         self.unwound: dict[Block, Block] = {}  # reverse blocks of calls that ended with a throw: what precedes these
         last = self.plan.last
@@ -171,7 +172,7 @@ class ReverseSweep(Postponing):
         """The end of a reverse block: phis hand their adjoints to the predecessors' values, control goes back."""
         loop = self.flow.loop_of(block)
         active = [phi for phi in block.phis() if self.facts.active(phi)]
-        taken = [(phi, lane, self.take(phi)) for phi in active for lane in self.each_lane()]
+        taken = [(phi, lane, self.take(phi), self.take_note(phi, None)) for phi in active for lane in self.each_lane()]
         if block is self.source.entry:
             self.finish(self.b, self)
             return
@@ -186,11 +187,11 @@ class ReverseSweep(Postponing):
             self.goto(block, self.plan.predecessors(block)[0])
 
     def _edge(self, block: Block, pred: Block, taken: list[Taken]) -> None:
-        for phi, self.lane, leaves in taken:
+        for phi, self.lane, leaves, self.use in taken:
             v = phi.incoming_from(pred)
             if self.facts.active(v):
                 self.add(v, leaves)
-        self.lane = 0
+        self.lane, self.use = 0, None
         self.goto(block, self.plan.back(pred))
 
     def _leave_header(self, block: Block, loop: Loop, taken: list[Taken]) -> None:

@@ -1,0 +1,166 @@
+/* A zero adjoint or tangent that is given (not used, not chosen, inactive) contributes nothing where a partial is
+   infinite. One that arithmetic made means nothing: the derivative of sqrt(x) * sqrt(x) at 0 is 1, and never 0. */
+#include "selfcheck.h"
+typedef struct { double x, y; } point;
+static double dot(point a, point b) { return a.x * b.x + a.y * b.y; }
+static double length(point a) { return sqrt(dot(a, a)); }
+static point minus(point a, point b) { return (point){a.x - b.x, a.y - b.y}; }
+
+/* Its result is only compared in one place: points that have not moved have distance 0. */
+static int moved(int n, const point *p, const point *from)
+{
+    for (int i = 0; i < n; i++)
+        if (length(minus(p[i], from[i])) > 0.1)
+            return 1;
+    return 0;
+}
+static double walk(const double *xy, int numbers)
+{
+    int n = numbers / 2;
+    point p[3], from[3];
+    for (int i = 0; i < n; i++)
+        p[i] = from[i] = (point){xy[2 * i], xy[2 * i + 1]};
+    double sum = 0;
+    for (int t = 0; t < 9; t++) {
+        if (moved(n, p, from))
+            for (int i = 0; i < n; i++)
+                from[i] = p[i];
+        for (int i = 0; i < n; i++)
+            p[i].x += 0.03 * p[i].y, p[i].y -= 0.02 * p[i].x * p[i].x;
+    }
+    for (int i = 0; i < n; i++)
+        sum += dot(p[i], p[i]) * (1 + length(minus(p[i], (point){3, 3})));
+    return sum;
+}
+
+/* The same, counted by what writes active memory, too: the call goes back, without an adjoint of its result. */
+static __attribute__((noinline)) double length_noting(point a, double *largest)
+{
+    *largest = a.x * a.x;
+    return length(a);
+}
+static double noted(double a, double b)
+{
+    double largest, sum = 0;
+    if (length_noting((point){a, b}, &largest) < 1)
+        sum = largest;
+    return sum + a + length_noting((point){a + 3, b + 4}, &largest);
+}
+
+static double floored(double a, double b) { return a / fmax(sqrt(a * a + b * b), 1e-3); }
+static double chosen(double a, double b)
+{
+    double r = sqrt(a * a + b * b);
+    return a / (r > 1e-3 ? r : 1e-3);
+}
+static __attribute__((noinline)) double norm(double a, double b) { return sqrt(a * a + b * b); }
+static double by_call(double a, double b) { return a / fmax(norm(a, b), 1e-3) + norm(a + 3, b + 4); }
+static __attribute__((noinline)) double root(double x) { return sqrt(x); }
+static double left_roots(double x) { return fmax(root(x), 1) + fmax(sqrt(sqrt(x)), 1) + x; }
+static double left_branch(double x) { return x > 1 ? sqrt(sqrt(x)) : 3 * x; }
+
+/* What arithmetic made: all are x at x >= 0. */
+static double in_branch(double x)
+{
+    double r = sqrt(x);
+    if (x < 1)
+        return r * r;
+    return x;
+}
+static double after_branch(double x)
+{
+    double r = sqrt(x), s = x < 1 ? r : 1;
+    return s * s;
+}
+static double after_maximum(double x)
+{
+    double s = fmax(sqrt(x), -1);
+    return s * s;
+}
+static double in_maximum(double x) { return fmax(sqrt(x) * sqrt(x), -1); }
+static double cubed_maximum(double x)
+{
+    double y = fmax(x, -1);
+    return cbrt(y * y * y);
+}
+static double cubed_choice(double x)
+{
+    double y = x > -1 ? x : -1;
+    return cbrt(y * y * y);
+}
+static double by_calls(double x)
+{
+    double s = fmax(root(x), -1);
+    return s * s;
+}
+static double in_loop(double x, int n)
+{
+    double s = 0;
+    for (int i = 0; i < n; i++)
+        s += x * x;
+    return sqrt(s / n);
+}
+
+static double power(double x, double y) { return pow(x, y); }
+static double vanished(double x) { return sqrt(exp(-x)); }
+static double size(double x) { return sqrt(x * x); }
+
+struct two { double a, b; };
+struct two __enzyme_autodiff_two(void *, ...);
+
+static void expect_one_or_none(const char *what, int index, double got)
+{
+    if (!isnan(got))
+        expect(what, index, got, 1);
+}
+#define TWO(f, first, second) \
+    do { \
+        struct two d = __enzyme_autodiff_two((void *)f, 0.0, 0.0); \
+        expect(#f ", reverse", 0, d.a, first); \
+        expect(#f ", reverse", 1, d.b, second); \
+        expect(#f ", forward", 0, __enzyme_fwddiff((void *)f, 0.0, 1.0, 0.0, 0.0), first); \
+        expect(#f ", forward", 1, __enzyme_fwddiff((void *)f, 0.0, 0.0, 0.0, 1.0), second); \
+    } while (0)
+#define ONE(f, x, slope) \
+    do { \
+        expect(#f ", reverse", 0, __enzyme_autodiff((void *)f, (double)x), slope); \
+        expect(#f ", forward", 0, __enzyme_fwddiff((void *)f, (double)x, 1.0), slope); \
+    } while (0)
+#define MADE(f) \
+    do { \
+        expect_one_or_none(#f ", reverse", 0, __enzyme_autodiff((void *)f, 0.0)); \
+        expect_one_or_none(#f ", forward", 0, __enzyme_fwddiff((void *)f, 0.0, 1.0)); \
+        ONE(f, 0.25, 1); \
+    } while (0)
+#define STRONG(f, x) \
+    do { \
+        expect(#f ", strong, reverse", 0, __enzyme_autodiff((void *)f, enzyme_strong_zero, (double)x), 0); \
+        expect(#f ", strong, forward", 0, __enzyme_fwddiff((void *)f, enzyme_strong_zero, (double)x, 1.0), 0); \
+    } while (0)
+
+int main(void)
+{
+    CHECK_GRADIENT(walk, 6);
+    TWO(floored, 1000, 0);
+    TWO(chosen, 1000, 0);
+    TWO(by_call, 1000.6, 0.8);
+    struct two d = __enzyme_autodiff_two((void *)noted, 0.0, 0.0);
+    expect("noted", 0, d.a, 1.6);
+    expect("noted", 1, d.b, 0.8);
+    ONE(left_roots, 0, 1);
+    ONE(left_branch, 0, 3);
+    MADE(in_branch);
+    MADE(after_branch);
+    MADE(after_maximum);
+    MADE(in_maximum);
+    MADE(cubed_maximum);
+    MADE(cubed_choice);
+    MADE(by_calls);
+    expect_one_or_none("in_loop, reverse", 0, __enzyme_autodiff((void *)in_loop, 0.0, 3));
+    expect_one_or_none("in_loop, forward", 0, __enzyme_fwddiff((void *)in_loop, 0.0, 1.0, 3));
+    expect("no change in a loop", 0, __enzyme_fwddiff((void *)in_loop, 0.0, 0.0, 3), 0);
+    expect("whole power", 0, __enzyme_fwddiff((void *)power, -2.0, 1.0, 3.0, 0.0), 12);
+    STRONG(vanished, 2000);
+    STRONG(size, 0);
+    return failures();
+}

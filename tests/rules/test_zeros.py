@@ -1,0 +1,122 @@
+"""Rule by rule, where a partial is infinite or nan: a zero that is given contributes nothing, in both modes; one that
+arithmetic made meets it as IEEE says, and is zero with strong zeros.
+
+The points are found by evaluating the partials of the table; a C program is made of each, which prints derivatives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rule_algebras import FloatAlgebra
+
+from llgrad.rules import evaluate
+from llgrad.rules.library import FUNCTIONS, lookup
+
+CANDIDATES = (0.0, 1.0, -1.0, -2.0, 3.0, 1e3)
+LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
+DAILY = {"sqrt", "cbrt", "asin", "pow", "log"}
+
+# Of x[0] = POINT and x[1] = 0; what is not RULE has slope 2 in x[0].
+BODIES = {
+    "seed": "y[0] = RULE(x[0]); y[1] = 2 * x[0];",
+    "choice": "double v = RULE(x[0]); y[0] = c ? v : 2 * x[0];",
+    "branch": "double v = RULE(x[0]); y[0] = 2 * x[0]; if (c) y[0] = v * v;",
+    "maximum": "y[0] = fmax(RULE(x[0]), 1e300) + 2 * x[0];",
+    "compared": "y[0] = called_ID(x[0]) > 1e300 ? 1 + 2 * x[0] : 2 * x[0]; y[1] = called_ID(x[0]);",
+    "product": "y[0] = RULE(x[0]) * x[1];",
+    "square": "y[0] = RULE(x[0] + x[1] * x[1]);",
+}
+# What, mode, seeds of the two results or tangents, and the derivative that must come out: a number, or nan.
+CHECKS: tuple[tuple[str, str, tuple[int, int], float, bool], ...] = (
+    ("seed", "reverse", (0, 1), 2, False), ("seed", "forward", (0, 1), 0, False),
+    ("choice", "reverse", (1, 0), 2, False), ("choice", "forward", (1, 0), 2, False),
+    ("branch", "reverse", (1, 0), 2, False), ("branch", "forward", (1, 0), 2, False),
+    ("maximum", "reverse", (1, 0), 2, False), ("maximum", "forward", (1, 0), 2, False),
+    ("compared", "reverse", (1, 0), 2, False), ("compared", "forward", (1, 0), 2, False),
+    ("product", "reverse", (1, 0), math.nan, False), ("product", "reverse", (1, 0), 0, True),
+    ("square", "forward", (0, 1), math.nan, False), ("square", "forward", (0, 1), 0, True),
+)  # fmt: skip
+
+
+Case = tuple[str, float, bool]
+
+
+def poles(name: str) -> list[Case]:
+    """A call with the operand in question as X, a point where the partial by that is no finite number, and whether the
+    result is one there; for each operand that has such a point."""
+    rule, function, entry = FUNCTIONS[name], getattr(LIBM, name, None), lookup(name)
+    plain = set(rule.operands) == {"float"} and [(out.place, out.kind) for out in rule.results] == [("return", "float")]
+    # `canonicalize` of libm is another
+    if not plain or function is None or entry is None or entry.rule is not rule or entry.shape != "scalar":
+        return []
+    function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * len(rule.operands)
+    found: list[Case] = []
+    for k, partial in enumerate(rule.partials[0]):
+        for point in itertools.product(CANDIDATES, repeat=len(rule.operands)) if partial is not None else ():
+            value = function(*point)
+            if not math.isfinite(evaluate(partial, list(point), [value], FloatAlgebra())):
+                operands = ", ".join("X" if n == k else repr(v) for n, v in enumerate(point))
+                found.append((f"{name}({operands})", point[k], math.isfinite(value)))
+                break
+    return found
+
+
+NAMES = [name for name in FUNCTIONS if poles(name)]
+
+
+def program(cases: list[Case]) -> str:
+    lines = [
+        "#define _GNU_SOURCE", "#include <math.h>", "#include <stdio.h>",
+        "extern int enzyme_dup, enzyme_const, enzyme_strong_zero;",
+        "void __enzyme_autodiff(void *, ...);", "void __enzyme_fwddiff(void *, ...);",
+    ]  # fmt: skip
+    calls = []
+    for n, (call, point, _) in enumerate(cases):
+        lines.append(f"#define RULE_{n}(X) {call}")
+        lines.append(f"static __attribute__((noinline)) double called_{n}(double x) {{ return RULE_{n}(x); }}")
+        for what, body in BODIES.items():
+            text = body.replace("RULE", f"RULE_{n}").replace("ID", str(n))
+            lines.append(f"static void {what}_{n}(const double *x, double *y, int c) {{ y[1] = 0; {text} }}")
+        for m, (what, mode, (first, second), _, strong) in enumerate(CHECKS):
+            marker = "enzyme_strong_zero, " if strong else ""
+            reverse = mode == "reverse"
+            name = "__enzyme_autodiff" if reverse else "__enzyme_fwddiff"
+            dx, dy = ("0, 0", f"{first}, {second}") if reverse else (f"{first}, {second}", "0, 0")
+            calls.append(
+                f"{{ double x[2] = {{{point!r}, 0}}, dx[2] = {{{dx}}}, y[2], dy[2] = {{{dy}}};"
+                f" {name}((void *){what}_{n}, {marker}enzyme_dup, x, dx, enzyme_dup, y, dy, enzyme_const, 0);"
+                f' printf("{n} {m} %g\\n", {"dx" if reverse else "dy"}[0]); }}'
+            )
+    return "\n".join([*lines, "int main(void) {", *calls, "return 0; }"])
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in DAILY else pytest.mark.full) for n in NAMES])
+def test_zeros(name: str, tmp_path: Path) -> None:
+    cases = poles(name)
+    source = tmp_path / "zeros.c"
+    source.write_text(program(cases))
+    command = [sys.executable, "-m", "llgrad", "run", "-O1", str(source), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stderr
+    found = {(int(n), int(m)): float(v) for n, m, v in map(str.split, done.stdout.splitlines())}
+    wrong = []
+    for n, (call, point, finite) in enumerate(cases):
+        for m, (what, mode, _, wanted, strong) in enumerate(CHECKS):
+            got = found[n, m]
+            if what == "maximum" and not finite:
+                continue  # that is chosen
+            if got != wanted and not (math.isnan(got) and math.isnan(wanted)):
+                wrong.append(f"{call} at {point}: {what}, {mode}{', strong' * strong}: {got}, not {wanted}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_poles_are_found() -> None:
+    assert set(NAMES) >= DAILY | {"acos", "acosh", "atanh", "log1p", "atan2"}
