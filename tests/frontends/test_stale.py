@@ -21,7 +21,7 @@ from stale_cases import CASES, MODULE, NEVER_KEPT, Case
 
 from llgrad import cache
 from llgrad.errors import CompilerError
-from llgrad.frontends import LANGUAGES, language_of
+from llgrad.frontends import LANGUAGES, compile_sources, language_of
 
 ROOT = Path(__file__).parents[2]
 _ASKED = """
@@ -155,3 +155,25 @@ def test_own_files_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_noise_is_no_variable_of_a_compiler() -> None:
     assert not [name for language in LANGUAGES for name in language.environment if cache.is_noise(name)]
     assert cache.is_noise("PWD") and cache.is_noise("SLURM_JOB_ID") and not cache.is_noise("CPATH")
+
+
+def test_a_unit_in_c_of_a_nim_program_stays_as_it_is(tmp_path: Path) -> None:
+    require(("a.nim",))
+    case = next(case for case in CASES if case.name == "nim unit in C")
+    written(tmp_path, dict(case.files))
+    compile_sources([tmp_path / "a.nim"])
+    assert (tmp_path / "g.c").read_text() == case.files["g.c"]
+
+
+def test_a_command_sees_an_edit(tmp_path: Path) -> None:
+    files = {"a.c": '#include "k.h"\ndouble f(double x, double y) { return K; }\n', "k.h": "#define K x\n"}
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "LLGRAD_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "llgrad", "grad", str(tmp_path / "a.c"), "-f", "f", "--wrt", "x,y"]
+    made = []
+    for constant in ("x", "x", "x * y"):
+        written(tmp_path, {**files, "k.h": f"#define K {constant}\n"})
+        to = ["-o", str(tmp_path / "d.o")]
+        done = subprocess.run([*command, *to], env=env, capture_output=True, text=True, check=False)
+        assert not done.returncode, done.stderr
+        made.append((tmp_path / "d.o").read_bytes())
+    assert made[0] == made[1] != made[2]

@@ -106,8 +106,9 @@ def _toolchain(compiler: str, folder: Path) -> Inputs:
 
 
 def _manifests(manifest: Path) -> Inputs:
-    """A package's manifest, those around it that may be its workspace's, and a build script that it could have."""
-    return _looked_for(*upwards(manifest.parent, "Cargo.toml"), manifest.with_name("build.rs"))
+    """A package's manifest, those around it that may be its workspace's, and what may lie beside it."""
+    beside = (manifest.with_name(name) for name in ("build.rs", ".cargo-checksum.json"))
+    return _looked_for(*upwards(manifest.parent, "Cargo.toml"), *beside)
 
 
 def _configuration(folder: Path) -> Inputs:
