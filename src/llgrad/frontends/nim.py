@@ -68,9 +68,10 @@ def _file(source: Source, raw: bool) -> list[Compiled]:
         texts = {Path(name): Path(name).read_text() for name, _ in plan["compile"] if name.startswith(folder)}
         beside = Path(folder, "llgrad_beside.c")
         own = [path for path in texts if not _place(path, source.path).is_relative_to(library)]
-        for path, text in {**entered(_finished(texts), own), beside: _beside(tuple(texts.values()))}.items():
+        written = {**entered(_finished(texts), own), beside: _beside(tuple(texts.values()))}
+        for path, text in written.items():
             path.write_text(text)
-        units = [*texts, beside, *(Path(name) for name, _ in plan["compile"] if not name.startswith(folder))]
+        units = [*written, *(Path(name) for name, _ in plan["compile"] if not name.startswith(folder))]
         flags = (*includes, "-w", "-fno-strict-aliasing")
         made = [clang.compile_file(Source(path, flags), raw=raw, cxx=False) for path in units]
         told, consulted = _inputs(plan, source, library)
