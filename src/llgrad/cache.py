@@ -7,10 +7,19 @@ The folder is $LLGRAD_CACHE, else the platform's (`$XDG_CACHE_HOME/llgrad`, `~/.
 that processes may share the folder; an entry that is cut short, damaged or unreadable counts as missing; an unwritable
 folder is no error.
 
-Keys are SHA-256 over everything that matters: the contents of all sources and of every file they included (their names
-are remembered in a manifest, keyed by sources and flags), flags and the files that these name, the compiler (path,
-size, date), environment variables it reads, llgrad's own files, LLVM, CPU and its features. Limit, as with every
-compiler cache: a new header that would now be found earlier on the include path is not noticed.
+Keys are SHA-256 over everything that matters. A manifest notes what sources were compiled from. Its key are
+their names, flags, the directory and `surroundings`: llgrad's own files, LLVM, the CPU and its features, compilers on
+PATH, and all environment variables but those of `NOISE`. It holds what the front end reports (`Inputs`):
+
+    files       absolute paths of all files read; their contents count
+    absent      paths where other files would have been found first: nothing may be there
+    patterns    `folder/*ending`: which names match counts
+    variables   variables of `NOISE` that the source names
+    programs    compilers behind the one on PATH, by size and date
+
+A file of `files` that is missing, or a path of `absent` that exists, makes the manifest stale: the source is compiled
+again. Nothing is kept of a front end that cannot say what it read (`Consulted.untold`). Limits: a compiler is known by
+its path, size and date; a script that stands for a compiler is known by its own, not by those of what it runs.
 """
 
 from __future__ import annotations
@@ -26,27 +35,43 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llgrad.places import cache_folder
+from llgrad.places import cache_folder, stamp
 
 if TYPE_CHECKING:
     from llgrad.frontends import Flags
+    from llgrad.frontends.consulted import Consulted
 
 LIMIT_BYTES = 1 << 30  # once in a while the oldest entries above it are removed
 _MAGIC = b"llgrad1\n"
-# What the frontends look for on PATH, and the variables they and their compilers read (a test compares).
+# What the frontends look for on PATH (a test compares).
 COMPILERS = (
     *(f"clang-{n}" for n in range(22, 14, -1)), "clang", *(f"flang-{n}" for n in range(22, 18, -1)), "flang",
     "rustc", "cargo", "zig", "ldc2", "nim", "mlir-opt-22", "mlir-opt", "mlir-translate-22", "mlir-translate", "julia",
     "swiftc",
 )  # fmt: skip
-ENVIRONMENT = (
-    "LLGRAD_CLANG", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LLGRAD_ARENA", "LLGRAD_FLANG", "LLGRAD_RUSTC",
-    "LLGRAD_CARGO", "RUSTUP_TOOLCHAIN", "LLGRAD_ZIG", "LLGRAD_LDC", "LLGRAD_NIM", "LLGRAD_MLIR_OPT",
-    "LLGRAD_MLIR_TRANSLATE", "LLGRAD_JULIA", "LLGRAD_SWIFTC",
+# Variables that sessions, terminals, jobs, and libraries at run time have, and compilers do not read: any other counts.
+NOISE = frozenset((
+    "_", "PWD", "OLDPWD", "SHLVL", "TERM", "COLORTERM", "COLUMNS", "LINES", "WINDOWID", "DISPLAY", "XAUTHORITY",
+    "WAYLAND_DISPLAY", "STY", "MAIL", "LS_COLORS", "PS1", "PS2", "PAGER", "EDITOR", "VISUAL", "LOGNAME", "HOSTNAME",
+    "INVOCATION_ID", "JOURNAL_STREAM", "SESSION_MANAGER", "GLIBC_TUNABLES", "CUDA_VISIBLE_DEVICES", "LLGRAD_CACHE",
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+))  # fmt: skip
+_NOISY = (
+    "PYTEST_", "COV_CORE_", "JPY_", "VSCODE_", "TERM_", "TMUX", "SSH_", "XDG_SESSION_", "DBUS_", "HIST", "LESS",
+    "SLURM", "PBS_", "LSB_", "SGE_", "PMI_", "PMIX_", "OMPI_", "I_MPI_", "OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_",
+    "BLIS_", "MALLOC_", "NCCL_", "JAX_", "XLA_", "TF_", "TORCH", "NUMBA_",
 )  # fmt: skip
+
+
+class Inputs(NamedTuple):
+    """What sources were compiled from: files as absolute paths, and what else their front ends consulted."""
+
+    files: Sequence[Path]
+    consulted: Consulted
 
 
 def folder() -> Path | None:
@@ -139,44 +164,95 @@ def loaded(data: bytes) -> Any:
 
 
 def recalled(paths: Sequence[Path], flags: Flags) -> str | None:
-    """The key of these sources as they are now, if it is known which files they include; no compiler is run."""
-    manifest = get(_manifest(paths, flags))
-    if manifest is None:
+    """The key of these sources as they are now, if it is known what they are compiled from; no compiler is run."""
+    asked = _asked(paths, flags)
+    manifest = get(asked)
+    return _sources(asked, json.loads(manifest["inputs"])) if manifest else None
+
+
+def remember(paths: Sequence[Path], flags: Flags, inputs: Inputs, compiled_at: int) -> str | None:
+    """Note what the sources were compiled from, and give their key; None if that may have changed since `compiled_at`
+    (in ns), is not there, or is not known."""
+    files, consulted = [str(f.absolute()) for f in inputs.files], inputs.consulted
+    if consulted.untold:
         return None
-    return _sources(paths, flags, json.loads(manifest["files"]))
-
-
-def remember(paths: Sequence[Path], flags: Flags, files: Iterable[Path], compiled_at: int) -> str | None:
-    """Note which files the sources included, and give their key; None if one changed since `compiled_at` (in ns)."""
-    names = [str(Path(f).absolute()) for f in files]
     with suppress(OSError):
-        if max(os.stat(n).st_mtime_ns for n in names) < compiled_at:
-            put(_manifest(paths, flags), {"files": json.dumps(names).encode()})
-            return _sources(paths, flags, names)
+        read = {*map(os.path.realpath, files)}
+        others = [c for c in consulted.candidates if os.path.exists(c) and os.path.realpath(c) not in read]
+        matching = (f"{p.rpartition('/*')[0]}/{name}" for p in consulted.patterns for name in _matching(p) or ())
+        looked = {*files, *others, *matching}
+        if max(map(_changed, looked)) < compiled_at:
+            noted = {
+                "files": files, "absent": _by_folder(consulted.candidates), "patterns": consulted.patterns,
+                "variables": [v for v in consulted.variables if is_noise(v)], "programs": consulted.programs,
+            }  # fmt: skip
+            asked = _asked(paths, flags)
+            put(asked, {"inputs": json.dumps(noted).encode()})
+            return _sources(asked, noted)
     return None
 
 
-def _manifest(paths: Sequence[Path], flags: Flags) -> str:
-    return key("manifest", [str(p.absolute()) for p in paths], _listed(flags), *_surroundings(), os.getcwd())
+def _changed(name: str) -> int:
+    status = os.stat(name)
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _sources(paths: Sequence[Path], flags: Flags, files: Sequence[str]) -> str | None:
-    digests = []
-    for name in files:
-        try:
-            digests.append(_digest(name))
-        except OSError:
-            return None
-    return key("sources", [str(p) for p in paths], _listed(flags), *_surroundings(), digests)
+def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Those that do not exist, by the folders that do: of a path whose folder is missing, what is missing first."""
+    there: dict[str, bool] = {}
+    found: dict[str, dict[str, None]] = {}
+
+    def exists(path: str) -> bool:
+        if path not in there:
+            there[path] = os.path.exists(path)
+        return there[path]
+
+    for path in paths:
+        while path and not exists(path):
+            place, _, name = path.rpartition("/")
+            if not place or exists(place):
+                found.setdefault(f"{place}/", {})[name] = None
+                break
+            path = place
+    return {place: list(names) for place, names in found.items()}
 
 
-def _listed(flags: Flags) -> list[Any]:
-    """The flags, and the contents of files that they name: `@file`, `--config file`, `name=file`."""
-    by_language = sorted((k, list(v)) for k, v in flags.items()) if isinstance(flags, Mapping) else None
-    words = list(flags) if by_language is None else [w for _, several in by_language for w in several]
-    files = (f for w in words for f in (w, w.removeprefix("@"), w.rpartition("=")[2]))
-    files = (f for f in files if os.path.isfile(f) and os.access(f, os.R_OK))
-    return [words if by_language is None else by_language, [_digest(f) for f in dict.fromkeys(files)]]
+def _are_absent(names: Sequence[str], place: str) -> bool:
+    """Is none of these in a folder? It is listed where that is quicker."""
+    if len(names) < 8:
+        return not any(os.path.exists(place + name) for name in names)
+    try:
+        return {*names}.isdisjoint(os.listdir(place))
+    except OSError:
+        return not any(os.path.exists(place + name) for name in names)
+
+
+def _matching(pattern: str) -> list[str] | None:
+    """The names that match `folder/*ending`; None if there is no such folder."""
+    folder, _, ending = pattern.rpartition("/*")
+    with suppress(OSError):
+        return sorted(name for name in os.listdir(folder) if name.endswith(ending))
+    return None
+
+
+def _asked(paths: Sequence[Path], flags: Flags) -> str:
+    """The key of a manifest: what is asked for, by whom and where."""
+    listed = sorted([k, list(v)] for k, v in flags.items()) if isinstance(flags, Mapping) else list(flags)
+    return key("manifest", [str(p) for p in paths], listed, *surroundings(), os.getcwd())
+
+
+def _sources(asked: str, noted: Mapping[str, Any]) -> str | None:
+    """The key of the sources as they are now; None if something else would be read today."""
+    if not all(_are_absent(names, place) for place, names in noted["absent"].items()):
+        return None
+    try:
+        digests = [_digest(name) for name in noted["files"]]
+        programs = [stamp(name) for name in noted["programs"]]
+    except OSError:
+        return None
+    matching = [_matching(pattern) for pattern in noted["patterns"]]
+    variables = [[name, os.environ.get(name)] for name in noted["variables"]]
+    return key("sources", asked, digests, programs, matching, variables)
 
 
 def _digest(name: str) -> str:
@@ -186,12 +262,17 @@ def _digest(name: str) -> str:
 
 def surroundings() -> tuple[str, ...]:
     """llgrad itself, LLVM, the CPU, compilers and environment: what counts for any entry."""
-    return _surroundings()
+    return (own_stamp(), _target(), _compiler_stamp(), key(environment()))
 
 
-def _surroundings() -> tuple[str, ...]:
-    environment = [f"{name}={os.environ.get(name, '')}" for name in ENVIRONMENT]
-    return (own_stamp(), _target(), _compiler_stamp(os.environ.get("PATH", "")), *environment)
+def environment() -> list[str]:
+    """The variables that compilers may read, with their values."""
+    return sorted(f"{name}={value}" for name, value in os.environ.items() if not is_noise(name))
+
+
+def is_noise(variable: str) -> bool:
+    """Is it a variable that no compiler is known to read?"""
+    return variable in NOISE or variable.startswith(_NOISY)
 
 
 @functools.cache
@@ -203,26 +284,31 @@ def _target() -> str:
 
 @functools.cache
 def own_stamp() -> str:
-    """llgrad's own files: names, sizes, dates."""
+    """llgrad's own files, those it compiles included: names, sizes, dates."""
     found = []
-    for place, _, names in os.walk(Path(__file__).parent):
+    for place, folders, names in os.walk(Path(__file__).parent):
+        folders[:] = [name for name in folders if name != "__pycache__"]
         for name in names:
-            if name.endswith(".py"):
-                status = os.stat(os.path.join(place, name))
-                found.append(f"{os.path.join(place, name)} {status.st_size} {status.st_mtime_ns}")
+            status = os.stat(os.path.join(place, name))
+            found.append(f"{os.path.join(place, name)} {status.st_size} {status.st_mtime_ns}")
     return key(sorted(found))
 
 
+def _compiler_stamp() -> str:
+    """The programs among which the frontends choose, without running them: as they are now, in a long process, too."""
+    wanted = [value.split() for name, value in os.environ.items() if name.startswith("LLGRAD_")]
+    found = [name for words in wanted if words and (name := shutil.which(words[0]))]
+    named = dict.fromkeys(folder or "." for folder in os.environ.get("PATH", os.defpath).split(os.pathsep))
+    folders = [f"{folder}/" for folder in named if os.path.isdir(folder)]
+    for name in COMPILERS:
+        there = (path for folder in folders if os.access(path := folder + name, os.X_OK) and os.path.isfile(path))
+        found += islice(there, 1)
+    return "\n".join([*map(stamp, found), *_wheel()])
+
+
 @functools.cache
-def _compiler_stamp(path: str) -> str:
-    """The programs among which the frontends choose, without running them."""
-    found = [shutil.which(name, path=path) for name in COMPILERS]
-    wanted = [os.environ.get(name, "").split() for name in ENVIRONMENT if name.startswith("LLGRAD_")]
-    found += [shutil.which(words[0], path=path) for words in wanted if words]
+def _wheel() -> list[str]:
+    """The zig of the `ziglang` package, which nobody replaces while a process uses it."""
     zig = importlib.util.find_spec("ziglang")
-    found += [zig.origin] if zig else []
-    stamps = []
-    for name in filter(None, found):
-        status = os.stat(name)
-        stamps.append(f"{name} {os.path.realpath(name)} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(stamps)
+    folder = os.path.dirname(zig.origin) if zig and zig.origin else ""
+    return [stamp(f"{folder}/{name}") for name in os.listdir(folder) if name.startswith("zig")] if folder else []

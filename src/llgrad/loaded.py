@@ -205,7 +205,8 @@ class Loaded:
         trusted = all(p.suffix.lower() not in (".ll", ".bc", ".o", ".a") for p in self._paths)
         self._program_ = pipeline.spelt_right(pipeline.program(done.modules, trusted=trusted, names=done.names))
         table = _table(self._program_, self._paths)
-        self._key = cache.remember(self._paths, self._flags, done.dependencies, started) or ""
+        inputs = cache.Inputs(done.dependencies, done.consulted)
+        self._key = cache.remember(self._paths, self._flags, inputs, started) or ""
         if self._key:
             pieces = {"table": cache.dumped((table, done.libraries))}
             cache.put(cache.key("program", self._key), {"bitcode": self._program_.bitcode()})

@@ -1,4 +1,4 @@
-"""Where llgrad keeps files between runs."""
+"""Where llgrad keeps files between runs, and how a large file is known again without reading it."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def cache_folder() -> Path | None:
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "llgrad"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "llgrad"
+
+
+def stamp(path: str | os.PathLike[str]) -> str:
+    """A file's path, size and date, those of what a link leads to; OSError where there is none."""
+    status = os.stat(path)
+    return f"{path} {status.st_size} {status.st_mtime_ns}"

@@ -77,7 +77,7 @@ def test_an_archive_of_the_standard_library_will_do(tmp_path: Path, monkeypatch:
         (tmp_path / archive.name).symlink_to(archive)
     monkeypatch.setattr(rust, "answer", lambda command: f"{tmp_path}\n")
     monkeypatch.setenv("LLGRAD_CACHE", str(tmp_path / "cache"))
-    (made,) = rust._standard_library.__wrapped__(compiler)
+    (made,) = rust._linked.__wrapped__(compiler, "")
     assert b"3std2io5stdio6__print" in Path(made).read_bytes()
     assert ctypes.CDLL(made)
 

@@ -12,13 +12,11 @@ last and win.
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib.util
 import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -29,7 +27,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad.errors import CompilerError
-from llgrad.frontends.tools import Compiled, Language, Source, makefile_dependencies, run
+from llgrad.frontends import clanginputs
+from llgrad.frontends.tools import Compiled, Language, Source, known_answer, makefile_dependencies, run
 
 OLDEST, NEWEST = 15, 22
 COMMON_FLAGS = ("-g", "-fno-discard-value-names", "-fno-math-errno", "-ffp-contract=off")
@@ -50,15 +49,10 @@ class Compiler(Struct, frozen=True):
 
 def find_compiler() -> Compiler:
     """The compiler for C and C++, or `CompilerError` that says how to get one."""
-    return _find(os.environ.get("LLGRAD_CLANG", ""), os.environ.get("PATH", ""))
-
-
-@functools.cache
-def _find(wanted: str, path: str) -> Compiler:
-    if wanted:
+    if wanted := os.environ.get("LLGRAD_CLANG", ""):
         return _wanted(wanted)
     for name in _PROGRAMS:
-        program = shutil.which(name, path=path)
+        program = shutil.which(name)
         version = _version((program,)) if program else None
         if program and version and OLDEST <= version[0] <= NEWEST:
             return _compiler((program,), version[1])
@@ -108,15 +102,10 @@ def _zig() -> Compiler:
     return Compiler((*zig, "cc"), (*zig, "c++"), f"zig {version[1]}", ZIG_FLAGS, is_zig=True)
 
 
-@functools.cache
 def _version(words: tuple[str, ...]) -> tuple[int, str] | None:
     """Major version and first line of `--version`, or None if this is not a clang that runs."""
-    try:
-        done = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r"clang version (\d+)\.[^\n]*", done.stdout)
-    return (int(match[1]), match[0]) if match and not done.returncode else None
+    match = re.search(r"clang version (\d+)\.[^\n]*", known_answer((*words, "--version")))
+    return (int(match[1]), match[0]) if match else None
 
 
 def command_flags(compiler: Compiler, flags: Sequence[str], *, raw: bool) -> list[str]:
@@ -136,12 +125,13 @@ def compile_file(source: Source, *, raw: bool, cxx: bool) -> Compiled:
         makefile = ["-MF", str(rule)]
         compile_ = [*start, "-emit-llvm", "-c", "-o", str(bitcode), str(path)]
         if compiler.is_zig:  # with -MD, `zig cc` 0.17 writes the list of dependencies but no bitcode
-            run(compile_, path, _FIX, cwd=source.directory)
+            said = run(compile_, path, _FIX, cwd=source.directory, told=["-v"])
             run([*start, "-M", *makefile, str(path)], path, _FIX, cwd=source.directory)
         else:
-            run([*compile_, "-MD", *makefile], path, _FIX, cwd=source.directory)
-        found = makefile_dependencies(rule, source.path)
-        return Compiled(bitcode.read_bytes(), tuple(source.directory / p if source.directory else p for p in found))
+            said = run([*compile_, "-MD", *makefile], path, _FIX, cwd=source.directory, told=["-v"])
+        files = makefile_dependencies(rule, source.path, source.folder)
+        more, consulted = clanginputs.consulted(said, [source.path.absolute(), *files[1:]], source.folder, cxx)
+        return Compiled(bitcode.read_bytes(), (*files, *more), consulted=consulted)
 
 
 _STRINGS = Path(__file__).parent / "runtime" / "strings.cpp"

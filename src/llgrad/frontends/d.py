@@ -7,6 +7,7 @@ a function beside it (`….sliced`) takes slices.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from llgrad.frontends.consulted import Consulted, ahead, looked_for
 from llgrad.frontends.dframes import with_arrays_apart
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, find, makefile_dependencies, run
 
@@ -129,10 +131,29 @@ def _file(source: Source, raw: bool) -> Compiled:
         flags = [*_FLAGS, *(_RAW if raw else _UNVECTORISED), f"--makedeps={rule}", *source.flags]
         command = [ldc().path, *flags, f"--of={made}", str(source.path.absolute())]
         run(command, source.path, _FIX, noise="^BISECT:", cwd=Path(folder))
-        read = makefile_dependencies(rule, source.path)
+        read = makefile_dependencies(rule, source.path, Path(folder))[1:]
+        configured, consulted = _consulted(read, source, Path(folder))
         text = with_arrays_apart(finished(made.read_text()))
         libraries = _libraries() if "_D3std" in text or "_D4core" in text else ()
-        return Compiled(text.encode(), (source.path, *(p for p in read[1:] if p.is_file())), libraries)
+        return Compiled(text.encode(), (source.path, *read, *configured), libraries, consulted)
+
+
+_SEARCHED = re.compile(r"--?[IJ]=?(.+)")
+_ENDINGS = (".di", ".d", ".i", ".c", "/package.di", "/package.d")
+
+
+def _consulted(read: Sequence[Path], source: Source, folder: Path) -> tuple[list[Path], Consulted]:
+    """ldc's configuration, and where it looks for modules and files before it finds them."""
+    given = [str(folder / m[1]) for m in map(_SEARCHED.fullmatch, source.flags) if m]
+    library = [str(path.parent) for path in read if path.stem == "object"]
+    found = tuple(ahead(read, [*given, *library]))
+    modules = (os.path.splitext(name) for name in (*found, *map(str, read)))
+    others = (name + other for name, ending in modules if ending in (".d", ".di") for other in _ENDINGS)
+    program = Path(ldc().path)
+    homes = [program.parent, Path.home() / ".ldc", program.parents[1] / "etc", program.parents[1] / "etc" / "ldc"]
+    configurations = [home / "ldc2.conf" for home in (*homes, Path("/etc"), Path("/etc/ldc"))]
+    files, missing = looked_for(configurations)
+    return files, Consulted((*missing, *found, *others))
 
 
 # ldc says that `this`, a pointer, lies where it points to: it *is* that address

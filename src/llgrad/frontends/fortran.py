@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
 import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from llgrad.errors import CompilerError
 from llgrad.frontends import clang, fortranarrays, fortrancalls, fortrancommon, fortrantypes
+from llgrad.frontends.consulted import Consulted, ahead, within
 from llgrad.frontends.tools import UNOPTIMISED, Compiled, Language, Source, Tool, answer, find, made_once, run
+from llgrad.places import stamp
 
 _RUNTIME = Path(__file__).parent / "runtime"
 _BODIES = tuple(_RUNTIME / name for name in ("flang.c", "flang_arrays.c", "flang_text.c", "flang_read.c"))
@@ -29,7 +33,7 @@ _NAMED = re.compile(rb"\b(?:_FortranA|llgrad_Input|llgrad_Drawn)\w*")
 _CALLED = re.compile(rb"@(_FortranA\w+|llgrad_(?:Input\w+|Drawn))\(")
 _MODULE = re.compile(r"^[ \t]*(?:submodule\s*\(\s*([\w:]+)\s*\)|module(?!\s+procedure\b))\s*(\w+)", re.I | re.M)
 _USE = re.compile(r"^[ \t]*use\b\s*(?:,\s*(?:non_)?intrinsic\s*)?(?:::)?\s*(\w+)", re.I | re.M)
-_INCLUDE = re.compile(r"""^\s*\#?include\s*["']([^"']+)["']""", re.I | re.M)
+_READ = re.compile(r"^SourceFile '(.*)'$", re.MULTILINE)
 
 
 def flang() -> Tool:
@@ -39,7 +43,7 @@ def flang() -> Tool:
 
 
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
-    tool, texts = flang(), {}
+    tool, texts, inputs = flang(), {}, {}
     bodies = list(_BODIES)
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         for source in ordered(sources):
@@ -47,6 +51,7 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
             flags = [*_FLAGS, *(_RAW if raw else _UNVECTORISED), f"-J{folder}", *source.flags]
             command = [tool.path, *flags, "-o", str(assembly), str(source.path.absolute())]
             run(command, source.path, _FIX, noise="^BISECT:", cwd=source.directory)
+            inputs[source] = _inputs(command, source, Path(folder))
             texts[source] = fortrancommon.declared(assembly.read_text())
         calls = [fortrancalls.rewritten(text) for text in texts.values()]
         texts = dict(zip(texts, fortranarrays.said_again(calls), strict=True))
@@ -58,7 +63,8 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
         for source, text in texts.items():
             data = (fortrantypes.renamed(text, numbers) if types else text).encode()
             libraries = (str(runtime(tool.path)),) if b"_FortranA" in data else ()
-            made.append(Compiled(data, (source.path, *_included(source)), libraries))
+            read, consulted = inputs[source]
+            made.append(Compiled(data, (source.path, *read), libraries, consulted))
         for path in bodies:
             called = {name for compiled in made for name in re.findall(_CALLED, compiled.module)}
             if path not in _BODIES or called & set(_NAMED.findall(path.read_bytes())):
@@ -70,7 +76,8 @@ def _bodies(path: Path, source: Source, raw: bool) -> Compiled:
     """Bodies of the runtime, of which those that nobody calls may be dropped."""
     made = clang.compile_file(Source(path, ("-S", f"-I{_RUNTIME}")), raw=raw, cxx=False)
     module = _DEFINED.sub(b"define linkonce_odr ", made.module)
-    return Compiled(module, (source.path, *(p for p in made.dependencies if p.is_relative_to(_RUNTIME))))
+    read = made.dependencies if path in _BODIES else made.dependencies[1:]
+    return Compiled(module, (source.path, *read), consulted=made.consulted)
 
 
 def ordered(sources: Sequence[Source]) -> list[Source]:
@@ -99,23 +106,33 @@ def ordered(sources: Sequence[Source]) -> list[Source]:
     return list(done)
 
 
-def _included(source: Source) -> list[Path]:
-    """Files that a source includes, beside it or in a directory of -I, and what those include."""
-    folders = [source.path.parent, *(Path(f[2:]) for f in source.flags if f.startswith("-I"))]
-    found: list[Path] = []
-    pending = [source.path]
-    while pending:
-        for name in _INCLUDE.findall(pending.pop().read_text(errors="replace")):
-            path = next((folder / name for folder in folders if (folder / name).is_file()), None)
-            if path is not None and path not in found:
-                found.append(path)
-                pending.append(path)
-    return found
+def _inputs(command: Sequence[str], source: Source, made: Path) -> tuple[list[Path], Consulted]:
+    """Files that a source includes, as flang's prescanner tells, and modules of other compilations, of which any may be
+    used: all that lie where flang looks for some."""
+    said = run(command, source.path, _FIX, cwd=source.directory, told=["-###"])
+    words = next((shlex.split(line) for line in said.splitlines() if '"-fc1"' in line), [])
+    if "-emit-llvm" not in words:
+        return [], Consulted(untold="flang does not tell how it runs its first stage")
+    words[words.index("-emit-llvm")] = "-fdebug-dump-provenance"
+    told = answer(words, source.directory)
+    read = [source.folder / name for name in _READ.findall(told)]
+    if not read:
+        return [], Consulted(untold="flang does not tell which files it includes")
+    named = (b for a, b in pairwise(words) if a in ("-I", "-fintrinsic-modules-path", "-module-dir"))
+    given = (source.folder / name for name in named)
+    places = [str(p) for p in dict.fromkeys((source.folder, source.path.absolute().parent, *given)) if p != made]
+    modules = [path for place in places for path in sorted(Path(place).glob("*.mod"))]
+    consulted = Consulted(tuple(ahead(read, places, places)), tuple(within(place, ".mod") for place in places))
+    return [*(path for path in read if path != source.path.absolute()), *modules], consulted
+
+
+def runtime(compiler: str) -> Path:
+    """flang's runtime as a shared library, made once."""
+    return _runtime(compiler, stamp(compiler))
 
 
 @functools.cache
-def runtime(compiler: str) -> Path:
-    """flang's runtime as a shared library, made once."""
+def _runtime(compiler: str, _stamp: str) -> Path:
     resources = Path(answer((compiler, "-print-resource-dir")).strip())
     archives = sorted(resources.glob("lib/**/libflang_rt.runtime.a")) or sorted(resources.glob("lib/**/libFortran*.a"))
     if not archives:

@@ -4,6 +4,7 @@ What Julia's garbage collector needs of IR goes: the address spaces 10 to 13 are
 safepoints and write barriers are left out, a call that throws ends in an error. Memory that Julia would collect is
 never freed. Objects of the Julia session (constants that are arrays, globals) are known by address only: they stay
 undefined, so that code that needs one is refused; the empty `Memory`, and types, of which nothing is read, are empty.
+What julia compiled is not kept in caches: it does not tell what a program includes.
 
 A function whose signature is known, which Julia notes before it, and that takes numbers, pointers and arrays of numbers
 has a twin under its plain name that takes an array's address and extents, and makes Julia's array of them:
@@ -23,6 +24,7 @@ from msgspec import Struct
 
 from llgrad.brackets import listed
 from llgrad.errors import UnsupportedError
+from llgrad.frontends.consulted import Consulted
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run, signatures, stopping
 
 _FIX = "correct the source; methods need concrete argument types (x::Vector{Float64})"
@@ -78,7 +80,8 @@ def _file(source: Source) -> list[Compiled]:
         path = str(source.path.absolute())
         run([julia().path, "--startup-file=no", *source.flags, str(script), path, folder], source.path, _FIX)
         texts = [made.read_text() for made in sorted(Path(folder).glob("*.ll"))]
-    return [Compiled(module, (source.path,)) for module in finished(texts)]
+    unknown = Consulted(untold="julia does not tell which files and packages a program reads")
+    return [Compiled(module, (source.path,), consulted=unknown) for module in finished(texts)]
 
 
 # --- the modules ------------------------------------------------------------------------------------------------------

@@ -59,7 +59,8 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
 def _bodies(source: Source, bodies: Path, raw: bool) -> Compiled:
     """What StableHLO leaves to libraries, of which what nobody calls may be dropped."""
     made = clang.compile_file(Source(bodies, ("-S",)), raw=raw, cxx=False)
-    return Compiled(_DEFINED.sub(b"define linkonce_odr ", made.module), (source.path, bodies))
+    module = _DEFINED.sub(b"define linkonce_odr ", made.module)
+    return Compiled(module, (source.path, *made.dependencies), consulted=made.consulted)
 
 
 def _file(source: Source) -> Compiled:

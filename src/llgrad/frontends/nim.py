@@ -11,13 +11,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from llgrad.errors import CompilerError, UnsupportedError
 from llgrad.frontends import clang
+from llgrad.frontends.consulted import Consulted, ahead, looked_for, together, upwards
 from llgrad.frontends.nimraised import CURRENT, entered
 from llgrad.frontends.tools import Compiled, Language, Source, answer, run
 
@@ -25,7 +30,7 @@ _FIX = "correct the source, or pass the flags it needs (--path:…, -d:…)"
 _FLAGS = (
     "--cc:clang", "--noMain", "--noLinking", "--app:staticlib", "--mm:arc", "-d:useMalloc", "-d:noSignalHandler",
     "--compileOnly", "--lineDir:on", "--hints:off", "--exceptions:goto", "--stackTrace:off", "--lineTrace:off",
-    "--threads:off",
+    "--threads:off", "-d:nimBetterRun",
 )  # fmt: skip
 _UNCHECKED = "-d:danger"  # unless the flags ask for another build
 _BUILD = re.compile(r"--?(?:d|define|u|undef):(?:release|debug|danger)")
@@ -58,19 +63,52 @@ def _file(source: Source, raw: bool) -> list[Compiled]:
         command = [nim(), "c", *_flags(source.flags), f"--nimcache:{folder}", str(source.path.absolute())]
         run(command, source.path, _FIX)
         plan = json.loads(next(Path(folder).glob("*.json")).read_text())
-        read = tuple(Path(name) for name, _ in plan.get("depfiles", []) if Path(name).is_file())
-        include = re.search(r"-I(\S+|'[^']+')", plan["compile"][0][1])
-        assert include is not None
-        texts = {Path(name): Path(name).read_text() for name, _ in plan["compile"]}
+        includes = [word for word in shlex.split(plan["compile"][0][1]) if word.startswith("-I")]
+        library = includes[0][2:]
+        texts = {Path(name): Path(name).read_text() for name, _ in plan["compile"] if name.startswith(folder)}
         beside = Path(folder, "llgrad_beside.c")
-        made = []
-        own = [path for path in texts if not _place(path, source.path).is_relative_to(include[1].strip("'"))]
-        for path, text in {**entered(_finished(texts), own), beside: _beside(tuple(texts.values()))}.items():
+        own = [path for path in texts if not _place(path, source.path).is_relative_to(library)]
+        written = {**entered(_finished(texts), own), beside: _beside(tuple(texts.values()))}
+        for path, text in written.items():
             path.write_text(text)
-            unit = Source(path, (f"-I{include[1].strip(chr(39))}", "-w", "-fno-strict-aliasing"))
-            module = clang.compile_file(unit, raw=raw, cxx=False).module
-            made.append(Compiled(module, (source.path, *(p for p in read if p != source.path))))
-        return made
+        units = [*written, *(Path(name) for name, _ in plan["compile"] if not name.startswith(folder))]
+        flags = (*includes, "-w", "-fno-strict-aliasing")
+        made = [clang.compile_file(Source(path, flags), raw=raw, cxx=False) for path in units]
+        told, consulted = _inputs(plan, source, library)
+        read = (p for p in (*told, *(p for c in made for p in c.dependencies)) if not p.is_relative_to(folder))
+        files = (source.path, *(p for p in dict.fromkeys(read) if p != source.path.absolute()))
+        both = together((consulted, *(c.consulted for c in made)))
+        return [replace(c, dependencies=files, consulted=both) for c in made]
+
+
+_RUNS = ("staticexec", "gorge")  # what runs programs while nim compiles
+
+
+def _inputs(plan: Mapping[str, Any], source: Source, library: str) -> tuple[list[Path], Consulted]:
+    """Files that nim read, and where it looks for modules and configuration before it finds them."""
+    main = source.path.absolute()
+    read = [source.folder / name for name in (*(name for name, _ in plan.get("depfiles", ())), *plan["configFiles"])]
+    if main not in read:
+        return [], Consulted(untold="nim does not tell which files it reads")
+    own = [path for path in read if not path.is_relative_to(library) and path.suffix in (".nim", ".nims")]
+    if any(word in _plain(path) for path in own for word in _RUNS):
+        return [], Consulted(untold="what the program runs while it is compiled may read anything")
+    given = (str(source.folder / m[1]) for m in map(_SEARCHED.fullmatch, source.flags) if m)
+    places = tuple(dict.fromkeys((*(str(path.parent) for path in (main, *own)), *given)))
+    everywhere = (*places, *dict.fromkeys(str(path.parent) for path in read))
+    home = Path.home() / ".config" / "nim"
+    names = [main.with_name(f"{main.name}.cfg"), main.with_suffix(".nims"), main.with_suffix(".nimcfg")]
+    around = upwards(main.parent, "nim.cfg", "config.nims")
+    files, missing = looked_for([*names, *around, home / "nim.cfg", home / "config.nims"])
+    return [*read, *files], Consulted((*missing, *ahead(read, everywhere, places)))
+
+
+_SEARCHED = re.compile(r"(?:-p|--path)[:=](.*)")
+
+
+def _plain(path: Path) -> str:
+    """The text of a file, with names as nim compares them."""
+    return path.read_text(errors="replace").replace("_", "").lower()
 
 
 def _flags(given: Sequence[str]) -> tuple[str, ...]:

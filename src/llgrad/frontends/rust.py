@@ -10,12 +10,14 @@ loaded from rustc's `libstd-….so`, or one that is made of its archive once.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from llgrad.frontends import rustinputs
 from llgrad.frontends.tools import (
     Compiled,
     Language,
@@ -24,10 +26,10 @@ from llgrad.frontends.tools import (
     answer,
     find,
     made_once,
-    makefile_dependencies,
     run,
     stopping,
 )
+from llgrad.places import stamp
 
 _INSTALL = "install Rust from rustup.rs (Debian: apt install rustc-web cargo-web)"
 _FIX = "correct the source, or pass the flags it needs (--edition=…, -C …, --cfg …)"
@@ -59,8 +61,9 @@ def _file(source: Source, raw: bool) -> Compiled:
         command += ["--emit=llvm-ir,dep-info", f"--out-dir={folder}", *_levelled(source.flags)]
         command.append(str(source.path.absolute()))
         run(command, source.path, _FIX)
-        read = makefile_dependencies(rule, source.path)
-        return Compiled(finished(made.read_text()), read[:1] + read[2:], _standard_library(tool.path))
+        read, consulted = rustinputs.of_file(source, rule, tool.path)
+        files = (source.path, *read)
+        return Compiled(finished(made.read_text()), files, _standard_library(tool.path), consulted)
 
 
 _LEVEL = re.compile(r"((?:-C|--codegen=)?opt-level=)([01sz])")
@@ -88,23 +91,32 @@ def _crate(source: Source, raw: bool) -> list[Compiled]:
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         command = [cargo.path, "build", "--lib", "--release", "--quiet", f"--target={host[1]}"]
         command += [f"--manifest-path={source.path.absolute()}", f"--target-dir={folder}", *source.flags]
+        command.append("--message-format=json-render-diagnostics")
         profile = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in _PROFILE.items()}
-        words = ["--emit=link,llvm-ir,dep-info", *_always(raw)]
-        environment = {**profile, "RUSTFLAGS": " ".join(words), "RUSTC": rustc().path}
+        words = [*_given_flags(), "--emit=link,llvm-ir,dep-info", *_always(raw)]
+        environment = {**profile, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(words), "RUSTC": rustc().path}
         there = source.path.absolute().parent  # where cargo looks for its configuration, that of vendored crates too
-        run(command, source.path, _FIX, cwd=there, environment=environment)
+        said = run(command, source.path, _FIX, cwd=there, environment=environment)
         made = sorted(Path(folder, host[1], "release", "deps").glob("*.ll"))
-        read = {p for module in made for p in makefile_dependencies(module.with_suffix(".d"), source.path)}
-        kept = sorted(p for p in read if not p.is_relative_to(folder) and p.is_file() and p != source.path)
-        lock = source.path.with_name("Cargo.lock")
-        dependencies = (source.path, *kept, *([lock] if lock.exists() else []))
-        return [Compiled(finished(m.read_text()), dependencies, _standard_library(rustc().path)) for m in made]
+        read, consulted = rustinputs.of_package(source, Path(folder), said, cargo.path, rustc().path)
+        libraries = _standard_library(rustc().path)
+        return [Compiled(finished(m.read_text()), (source.path, *read), libraries, consulted) for m in made]
 
 
-@functools.cache
+def _given_flags() -> list[str]:
+    """The user's own flags of rustc, as cargo reads them from the environment."""
+    encoded = os.environ.get("CARGO_ENCODED_RUSTFLAGS")
+    return encoded.split("\x1f") if encoded else os.environ.get("RUSTFLAGS", "").split()
+
+
 def _standard_library(compiler: str) -> tuple[str, ...]:
     """Its shared library. Debian's rustc has only the archive, and links all of it with a crate of which there is
     nothing."""
+    return _linked(compiler, stamp(compiler))
+
+
+@functools.cache
+def _linked(compiler: str, _stamp: str) -> tuple[str, ...]:
     root = Path(answer((compiler, "--print", "target-libdir")).strip())
     if shared := sorted(root.glob("libstd-*.so")):
         return tuple(map(str, shared))

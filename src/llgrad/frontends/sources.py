@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, SourceError
 from llgrad.frontends import clang, d, database, fortran, julia, mlir, nim, ready, rust, swift, zig
+from llgrad.frontends.consulted import Consulted, named_files, together
 from llgrad.frontends.tools import Compiled, Language, Source
 
 LANGUAGES: tuple[Language, ...] = (
@@ -24,9 +25,9 @@ Flags = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 class CompiledSources(Struct, frozen=True):
-    """Modules in the order of the sources; every file that was read; libraries that the code needs; what else counts.
+    """Modules in the order of the sources; every file that was read, as absolute paths; libraries that the code needs.
 
-    The fingerprint with the contents of the dependencies decides the modules: a cache key.
+    The fingerprint, the contents of the dependencies, and what else was consulted decide the modules.
     """
 
     modules: list[bytes]
@@ -34,6 +35,7 @@ class CompiledSources(Struct, frozen=True):
     fingerprint: str
     libraries: tuple[str, ...] = ()
     names: tuple[str, ...] = ()  # of the files that the modules come from
+    consulted: Consulted = Consulted()
 
 
 def compile_sources(paths: Sequence[str | os.PathLike[str]], flags: Flags = (), raw: bool = True) -> CompiledSources:
@@ -60,10 +62,13 @@ def compile_sources(paths: Sequence[str | os.PathLike[str]], flags: Flags = (), 
             place = next((n for n in places if sources[n].path == compiled.dependencies[0]), places[0])
             modules.setdefault(place, []).append(compiled)
     results = [compiled for n in sorted(modules) for compiled in modules[n]]
-    read = dict.fromkeys([*(path for result in results for path in result.dependencies), *databases])
+    named = [path for source in sources for path in named_files(source.flags, source.folder)]
+    read = [*(path for result in results for path in result.dependencies), *databases, *named]
+    consulted = together(result.consulted for result in results)
     libraries = tuple(dict.fromkeys(name for result in results for name in result.libraries))
     names = tuple(str(result.dependencies[0]) for result in results)
-    return CompiledSources([result.module for result in results], list(read), identity, libraries, names)
+    files = list(dict.fromkeys(path.absolute() for path in read))
+    return CompiledSources([result.module for result in results], files, identity, libraries, names, consulted)
 
 
 def _sources(paths: Sequence[Path], flags: Flags) -> tuple[list[Source], list[Path]]:

@@ -5,7 +5,7 @@ becomes C's (`swiftself` and `swifterror` are plain pointers then). Reference co
 globals have bodies in `runtime/swift.c`; metadata, of which nothing is read, is empty. Elements of arrays of `Double`
 and `Float` follow the header of their buffer: each access says what they are. What traps or never returns ends in an
 error. Other functions of Swift's standard library that the compiler has not specialised stay undefined, so that code
-that needs one is refused.
+that needs one is refused. What swiftc compiled is not kept in caches: it is not asked which modules it read.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from llgrad.frontends import clang
+from llgrad.frontends.consulted import Consulted
 from llgrad.frontends.tools import Compiled, Language, Source, Tool, find, run, stopping
 
 _FIX = "correct the source, or pass the flags it needs (-I…, -D…)"
@@ -39,7 +40,8 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
         command = [swiftc().path, *_FLAGS, *flags, "-o", str(made), *(str(p.absolute()) for p in paths)]
         run(command, paths[0], _FIX)
         modules = [*finished([made.read_text()]), runtime(raw)]
-    return [Compiled(module, paths) for module in modules]
+    unknown = Consulted(untold="swiftc is not asked which modules it reads")
+    return [Compiled(module, paths, consulted=unknown) for module in modules]
 
 
 def runtime(raw: bool) -> bytes:

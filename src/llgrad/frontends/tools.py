@@ -16,18 +16,21 @@ from pathlib import Path
 from msgspec import Struct
 
 from llgrad.errors import CompilerError
-from llgrad.places import cache_folder
+from llgrad.frontends.consulted import Consulted
+from llgrad.places import cache_folder, stamp
 
 NEWEST = 22  # the newest LLVM whose IR is read
 UNOPTIMISED = "-opt-bisect-limit=0"  # of any LLVM compiler: run its own passes, but none of LLVM's that is optional
 
 
 class Compiled(Struct, frozen=True):
-    """One module, bitcode or assembly; every file that was read for it (the source first); libraries it needs."""
+    """One module, bitcode or assembly; every file that was read for it (the source as it was given first, then absolute
+    paths); libraries it needs; what else the compilation consulted."""
 
     module: bytes
     dependencies: tuple[Path, ...]
     libraries: tuple[str, ...] = ()
+    consulted: Consulted = Consulted()
 
 
 class Source(Struct, frozen=True):
@@ -36,6 +39,11 @@ class Source(Struct, frozen=True):
     path: Path
     flags: tuple[str, ...] = ()
     directory: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The directory in which its compiler runs."""
+        return (self.directory or Path()).absolute()
 
 
 class Language(Struct, frozen=True):
@@ -71,23 +79,13 @@ def find(
 
     `llvm` is a pattern that finds LLVM's major version in the answer to `question`. CompilerError otherwise.
     """
-    return _find(
-        language, tuple(names), variable, os.environ.get(variable, ""), os.environ.get("PATH", ""), tuple(question),
-        llvm, fix, least,
-    )  # fmt: skip
-
-
-@functools.cache
-def _find(
-    language: str, names: tuple[str, ...], variable: str, wanted: str, path: str, question: tuple[str, ...],
-    llvm: str, fix: str, least: int,
-) -> Tool:  # fmt: skip
+    wanted = os.environ.get(variable, "")
     seen = []
     for name in (wanted,) if wanted else names:
-        program = shutil.which(name, path=path)
+        program = shutil.which(name)
         if program is None:
             continue
-        said = answer((program, *question))
+        said = known_answer((program, *question))
         found = re.search(llvm, said)
         if found and least <= int(found[1]) <= NEWEST:
             return Tool(program, said.strip())
@@ -102,10 +100,23 @@ def _find(
     )
 
 
-def answer(command: Sequence[str]) -> str:
+def known_answer(command: Sequence[str]) -> str:
+    """The `answer` of a command, asked again only if its program or the environment has changed."""
+    program = shutil.which(command[0])
+    return _answered(tuple(command), stamp(program), tuple(sorted(os.environ.items()))) if program else ""
+
+
+@functools.lru_cache(256)
+def _answered(command: tuple[str, ...], _stamp: str, _environment: tuple[tuple[str, str], ...]) -> str:
+    return answer(command)
+
+
+def answer(command: Sequence[str], cwd: Path | None = None) -> str:
     """What a command prints on standard output; empty if it fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="surrogateescape", timeout=60, check=False, cwd=cwd
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if not done.returncode else ""
@@ -132,15 +143,17 @@ def made_once(name: str, of: Path, make: Callable[[Path], object]) -> Path:
 
 def run(
     command: Sequence[str], source: Path, fix: str, *, cwd: Path | None = None,
-    environment: Mapping[str, str] | None = None, noise: str = "",
+    environment: Mapping[str, str] | None = None, noise: str = "", told: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """Run a compiler and give what it printed; CompilerError with its own words, without lines that match `noise`."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, check=False, cwd=cwd, env={**os.environ, **(environment or {})}
-        )
-    except OSError as error:
-        raise CompilerError(f"{command[0]} cannot be run", cause=str(error), fix="check its installation") from error
+    """Run a compiler and give what it printed; CompilerError with its own words, without lines that match `noise`.
+
+    `told` are flags by which it tells on standard error what it does; that is given, and is in no error.
+    """
+    if told:
+        done = _done([*command, *told], cwd, environment)
+        if not done.returncode:
+            return done.stderr.decode(errors="surrogateescape")
+    done = _done(command, cwd, environment)
     if done.returncode:
         said = (done.stderr or done.stdout).decode(errors="replace").strip()
         if noise:
@@ -150,7 +163,17 @@ def run(
             cause=f"{_called(command)} ended with status {done.returncode}",
             fix=fix,
         )
-    return done.stdout.decode(errors="replace")
+    return "" if told else done.stdout.decode(errors="replace")
+
+
+def _done(
+    command: Sequence[str], cwd: Path | None, environment: Mapping[str, str] | None
+) -> subprocess.CompletedProcess[bytes]:
+    given = {**os.environ, **(environment or {})}
+    try:
+        return subprocess.run(command, capture_output=True, check=False, cwd=cwd, env=given)
+    except OSError as error:
+        raise CompilerError(f"{command[0]} cannot be run", cause=str(error), fix="check its installation") from error
 
 
 def _called(command: Sequence[str]) -> str:
@@ -207,9 +230,14 @@ def stopping(text: str, located: str = "$^") -> str:
 _SEPARATOR = re.compile(r",\s*(?![^()]*\))")  # commas outside parentheses
 
 
-def makefile_dependencies(rule: Path, source: Path) -> tuple[Path, ...]:
-    """The files in a Makefile rule `module.bc: a.c b.h …`, the source first."""
-    text = rule.read_text(errors="surrogateescape") if rule.exists() else ""
-    body = text.partition(": ")[2].replace("\\\n", " ")
-    names = [re.sub(r"\\([ #])", r"\1", name).replace("$$", "$") for name in re.split(r"(?<!\\)\s+", body) if name]
-    return tuple(dict.fromkeys([source, *map(Path, names)]))
+def makefile_dependencies(rule: Path, source: Path, folder: Path) -> tuple[Path, ...]:
+    """The files in a Makefile's first rule `module.bc: a.c b.h …`, the source first, the others absolute.
+
+    Compilers name files relative to the directory that they ran in, which is `folder`. A missing rule is an OSError.
+    """
+    text = rule.read_text(errors="surrogateescape").replace("\\\n", " ").partition("\n")[0]
+    words = filter(None, re.split(r"(?<!\\)\s+", text.partition(": ")[2]))
+    names = (re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words)
+    others = dict.fromkeys(folder / name for name in names)
+    others.pop(source.absolute(), None)
+    return (source, *others)

@@ -6,19 +6,21 @@ standard library computes by looking at bits becomes calls of libm's (`zigmaths`
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import itertools
 import os
 import re
 import shutil
+import struct
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from llgrad.errors import CompilerError
-from llgrad.frontends.tools import NEWEST, UNOPTIMISED, Compiled, Language, Source, answer, run
+from llgrad.frontends.consulted import Consulted
+from llgrad.frontends.tools import NEWEST, UNOPTIMISED, Compiled, Language, Source, answer, known_answer, run
 from llgrad.frontends.zigmaths import by_libm
 from llgrad.frontends.zigpanics import failing
 
@@ -32,18 +34,14 @@ _RAW = (f"-f{UNOPTIMISED[1:]}",)
 
 def zig() -> tuple[str, ...]:
     """The words that start zig; CompilerError that says how to get it."""
-    return _zig(os.environ.get("LLGRAD_ZIG", ""), os.environ.get("PATH", ""))
-
-
-@functools.cache
-def _zig(wanted: str, path: str) -> tuple[str, ...]:
-    program = shutil.which(wanted or "zig", path=path)
+    wanted = os.environ.get("LLGRAD_ZIG", "")
+    program = shutil.which(wanted or "zig")
     wheel = importlib.util.find_spec("ziglang") is not None and not wanted
     tries: list[tuple[str, ...]] = [(program,)] if program else []
     tries += [(sys.executable, "-m", "ziglang")] if wheel else []
     seen = []
     for words in tries:
-        found = re.search(r"clang version (\d+)", answer((*words, "cc", "--version")))
+        found = re.search(r"clang version (\d+)", known_answer((*words, "cc", "--version")))
         if found and 17 <= int(found[1]) <= NEWEST:
             return words
         seen.append(f"{' '.join(words)} is built on LLVM {found[1] if found else 'of an unknown version'}")
@@ -67,23 +65,35 @@ def _file(source: Source, raw: bool) -> Compiled:
         made = Path(folder, "module.ll")
         command = [*zig(), "build-obj", *_FLAGS, *(_RAW if raw else ()), f"-femit-llvm-ir={made}", *source.flags]
         run([*command, str(source.path.absolute())], source.path, _FIX, cwd=Path(folder), noise="^BISECT:")
-        return Compiled(finished(made.read_text()), (source.path, *_imported(source.path)))
+        read, consulted = _inputs(source, Path(folder))
+        return Compiled(finished(made.read_text()), (source.path, *read), consulted=consulted)
 
 
-_IMPORT = re.compile(r'@(?:import|embedFile|cInclude)\("([^"]+)"\)')
+_UPDATE, _INPUTS = 1, 6  # messages to zig's server, and from it
+_GIVEN = b"\x01"  # before a file's name: it is relative to the folder that zig runs in, and not of Zig's own
 
 
-def _imported(path: Path) -> list[Path]:
-    """Files that a source imports, and what those import."""
-    found, pending = [path], [path]
-    while pending:
-        place = pending.pop()
-        names = _IMPORT.findall(place.read_text(errors="replace")) if place.suffix == ".zig" else []
-        for other in (place.parent / name for name in names):
-            if other.is_file() and other not in found:
-                found.append(other)
-                pending.append(other)
-    return found[1:]
+def _inputs(source: Source, folder: Path) -> tuple[list[Path], Consulted]:
+    """Files that a source imports and embeds, as zig's server tells that compiles it once more, up to the IR."""
+    if "ZIG_LIB_DIR" in os.environ or "--zig-lib-dir" in source.flags:
+        return [], Consulted(untold="another standard library may change without its compiler")
+    command = [*zig(), "build-obj", *_FLAGS, "--listen=-", *source.flags, str(source.path.absolute())]
+    update = struct.pack("<IIII", _UPDATE, 0, 0, 0)  # and what ends the server
+    told = subprocess.run(command, input=update, capture_output=True, check=False, cwd=folder).stdout
+    names = [name for kind, body in _messages(told) if kind == _INPUTS for name in body.split(b"\0") if name]
+    given = [folder / os.fsdecode(name[1:]) for name in names if name.startswith(_GIVEN)]
+    if source.path.absolute() not in given:
+        return [], Consulted(untold="zig does not tell which files it reads")
+    return [path for path in given if path != source.path.absolute()], Consulted()
+
+
+def _messages(told: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of the messages that zig's server sends."""
+    at = 0
+    while at + 8 <= len(told):
+        kind, size = struct.unpack_from("<II", told, at)
+        yield kind, told[at + 8 : at + 8 + size]
+        at += 8 + size
 
 
 # --- the module -------------------------------------------------------------------------------------------------------
