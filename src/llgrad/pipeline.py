@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from llgrad import peeling
 from llgrad.alignment import as_elements_are, with_alignment
+from llgrad.analysis.callshapes import fits
 from llgrad.analysis.flow import may_go_round
 from llgrad.analysis.known import MET
 from llgrad.assembly import (
@@ -239,10 +240,20 @@ def pure_libm(text: str) -> str:
     def pure(m: re.Match[str]) -> str:
         entry = library.lookup(plain(m[2]))
         computes = entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
-        computes &= not plain(m[2]).startswith("llvm.")
+        computes &= not plain(m[2]).startswith("llvm.") and _declared_as_known(m)
         return f"{m[1]}{m[2]}({m[3]}) nounwind willreturn memory(none)" if computes else m[0]
 
     return _DECLARATION.sub(pure, text)
+
+
+def _declared_as_known(m: re.Match[str]) -> bool:
+    """Has a declaration the type of the function that is known by its name?"""
+    try:
+        f = parse(f"{m[1]}{m[2]}({m[3]})\n").function(plain(m[2]))
+    except ParseError:  # it takes structs that have names
+        return False
+    t = f.function_type
+    return not t.vararg and fits(f.name, t.result, t.params)
 
 
 def share_globals(text: str, closed: bool = False) -> str:
@@ -293,18 +304,24 @@ def own_name(symbol: str) -> str:
 
 
 def _own_names(text: str) -> str:
-    """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's."""
+    """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's, and so
+    are those of another type than the rule is for."""
     others: dict[str, str] = {}
     for head, name, _ in DEFINITION.findall(text):
         own = plain(name)
         if library.lookup(own) is None or own.startswith(library.LIKE):
             continue
-        if re.search(r"\b(internal|private)\b", head) or own_name(own) != own:
+        if re.search(r"\b(internal|private)\b", head) or own_name(own) != own or not _has_type_of_rule(text, own):
             others[own] = f"llgrad.own.{own}"
         else:
             head = rf"define [^@\n]*{re.escape(name)}\([^\n]*\)(?: (?:local_)?unnamed_addr)?"
             text = re.sub(rf"^({head})((?: [^\n{{]*)?\{{)$", r"\1 noinline\2", text, flags=re.MULTILINE)
     return renamed(text, others)
+
+
+def _has_type_of_rule(text: str, name: str) -> bool:
+    t = parse(text).function(name).function_type
+    return not t.vararg and fits(name, t.result, t.params)
 
 
 # --- the function that is differentiated ------------------------------------------------------------------------------

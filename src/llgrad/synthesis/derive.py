@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import product
 
 from llgrad.analysis.activitygraph import is_opaque
+from llgrad.analysis.callshapes import disown
 from llgrad.analysis.keptbuffers import Kept
 from llgrad.analysis.known import met_functions, tape_call, virtual_functions
 from llgrad.assembly import STATIC
@@ -61,6 +62,7 @@ class Derivation:
         self.module, self.roots = module, (root, *others)
         self.registered = registrations.read(module)
         registrations.apply(module, self.registered)
+        disown(module, registrations.told(self.registered))
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
             root.runtime_activity, analysed, root.vector_math, any(r.primal_result for r in self.roots),
