@@ -65,7 +65,7 @@ from llgrad.errors import (
 from llgrad.interleaved import with_lanes_apart
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import VOID, StructType, Type
+from llgrad.ir.types import VOID, StructType, Type, UnsizedError
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
@@ -561,6 +561,8 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
             made = Derivation(module, requests[0], requests[1:])
             return made, made.derive(last)
         except UnsupportedError as error:
+            if isinstance(error, UnsizedError) and error.span is None:
+                error.span = module.place_of_type(error.type)
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.synthesis.webs import in_memory
 
