@@ -22,6 +22,7 @@ from llgrad.ir.types import I32, PTR, VOID, ArrayType, FunctionType, PointerType
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Return, Undef
 from llgrad.rules.library import LIKE
 from llgrad.synthesis import registrations, results, tape
+from llgrad.synthesis.bound import refuse_bound
 from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
 from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Analysed, Facts
@@ -177,6 +178,7 @@ class Derivation:
                     lambda f, mode: self._split_callee(request, mode, (f,), False), lambda name: self.plan(name, True),
                 ).write()  # fmt: skip
                 return target
+            refuse_bound(self.facts, source)
             match request.mode:
                 case Mode.FORWARD:
                     forward = ForwardSweep(self.facts, self.module, source, target, request)
