@@ -198,6 +198,12 @@ class CheckpointError(UnsupportedError):
     code = "checkpoint"
 
 
+class InternalError(LlgradError):
+    """llgrad failed where it should have said what it cannot do; `__cause__` is the exception."""
+
+    code = "internal"
+
+
 class ForeignError(LlgradError):
     """Generated or foreign code failed while it ran."""
 

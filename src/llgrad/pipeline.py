@@ -92,6 +92,7 @@ from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
 from llgrad.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
+from llgrad.unforeseen import told
 from llgrad.unrolling import in_form, mark_short_loops
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ _MOST_INLINED = 4_000  # lines, before they are simplified
 # --- the program: one module for a library ----------------------------------------------------------------------------
 
 
+@told("reading the program")
 def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[str] = ()) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it.
 
@@ -327,6 +329,7 @@ def _has_type_of_rule(text: str, name: str) -> bool:
 # --- the function that is differentiated ------------------------------------------------------------------------------
 
 
+@told("preparing the function")
 @collecting_rarely()
 def prepare(
     whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
@@ -484,6 +487,7 @@ def derivative(text: str, request: Request, level: int = 2) -> Derived:
     return derivatives(text, [request], level)[0]
 
 
+@told("differentiating the function")
 @collecting_rarely()
 def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bool = True) -> list[Derived]:
     """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`.
@@ -648,6 +652,7 @@ _OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(
 """Constants that each thread has for its own: one will do."""
 
 
+@told("finishing the derivative")
 def finish(
     text: str, others: Sequence[str], keep: Collection[str], *,
     level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",

@@ -75,9 +75,11 @@ from llgrad.synthesis.rulesagain import borrowing, shown
 from llgrad.synthesis.statements import marked_inactive, says_something, settled
 from llgrad.synthesis.sweep import takes_shadow
 from llgrad.tables import set_aside
+from llgrad.unforeseen import told
 from llgrad.versions import dispatched
 
 
+@told("differentiating the program")
 @collecting_rarely()
 def optimise_program(
     source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,
