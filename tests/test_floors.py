@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ir", "rules", "frontends", "backend"),
     ("analysis", "interpret"),
     ("signature",),
-    ("assembly", "passes"),
+    ("assembly", "passes", "unforeseen"),
     ("atomics", "guards"),
     ("blas", "denormals", "equalities", "lapack", "openmp", "following", "sizes", "variadic"),
     ("knowntargets", "ownbuffers"),

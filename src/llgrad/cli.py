@@ -16,6 +16,7 @@ import click
 import llgrad
 from llgrad.collector import collecting_rarely
 from llgrad.errors import ArgumentError, LlgradError, as_compilers_warn
+from llgrad.unforeseen import shown, told
 
 if TYPE_CHECKING:
     from llgrad.checking import Comparison
@@ -28,13 +29,23 @@ class _Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         as_compilers_warn()
         try:
-            return super().invoke(ctx)
+            return self._invoked(ctx)
         except LlgradError as error:
-            click.echo(f"llgrad: {error}", err=True)
+            click.echo(f"{shown(error)}llgrad: {error}", err=True)
             ctx.exit(2)
         except OSError as error:
             click.echo(f"llgrad: {error.filename or ''}: {error.strerror or error}", err=True)
             ctx.exit(2)
+
+    def _invoked(self, ctx: click.Context) -> Any:
+        """The command's work; click's own exceptions are its way to end."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            with told(f"doing llgrad {ctx.invoked_subcommand or ''}".rstrip()):
+                raise error
 
 
 def _show_include_dir(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

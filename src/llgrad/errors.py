@@ -17,7 +17,7 @@ from typing import TextIO
 from msgspec import Struct
 
 _OWN_NAMES = (
-    (r"llgrad\.(?:root|replay\.of|log\.of)\.", ""),
+    (r"llgrad\.(?:root|replay\.of|log\.of|other\.\d+)\.", ""),
     (r"__enzyme_fwddiff\.replay\.\S+", "__enzyme_fwdsplit"),
     (r"argument %?llgrad\.log\b", "the tape"),
     (r"llgrad\.registered\.([a-z_]+)\.\d+\.", r"__enzyme_\1"),
@@ -218,6 +218,12 @@ class CheckpointError(UnsupportedError):
     """A loop that cannot have checkpoints, or is not there."""
 
     code = "checkpoint"
+
+
+class InternalError(LlgradError):
+    """llgrad failed where it should have said what it cannot do; `__cause__` is the exception."""
+
+    code = "internal"
 
 
 class ForeignError(LlgradError):

@@ -102,7 +102,7 @@ class _Following(Following):
             raise Escapes
         if any(word.startswith("thread_local") for word in g.prefix):
             raise Escapes
-        if moved or at is None or not 0 <= at < self._layout.alloc_size(g.value_type):
+        if moved or at is None or not 0 <= at < (self._layout.known_size(g.value_type) or 0):
             return g.name, None
         return g.name, at
 

@@ -333,6 +333,8 @@ def in_parts(text: str) -> str:
         if entry is None or entry.shape != "byval" or name.startswith(library.LIKE):
             continue
         new, operands = f"{library.PARTS}of.{name}", m[0].count("byval(")
+        if 2 * operands != len(entry.rule.operands) or m[0].count(",") >= operands:  # declared in another way
+            continue
         call = re.compile(rf"^(.*\b(?:call|invoke) .*)@{re.escape(name)}\((.*)$", re.MULTILINE)
         text = call.sub(functools.partial(_by_parts, new), text)
         made.append(_parts_of(new, f"{library.PARTS}{name}", _result(m[0]), operands))

@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 from llgrad import peeling
 from llgrad.alignment import as_elements_are, with_alignment
+from llgrad.analysis.callshapes import fits
 from llgrad.analysis.flow import may_go_round
 from llgrad.analysis.known import MET
 from llgrad.assembly import (
@@ -66,7 +67,7 @@ from llgrad.errors import (
 from llgrad.interleaved import with_lanes_apart
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import VOID, StructType, Type
+from llgrad.ir.types import VOID, StructType, Type, UnsizedError
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
@@ -95,6 +96,7 @@ from llgrad.synthesis.request import Constants, Mode, Request, special_name
 from llgrad.synthesis.statements import lower as lower_statements
 from llgrad.synthesis.statements import says_something, settled
 from llgrad.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
+from llgrad.unforeseen import told
 from llgrad.unrolling import LOOP_FORM, in_form, mark_short_loops
 
 if TYPE_CHECKING:
@@ -119,6 +121,7 @@ _MOST_INLINED = 4_000  # lines, before they are simplified
 # --- the program: one module for a library ----------------------------------------------------------------------------
 
 
+@told("reading the program")
 def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[str] = ()) -> LLVMModule:
     """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it.
 
@@ -235,10 +238,20 @@ def pure_libm(text: str) -> str:
     def pure(m: re.Match[str]) -> str:
         entry = library.lookup(plain(m[2]))
         computes = entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
-        computes &= not plain(m[2]).startswith("llvm.")
+        computes &= not plain(m[2]).startswith("llvm.") and _declared_as_known(m)
         return f"{m[1]}{m[2]}({m[3]}) nounwind willreturn memory(none)" if computes else m[0]
 
     return _DECLARATION.sub(pure, text)
+
+
+def _declared_as_known(m: re.Match[str]) -> bool:
+    """Has a declaration the type of the function that is known by its name?"""
+    try:
+        f = parse(f"{m[1]}{m[2]}({m[3]})\n").function(plain(m[2]))
+    except ParseError:  # it takes structs that have names
+        return False
+    t = f.function_type
+    return not t.vararg and fits(f.name, t.result, t.params)
 
 
 def share_globals(text: str, closed: bool = False) -> str:
@@ -289,18 +302,24 @@ def own_name(symbol: str) -> str:
 
 
 def _own_names(text: str) -> str:
-    """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's."""
+    """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's, and so
+    are those of another type than the rule is for."""
     others: dict[str, str] = {}
     for head, name, _ in DEFINITION.findall(text):
         own = plain(name)
         if library.lookup(own) is None or own.startswith(library.LIKE):
             continue
-        if re.search(r"\b(internal|private)\b", head) or own_name(own) != own:
+        if re.search(r"\b(internal|private)\b", head) or own_name(own) != own or not _has_type_of_rule(text, own):
             others[own] = f"llgrad.own.{own}"
         else:
             head = rf"define [^@\n]*{re.escape(name)}\([^\n]*\)(?: (?:local_)?unnamed_addr)?"
             text = re.sub(rf"^({head})((?: [^\n{{]*)?\{{)$", r"\1 noinline\2", text, flags=re.MULTILINE)
     return renamed(text, others)
+
+
+def _has_type_of_rule(text: str, name: str) -> bool:
+    t = parse(text).function(name).function_type
+    return not t.vararg and fits(name, t.result, t.params)
 
 
 PROGRAM: Passes[None] = (
@@ -326,6 +345,7 @@ PROGRAM: Passes[None] = (
 # --- the function that is differentiated ------------------------------------------------------------------------------
 
 
+@told("preparing the function")
 @collecting_rarely()
 def prepare(
     whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
@@ -570,6 +590,7 @@ def derivative(text: str, request: Request, level: int = 2) -> Derived:
     return derivatives(text, [request], level)[0]
 
 
+@told("differentiating the function")
 @collecting_rarely()
 def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bool = True) -> list[Derived]:
     """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`.
@@ -649,6 +670,8 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
                 made = Derivation(module, requests[0], requests[1:])
                 return made, made.derive(last)
         except UnsupportedError as error:
+            if isinstance(error, UnsizedError) and error.span is None:
+                error.span = module.place_of_type(error.type)
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.synthesis.webs import in_memory
 
@@ -746,6 +769,7 @@ _OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(
 """Constants that each thread has for its own: one will do."""
 
 
+@told("finishing the derivative")
 def finish(
     text: str, others: Sequence[str], keep: Collection[str], *,
     level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",

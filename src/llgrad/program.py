@@ -62,8 +62,10 @@ from llgrad.synthesis.nesting import innermost
 from llgrad.synthesis.registrations import named, not_inlined, own_names_again
 from llgrad.synthesis.statements import marked_inactive, says_something, settled
 from llgrad.tables import set_aside
+from llgrad.unforeseen import told
 
 
+@told("differentiating the program")
 @collecting_rarely()
 def optimise_program(
     source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,

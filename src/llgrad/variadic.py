@@ -56,7 +56,7 @@ def without_variables(text: str, keep: Collection[str] = ()) -> str:
     text = _TAKEN.sub(_taken, text)
     found = {m[2]: m for m in _DEFINITION.finditer(text) if plain(m[2]) not in keep and _own(m)}
     calls = {name: _calls(name, text) for name in found}
-    names = {name for name in found if calls[name] is not None}
+    names = {name for name, m in found.items() if calls[name] is not None and _all_started(m[4])}
     if not names:
         return text
     number = count()
@@ -73,6 +73,11 @@ def without_variables(text: str, keep: Collection[str] = ()) -> str:
     if _MEMCPY.split("(")[0] in text or "@llvm.memcpy.p0.p0.i64(" not in text:
         return text
     return f"{text}\n{_MEMCPY}\n"
+
+
+def _all_started(body: str) -> bool:
+    """Are all lists begun where this knows how? (Not behind null, nor in a variable.)"""
+    return len(_START.findall(body)) == body.count("@llvm.va_start")
 
 
 def _taken(m: re.Match[str]) -> str:

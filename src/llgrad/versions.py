@@ -38,7 +38,7 @@ from llgrad.equalities import hide, hide_bits, reveal
 from llgrad.errors import LlgradError
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import PointerType
+from llgrad.ir.types import PTR, PointerType
 from llgrad.ir.values import Argument, Attribute, Function
 from llgrad.ir.write import write
 from llgrad.pipeline import Derived
@@ -113,6 +113,8 @@ def versions(text: str, request: Request, level: int) -> Versions | str:
     module = parse(text)
     root = module.function(pipeline.own_name(request.function))
     pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
+    if any(a.type != PTR for a in pointers):
+        return "one version: addresses of several address spaces are not compared"
     if len(pointers) < 2:
         return "one version: it has one pointer at most"
     try:

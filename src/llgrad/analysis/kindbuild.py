@@ -479,10 +479,7 @@ class Builder:
     # --- types --------------------------------------------------------------------------------------------------
 
     def sized(self, t: Type) -> bool:
-        try:
-            return self.layout.size(t) > 0
-        except TypeError:
-            return False
+        return bool(self.layout.known_size(t))
 
     def leaves(self, t: Type) -> Iterator[tuple[int, Type]]:
         """The scalars of a type with their offsets; of a long array the first."""

@@ -114,9 +114,10 @@ def size_of(o: MemoryObject, layout: DataLayout) -> int | None:
     """How many bytes an object has, where that is a constant."""
     match o.kind, o.site:
         case "stack", Alloca(t, ConstInt(value=count)):
-            return layout.alloc_size(t) * count
+            each = layout.known_size(t)
+            return None if each is None else each * count
         case "global", GlobalVariable() as g if g.initializer is not None and g.linkage not in _REPLACED:
-            return layout.alloc_size(g.value_type)
+            return layout.known_size(g.value_type)
         case "heap", Call() as call if call.called_function is not None and o.column is None:
             known = effects(call.called_function.name)
             if known is not None and known.allocator is not None and known.allocator.place == "return":

@@ -47,10 +47,11 @@ _COPIES, _FILL = ("llvm.memcpy.", "llvm.memmove."), "llvm.memset."
 
 def settled(module: Module, root: Function, variables: Iterable[GlobalVariable]) -> frozenset[Read]:
     """The reads of pointers in `variables` that find what was stored after `root` was entered."""
+    sizes = {v: module.layout.known_size(v.value_type) for v in variables}  # not of incomplete types, nor `a[]`
     words = {
-        v: frozenset((v, n) for n in range(-(-module.layout.alloc_size(v.value_type) // WORD))) for v in variables
-    }
-    words = {v: w for v, w in words.items() if len(w) <= 512}
+        v: frozenset((v, n) for n in range(-(-size // WORD)))
+        for v, size in sizes.items() if size and size <= 512 * WORD
+    }  # fmt: skip
     return _Written(module, root, words).reads() if words and not root.is_declaration else frozenset()
 
 

@@ -25,14 +25,17 @@ from llgrad.drivers.linking import link
 from llgrad.drivers.objects import Unit, embed
 from llgrad.drivers.words import CommandLine, Item, Role, read
 from llgrad.errors import ArgumentError, LlgradError, UnsupportedError, as_compilers_warn
+from llgrad.unforeseen import shown, told
 
 
 def drive(words: Sequence[str], *, cxx: bool) -> int:
     """Do what a compiler does with these words; the exit status."""
     as_compilers_warn()
     try:
-        return _drive(Driver(cxx), list(words))
+        with told(f"doing llgrad {'c++' if cxx else 'cc'}"):
+            return _drive(Driver(cxx), list(words))
     except LlgradError as error:
+        print(shown(error), end="", file=sys.stderr)
         print(as_compiler(error, cxx), file=sys.stderr)
         return 1
 

@@ -11,6 +11,7 @@ from llgrad.errors import Span
 from llgrad.ir.types import SIMPLE_TYPES, DataLayout, StructType, Type
 from llgrad.ir.values import (
     Alias,
+    Alloca,
     Attribute,
     Function,
     GlobalValue,
@@ -23,6 +24,10 @@ from llgrad.ir.values import (
 
 _FILE = "filename", "directory"
 _LIBRARY = re.compile(r"^/usr/(local/)?(include|lib)/|/include/c\+\+/|/c\+\+/v1/|^/rustc/|/rustlib/|/lib/std/")
+
+
+def _allocates(i: Instruction, t: Type) -> bool:
+    return isinstance(i, Alloca) and i.allocated_type == t
 
 
 class Module:
@@ -96,6 +101,12 @@ class Module:
         """Where the source defines a function, or None."""
         ref = self.function(name).metadata.get("dbg")
         return self._in_file(self.node(ref), self.node(ref)) if ref is not None and ref.id >= 0 else None
+
+    def place_of_type(self, t: Type) -> Span | None:
+        """Where the source has the first instruction that makes, takes or allocates values of a type, or None."""
+        everything = (i for f in self.functions if not f.is_declaration for i in f.instructions())
+        using = (i for i in everything if t in (i.type, *(v.type for v in i.operands)) or _allocates(i, t))
+        return next((span for i in using if (span := self.span(i)) is not None), None)
 
     def place(self, instruction: Instruction) -> Span | None:
         """Where a user looks for it: of what was inlined from a library, the line that calls the library."""

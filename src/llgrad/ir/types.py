@@ -1,7 +1,8 @@
 """LLVM's types as frozen values, compared by value (LangRef: Type System).
 
 Pointers are opaque, so no type is recursive: a named struct carries its body and compares by name and body.
-`str(type)` is LLVM assembly. Sizes and alignments need a `DataLayout`.
+`str(type)` is LLVM assembly. Sizes and alignments need a `DataLayout`; of opaque structs, scalable vectors,
+target types and what is no data they are not known (`UnsizedError`, `DataLayout.known_size`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from functools import cache
 from itertools import islice
 
 from msgspec import Struct
+
+from llgrad.errors import UnsupportedError
 
 
 class Type(Struct, frozen=True):
@@ -154,14 +157,14 @@ class DataLayout:
                 return (t.bits + 7) // 8
             case PointerType():
                 return self._pointer
-            case VectorType(element, count):
+            case VectorType(element, count, False):
                 bits = element.bits if isinstance(element, (IntType, FloatType)) else 8 * self._pointer
                 return (bits * count + 7) // 8
             case ArrayType(element, count):
                 return self.alloc_size(element) * count
             case StructType(fields) if fields is not None:
                 return self._struct(t)[1]
-        raise TypeError(f"type without a size: {t}")
+        raise _unsized(t)
 
     @cache  # noqa: B019
     def align(self, t: Type) -> int:
@@ -179,11 +182,27 @@ class DataLayout:
                 return self.align(element)
             case StructType(fields, packed):
                 return 1 if packed or not fields else max(self.align(f) for f in fields)
-        raise TypeError(f"type without an alignment: {t}")
+        raise _unsized(t)
 
     def alloc_size(self, t: Type) -> int:
         """Bytes from one array element of `t` to the next."""
         return _round_up(self.size(t), self.align(t))
+
+    @cache  # noqa: B019
+    def known_size(self, t: Type) -> int | None:
+        """`alloc_size`, or None of a type whose size is not known when it is compiled."""
+        return self.alloc_size(t) if self.is_sized(t) else None
+
+    def is_sized(self, t: Type) -> bool:
+        """Has every value of the type the same size, which is known? Not those of incomplete types."""
+        match t:
+            case VectorType(element, _, scalable):
+                return not scalable and isinstance(element, IntType | FloatType | PointerType)
+            case ArrayType(element):
+                return self.is_sized(element)
+            case StructType(fields):
+                return fields is not None and all(map(self.is_sized, fields))
+        return isinstance(t, IntType | FloatType | PointerType)
 
     def offsets(self, t: StructType) -> tuple[int, ...]:
         """Byte offset of each field."""
@@ -229,6 +248,22 @@ class DataLayout:
             offsets.append(offset)
             offset += self.alloc_size(f)
         return tuple(offsets), _round_up(offset, self.align(t))
+
+
+class UnsizedError(UnsupportedError):
+    """The size of a type is asked for that is not known: `type`."""
+
+    type: Type = SimpleType("void")
+
+
+def _unsized(t: Type) -> UnsizedError:
+    error = UnsizedError(
+        f"the size of the type {t} is not known when it is compiled",
+        cause="a derivative lays out shadows, and what it keeps, by the sizes of what the function works on",
+        fix="keep values of this type out of what is differentiated, or mark what works on them as inactive",
+    )
+    error.type = t
+    return error
 
 
 def _round_up(n: int, align: int) -> int:

@@ -76,6 +76,10 @@ def _operation(operation: list[str], parameters: list[str], result: str, count: 
         yield from _strided(rest[0], parameters, result, count)
     elif name in _OPCODES | _CASTS | _CALLED:
         given = len(parameters) - 2
+        if any(m[2] not in _SUFFIX for t in (result, *parameters[:given]) if (m := _VECTOR.fullmatch(t))) and (
+            name not in _CASTS
+        ):
+            return  # LLVM's verifier lets integers pass
         for n, t in enumerate(parameters[:given]):
             yield from _safe(f"%s{n}", t, f"%a{n}", _ONE, bits)
         operands = [f"%s{n}" for n in range(given)]

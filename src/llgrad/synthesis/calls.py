@@ -37,6 +37,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     Load,
 )
+from llgrad.synthesis.bound import foreign, is_foreign
 from llgrad.synthesis.inregisters import UNCLEAR, Raw, Together, as_written
 from llgrad.synthesis.markers import (
     ACTS,
@@ -460,6 +461,8 @@ class _Reader:
             Act.DUP: pointer or (forward and (not integer or wide)),
             Act.DUPNONEED: pointer or (forward and not integer),
         }[act]
+        if act is not Act.CONST and is_foreign(p.type):
+            raise foreign(p.type, self.module.span(self.call))
         if not fits or (strided and not pointer):
             self.refuse(
                 f"argument {p.name} of type {p.type} cannot be enzyme_{act}",
@@ -473,6 +476,8 @@ class _Reader:
         asked = [RETURNS[m] for m in RETURNS if m in self.about]
         if t == VOID or Act.CONST in asked:
             return Act.CONST
+        if is_foreign(t):
+            raise foreign(t, self.module.span(self.call))
         forward = self.mode is Mode.FORWARD
         if isinstance(t, PointerType):
             split = self.mode in (Mode.AUGMENTED, Mode.REVERSE)

@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import product
 
 from llgrad.analysis.activitygraph import is_opaque
+from llgrad.analysis.callshapes import disown
 from llgrad.analysis.keptbuffers import Kept
 from llgrad.analysis.known import met_functions, tape_call, virtual_functions
 from llgrad.assembly import STATIC
@@ -21,6 +22,7 @@ from llgrad.ir.types import I32, PTR, VOID, ArrayType, FunctionType, PointerType
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Return, Undef
 from llgrad.rules.library import LIKE
 from llgrad.synthesis import registrations, results, tape
+from llgrad.synthesis.bound import refuse_bound
 from llgrad.synthesis.checkpoint import Checkpointed, is_ruled, role, runner
 from llgrad.synthesis.custom import CustomRule
 from llgrad.synthesis.facts import Analysed, Facts
@@ -62,6 +64,7 @@ class Derivation:
         self.module, self.roots = module, (root, *others)
         self.registered = registrations.read(module)
         registrations.apply(module, self.registered)
+        disown(module, registrations.told(self.registered))
         self.facts = Facts(
             module, module.function(root.function), root.arguments, root.result, root.mode, root.disjoint,
             root.runtime_activity, analysed, root.vector_math, any(r.primal_result for r in self.roots),
@@ -177,6 +180,7 @@ class Derivation:
                     lambda f, mode: self._split_callee(request, mode, (f,), False), lambda name: self.plan(name, True),
                 ).write()  # fmt: skip
                 return target
+            refuse_bound(self.facts, source)
             match request.mode:
                 case Mode.FORWARD:
                     forward = ForwardSweep(self.facts, self.module, source, target, request)

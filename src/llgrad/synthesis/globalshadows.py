@@ -76,6 +76,12 @@ def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -
             raise UnsupportedError(f"@{g.name} has one shadow of the user's", fix="ask for width 1")
         return module.globals[str(own.value)]
     name = shadow_name(g, lane)
+    if not facts.layout.known_size(g.value_type) and g.initializer is None:
+        raise UnsupportedError(
+            f"@{g.name} needs a shadow, and its size is not known here",
+            cause=f"it is declared as {g.value_type}, and defined elsewhere",
+            fix="add the source file that defines it, declare it with its size, or mark what uses it as inactive",
+        )
     if name not in module.globals:
         shadow = GlobalVariable(name, g.value_type, zero(g.value_type))
         shadow.linkage, shadow.align = "internal", max(g.align, 16)

@@ -158,9 +158,10 @@ def _of_one(facts: Facts, variable: GlobalVariable) -> Iterator[Word]:
     readers = next((facts.memory.readers.get(g, []) for g in facts.memory.objects if _is_of(g, variable)), [])
     read = (access.places for i, access in readers if isinstance(i.type, PointerType))
     found = {at for places in read for g, at in places if _is_of(g, variable) and isinstance(at, int)}
-    last = facts.layout.alloc_size(variable.value_type) - facts.layout.size(PTR)
+    size = facts.layout.known_size(variable.value_type)
     inside = facts.layout.leaves(variable.value_type, most=_MOST_WORDS)
     found |= set(islice((at for at, t in inside if isinstance(t, PointerType)), _MOST_WORDS))
+    last = max(found, default=0) if size is None else size - facts.layout.size(PTR)
     return ((variable, at) for at in sorted(found) if 0 <= at <= last)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count
 
+from llgrad.analysis.callshapes import OTHER, own_name
 from llgrad.errors import NoRuleError, Span, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Position
@@ -36,6 +37,11 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
         case Function(name=name) if _OPENMP.match(name):
             what, fix = f"OpenMP's {name}", "use what docs/languages.md says that llgrad knows of OpenMP"
             cause = "what this call does in a team of one thread is not known"
+        case Function(name=name) if name.startswith(OTHER):
+            own, types = own_name(name), ", ".join(str(a.type) for a in call.arguments)
+            what = f"the call of {own}"
+            cause = f"it is called as {call.type} ({types}), which is not the type of the function that has a rule"
+            fix = "declare it as its header does; a function of your own needs another name, a body or a rule"
         case Function(name=name):
             what = f"the call of {_shown(name)}"
             fix = "add the source file that defines it, give it a rule (docs/errors.md#no-rule), or mark it inactive"

@@ -15,6 +15,7 @@ from itertools import count
 
 from msgspec import Struct, field
 
+from llgrad.analysis.callshapes import OTHER
 from llgrad.analysis.memory import analyse
 from llgrad.assembly import FUNCTION, GLOBAL, NAME, plain, renamed, spelt
 from llgrad.errors import UnknownNameError, UnsupportedError
@@ -54,7 +55,7 @@ _ON_GLOBALS = re.compile(rf"^({NAME}) = [^\n]*, !({SHADOW}|{INACTIVE}) !(\d+)", 
 CALLED = "llgrad.called."
 """`llgrad.called.llgrad.like.exp.mine` calls the function behind it: what pointers to that one point to."""
 _TELLS = re.compile(rf"@[^\n=]*{re.escape(PREFIX)}|@\"?llvm\.")  # registrations, annotations, what LLVM is told to keep
-_LIKENED = re.compile(rf'@"?{re.escape(LIKE)}[-\w.$]+"?')
+_LIKENED = re.compile(rf'@"?(?:{re.escape(LIKE)}|{re.escape(OTHER)})[-\w.$]+"?')
 _LINKAGE = (
     r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
 )
@@ -458,15 +459,21 @@ def _require_likeness(f: Function, like: str) -> None:
         )
 
 
+def told(found: Registrations) -> frozenset[str]:
+    """The functions of which the program says what they do."""
+    return frozenset((*found.ruled, *found.splits, *found.like, *found.allocators, *found.inactive, *found.no_free))
+
+
 def own_names_again(text: str) -> str:
-    """The finished text with the functions that are like others under the names that other objects know."""
+    """The finished text with the functions that are like others, or called as of another type, under the names that
+    other objects know."""
     names = dict.fromkeys(plain(m[0]) for m in _LIKENED.finditer(text))
     if not names:
         return text
     module = parse(text)
     again: dict[str, str] = {}
     for name in names:
-        own = name.removeprefix(LIKE).partition(".")[2]
+        own = name.removeprefix(LIKE).removeprefix(OTHER).partition(".")[2]
         if own not in module.globals and own not in again.values():
             again[name] = own
         elif module.function(name).is_declaration:

@@ -234,7 +234,7 @@ def _texts(memory: Memory, calls: list[tuple[Call, frozenset[str]]], varied: Var
         formats = names & FORMATTERS or any(map(_TO_TEXT.match, names))
         if not (formats or any(map(_is_unknown, names))) or not _hands_on(memory, c, names, varied):
             continue
-        text |= memory.points_to(c.arguments[0])
+        text |= memory.points_to(c.arguments[0]) if c.arguments else frozenset()
         text |= set() if names <= FORMATTERS else {o for a in memory.writes(c) for o in a.objects}
     for c in (c for c, names in calls if any(name.startswith(FORMAT) for name in names)):
         if _formats(memory, c, _names(memory, c), varied):
