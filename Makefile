@@ -57,7 +57,7 @@ lint: $(READY)
 	@echo "ruff"
 	@$(BIN)/ruff check --quiet .
 	@echo "mypy"
-	@$(BIN)/mypy --no-error-summary src examples benchmarks
+	@$(BIN)/mypy --no-error-summary src examples benchmarks tests/interpreter
 
 test: lint
 	@$(BIN)/python -m pytest -n 2 -m "not full" tests

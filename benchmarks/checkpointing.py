@@ -17,7 +17,7 @@ import numpy as np
 
 import llgrad
 from benchmarks.bench import machine as described
-from llgrad.synthesis.schedule import least_runs
+from llgrad.autodiff.requests.checkpoint_schedule import least_runs
 
 CELLS, COUNT, FEWER, LONGER, TIMES = 256, 1_000_000, 1_000, 50_000, 2
 BUDGETS = tuple(1 << n for n in range(17, 24))  # 128 KB to 8 MB

@@ -89,8 +89,8 @@ def spent(command: list[str | Path]) -> float:
 
 def by_llgrad(path: Path) -> float:
     """CPU seconds in this process, from text to object."""
-    from llgrad.backend import LLVMModule, emit_object
-    from llgrad.program import optimise_program
+    from llgrad.llvm import LLVMModule, emit_object
+    from llgrad.programs.program import optimise_program
 
     start = process_time()
     emit_object(optimise_program(LLVMModule.read(path.read_bytes()), 2, "x86-64"), "x86-64", 2)
@@ -99,7 +99,7 @@ def by_llgrad(path: Path) -> float:
 
 def parsing(path: Path) -> float:
     """CPU seconds to read the text and to print it."""
-    from llgrad.backend import LLVMModule
+    from llgrad.llvm import LLVMModule
 
     start = process_time()
     LLVMModule.read(path.read_bytes()).text()
@@ -108,8 +108,8 @@ def parsing(path: Path) -> float:
 
 def differentiating(path: Path) -> float:
     """CPU seconds to read the text, put derivatives in and print it; LLVM optimises what is differentiated alone."""
-    from llgrad.backend import LLVMModule
-    from llgrad.program import optimise_program
+    from llgrad.llvm import LLVMModule
+    from llgrad.programs.program import optimise_program
 
     start = process_time()
     optimise_program(LLVMModule.read(path.read_bytes()), 0, "x86-64", before=2).text()
@@ -157,7 +157,7 @@ GMM = """import sys, time
 start = time.process_time()
 import llgrad
 imported = time.process_time()
-import numpy, llgrad.api, llgrad.library, llgrad.backend
+import numpy, llgrad.api.derivatives, llgrad.execution.library, llgrad.llvm
 from examples.adbench.instances import HERE, read_gmm
 arguments = read_gmm().arguments()
 began = time.process_time()

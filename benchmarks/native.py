@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from llgrad.backend import with_vector_maths
 from llgrad.errors import LlgradError
-from llgrad.frontends.rust import RUST
-from llgrad.frontends.tools import Source
+from llgrad.frontends.common.tools import Source
+from llgrad.frontends.rust.rustc import RUST
+from llgrad.llvm import with_vector_maths
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "adbench"
@@ -74,7 +74,7 @@ def _environment() -> dict[str, str]:
     """The environment, and bytecode of all that llgrad imports, which an installed package has."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     kept["PYTHONPYCACHEPREFIX"] = str(BUILD / "bytecode")
-    imported = "import llgrad.cli, llgrad.program, llgrad.synthesis.derive"
+    imported = "import llgrad.cli, llgrad.programs.program, llgrad.autodiff.derivation"
     subprocess.run([sys.executable, "-c", imported], env=kept, check=True)
     return kept
 

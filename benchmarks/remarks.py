@@ -12,9 +12,9 @@ from rich.console import Console
 
 from examples.adbench.instances import HERE
 from llgrad import pipeline
-from llgrad.backend import LLVMModule, vectorisation_remarks
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.frontends import compile_sources
-from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.llvm import LLVMModule, vectorisation_remarks
 
 C, D = Act.CONST, Act.DUP
 PROBLEMS = {"gmm": (C, C, C, D, D, D, C, C, C, D), "lstm": (C, C, C, D, D, C, C, D)}

@@ -11,8 +11,8 @@ from harness import _NUMPY, SLOT, Built, arguments, entry_name, put, request
 from msgspec.structs import replace
 from oracle import Vector
 
-from llgrad.synthesis import tape
-from llgrad.synthesis.request import Mode, Request
+from llgrad.autodiff.emit import tape
+from llgrad.autodiff.requests.request import Mode, Request
 
 
 def sweeps(program: Program) -> list[Request]:

@@ -16,8 +16,8 @@ from harness import LEVELS, MODES, Built, Reference, build, compiled, interprete
 from oracle import Matrix, directional, disagreement, finite_differences
 from sandbox import isolated
 
+from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError
-from llgrad.synthesis.request import Mode
 
 
 @dataclass

@@ -25,20 +25,20 @@ from typing import Any
 import igraph  # noqa: F401  (synthesis imports it late: here it is once for all children)
 import numpy as np
 from cases import CTYPES, Memory, Program
+from interpreter import Machine, tangent
 from oracle import Matrix, Vector
 from sandbox import FAILED
 
 from llgrad import pipeline
-from llgrad.assembly import with_bodies
-from llgrad.backend import Engine
+from llgrad.autodiff.derivation import derive
+from llgrad.autodiff.emit import tape
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
-from llgrad.interpret import Machine, tangent
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
-from llgrad.synthesis import tape
-from llgrad.synthesis.derive import derive
-from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.llvm import Engine
+from llgrad.llvm.assembly import with_bodies
 
 LEVELS = (0, 1, 2, 3)
 MODES = (Mode.FORWARD, Mode.COMBINED)
@@ -379,8 +379,8 @@ def interpreted(machine: Machine, program: Program, point: Vector, direction: Ve
 
 
 def _machine_arguments(program: Program, places: dict[str, int], point: Vector, direction: Vector) -> list[Any]:
-    from llgrad.interpret import Dual
-    from llgrad.interpret.floats import format_of
+    from interpreter import Dual
+    from interpreter.floats import format_of
 
     numbers = iter(list(zip(point, direction, strict=True))[len(program.leaves) :])
     arguments: list[Any] = []

@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from llgrad.backend import LLVMModule
 from llgrad.errors import LlgradError
+from llgrad.llvm import LLVMModule
 
 TRIES = 20
 TYPES = ("half", "bfloat", "float", "double", "x86_fp80", "fp128", "i1", "i8", "i16", "i32", "i64", "i128", "i33",

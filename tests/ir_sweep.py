@@ -36,13 +36,13 @@ from typing import Any, NoReturn
 from ir_mutations import mutated
 
 from llgrad.analysis.objects import holds_type
-from llgrad.backend import LLVMModule, child, isolate
-from llgrad.backend.module import BITCODE_MAGIC
 from llgrad.errors import LlgradError
 from llgrad.ir.parse import parse
 from llgrad.ir.types import FloatType, PointerType, Type
 from llgrad.ir.values import Function
-from llgrad.program import optimise_program, read_ir
+from llgrad.llvm import LLVMModule, child, isolate
+from llgrad.llvm.module import BITCODE_MAGIC
+from llgrad.programs.program import optimise_program, read_ir
 
 FUNCTIONS, BUDGET = 3, 0.3  # of each variant of a file, and the seconds after which no other one is begun
 LIMIT, MEMORY, LARGE = 30, 6 << 30, 200_000  # seconds of a try; bytes of a child, and of a file in a folder
@@ -187,7 +187,7 @@ def _next(steps: Iterator[tuple[str, str]], found: list[tuple[str, str]]) -> Ite
 
 
 class Forked:
-    """`subprocess`, as `backend.isolate` sees it: its jobs run in a fork of this process, which has loaded LLVM."""
+    """`subprocess`, as `llvm.isolate` sees it: its jobs run in a fork of this process, which has loaded LLVM."""
 
     TimeoutExpired = subprocess.TimeoutExpired
 

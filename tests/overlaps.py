@@ -2,8 +2,9 @@
 
     python tests/overlaps.py --seed 1000 --count 200
 
-Of each function: what it touches, as a recording build counts it, lies within `analysis.extents` wherever these hold;
-and its derivatives, by reverse and by forward mode, are the same with two versions as with one, whatever overlaps.
+Of each function: what it touches, as a recording build counts it, lies within `analysis.memory.access_ranges` wherever
+these hold; and its derivatives, by reverse and by forward mode, are the same with two versions as with one, whatever
+overlaps.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
-from llgrad import program, versions
-from llgrad.analysis.bounds import Unbounded, Writer
-from llgrad.analysis.extents import Refused, argument_name, extents
-from llgrad.backend import LLVMModule
+from llgrad.analysis.memory.access_ranges import Refused, argument_name, extents
+from llgrad.analysis.memory.polynomial_bounds import Unbounded, Writer
 from llgrad.frontends import find_compiler
 from llgrad.ir.parse import parse
+from llgrad.llvm import LLVMModule
 from llgrad.pipeline import derivative
+from llgrad.programs import noalias_versions, program
 
 POINTERS = "xyz"
 CELLS, MIDDLE = 1600, 800  # doubles of memory; where the pointers start, about
@@ -179,19 +180,19 @@ def built(folder: Path, seeds: list[int]) -> dict[str, ctypes.CDLL]:
     shared("record", source, "-DRECORD", "-O1", "-fwrapv")
     shared("extents", _extents(folder, ask, names), "-O1", "-Wno-override-module")
     raw = assembly(ask)
-    for name, chosen in (("two", versions.dispatched), ("one", derivative)):
+    for name, chosen in (("two", noalias_versions.dispatched), ("one", derivative)):
         program.dispatched = chosen
         after = folder / f"{name}.ll"
         after.write_text(program.optimise_program(program.read_ir(raw), 2, "x86-64").text())
         shared(name, after, "-O1", "-Wno-override-module")
-    program.dispatched = versions.dispatched
+    program.dispatched = noalias_versions.dispatched
     return made
 
 
 def _extents(folder: Path, ask: Path, names: list[str]) -> Path:
     """LLVM assembly that computes each function's extents: `e_NAME(n, m, out)`, out of failed, and 3 × low, high."""
     whole = LLVMModule.from_text(assembly(ask).decode())
-    parts = [versions.INTRINSICS]
+    parts = [noalias_versions.INTRINSICS]
     for name in names:
         module = parse(program._prepared_static(whole, name, 2))
         root = module.function(f"llgrad.root.{name}")

@@ -37,21 +37,21 @@ from checks import Findings, judge
 from features import HEADER, HEADER_CXX
 from generator import Source, generate, reduced
 from harness import Built, Reference, _engine, _entry, compiled, interpreted, jacobian, machine, prepared, request
+from interpreter import Machine
 from msgspec.structs import replace
 from oracle import Matrix, Vector, directional, disagreement, smoothness
 from sandbox import Crash, isolated
 from wide import WideCall, all_lanes
 
 from llgrad import pipeline
+from llgrad.autodiff.derivation import Derivation
+from llgrad.autodiff.facts.analysis_results import Analysed
+from llgrad.autodiff.requests.request import Mode, Request
 from llgrad.errors import LlgradError, UnsupportedError, VerifyError
-from llgrad.interpret import Machine
 from llgrad.ir.module import Module
 from llgrad.ir.values import Function, GlobalValue
 from llgrad.ir.write import write
 from llgrad.rules import library
-from llgrad.synthesis.derive import Derivation
-from llgrad.synthesis.facts import Analysed
-from llgrad.synthesis.request import Mode, Request
 
 BATCH = 48
 LEVELS = (2, 1, 3, 0)

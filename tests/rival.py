@@ -20,8 +20,8 @@ from oracle import Matrix, disagreement
 from sandbox import Crash, isolated
 
 from llgrad import pipeline
-from llgrad.backend import Engine
-from llgrad.synthesis.request import Mode
+from llgrad.autodiff.requests.request import Mode
+from llgrad.llvm import Engine
 
 SECONDS = 60  # for the tool, and for what it makes of one program
 _NAMES = {Mode.FORWARD: "__enzyme_fwddiff", Mode.COMBINED: "__enzyme_autodiff"}

@@ -21,7 +21,8 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad import cache, errors
+from llgrad import errors
+from llgrad.execution import cache
 
 Source = Callable[..., Path]
 ROOT = Path(__file__).parents[1]
@@ -646,12 +647,12 @@ def python(code: str, folder: Path, **environment: str) -> str:
 
 _TIMED = """
 import sys, time
-import numpy, llgrad, llgrad.api, llgrad.library, llgrad.backend
+import numpy, llgrad, llgrad.api.derivatives, llgrad.execution.library, llgrad.llvm
 start = time.perf_counter()
 lib = llgrad.load({path!r})
 df = llgrad.value_and_grad(lib.f)
 seconds = time.perf_counter() - start
-heavy = [m for m in ("pipeline", "ir.parse", "frontends", "synthesis.derive") if "llgrad." + m in sys.modules]
+heavy = [m for m in ("pipeline", "ir.parse", "frontends", "autodiff.derivation") if "llgrad." + m in sys.modules]
 print(df(2.0), seconds if {timed} else "", heavy)
 """
 

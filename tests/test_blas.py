@@ -13,17 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interpreter import Machine, tangent
+from interpreter.floats import primal
 
 import llgrad
 from llgrad import pipeline
-from llgrad.blas import bridged
 from llgrad.drivers import drive
 from llgrad.errors import ActivityError, CompilerError, NoRuleError
 from llgrad.frontends import compile_sources, language_of
-from llgrad.interpret import Machine, tangent
-from llgrad.interpret.floats import primal
 from llgrad.ir.parse import parse
 from llgrad.rules import blas
+from llgrad.transforms.canonical.blas_calls import bridged
 
 SOURCES = Path(__file__).with_name("blas")
 LIBRARY = next((name for name in ("openblas", "blas") if ctypes.util.find_library(name)), None)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.backend import LLVMModule
-from llgrad.bytewise import in_blocks
 from llgrad.drivers import drive
+from llgrad.llvm import LLVMModule
+from llgrad.transforms.loops.memcpy_idiom import in_blocks
 
 LOOP = """
 define void @f(ptr %p, ptr %q, {type} %n, ptr %other) {{

@@ -13,9 +13,9 @@ import pytest
 from cases import FOLDER
 
 import llgrad
-from llgrad.backend import Engine, LLVMModule
+from llgrad.autodiff.requests import checkpoint_schedule
 from llgrad.errors import ArgumentError, CheckpointError, ForeignError, LlgradError
-from llgrad.synthesis import schedule
+from llgrad.llvm import Engine, LLVMModule
 
 PROGRAMS = FOLDER.parent / "checkpoints"
 WAYS = ("sqrt", "revolve:2")
@@ -219,19 +219,21 @@ def test_the_schedule_is_optimal() -> None:
         for s in (1, 2, 3, 5, 10, 1000):
             if s == 1 and units > 100:
                 continue
-            done, most = runs(units, s, schedule.split)
-            assert done == (schedule.least_runs(units, s) if units > 1 else 0) and most <= s
+            done, most = runs(units, s, checkpoint_schedule.split)
+            assert done == (checkpoint_schedule.least_runs(units, s) if units > 1 else 0) and most <= s
 
 
 def test_the_schedule_as_it_is_compiled() -> None:
-    text = schedule.TEXT.replace("define internal", "define")
+    text = checkpoint_schedule.TEXT.replace("define internal", "define")
     module = LLVMModule.from_text(text)
     engine = Engine([module])
     for units in (2, 3, 7, 100, 231, 10**6, 10**9):
         for s in (1, 2, 3, 20, 180, 10**6):
             if s == 1 and units > 10**6:
                 continue
-            assert called(engine, schedule.SPLIT, 5 * units - 2, s, 5) == 5 * schedule.split(units, s)
+            assert called(engine, checkpoint_schedule.SPLIT, 5 * units - 2, s, 5) == 5 * checkpoint_schedule.split(
+                units, s
+            )
 
 
 def called(engine: Any, name: str, *args: int) -> int:

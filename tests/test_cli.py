@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from llgrad.backend.libraries import has_vector_maths
 from llgrad.cli import main
 from llgrad.errors import CompilerError
 from llgrad.frontends import find_compiler, language_of
+from llgrad.llvm.libraries import has_vector_maths
 
 Source = Callable[..., Path]
 CODE = """

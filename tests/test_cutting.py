@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from llgrad import pipeline
-from llgrad.assembly import without_idle_metadata
-from llgrad.backend import LLVMModule
+from llgrad.llvm import LLVMModule
+from llgrad.llvm.assembly import without_idle_metadata
 
 PROGRAM = """
 @kept = global i32 3

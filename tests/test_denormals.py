@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad import denormals
-from llgrad.backend import LLVMModule
 from llgrad.errors import ArgumentError, ForeignError, UnsupportedError
-from llgrad.library import load
+from llgrad.execution.library import load
+from llgrad.llvm import LLVMModule
+from llgrad.transforms.guard import denormals
 
 Source = Callable[..., Path]
 MODE, ROUNDING = 0x8040, 0x6000  # bits of MXCSR

@@ -10,8 +10,8 @@ import pytest
 from ir_mutations import MUTATIONS, all_mutations, mutated
 from ir_sweep import LATE, NEVER, asking, files, sweep
 
-from llgrad.backend import LLVMModule
 from llgrad.ir.parse import parse
+from llgrad.llvm import LLVMModule
 
 HERE = Path(__file__).parent
 FOLDERS = ("ir/exotic", "ir/languages", "interface/bare", "interface/modules")
@@ -44,7 +44,7 @@ def test_a_fault_is_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def broken(*_: object) -> None:
         raise KeyError(3)
 
-    monkeypatch.setattr("llgrad.synthesis.derive.make_plan", broken)
+    monkeypatch.setattr("llgrad.autodiff.derivation.make_plan", broken)
     found = outcomes([path], tmp_path / "bug.jsonl")
     assert "bug" in {r["outcome"] for r in found}
     monkeypatch.setattr("ir_sweep.optimise_program", broken)

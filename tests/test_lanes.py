@@ -9,7 +9,7 @@ from harness import MODES, compiled, prepared
 from sandbox import isolated
 from wide import jacobian_in_lanes
 
-from llgrad.synthesis.request import Mode
+from llgrad.autodiff.requests.request import Mode
 
 PROGRAMS = (
     "alloca_in_loop.c", "binary_tree.c", "chunks_in_recursion.c", "chunks_nested.c", "cpp_virtual.cpp",

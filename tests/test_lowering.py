@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.backend import LLVMModule
-from llgrad.backend.text import strip_debug
 from llgrad.frontends import compile_sources
-from llgrad.lowering import lower
-from llgrad.rules import routines
+from llgrad.llvm import LLVMModule
+from llgrad.llvm.text import strip_debug
+from llgrad.models import libc
+from llgrad.transforms.canonical.lowering import lower
 
 
 def lowered(text: str) -> str:
@@ -24,10 +24,10 @@ def lowered(text: str) -> str:
 
 
 def test_every_routine_is_valid_alone() -> None:
-    for name in routines.ROUTINES:
-        definitions = routines.needed({name})
-        text = "\n".join([*routines.DECLARATIONS, *definitions.values()])
-        assert f"@{routines.PREFIX}{name}(" in LLVMModule.from_text(text).text()
+    for name in libc.ROUTINES:
+        definitions = libc.needed({name})
+        text = "\n".join([*libc.DECLARATIONS, *definitions.values()])
+        assert f"@{libc.PREFIX}{name}(" in LLVMModule.from_text(text).text()
 
 
 def test_realloc_allocates_copies_and_frees() -> None:

@@ -8,12 +8,12 @@ import pytest
 from cases import FOLDER, read_program
 from harness import compiled, prepared
 
-from llgrad.analysis.extents import extents
-from llgrad.backend import LLVMModule
-from llgrad.backend.codegen import emit_jit_object
-from llgrad.entry import Code
+from llgrad.analysis.memory.access_ranges import extents
+from llgrad.execution.entry import Code
 from llgrad.ir.parse import parse
-from llgrad.merging import has_split_tests, merged
+from llgrad.llvm import LLVMModule
+from llgrad.llvm.codegen import emit_jit_object
+from llgrad.transforms.floatbits.undo_pre import has_split_tests, merged
 
 WAYS = """
 define i64 @f(i64 %a, i64 %b, ptr %p) {{

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.atomics import private
-from llgrad.backend import LLVMModule
-from llgrad.backend.libraries import Libraries
 from llgrad.drivers import drive
 from llgrad.errors import NoRuleError
 from llgrad.frontends import compile_sources
-from llgrad.lowering import lower
-from llgrad.openmp import INSIDE
+from llgrad.llvm import LLVMModule
+from llgrad.llvm.libraries import Libraries
+from llgrad.transforms.canonical.atomics import private
+from llgrad.transforms.canonical.lowering import lower
+from llgrad.transforms.canonical.openmp import INSIDE
 
 HAS_LIBRARY = Libraries().address("__kmpc_fork_call") != 0
 needs_library = pytest.mark.skipif(not HAS_LIBRARY, reason="LLVM's run-time library of OpenMP is not installed")

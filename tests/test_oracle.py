@@ -14,8 +14,8 @@ from harness import Built, Reference, build, compiled, jacobian
 from oracle import disagreement, finite_differences, smoothness
 from sandbox import FAILED, Crash, isolated
 
+from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import UnsupportedError
-from llgrad.synthesis.request import Mode
 
 
 def curve(x: np.ndarray) -> np.ndarray:

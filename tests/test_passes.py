@@ -12,12 +12,25 @@ from click.testing import CliRunner
 
 import llgrad
 import llgrad.ir.parse as parsing
-from llgrad.backend import LLVMModule
 from llgrad.cli import main
 from llgrad.errors import VerifyError
 from llgrad.ir.module import Module
-from llgrad.passes import IR, LLVM, TEXT, Unit, Watch, of_llvm, on_ir, on_llvm, on_text, run_passes, timed, watching
-from llgrad.program import lists
+from llgrad.llvm import LLVMModule
+from llgrad.programs.program import lists
+from llgrad.transforms.pass_manager import (
+    IR,
+    LLVM,
+    TEXT,
+    Unit,
+    Watch,
+    of_llvm,
+    on_ir,
+    on_llvm,
+    on_text,
+    run_passes,
+    timed,
+    watching,
+)
 
 IDENTITY = "define double @f(double %x) {\n  ret double %x\n}\n"
 ASKING = """
@@ -119,7 +132,7 @@ SOURCES = sorted(Path(__file__).parent.glob("programs/*.c"))[::25]
 @pytest.mark.parametrize("source", SOURCES, ids=lambda p: p.stem)
 def test_llvm_accepts_what_each_pass_leaves(source: Path, level: int) -> None:
     from llgrad.frontends import compile_sources
-    from llgrad.program import optimise_program
+    from llgrad.programs.program import optimise_program
 
     whole = LLVMModule.linked([LLVMModule.read(m) for m in compile_sources([source]).modules])
     with watching(Watch(verify=True)) as watch:

@@ -6,13 +6,13 @@ import pytest
 from cases import FOLDER, read_program
 from harness import compiled, prepared
 
-from llgrad.backend import LLVMModule
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Select
 from llgrad.ir.write import write
-from llgrad.peeling import LATE, has_borders, peel_borders
+from llgrad.llvm import LLVMModule
 from llgrad.pipeline import NORMAL_FORM
-from llgrad.unrolling import in_form
+from llgrad.transforms.loops.peel import LATE, has_borders, peel_borders
+from llgrad.transforms.loops.unroll import in_form
 
 LOOP = """
 define double @f(ptr %x, i64 %n, i64 %m) {{

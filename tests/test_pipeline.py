@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad import equalities, pipeline
-from llgrad.backend import Engine, LLVMModule
-from llgrad.collector import collecting_rarely
+from llgrad import pipeline
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
 from llgrad.ir.values import Call
-from llgrad.program import optimise_program
-from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.llvm import Engine, LLVMModule
+from llgrad.programs.program import optimise_program
+from llgrad.support.gc_pause import collecting_rarely
+from llgrad.transforms.guard import equalities
 
 Source = Callable[..., Path]
 
@@ -361,7 +362,7 @@ def test_functions_that_cannot_be_called_are_left_out(source: Source) -> None:
 
 def test_the_end_of_python_s_stack_is_a_refusal(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     text = pipeline.prepare(program(source("double f(double x) { return x * x; }")), ["f"])
-    monkeypatch.setattr("llgrad.synthesis.derive.Derivation.derive", lambda self, last: self.derive(last))
+    monkeypatch.setattr("llgrad.autodiff.derivation.Derivation.derive", lambda self, last: self.derive(last))
     with pytest.raises(UnsupportedError, match="@f computes is nested too deeply"):
         pipeline.derivative(text, Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
 

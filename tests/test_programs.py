@@ -16,7 +16,7 @@ from checks import check
 from harness import LEVELS, Reference
 from sandbox import isolated
 
-from llgrad.synthesis.request import Mode
+from llgrad.autodiff.requests.request import Mode
 
 PROGRAMS = all_programs()
 FORWARD, REVERSE = (Mode.FORWARD,), (Mode.COMBINED,)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.registers import with_names_joined, with_own_names
+from llgrad.transforms.canonical.abi_casts import with_names_joined, with_own_names
 
 # As rustc and ldc write it: `struct { float a, b; }` is a double, `struct { float x; double y; }` two of them.
 WHOLE = """

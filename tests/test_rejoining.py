@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llgrad.ir.parse import parse
-from llgrad.rejoining import rejoined
+from llgrad.transforms.floatbits.merge_split_loads import rejoined
 
 WORD = """
 define double @f(ptr %p, ptr %q) {{

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import llgrad
-from llgrad.api import Derivative
+from llgrad.api.derivatives import Derivative
+from llgrad.api.explain import Report, explain
+from llgrad.autodiff.requests.request import Mode
 from llgrad.cli import main
-from llgrad.report import Report, explain
-from llgrad.synthesis.request import Mode
 
 CODE = """#include <math.h>
 double chain(const double *x, double a, int n) {

@@ -19,10 +19,10 @@ from oracle import Matrix, Vector, disagreement, finite_differences
 from sandbox import isolated
 from wide import Wide
 
+from llgrad.autodiff.derivation import derive
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import ActivityError
 from llgrad.ir.parse import parse
-from llgrad.synthesis.derive import derive
-from llgrad.synthesis.request import Act, Mode, Request
 
 PATH = Path(__file__).parent / "synthesis" / "runtime_activity.c"
 PARTS = PATH.read_text().split("\n// ==\n")[1:]

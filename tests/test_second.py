@@ -10,7 +10,7 @@ import pytest
 
 import llgrad
 from llgrad import errors, pipeline
-from llgrad.synthesis.request import Request
+from llgrad.autodiff.requests.request import Request
 
 CODE = """
 #include <math.h>

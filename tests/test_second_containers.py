@@ -10,7 +10,7 @@ import pytest
 from nested.test_nested import differentiated
 
 import llgrad
-from llgrad.frontends.clang import find_compiler
+from llgrad.frontends.c.clang import find_compiler
 
 HEADERS = "#include <cmath>\n#include <list>\n#include <map>\n#include <memory>\n#include <string>\n#include <vector>\n"
 TREE = """

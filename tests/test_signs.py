@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from interpreter import Machine
 
 import llgrad
-from llgrad.backend import LLVMModule
-from llgrad.interpret import Machine
 from llgrad.ir.parse import parse
-from llgrad.signs import with_signs
+from llgrad.llvm import LLVMModule
+from llgrad.transforms.floatbits.sign_bits import with_signs
 
 S, M = -(1 << 63), (1 << 63) - 1
 # what is computed of %x, %y (two doubles each, and their bits %i, %j) and of a mask %c; what must be in the text then

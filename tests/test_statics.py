@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from llgrad.statics import emptied, static_pointers
+from llgrad.analysis.statics.statics import emptied, static_pointers
 
 
 def owners(text: str) -> set[str]:

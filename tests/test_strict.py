@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import llgrad
+from llgrad.drivers.command_line import read
 from llgrad.drivers.compiling import options
-from llgrad.drivers.words import read
-from llgrad.frontends.clang import find_compiler
+from llgrad.frontends.c.clang import find_compiler
 
 CODE = """
 __attribute__((noinline)) double inner(const double *x, int n) {

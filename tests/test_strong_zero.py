@@ -14,7 +14,7 @@ from oracle import Vector
 from sandbox import isolated
 from wide import Wide
 
-from llgrad.synthesis.request import Mode
+from llgrad.autodiff.requests.request import Mode
 
 SOURCE = """
 #include <math.h>

@@ -8,7 +8,7 @@ from harness import compiled, prepared
 from sandbox import isolated
 from towers import Tower, check
 
-from llgrad.synthesis.request import Mode
+from llgrad.autodiff.requests.request import Mode
 
 F, R = Mode.FORWARD, Mode.COMBINED
 

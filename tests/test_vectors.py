@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.backend import LLVMModule
 from llgrad.frontends import find_compiler
-from llgrad.program import optimise_program
-from llgrad.rules.expansions import pointer_lanes
+from llgrad.llvm import LLVMModule
+from llgrad.programs.program import optimise_program
+from llgrad.transforms.intrinsics.expansions import pointer_lanes
 
 SOURCES = Path(__file__).with_name("vectors")
 VECTORISED = ["-O3", "-ffast-math", "-march=skylake-avx512", "-mprefer-vector-width=512"]

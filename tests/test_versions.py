@@ -17,15 +17,15 @@ import pytest
 from full.switches import switched
 
 import llgrad
-from llgrad import program, versions
-from llgrad.analysis.bounds import Between, Known, Poly, Unbounded, Writer
-from llgrad.analysis.extents import Refused, extents
-from llgrad.api import Derivative
-from llgrad.backend import Engine, LLVMModule
+from llgrad.analysis.memory.access_ranges import Refused, extents
+from llgrad.analysis.memory.polynomial_bounds import Between, Known, Poly, Unbounded, Writer
+from llgrad.api.derivatives import Derivative
+from llgrad.api.explain import explain
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.report import explain
-from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.llvm import Engine, LLVMModule
+from llgrad.programs import noalias_versions, program
 
 HEAD = "#include <stdlib.h>\n#include <string.h>\n"
 
@@ -211,7 +211,7 @@ def test_numbers_that_do_not_fit() -> None:
     stores = [f"store i64 {v}, ptr %o{x}" for x, v in enumerate(shown)]
     stores = [f"%o{x} = getelementptr i64, ptr %out, i64 {x}\n{line}" for x, line in enumerate(stores)]
     body = "\n".join([*w.lines, *stores, f"ret i1 {failed}"])
-    text = f"{versions.INTRINSICS}define i1 @f(i64 %n, i64 %m, i64 %k, ptr %out) {{\n{body}\n}}\n"
+    text = f"{noalias_versions.INTRINSICS}define i1 @f(i64 %n, i64 %m, i64 %k, ptr %out) {{\n{body}\n}}\n"
     engine = Engine([LLVMModule.from_text(text)])
     run = ctypes.CFUNCTYPE(ctypes.c_bool, *[ctypes.c_int64] * 3, ctypes.c_void_p)(engine.address("f"))
     out, failures = (ctypes.c_int64 * 4)(), 0
@@ -247,8 +247,8 @@ def test_what_is_compared(prepared: Callable[[str], str]) -> None:
     dup = (Act.CONST, Act.DUP, Act.DUP)
 
     def tests(request: Request, given: str = text) -> int | str:
-        found = versions.versions(given, request, 2)
-        return found.tests if isinstance(found, versions.Versions) else found
+        found = noalias_versions.versions(given, request, 2)
+        return found.tests if isinstance(found, noalias_versions.Versions) else found
 
     assert tests(asked(*dup)) == 2
     assert tests(asked(*dup, width=3)) == 1 + 15
@@ -263,7 +263,7 @@ def test_what_is_compared(prepared: Callable[[str], str]) -> None:
 
 def test_what_rarely_runs_costs_little(prepared: Callable[[str], str]) -> None:
     """The version for memory that overlaps stays apart and small; the other is taken in where the test is."""
-    made = versions.dispatched(prepared(NORM), asked(Act.CONST, Act.DUP, Act.DUP), 2)
+    made = noalias_versions.dispatched(prepared(NORM), asked(Act.CONST, Act.DUP, Act.DUP), 2)
     module = parse(made.text)
     slow = module.function(made.symbol.removesuffix(".either"))
     fast = module.function(f"{slow.name}.d")

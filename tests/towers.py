@@ -19,11 +19,11 @@ from harness import _failure_hook, _quoted, compiled, prepared
 from numpy.typing import NDArray
 
 from llgrad import pipeline
-from llgrad.assembly import with_bodies
-from llgrad.backend import Engine
+from llgrad.autodiff.emit import tape
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.ir.write import write
-from llgrad.synthesis import tape
-from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.llvm import Engine
+from llgrad.llvm.assembly import with_bodies
 
 Vector = NDArray[np.float64]
 _NUMPY = {"double": "f8", "float": "f4", "x86_fp80": "f16"}

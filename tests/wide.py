@@ -13,12 +13,12 @@ from harness import SLOT, Matrix, Vector, put
 from msgspec.structs import replace
 
 from llgrad import pipeline
-from llgrad.backend import Engine
+from llgrad.autodiff.derivation import derive
+from llgrad.autodiff.emit import tape
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
-from llgrad.synthesis import tape
-from llgrad.synthesis.derive import derive
-from llgrad.synthesis.request import Act, Mode, Request
+from llgrad.llvm import Engine
 
 _NUMPY = {"double": "f8", "float": "f4", "x86_fp80": "f16", "ptr": "u8"}
 

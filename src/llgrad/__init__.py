@@ -12,13 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from llgrad.api import Derivative, grad, jvp, value_and_grad, vjp
-    from llgrad.batches import vmap
-    from llgrad.dense import jacobian
+    from llgrad.api.derivatives import Derivative, grad, jvp, value_and_grad, vjp
+    from llgrad.api.jacobian import jacobian
+    from llgrad.api.registering import function_like, functions, inactive, rule
+    from llgrad.api.second_order import hessian, hvp
+    from llgrad.api.vmap import vmap
     from llgrad.errors import LlgradError
-    from llgrad.library import ForeignFunction, Library, load
-    from llgrad.registering import function_like, functions, inactive, rule
-    from llgrad.second import hessian, hvp
+    from llgrad.execution.library import ForeignFunction, Library, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -26,11 +26,15 @@ __all__ = [
     "hessian", "hvp", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 _PLACES = {
-    "Derivative": "api", "grad": "api", "jvp": "api", "value_and_grad": "api", "vjp": "api", "jacobian": "dense",
-    "hessian": "second", "hvp": "second", "vmap": "batches",
+    "Derivative": "api.derivatives", "grad": "api.derivatives", "jvp": "api.derivatives",
+    "value_and_grad": "api.derivatives", "vjp": "api.derivatives",
+    "jacobian": "api.jacobian",
+    "hessian": "api.second_order", "hvp": "api.second_order",
+    "vmap": "api.vmap",
     "LlgradError": "errors",
-    "rule": "registering", "inactive": "registering", "function_like": "registering", "functions": "registering",
-    "ForeignFunction": "library", "Library": "library", "load": "library",
+    "rule": "api.registering", "inactive": "api.registering", "function_like": "api.registering",
+    "functions": "api.registering",
+    "ForeignFunction": "execution.library", "Library": "execution.library", "load": "execution.library",
 }  # fmt: skip
 
 

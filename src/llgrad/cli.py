@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import llgrad
-from llgrad.collector import collecting_rarely
 from llgrad.errors import ArgumentError, LlgradError, as_compilers_warn
-from llgrad.unforeseen import shown, told
+from llgrad.ir.internal_errors import shown, told
+from llgrad.support.gc_pause import collecting_rarely
 
 if TYPE_CHECKING:
-    from llgrad.checking import Comparison
-    from llgrad.passes import Watch
+    from llgrad.api.check import Comparison
+    from llgrad.transforms.pass_manager import Watch
 
 
 class _Group(click.Group):
@@ -125,10 +125,10 @@ def grad(
 
     The function is NAME_grad(arguments…, shadows…); the header says what each shadow is.
     """
-    from llgrad.api import Derivative
-    from llgrad.export import export
-    from llgrad.synthesis.request import Mode
-    from llgrad.synthesis.schedule import said
+    from llgrad.api.derivatives import Derivative
+    from llgrad.api.export import export
+    from llgrad.autodiff.requests.checkpoint_schedule import said
+    from llgrad.autodiff.requests.request import Mode
 
     lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
     loops: dict[str | int, str | int] | None = {**dict(said(checkpoint))} or None
@@ -161,8 +161,8 @@ def check(
 
     Ends with status 1 if they disagree. The code runs in a child process, unless it takes descriptors of arrays.
     """
-    from llgrad.checking import compare
-    from llgrad.passing import addresses_of_other_memory
+    from llgrad.api.check import compare
+    from llgrad.execution.passing import addresses_of_other_memory
 
     flags = _flags(include, define, flag)
     called = llgrad.load(sources, flags=flags, optimize=level, isolate=True)[function]
@@ -177,7 +177,7 @@ def check(
 def _show_passes(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    from llgrad.program import lists
+    from llgrad.programs.program import lists
 
     for title, passes in lists().items():
         click.echo(f"{title}:")
@@ -202,9 +202,9 @@ def explain(
     """
     from rich.console import Console
 
-    from llgrad.api import Derivative
-    from llgrad.report import explain, shown
-    from llgrad.synthesis.request import Mode
+    from llgrad.api.derivatives import Derivative
+    from llgrad.api.explain import explain, shown
+    from llgrad.autodiff.requests.request import Mode
 
     lib = llgrad.load(sources, flags=_flags(include, define, flag), optimize=level)
     found = shown(explain(Derivative(lib[function], Mode.COMBINED, _names(wrt), of, "grad", compile=False)))
@@ -283,12 +283,12 @@ def opt(
     Several inputs are linked; - is standard input. Give it IR that is not optimised yet: constants that an optimiser
     puts in have no derivative.
     """
-    from llgrad.backend import LLVMModule, with_brain_floats
+    from llgrad.autodiff.requests.checkpoint_schedule import said
+    from llgrad.autodiff.requests.registrations import ignored
     from llgrad.errors import SourceError
-    from llgrad.passes import watching
-    from llgrad.program import optimise_program, read_ir
-    from llgrad.synthesis.registrations import ignored
-    from llgrad.synthesis.schedule import said
+    from llgrad.llvm import LLVMModule, with_brain_floats
+    from llgrad.programs.program import optimise_program, read_ir
+    from llgrad.transforms.pass_manager import watching
 
     for source in sources:
         if not source.is_file() and str(source) != "-":
@@ -318,8 +318,8 @@ def opt(
 
 
 def _watch(print_after: Sequence[str], print_before_all: bool) -> Watch:
-    from llgrad.passes import Watch
-    from llgrad.program import lists
+    from llgrad.programs.program import lists
+    from llgrad.transforms.pass_manager import Watch
 
     known = {p.name for passes in lists().values() for p in passes}
     if unknown := [name for name in print_after if name not in known]:

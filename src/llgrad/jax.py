@@ -36,12 +36,12 @@ from jax._src.dispatch import apply_primitive
 from jax.interpreters import ad, batching, mlir
 
 from llgrad.errors import UnsupportedError
+from llgrad.execution.library import ForeignFunction
+from llgrad.execution.loaded import Loaded
 from llgrad.foreign import Foreign, ForeignTypeError, Operation, Paths
 from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input
 from llgrad.foreign.runtime import runtime
-from llgrad.library import ForeignFunction
-from llgrad.loaded import Loaded
 
 SOURCE = Path(__file__).parent / "foreign" / "xla.c"
 _TARGET = "llgrad_run"

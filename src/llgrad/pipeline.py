@@ -8,7 +8,7 @@
 A derivative uses the program's own mutable globals: `share_globals` exports them, `borrow_globals` refers to them, and
 the loader supplies their addresses. Constant globals are copied. Constructors of globals run in the program only.
 
-Levels: 0 leaves the frontend's IR as it is (normal form only, and `signs`), 1 to 3 are LLVM's.
+Levels: 0 leaves the frontend's IR as it is (normal form only, and `sign_bits`), 1 to 3 are LLVM's.
 """
 
 from __future__ import annotations
@@ -25,12 +25,45 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llgrad import peeling
-from llgrad.alignment import as_elements_are, with_alignment
-from llgrad.analysis.callshapes import fits
-from llgrad.analysis.flow import may_go_round
-from llgrad.analysis.known import MET
-from llgrad.assembly import (
+from llgrad.analysis.call_shapes import fits
+from llgrad.analysis.cfg.flow import may_go_round
+from llgrad.analysis.memory.call_effects import MET
+from llgrad.analysis.statics.statics import emptied, tables
+from llgrad.autodiff.emit import arena, tape, wide_results
+from llgrad.autodiff.emit.no_rule import refuse_modes, refuse_promises
+from llgrad.autodiff.enzyme.coerced_arguments import Raw
+from llgrad.autodiff.enzyme.statements import lower as lower_statements
+from llgrad.autodiff.enzyme.statements import says_something, settled
+from llgrad.autodiff.legality.leftover_calls import is_call, misspelt, refuse_left, refuse_misspelt, registered
+from llgrad.autodiff.requests.address_taken import (
+    as_program_has,
+    called_types,
+    function_tables,
+    may_call,
+    met_types,
+    used_in,
+    with_met,
+)
+from llgrad.autodiff.requests.registrations import named, original, own_names_again, protected
+from llgrad.autodiff.requests.request import Constants, Mode, Request, special_name
+from llgrad.autodiff.requests.specialize import specialised
+from llgrad.errors import (
+    ArgumentError,
+    KindError,
+    ParseError,
+    UnknownNameError,
+    UnsupportedError,
+    VerifyError,
+    of_file,
+)
+from llgrad.ir.internal_errors import told
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import VOID, StructType, Type, UnsizedError
+from llgrad.ir.values import Function
+from llgrad.ir.write import write
+from llgrad.llvm import LLVMModule, Part, unblock, with_vector_maths
+from llgrad.llvm.assembly import (
     COMDAT,
     DEFINITION,
     GLOBAL,
@@ -48,59 +81,34 @@ from llgrad.assembly import (
     without_bodies,
     without_idle_metadata,
 )
-from llgrad.backend import LLVMModule, Part, unblock, with_vector_maths
-from llgrad.backend.text import for_jit
-from llgrad.blas import bridged
-from llgrad.bytewise import in_blocks
-from llgrad.closures import with_closures
-from llgrad.collector import collecting_rarely
-from llgrad.equalities import hide, hide_bits, reveal
-from llgrad.errors import (
-    ArgumentError,
-    KindError,
-    ParseError,
-    UnknownNameError,
-    UnsupportedError,
-    VerifyError,
-    of_file,
-)
-from llgrad.interleaved import with_lanes_apart
-from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
-from llgrad.ir.types import VOID, StructType, Type, UnsizedError
-from llgrad.ir.values import Function
-from llgrad.ir.write import write
-from llgrad.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
-from llgrad.merging import has_split_tests, merged
-from llgrad.passes import LLVM, Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes, timed
-from llgrad.reducing import make_reducible
-from llgrad.registers import with_names_joined, with_own_names
-from llgrad.rejoining import rejoined
-from llgrad.relative import with_pointers
-from llgrad.retyped import has_bits, with_bits
-from llgrad.roots import rooted
-from llgrad.rounding import with_steps
+from llgrad.llvm.text import for_jit
 from llgrad.rules import library
-from llgrad.rules.expansions import unstrict
-from llgrad.signs import with_signs
-from llgrad.specialising import specialised
-from llgrad.statics import emptied, tables
-from llgrad.strings import has_strings_apart, names_strings, strings_again, strings_apart
-from llgrad.synthesis import results, tape, taperuntime
-from llgrad.synthesis.inregisters import Raw
-from llgrad.synthesis.leftover import is_call, misspelt, refuse_left, refuse_misspelt, registered
-from llgrad.synthesis.met import as_program_has, called_types, function_tables, may_call, met_types, used_in, with_met
-from llgrad.synthesis.norule import refuse_modes, refuse_promises
-from llgrad.synthesis.registrations import named, original, own_names_again, protected
-from llgrad.synthesis.request import Constants, Mode, Request, special_name
-from llgrad.synthesis.statements import lower as lower_statements
-from llgrad.synthesis.statements import says_something, settled
-from llgrad.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
-from llgrad.unforeseen import told
-from llgrad.unrolling import LOOP_FORM, in_form, mark_short_loops
+from llgrad.support.gc_pause import collecting_rarely
+from llgrad.transforms.canonical.abi_casts import with_names_joined, with_own_names
+from llgrad.transforms.canonical.blas_calls import bridged
+from llgrad.transforms.canonical.closures import with_closures
+from llgrad.transforms.canonical.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
+from llgrad.transforms.canonical.relative_tables import with_pointers
+from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
+from llgrad.transforms.floatbits.align_up import as_elements_are, with_alignment
+from llgrad.transforms.floatbits.interleaved_lanes import with_lanes_apart
+from llgrad.transforms.floatbits.merge_split_loads import rejoined
+from llgrad.transforms.floatbits.packed_registers import has_bits, with_bits
+from llgrad.transforms.floatbits.rounding import with_steps
+from llgrad.transforms.floatbits.sign_bits import with_signs
+from llgrad.transforms.floatbits.sqrt_sign import rooted
+from llgrad.transforms.floatbits.undo_pre import has_split_tests, merged
+from llgrad.transforms.guard.equalities import hide, hide_bits, reveal
+from llgrad.transforms.guard.strings import has_strings_apart, names_strings, strings_again, strings_apart
+from llgrad.transforms.intrinsics.expansions import unstrict
+from llgrad.transforms.loops import peel
+from llgrad.transforms.loops.fix_irreducible import make_reducible
+from llgrad.transforms.loops.memcpy_idiom import in_blocks
+from llgrad.transforms.loops.unroll import LOOP_FORM, in_form, mark_short_loops
+from llgrad.transforms.pass_manager import LLVM, Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes, timed
 
 if TYPE_CHECKING:
-    from llgrad.synthesis.derive import Derivation
+    from llgrad.autodiff.derivation import Derivation
 
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
 LEVELS = range(4)
@@ -156,8 +164,8 @@ def _share(unit: Unit, _: None) -> bool:
 def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
     """The program with what the roots reach, and its variables and registrations (`said` too), and what those name.
 
-    Functions that pointers in variables may point to (`synthesis.met`) stay if what is reached calls one of their type,
-    or has its address.
+    Functions that pointers in variables may point to (`autodiff.requests.address_taken`) stay if what is reached calls
+    one of their type, or has its address.
     """
     text = whole.text()
     named_too = {plain(name) for words in said for name in re.findall(NAME, words)}
@@ -175,8 +183,8 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> s
 
 
 def stated(text: str, raw: Raw = None) -> str:
-    """The program with calls of `__enzyme_…` that ask for no derivative in llgrad's terms (`synthesis.statements`);
-    `raw` gives it as it was written."""
+    """The program with calls of `__enzyme_…` that ask for no derivative in llgrad's terms
+    (`autodiff.enzyme.statements`); `raw` gives it as it was written."""
     if not says_something(text):
         return text
     module = parse(text)
@@ -354,9 +362,9 @@ def prepare(
     """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is.
 
     `threads`: derivatives may use its thread-local variables, because they are linked with it. `said`: registrations
-    (`synthesis.registrations`) besides those in the program, as definitions of globals. `constants`: arguments of the
-    one root that are fixed; it has its special name then. `blocks`: loops that move bytes move blocks (`bytewise`);
-    where there are none, the text is empty.
+    (`autodiff.requests.registrations`) besides those in the program, as definitions of globals. `constants`: arguments
+    of the one root that are fixed; it has its special name then. `blocks`: loops that move bytes move blocks
+    (`memcpy_idiom`); where there are none, the text is empty.
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
@@ -514,7 +522,7 @@ def normal(work: LLVMModule) -> str:
 def _optimised(work: LLVMModule, level: int, formed: bool = False) -> LLVMModule:
     """`work` optimised for differentiation; no `switch` becomes a table of functions, which would be a derivative's.
 
-    `formed`: its loops have their form (`unrolling.LOOP_FORM`) already.
+    `formed`: its loops have their form (`unroll.LOOP_FORM`) already.
     """
     tables = MET not in work.text()
     if not tables:
@@ -535,11 +543,11 @@ def _optimised_in_loops(work: LLVMModule, level: int, formed: bool) -> LLVMModul
         work = before.clone()
         work.optimise(level, vectorize=False, unroll=False, tests_whole=True)
         module = in_form(work)
-    stencils = peeling.has_borders(module)
-    if stencils and peeling.peel_borders(before, peeling.EARLY):
+    stencils = peel.has_borders(module)
+    if stencils and peel.peel_borders(before, peel.EARLY):
         work = before
         work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
-    if stencils and peeling.peel_borders(work, peeling.LATE):
+    if stencils and peel.peel_borders(work, peel.LATE):
         work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
     if mark_short_loops(work, in_form(work) if stencils else module):
         work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils, tests_whole=whole)
@@ -573,7 +581,7 @@ class Derived(Struct, frozen=True):
     parameters: tuple[str, ...]
     results: tuple[str, ...]
     aggregate: bool  # the results are members of one struct
-    wide: bool  # which goes through memory (`synthesis.results`)
+    wide: bool  # which goes through memory (`autodiff.emit.wide_results`)
     borrowed: tuple[str, ...]
     made: tuple[str, ...]
     tape: bool  # whether it uses the arena that it is given
@@ -582,7 +590,7 @@ class Derived(Struct, frozen=True):
     @property
     def returned(self) -> str:
         """The type that the function returns."""
-        return results.spelt(self.results, self.aggregate, self.wide)
+        return wide_results.spelt(self.results, self.aggregate, self.wide)
 
 
 def derivative(text: str, request: Request, level: int = 2) -> Derived:
@@ -593,7 +601,7 @@ def derivative(text: str, request: Request, level: int = 2) -> Derived:
 @told("differentiating the function")
 @collecting_rarely()
 def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bool = True) -> list[Derived]:
-    """The prepared text with the sweeps of one derivative: all have the same text. See `synthesis.derive`.
+    """The prepared text with the sweeps of one derivative: all have the same text. See `autodiff.derivation`.
 
     Derivatives of derivatives: the innermost is written first, prepared as the program was, and derived again. `last`:
     nobody else derives these again.
@@ -601,7 +609,7 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bo
     shared, there = tuple(shared_globals(text)), set(definitions(text))
     module, made = derived_module(text, requests, level, last=last)
     natural = [f.function_type.result for f in made]
-    results.widen(made)
+    wide_results.widen(made)
     shared += tuple(as_program_has(module))
     borrow_globals(module, shared)
     leave_comdats(module)
@@ -628,7 +636,7 @@ def derived_module(
 
     `described`: with the declared types of their parameters, for when they are derived again.
     """
-    from llgrad.synthesis.declared import declare_types
+    from llgrad.autodiff.declared_types import declare_types
 
     function = own_name(requests[0].function)
     if (inner := requests[0].inner) is not None:
@@ -654,7 +662,7 @@ def derived_module(
 
 def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[Derivation, list[Function]]:
     """The sweeps of one derivative, written into the module of the text, or of what an error makes of it."""
-    from llgrad.synthesis.derive import Derivation
+    from llgrad.autodiff.derivation import Derivation
 
     pending = bool(requests[0].checkpoint) and requests[0].mode is not Mode.FORWARD
     in_registers = True  # words that are moved as integers
@@ -662,7 +670,7 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
         module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
         try:
             if pending:
-                from llgrad.checkpointing import checkpointed
+                from llgrad.autodiff.checkpointing import checkpointed
 
                 text, pending = checkpointed(write(module), requests[0]), False
                 continue
@@ -673,7 +681,7 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
             if isinstance(error, UnsizedError) and error.span is None:
                 error.span = module.place_of_type(error.type)
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
-                from llgrad.synthesis.webs import in_memory
+                from llgrad.transforms.legalize.mixed_webs import in_memory
 
                 error.remedy, in_registers = partial(in_memory, root=requests[0].function), False
             text = mended(text, requests[0].mode, error)
@@ -688,7 +696,7 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
 def _refuse_unseeded(text: str, request: Request) -> None:
     """Ask optimised code whether the caller can seed what `request` asks for: it tells apart what the functions of a
     container do to several of its kind."""
-    from llgrad.synthesis.derive import Derivation
+    from llgrad.autodiff.derivation import Derivation
 
     with contextlib.suppress(UnsupportedError):
         Derivation(reducible(prepare_again(text, request.function, 1)), request)
@@ -887,7 +895,7 @@ def tape_runtime() -> Part:
 
 @functools.cache
 def _tape_runtime(each_block_its_own: bool) -> Part:
-    return LLVMModule.from_text(taperuntime.runtime(each_block_its_own)).as_part()
+    return LLVMModule.from_text(arena.runtime(each_block_its_own)).as_part()
 
 
 def verified(text: str) -> LLVMModule:

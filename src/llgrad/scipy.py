@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from llgrad.errors import UnknownNameError
+from llgrad.execution.library import ForeignFunction
 from llgrad.foreign import Call, ForeignShapeError, ForeignTypeError, load_foreign
 from llgrad.foreign.numpy import Array, OneRun, array, jacobian, run, run_batch, unit_vectors
-from llgrad.library import ForeignFunction
 
 
 class Objective:

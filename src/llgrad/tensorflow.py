@@ -35,14 +35,14 @@ from tensorflow.python.eager import context, core
 from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry, ops
 
 from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.execution.library import ForeignFunction
+from llgrad.execution.loaded import Loaded
 from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Operation, Paths
 from llgrad.foreign.checks import REVERSE
 from llgrad.foreign.function import buffers
 from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input, Resolved
 from llgrad.foreign.runtime import runtime
-from llgrad.library import ForeignFunction
-from llgrad.loaded import Loaded
 
 SOURCE = Path(__file__).parent / "foreign" / "tensorflow.c"
 _made: dict[Any, ForeignOperation] = {}

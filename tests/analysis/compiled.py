@@ -8,7 +8,7 @@ import sys
 import textwrap
 from functools import cache
 
-from llgrad.analysis.memory import Memory, MemoryObject
+from llgrad.analysis.memory.mod_ref import Memory, MemoryObject
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Function, Instruction, Load, Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llgrad.analysis.flow import Loop
+from llgrad.analysis.cfg.flow import Loop
 from llgrad.ir.types import DataLayout, IntType
 from llgrad.ir.values import (
     AnyValue,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from compiled import c, ll, loads, named, short, stores
 
-from llgrad.analysis import memory as memory_analysis
-from llgrad.analysis.activity import Act, Activity, analyse
+from llgrad.analysis.activity.activity import Act, Activity, analyse
+from llgrad.analysis.memory import mod_ref as memory_analysis
 from llgrad.ir.module import Module
 from llgrad.ir.values import Call, Function, Instruction
 

@@ -7,8 +7,8 @@ import time
 import pytest
 from compiled import c, ll, loads, named, short
 
-from llgrad.analysis.changes import Changes
-from llgrad.analysis.memory import analyse
+from llgrad.analysis.memory.clobbers import Changes
+from llgrad.analysis.memory.mod_ref import analyse
 from llgrad.ir.module import Module
 from llgrad.ir.values import Function, Instruction
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llgrad.analysis.controlbytes import ControlBytes
+from llgrad.analysis.types.hashbrown import ControlBytes
 from llgrad.ir.parse import parse
 
 MODULE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from llgrad.analysis.few import Few
+from llgrad.analysis.cfg.value_sets import Few
 from llgrad.ir.parse import parse
 
 TWICE = """

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
-from llgrad.analysis.flow import Flow, flow, may_go_round
-from llgrad.backend import LLVMModule
+from llgrad.analysis.cfg.flow import Flow, flow, may_go_round
 from llgrad.ir.parse import parse
 from llgrad.ir.types import I1, I32, VOID, FunctionType
 from llgrad.ir.values import (
@@ -24,6 +23,7 @@ from llgrad.ir.values import (
     Switch,
     Unreachable,
 )
+from llgrad.llvm import LLVMModule
 
 ONE = ConstInt(I32, 1)
 

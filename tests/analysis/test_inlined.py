@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llgrad.analysis.inlined import element
-from llgrad.analysis.kinds import Kinds, analyse
+from llgrad.analysis.layout.inlined_at import element
+from llgrad.analysis.types.kinds import Kinds, analyse
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Call

@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.analysis.kinds import ANY, CONFLICT, INTEGER, POINTER, UNKNOWN, WORD, Kinds, Layout, analyse, float_kind
+from llgrad.analysis.types.kinds import (
+    ANY,
+    CONFLICT,
+    INTEGER,
+    POINTER,
+    UNKNOWN,
+    WORD,
+    Kinds,
+    Layout,
+    analyse,
+    float_kind,
+)
 from llgrad.errors import KindError
 from llgrad.ir.parse import parse
 from llgrad.ir.types import DOUBLE, FLOAT, X86_FP80, FloatType

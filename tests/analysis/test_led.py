@@ -13,12 +13,12 @@ import pytest
 from cases import Program
 from generator import generate
 from harness import compiled, interpreted, prepared
+from interpreter import Machine
 from numpy.typing import ArrayLike
 from random_check import written
 
 from llgrad.analysis import solver
-from llgrad.analysis.memory import UNKNOWN, analyse
-from llgrad.interpret import Machine
+from llgrad.analysis.memory.mod_ref import UNKNOWN, analyse
 from llgrad.ir.parse import parse
 from llgrad.ir.types import PointerType
 from llgrad.ir.values import Alloca, Call, GlobalVariable, Instruction, Value

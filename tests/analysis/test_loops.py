@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import pytest
 from loop_runner import LAYOUT, POISON, Runner, run, signed
 
-from llgrad.analysis.flow import Loop, flow
-from llgrad.analysis.loops import (
+from llgrad.analysis.cfg.flow import Loop, flow
+from llgrad.analysis.cfg.loops import (
     Count,
     Induction,
     backedge_count,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from compiled import c, ll, loads, named, pointees, short
 
-from llgrad.analysis.changes import Changes
-from llgrad.analysis.memory import UNKNOWN, Memory, MemoryObject, analyse
+from llgrad.analysis.memory.clobbers import Changes
+from llgrad.analysis.memory.mod_ref import UNKNOWN, Memory, MemoryObject, analyse
 from llgrad.ir.module import Module
 from llgrad.ir.values import Call, Function
 

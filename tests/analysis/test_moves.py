@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llgrad.analysis.fixed import is_fixed
-from llgrad.analysis.moves import moves
+from llgrad.analysis.bits.byte_moves import moves
+from llgrad.analysis.bits.constant_bytes import is_fixed
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Instruction, Value

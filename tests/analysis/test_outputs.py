@@ -12,11 +12,11 @@ import pytest
 
 import llgrad
 from llgrad import pipeline
-from llgrad.analysis.bounds import Between, Known, Poly
-from llgrad.analysis.outputs import Outputs, outputs
-from llgrad.analysis.proofs import Fact, Proof
+from llgrad.analysis.memory.output_arguments import Outputs, outputs
+from llgrad.analysis.memory.polynomial_bounds import Between, Known, Poly
+from llgrad.analysis.memory.polynomial_proofs import Fact, Proof
+from llgrad.execution.library import loaded
 from llgrad.ir.parse import parse
-from llgrad.library import loaded
 
 HEAD = "#include <math.h>\n#include <string.h>\n#include <stddef.h>\n#define APART static __attribute__((noinline))\n"
 

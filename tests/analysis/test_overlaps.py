@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from llgrad.analysis.cells import Spot, overlap
+from llgrad.analysis.memory.alias import Overlaps, Place, Spots, _touch
+from llgrad.analysis.memory.cells import Spot, overlap
 from llgrad.analysis.objects import MemoryObject, ObjectKind
-from llgrad.analysis.overlaps import Overlaps, Place, Spots, _touch
 from llgrad.ir.types import PTR
 from llgrad.ir.values import Argument
 

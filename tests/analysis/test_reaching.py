@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from llgrad.analysis import memory
-from llgrad.analysis.memory import Access
-from llgrad.analysis.reaching import Reaching
+from llgrad.analysis.memory import mod_ref
+from llgrad.analysis.memory.mod_ref import Access
+from llgrad.analysis.memory.reaching_stores import Reaching
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Load, Store
 
@@ -48,7 +48,7 @@ class Counted(Reaching):
 
 def test_readers_of_one_place_share_an_answer() -> None:
     module = parse(program())
-    found = memory.analyse(module, module.function("f"))
+    found = mod_ref.analyse(module, module.function("f"))
     reaching = Counted(found)
     for function in found.functions:
         for i in function.instructions():
@@ -79,7 +79,7 @@ define i64 @f(i64 %n, double %x, i1 %c) {{
 """
     )
     root = module.function("f")
-    known = memory.analyse(module, root)
+    known = mod_ref.analyse(module, root)
     load = next(i for i in root.instructions() if isinstance(i, Load))
     (read,) = known.reads(load)
     assert len(Reaching(known).writers(load, read)[0]) == found

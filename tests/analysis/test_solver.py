@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 
 from llgrad.analysis import solver
-from llgrad.analysis.cells import includes
-from llgrad.analysis.factsets import BITS, FactSets, fact_of, spot_of
+from llgrad.analysis.memory.cells import includes
+from llgrad.analysis.memory.points_to_sets import BITS, FactSets, fact_of, spot_of
 from llgrad.analysis.solver import Ends, Propagation
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from compiled import c, loads
 
-from llgrad.analysis.written import found_null, settled
+from llgrad.analysis.memory.must_stores import found_null, settled
 from llgrad.ir.values import Call
 
 OPEN = "static double *p; void set(double *q) { p = q; }\n"

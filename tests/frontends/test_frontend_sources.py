@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from llgrad.backend import Engine, LLVMModule
 from llgrad.errors import CompilerError, SourceError
 from llgrad.frontends import CompiledSources, compile_sources, find_compiler
+from llgrad.llvm import Engine, LLVMModule
 
 CLANG = next((name for name in ("clang-22", "clang-21", "clang-20", "clang") if shutil.which(name)), None)
 COMPILERS = [

@@ -14,11 +14,11 @@ import pytest
 from harness import has_libcxx
 
 import llgrad
-from llgrad import cache
 from llgrad.errors import ArgumentError, SourceError, UnsupportedError
+from llgrad.execution import cache
 from llgrad.frontends import LANGUAGES, compile_sources, find_compiler
-from llgrad.frontends.database import flags_of
-from llgrad.frontends.ready import members
+from llgrad.frontends.bitcode import members
+from llgrad.frontends.compile_commands import flags_of
 
 CUBE = "double cube(double x) { return SCALE * x * x * x; }\n"
 MAIN = '#include "cube.h"\ndouble f(double x) { return cube(x) + x; }\n'

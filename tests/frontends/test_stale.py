@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from stale_cases import CASES, MODULE, NEVER_KEPT, Case
 
-from llgrad import cache
 from llgrad.errors import CompilerError
+from llgrad.execution import cache
 from llgrad.frontends import LANGUAGES, compile_sources, language_of
 
 ROOT = Path(__file__).parents[2]
@@ -142,7 +142,7 @@ def test_every_front_end_here_has_cases() -> None:
 
 def test_own_files_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """llgrad's Python, and the C and headers that it compiles."""
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "execution" / "cache.py"))
     stamps = set()
     for name in ("cache.py", "frontends/a.py", "runtime/blas.c", "frontends/runtime/a.h", "include/a.hpp"):
         for text in ("x", "xy"):

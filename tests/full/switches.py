@@ -13,34 +13,26 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from llgrad import peeling, pipeline, program, versions
-from llgrad.analysis.changes import Changes
-from llgrad.analysis.exchanged import Exchanged
-from llgrad.analysis.memory import Access
-from llgrad.frontends import clang
-from llgrad.synthesis import (
-    adjoints,
-    allocated,
-    collecting,
-    filled,
-    fusion,
-    planning,
-    rehearsing,
-    released,
-    scatter,
-    scopes,
-    sweep,
-    tape,
-    taperuntime,
-)
-from llgrad.synthesis.cut import Choice, minimum_cut
-from llgrad.synthesis.facts import Facts, LoopFacts
-from llgrad.synthesis.plan import show
-from llgrad.synthesis.planning import Planner
-from llgrad.synthesis.postponed import Postponed
-from llgrad.synthesis.reverse import ReverseSweep
-from llgrad.synthesis.speculated import Unused
-from llgrad.synthesis.steady import Steady
+from llgrad import pipeline
+from llgrad.analysis.memory.clobbers import Changes
+from llgrad.analysis.memory.double_buffers import Exchanged
+from llgrad.analysis.memory.mod_ref import Access
+from llgrad.autodiff.emit import alias_scopes, arena, tape
+from llgrad.autodiff.facts.analysis_results import Facts, LoopFacts
+from llgrad.autodiff.fusion import adjoint_columns, fusion, privatization
+from llgrad.autodiff.fusion.deferred_adjoints import Postponed
+from llgrad.autodiff.plan import planner
+from llgrad.autodiff.plan.plan import show
+from llgrad.autodiff.plan.planner import Planner
+from llgrad.autodiff.recipes import early_frees, tape_allocations
+from llgrad.autodiff.recipes.loop_invariants import Steady
+from llgrad.autodiff.recipes.min_cut import Choice, minimum_cut
+from llgrad.autodiff.recipes.speculated import Unused
+from llgrad.autodiff.sweeps import adjoint_columns_writer, adjoints, precompute_writer, primal_copy
+from llgrad.autodiff.sweeps.reverse_sweep import ReverseSweep
+from llgrad.frontends.c import clang
+from llgrad.programs import noalias_versions, program
+from llgrad.transforms.loops import peel
 
 Patch = pytest.MonkeyPatch
 
@@ -57,7 +49,7 @@ def keep_everything(patch: Patch) -> None:
     def everything(nodes: Mapping[Any, Any], wanted: Sequence[Any]) -> tuple[set[Hashable], set[Hashable]]:
         return set(wanted), set()
 
-    patch.setattr(planning, "minimum_cut", everything)
+    patch.setattr(planner, "minimum_cut", everything)
 
 
 def other_costs(patch: Patch) -> None:
@@ -71,7 +63,7 @@ def other_costs(patch: Patch) -> None:
 
         return minimum_cut({key: one(key, choice) for key, choice in nodes.items()}, wanted)
 
-    patch.setattr(planning, "minimum_cut", arbitrary)
+    patch.setattr(planner, "minimum_cut", arbitrary)
 
 
 def no_rereading(patch: Patch) -> None:
@@ -96,7 +88,7 @@ def no_workspaces(patch: Patch) -> None:
 
 def unguarded(patch: Patch) -> None:
     """Memory is filled only where whatever is read comes after the loop that fills it, on all ways."""
-    patch.setattr(filled._Fills, "_ways", lambda *_: {})
+    patch.setattr(privatization._Fills, "_ways", lambda *_: {})
 
 
 def no_unrolling(patch: Patch) -> None:
@@ -106,7 +98,7 @@ def no_unrolling(patch: Patch) -> None:
 
 def all_strong_zeros(patch: Patch) -> None:
     """Every zero adjoint stays zero, whatever the partial is."""
-    patch.setattr(planning, "unused", lambda facts, flow, effects: Unused(frozenset(effects)))
+    patch.setattr(planner, "unused", lambda facts, flow, effects: Unused(frozenset(effects)))
 
 
 def no_hoisting(patch: Patch) -> None:
@@ -127,17 +119,17 @@ def no_nests(patch: Patch) -> None:
 
 def no_alias_scopes(patch: Patch) -> None:
     """Nothing is said about primal, shadow and tape memory being apart."""
-    patch.setattr(scopes, "_make", lambda module: dict.fromkeys(scopes._NAMES, {}))
+    patch.setattr(alias_scopes, "_make", lambda module: dict.fromkeys(alias_scopes._NAMES, {}))
 
 
 def no_input_scopes(patch: Patch) -> None:
     """What the input says of `restrict` parameters that were inlined is forgotten."""
-    patch.setattr(sweep, "_KEPT_METADATA", frozenset({"tbaa"}))
+    patch.setattr(primal_copy, "_KEPT_METADATA", frozenset({"tbaa"}))
 
 
 def no_column_scopes(patch: Patch) -> None:
     """Nothing is said about the columns of a tape block being apart."""
-    patch.setattr(scopes, "columns", lambda module, b, keys: {})
+    patch.setattr(alias_scopes, "columns", lambda module, b, keys: {})
 
 
 def no_shadow_by_distance(patch: Patch) -> None:
@@ -178,28 +170,28 @@ def no_collecting(patch: Patch) -> None:
 
 def all_collecting(patch: Patch) -> None:
     """Adjoints are collected in every loop where they may, whether that gains anything or not, in short strips."""
-    patch.setattr(scatter, "pays", lambda *_: True)
-    patch.setattr(collecting, "STRIP", 4)
+    patch.setattr(adjoint_columns, "pays", lambda *_: True)
+    patch.setattr(adjoint_columns_writer, "STRIP", 4)
 
 
 def no_reading_back(patch: Patch) -> None:
     """What the program has stored itself is kept or computed again like anything else."""
-    patch.setattr(planning, "stored", lambda *_: None)
+    patch.setattr(planner, "stored", lambda *_: None)
 
 
 def no_replaying(patch: Patch) -> None:
     """Recurrences are kept like anything else."""
-    patch.setattr(planning, "recurrence", lambda *_: None)
+    patch.setattr(planner, "recurrence", lambda *_: None)
 
 
 def no_replays_kept(patch: Patch) -> None:
     """Recurrences are run each time their loop is entered, though nothing has changed."""
-    patch.setattr(planning, "lasting", lambda effects, loop, *_: loop)
+    patch.setattr(planner, "lasting", lambda effects, loop, *_: loop)
 
 
 def no_handing(patch: Patch) -> None:
     """What iterations hand on is kept by both."""
-    patch.setattr(planning, "handed_on", lambda *_: {})
+    patch.setattr(planner, "handed_on", lambda *_: {})
 
 
 def none_steady(patch: Patch) -> None:
@@ -214,48 +206,48 @@ def none_exchanged(patch: Patch) -> None:
 
 def no_carrying(patch: Patch) -> None:
     """Loads that are carried to the next iteration are kept like anything else."""
-    patch.setattr(planning, "carried", lambda *_: None)
+    patch.setattr(planner, "carried", lambda *_: None)
 
 
 def no_choosing(patch: Patch) -> None:
     """Values that a branch has chosen are kept."""
-    patch.setattr(planning, "chosen_by", lambda *_: None)
+    patch.setattr(planner, "chosen_by", lambda *_: None)
 
 
 def all_ahead(patch: Patch) -> None:
     """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
-    find = planning.recurrences
+    find = planner.recurrences
 
     def asked(facts: Facts, *rest: Any) -> Any:
         facts.vector_math = True
         return find(facts, *rest)
 
-    patch.setattr(planning, "recurrences", asked)
-    patch.setattr(rehearsing, "STRIP", 4)
+    patch.setattr(planner, "recurrences", asked)
+    patch.setattr(precompute_writer, "STRIP", 4)
 
 
 def no_peeling(patch: Patch) -> None:
     """First and last iterations stay in their loops."""
-    patch.setattr(peeling, "has_borders", lambda work: False)
+    patch.setattr(peel, "has_borders", lambda work: False)
 
 
 def no_gathering(patch: Patch) -> None:
     """Every load has a column of its own, which is added to shadow memory by a loop of its own."""
 
-    def alone(facts: Any, flow: Any, loop: Any, loads: Sequence[Any]) -> tuple[scatter.Collected, ...]:
-        return tuple(scatter.Collected(i, i, i, 0, None) for i in loads)
+    def alone(facts: Any, flow: Any, loop: Any, loads: Sequence[Any]) -> tuple[adjoint_columns.Collected, ...]:
+        return tuple(adjoint_columns.Collected(i, i, i, 0, None) for i in loads)
 
-    patch.setattr(scatter, "_grouped", alone)
+    patch.setattr(adjoint_columns, "_grouped", alone)
 
 
 def late_release(patch: Patch) -> None:
     """Whatever the primal releases may be read again: nothing is released by the forward sweep."""
-    patch.setattr(released, "_read_back", lambda facts: frozenset(facts.memory.objects))
+    patch.setattr(early_frees, "_read_back", lambda facts: frozenset(facts.memory.objects))
 
 
 def on_the_heap(patch: Patch) -> None:
     """What the program allocates, and its shadows, is allocated by the heap."""
-    patch.setattr(allocated, "_found", lambda facts: allocated.OnTape())
+    patch.setattr(tape_allocations, "_found", lambda facts: tape_allocations.OnTape())
 
 
 def no_own_blocks(patch: Patch) -> None:
@@ -291,7 +283,7 @@ def chunked_tape(patch: Patch) -> None:
 
 def no_huge_pages(patch: Patch) -> None:
     """The system is never asked for large pages."""
-    patch.setattr(taperuntime, "HUGE_PAGES_FROM", 1 << 62)
+    patch.setattr(arena, "HUGE_PAGES_FROM", 1 << 62)
 
 
 def malloc_arena(patch: Patch) -> None:
@@ -311,7 +303,7 @@ def one_version(patch: Patch) -> None:
 
 def no_promise(patch: Patch) -> None:
     """LLVM is not told what Python has seen: that buffers are apart."""
-    patch.setattr(versions, "promised", lambda text, request, level: text)
+    patch.setattr(noalias_versions, "promised", lambda text, request, level: text)
 
 
 def unoptimised(patch: Patch) -> None:

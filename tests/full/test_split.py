@@ -14,10 +14,10 @@ from oracle import Matrix, disagreement
 from sandbox import isolated
 
 from llgrad import pipeline
+from llgrad.autodiff.derivation import derive
+from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError
 from llgrad.ir.write import write
-from llgrad.synthesis.derive import derive
-from llgrad.synthesis.request import Mode
 
 LEVEL = 2
 

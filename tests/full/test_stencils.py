@@ -14,7 +14,7 @@ import pytest
 from switches import switched
 
 import llgrad
-from llgrad.synthesis import scatter
+from llgrad.autodiff.fusion import adjoint_columns
 
 COUNT = 5
 LENGTHS = (1, 2, 3, 5, 20)  # strips have 4 iterations
@@ -56,8 +56,8 @@ def test_gathered(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     source = tmp_path / "stencils.c"
     source.write_text("".join(stencil(name, r) for name in names))
     met: list[int] = []
-    group = scatter._grouped
-    monkeypatch.setattr(scatter, "_grouped", lambda *given: met.append(len(found := group(*given))) or found)
+    group = adjoint_columns._grouped
+    monkeypatch.setattr(adjoint_columns, "_grouped", lambda *given: met.append(len(found := group(*given))) or found)
     with switched("all_collecting"):
         fast = llgrad.load(source)
         fast_ones = [llgrad.value_and_grad(getattr(fast, name), wrt=("u", "v")) for name in names]

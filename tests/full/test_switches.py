@@ -15,8 +15,8 @@ from sandbox import isolated
 from switches import SWITCHES, switched
 
 from llgrad import pipeline
-from llgrad.failing import fail_text
-from llgrad.synthesis.request import Mode
+from llgrad.autodiff.requests.request import Mode
+from llgrad.programs.failure_hook import fail_text
 
 SAMPLE = """
 aliasing_reread aliasing_shifted array_of_structs binary_tree bound_from_memory bubble_sort calloc_scratch carried_loads

@@ -14,8 +14,8 @@ from oracle import Matrix, disagreement
 from sandbox import isolated
 from wide import Wide
 
+from llgrad.autodiff.requests.request import Mode, Request
 from llgrad.errors import LlgradError
-from llgrad.synthesis.request import Mode, Request
 
 VARIANTS: dict[str, Callable[[Request], Request]] = {
     "three lanes": lambda r: replace(r, width=3),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.entry import _brain_bits
 from llgrad.errors import ArgumentError
+from llgrad.execution.entry import _brain_bits
 
 SOURCE = """
 __bf16 poly(__bf16 x) { return x * x * (__bf16)1.5f + x; }

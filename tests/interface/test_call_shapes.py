@@ -12,13 +12,13 @@ from itertools import chain
 
 import pytest
 
-from llgrad.analysis.callshapes import fits
-from llgrad.backend import LLVMModule
+from llgrad.analysis.call_shapes import fits
 from llgrad.errors import LlgradError, NoRuleError
 from llgrad.ir.types import DOUBLE, FLOAT, I32, I64, PTR, VOID, ArrayType, FloatType, StructType, VectorType
-from llgrad.program import optimise_program
+from llgrad.llvm import LLVMModule
+from llgrad.models.prototypes import PROTOTYPES
+from llgrad.programs.program import optimise_program
 from llgrad.rules import library
-from llgrad.rules.prototypes import PROTOTYPES
 
 CABS = """declare double @cabs([2 x double])
 define double @f(double %x) {
@@ -148,7 +148,7 @@ def run(text: str, x: float) -> float:
     """`d(x)` in this process."""
     import llvmlite.binding as llvm
 
-    from llgrad.backend import target
+    from llgrad.llvm import target
 
     module = llvm.parse_assembly(text)
     engine = llvm.create_mcjit_compiler(module, target.target_machine())

@@ -15,8 +15,8 @@ import pytest
 import sanitizers
 
 from llgrad.drivers import drive
-from llgrad.drivers.objects import Options, Unit, embed, members, units
-from llgrad.drivers.words import Role, read
+from llgrad.drivers.command_line import Role, read
+from llgrad.drivers.fat_objects import Options, Unit, embed, members, units
 from llgrad.errors import ArgumentError, SourceError
 from llgrad.frontends import find_compiler
 

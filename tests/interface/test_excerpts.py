@@ -1,4 +1,5 @@
-"""Large programs: derivatives are made from an excerpt, and what asked for them is put back (`llgrad.excerpt`).
+"""Large programs: derivatives are made from an excerpt, and what asked for them is put back
+(`llgrad.programs.excerpt`).
 
 The programs here are small; that they are taken for large ones is the tests' doing. They check themselves against
 finite differences, through everything that the two parts of a program share: static variables, functions and text,
@@ -14,10 +15,10 @@ from pathlib import Path
 import pytest
 from test_selfcheck import HEAVY, NAMES, PROGRAMS, flags, needed, outcome, require_words
 
-from llgrad import excerpt, program
-from llgrad.backend import LLVMModule
 from llgrad.drivers.compiling import INCLUDE
 from llgrad.frontends import find_compiler
+from llgrad.llvm import LLVMModule
+from llgrad.programs import excerpt, program
 
 C = r"""
 #include <math.h>

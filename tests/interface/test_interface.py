@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from llgrad.backend import LLVMModule
 from llgrad.errors import LlgradError
 from llgrad.frontends import compile_sources
-from llgrad.frontends.clang import find_compiler
-from llgrad.program import optimise_program, read_ir
+from llgrad.frontends.c.clang import find_compiler
+from llgrad.llvm import LLVMModule
+from llgrad.programs.program import optimise_program, read_ir
 
 PROGRAMS = Path(__file__).parent / "calls"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from llgrad.backend import LLVMModule
-from llgrad.frontends.clang import find_compiler
-from llgrad.program import optimise_program, read_ir
+from llgrad.frontends.c.clang import find_compiler
+from llgrad.llvm import LLVMModule
+from llgrad.programs.program import optimise_program, read_ir
 
 MODULES = Path(__file__).parent / "modules"
 

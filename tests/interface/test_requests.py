@@ -1,4 +1,5 @@
-"""Requests wherever they stand: none is left behind, and what only looks like one is told (`synthesis.leftover`).
+"""Requests wherever they stand: none is left behind, and what only looks like one is told
+(`autodiff.legality.leftover_calls`).
 
 What programs compute with requests in rules, inactive functions, tables and constructors is checked by
 `tests/programs/requests_within.c`.
@@ -14,12 +15,12 @@ from pathlib import Path
 import pytest
 
 import llgrad
-from llgrad.backend import LLVMModule
+from llgrad.autodiff.requests.spelling import CALLS, nearest
 from llgrad.drivers import drive
 from llgrad.errors import LlgradError, UnknownNameError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
-from llgrad.program import optimise_program
-from llgrad.synthesis.spelling import CALLS, nearest
+from llgrad.llvm import LLVMModule
+from llgrad.programs.program import optimise_program
 
 Source = Callable[..., Path]
 DECLARED = (

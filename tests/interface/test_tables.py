@@ -1,11 +1,12 @@
-"""Long tables of constants are declared alone while derivatives are made, and come back (`llgrad.tables`)."""
+"""Long tables of constants are declared alone while derivatives are made, and come back
+(`llgrad.transforms.guard.constant_tables`)."""
 
 from __future__ import annotations
 
 import pytest
 
-from llgrad.backend import LLVMModule
-from llgrad.tables import set_aside
+from llgrad.llvm import LLVMModule
+from llgrad.transforms.guard.constant_tables import set_aside
 
 NUMBERS = ", ".join(["double 0x3FD5555555555555"] * 3000)
 WHOLE = f"""

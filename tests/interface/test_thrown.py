@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from llgrad import pipeline
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import UnsupportedError
 from llgrad.frontends import compile_sources
-from llgrad.synthesis.request import Act, Mode, Request
 
 _HEAD = "#include <exception>\n#define OUT __attribute__((noinline)) static double\n"
 _THROWS = "OUT g(double x) { if (x > 2) throw x * x; return x; }\n"

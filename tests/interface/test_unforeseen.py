@@ -8,11 +8,11 @@ import sys
 import pytest
 
 import llgrad
-from llgrad.backend import LLVMModule
+from llgrad.autodiff.plan import planner
 from llgrad.errors import InternalError, LlgradError, UnsupportedError
-from llgrad.program import optimise_program
-from llgrad.synthesis import planning
-from llgrad.unforeseen import told
+from llgrad.ir.internal_errors import told
+from llgrad.llvm import LLVMModule
+from llgrad.programs.program import optimise_program
 
 OPAQUE = """%struct.channel = type opaque
 @channel = external global %struct.channel
@@ -47,8 +47,8 @@ def broken(*_: object) -> None:
 
 
 def test_an_exception_is_told_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llgrad.synthesis.derive.make_plan", broken)
-    assert planning.make_plan is not broken
+    monkeypatch.setattr("llgrad.autodiff.derivation.make_plan", broken)
+    assert planner.make_plan is not broken
     with pytest.raises(InternalError) as caught:
         derived(REQUEST.format(function=SQUARE))
     text = str(caught.value)
@@ -65,7 +65,10 @@ def test_what_is_no_fault_passes_through(kind: type[BaseException]) -> None:
 
 @pytest.mark.parametrize("shown", [False, True])
 def test_commands_show_the_traceback_where_asked(shown: bool) -> None:
-    code = "import llgrad.cli as c, llgrad.program as p; p.read_ir = lambda *a: {}[3]; c.main(['opt', %r, '-o', '-'])"
+    code = (
+        "import llgrad.cli as c, llgrad.programs.program as p; "
+        "p.read_ir = lambda *a: {}[3]; c.main(['opt', %r, '-o', '-'])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code % __file__], capture_output=True, text=True,
         env={"PATH": "", "PYTHONPATH": ":".join(sys.path), **({"LLGRAD_TRACEBACK": "1"} if shown else {})},

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from interpret_jit import module
+from interpreter import Dual, Machine, tangent
+from interpreter.floats import BFLOAT, FORMATS, FP128, X86_FP80, exact
+from interpreter.mathematics import compute
 
 from llgrad.errors import ForeignError
-from llgrad.interpret import Dual, Machine, tangent
-from llgrad.interpret.floats import BFLOAT, FORMATS, FP128, X86_FP80, exact
-from llgrad.interpret.mathematics import compute
 
 
 def bfloat(x: np.float32) -> np.float32:

@@ -12,9 +12,9 @@ import struct
 import numpy as np
 import pytest
 from interpret_jit import Jit, words
+from interpreter import Machine
 
 from llgrad.errors import ForeignError
-from llgrad.interpret import Machine
 from llgrad.ir.parse import parse
 
 SIZES = {"half": 2, "float": 4, "double": 8, "x86_fp80": 10, "fp128": 16, "bfloat": 2}

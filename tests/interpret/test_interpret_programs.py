@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interpret_jit import Jit, assembly, words
+from interpreter import Dual, Machine, tangent
 
 from llgrad.errors import ForeignError
-from llgrad.interpret import Dual, Machine, tangent
 from llgrad.ir.parse import parse
 
 HERE = Path(__file__).parent

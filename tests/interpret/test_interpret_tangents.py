@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 from interpret_jit import module
+from interpreter import Dual, Machine, tangent
 
 from llgrad.errors import UnsupportedError
-from llgrad.interpret import Dual, Machine, tangent
 
 
 def differentiate(

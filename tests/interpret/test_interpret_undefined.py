@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from interpret_jit import module
+from interpreter import POISON, Machine, PoisonError
 
 from llgrad.errors import ForeignError, UnknownNameError, UnsupportedError
-from llgrad.interpret import POISON, Machine, PoisonError
 
 
 def run(body: str, *args: object, result: str = "i32", params: str = "i32 %a, i32 %b", **options: object) -> object:

@@ -10,7 +10,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.frontends.dframes import with_arrays_apart
+from llgrad.frontends.d.nested_frames import with_arrays_apart
 
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9, 0.5])
 PROGRAM = """

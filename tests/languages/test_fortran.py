@@ -12,7 +12,7 @@ from core import differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError, UnsupportedError
-from llgrad.frontends.clang import find_compiler
+from llgrad.frontends.c.clang import find_compiler
 
 HERE = Path(__file__).parent
 X = np.array([0.7, 0.45, 1.3, 0.25, 0.9])

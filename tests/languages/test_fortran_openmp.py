@@ -11,7 +11,7 @@ import pytest
 from compilers import require
 
 import llgrad
-from llgrad.backend.libraries import Libraries
+from llgrad.llvm.libraries import Libraries
 
 SOURCE = Path(__file__).with_name("openmp.f90")
 X = np.array([0.7, 0.45, 1.3, 0.25, 0.9])

@@ -14,8 +14,8 @@ from core import differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError, UnsupportedError
+from llgrad.execution.passing import zeros
 from llgrad.numba import copied
-from llgrad.passing import zeros
 
 numba = pytest.importorskip("numba", reason="there is no Numba: pip install numba")
 jitclass = pytest.importorskip("numba.experimental").jitclass

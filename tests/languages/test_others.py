@@ -12,7 +12,7 @@ from core import differences
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, KindError, UnsupportedError
 from llgrad.frontends import LANGUAGES
-from llgrad.frontends.mlir import declared, signatures
+from llgrad.frontends.mlir.mlir import declared, signatures
 
 X = np.array([0.7, -0.4, 1.3])
 BROKEN = {

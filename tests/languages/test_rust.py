@@ -12,7 +12,7 @@ from core import differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError
-from llgrad.frontends import rust
+from llgrad.frontends.rust import rustc
 
 HERE = Path(__file__).parent
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
@@ -71,13 +71,13 @@ def test_slices_of_arrays_and_references(tmp_path: Path) -> None:
 def test_an_archive_of_the_standard_library_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Debian's rustc has no shared one: it is made, and has what programs call."""
     require("a.rs")
-    compiler = rust.rustc().path
-    there = Path(rust.answer((compiler, "--print", "target-libdir")).strip())
+    compiler = rustc.rustc().path
+    there = Path(rustc.answer((compiler, "--print", "target-libdir")).strip())
     for archive in there.glob("*.rlib"):
         (tmp_path / archive.name).symlink_to(archive)
-    monkeypatch.setattr(rust, "answer", lambda command: f"{tmp_path}\n")
+    monkeypatch.setattr(rustc, "answer", lambda command: f"{tmp_path}\n")
     monkeypatch.setenv("LLGRAD_CACHE", str(tmp_path / "cache"))
-    (made,) = rust._linked.__wrapped__(compiler, "")
+    (made,) = rustc._linked.__wrapped__(compiler, "")
     assert b"3std2io5stdio6__print" in Path(made).read_bytes()
     assert ctypes.CDLL(made)
 

@@ -9,8 +9,9 @@ import pytest
 
 import llgrad
 from llgrad.errors import CompilerError, ForeignError, UnsupportedError
-from llgrad.frontends import julia, language_of
-from llgrad.frontends.tools import stopping
+from llgrad.frontends import language_of
+from llgrad.frontends.common.tools import stopping
+from llgrad.frontends.julia import julia
 
 STORED = Path(__file__).parents[1] / "ir" / "languages"
 X = np.array([0.7, -0.4, 1.3])

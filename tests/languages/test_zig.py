@@ -11,7 +11,7 @@ from core import differences
 
 import llgrad
 from llgrad.errors import CompilerError
-from llgrad.frontends.zig import finished
+from llgrad.frontends.zig.zig import finished
 
 HERE = Path(__file__).parent
 X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])

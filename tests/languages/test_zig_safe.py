@@ -11,7 +11,7 @@ from core import differences
 
 import llgrad
 from llgrad.errors import ForeignError
-from llgrad.frontends.zigpanics import failing
+from llgrad.frontends.zig.panics import failing
 
 X = np.array([0.7, 0.4, 1.3, 0.2])
 PROGRAM = """

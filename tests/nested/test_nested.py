@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from llgrad.backend import LLVMModule
 from llgrad.errors import LlgradError
-from llgrad.frontends.clang import find_compiler
-from llgrad.program import optimise_program
+from llgrad.frontends.c.clang import find_compiler
+from llgrad.llvm import LLVMModule
+from llgrad.programs.program import optimise_program
 
 HERE = Path(__file__).parent
 CASES = [("orders", 0), ("orders", 2), ("memory", 0), ("memory", 2), ("steps", 3), ("wide", 1)]

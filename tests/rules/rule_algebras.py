@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import mpmath as mp
 
-from llgrad.rules import bodies
+from llgrad.rules import special_functions
 from llgrad.rules.constants import exact
 
 NAMES = {"pi": mp.pi, "2/sqrt(pi)": lambda **_: 2 / mp.sqrt(mp.pi), "ln2": mp.ln2, "ln10": mp.ln10}
@@ -121,7 +121,7 @@ INT_SECOND = {"ldexp": ctypes.c_int, "scalbln": ctypes.c_long}
 @cache
 def machine(op: str) -> Callable[..., float]:
     """The function as generated code would call it: libm's, or our body compiled."""
-    if op in bodies.NAMES:
+    if op in special_functions.NAMES:
         return compiled(op)
     if op == "powi":
         return lambda x, n: machine("pow")(x, float(n))
@@ -140,8 +140,8 @@ def engine(base: str, format: str) -> llvm.ExecutionEngine:
     """A body compiled, with a wrapper that takes and gives its number through pointers."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    name = bodies.symbol(base, format)
-    text = bodies.body(base, format)
+    name = special_functions.symbol(base, format)
+    text = special_functions.body(base, format)
     text += f"""
 define void @through(ptr %in, ptr %out) {{
   %x = load {format}, ptr %in
@@ -160,7 +160,7 @@ define void @through(ptr %in, ptr %out) {{
 @cache
 def compiled(base: str) -> Callable[[float], float]:
     """A body in double as a Python function."""
-    address = engine(base, "double").get_function_address(bodies.symbol(base, "double"))
+    address = engine(base, "double").get_function_address(special_functions.symbol(base, "double"))
     return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.backend import LLVMModule
-from llgrad.rules.instructions import spelt
+from llgrad.llvm import LLVMModule
+from llgrad.transforms.intrinsics.inline_asm import spelt
 
 CALL = '  %r = tail call noundef <2 x double> asm "{}", "=x,{},~{{dirflag}},~{{fpsr}},~{{flags}}"({}) #1, !dbg !7\n'
 

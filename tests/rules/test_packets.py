@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from llgrad.backend import LLVMModule
-from llgrad.rules.packets import known
+from llgrad.llvm import LLVMModule
+from llgrad.models.eigen import known
 
 BODY = """define linkonce_odr noundef {t} @_ZN5Eigen8internal{n}{name}IDv{c}_{e}EET_S3_({t} noundef %0) #16 {{
   %2 = fadd {t} %0, %0

@@ -12,7 +12,7 @@ import pytest
 from rule_algebras import engine
 
 from llgrad.errors import UnsupportedError
-from llgrad.rules import bodies
+from llgrad.rules import special_functions
 
 TYPES = {"float": (np.float32, 24), "double": (np.float64, 53), "x86_fp80": (np.longdouble, 64)}
 
@@ -41,11 +41,11 @@ def points(kind: Any, negative: bool) -> list[Any]:
 
 
 @pytest.mark.parametrize("format", TYPES)
-@pytest.mark.parametrize("base", bodies.NAMES)
+@pytest.mark.parametrize("base", special_functions.NAMES)
 def test_positive(base: str, format: str) -> None:
     """Some units in the last place, next to digamma's root too."""
     kind, precision = TYPES[format]
-    order = bodies.NAMES.index(base)
+    order = special_functions.NAMES.index(base)
     for x in points(kind, negative=False):
         with mp.workdps(40):
             want = mp.polygamma(order, precise(x))
@@ -55,11 +55,11 @@ def test_positive(base: str, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", TYPES)
-@pytest.mark.parametrize("base", bodies.NAMES)
+@pytest.mark.parametrize("base", special_functions.NAMES)
 def test_negative(base: str, format: str) -> None:
     """Relative to the larger of the two terms of the reflection formula."""
     kind, precision = TYPES[format]
-    order = bodies.NAMES.index(base)
+    order = special_functions.NAMES.index(base)
     for x in points(kind, negative=True):
         with mp.workdps(40):
             at = precise(x)
@@ -82,16 +82,19 @@ def test_edges() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(UnsupportedError):
-        bodies.body("digamma", "fp128")
+        special_functions.body("digamma", "fp128")
     with pytest.raises(UnsupportedError):
-        bodies.body("sin", "double")
+        special_functions.body("sin", "double")
 
 
 def test_root_constants() -> None:
     """The constants of the Taylor series are mpmath's."""
     with mp.workdps(50):
         root = mp.findroot(mp.digamma, 1.46)
-        assert abs(mp.mpf(bodies.ROOT.numerator) / bodies.ROOT.denominator - root) < mp.mpf(10) ** -48
-        for k, value in enumerate(bodies.TAYLOR, 1):
+        assert (
+            abs(mp.mpf(special_functions.ROOT.numerator) / special_functions.ROOT.denominator - root)
+            < mp.mpf(10) ** -48
+        )
+        for k, value in enumerate(special_functions.TAYLOR, 1):
             want = mp.polygamma(k, root) / mp.factorial(k)
             assert abs(mp.mpf(value.numerator) / value.denominator - want) < mp.mpf(10) ** -28 * abs(want)

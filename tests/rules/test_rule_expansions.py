@@ -9,9 +9,9 @@ import platform
 import numpy as np
 import pytest
 
-from llgrad.backend import Engine, LLVMModule
-from llgrad.backend.target import features_of
-from llgrad.rules.expansions import expansion, name_of, unstrict
+from llgrad.llvm import Engine, LLVMModule
+from llgrad.llvm.target import features_of
+from llgrad.transforms.intrinsics.expansions import expansion, name_of, unstrict
 
 V, M, N = "<4 x double>", "<4 x i1>", "<4 x i32>"
 CASES = {

@@ -20,11 +20,11 @@ from llgrad.rules import (
     Expr,
     Operand,
     Result,
-    bodies,
     effects,
     evaluate,
     instruction,
     lookup,
+    special_functions,
     symbol,
 )
 from llgrad.rules.document import page
@@ -101,12 +101,12 @@ def test_what_partials_call(base: str, format: str) -> None:
         case "libm":
             assert exists(name)
         case "body":
-            assert f"@{name}({inner} %x)" in bodies.body(base, inner)
+            assert f"@{name}({inner} %x)" in special_functions.body(base, inner)
         case "intrinsic":
             operands = [{"float": inner, "int": "i32"}[k] for k in FUNCTIONS[base].operands]
             assert known_to_llvm(name, operands, inner)
     entry = lookup(name)
-    assert base == f"polygamma{len(bodies.NAMES) - 1}" or (entry and entry.rule is FUNCTIONS[base])
+    assert base == f"polygamma{len(special_functions.NAMES) - 1}" or (entry and entry.rule is FUNCTIONS[base])
 
 
 def test_lanes() -> None:

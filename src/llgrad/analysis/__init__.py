@@ -1,0 +1,1 @@
+"""The vocabulary of all analyses: fixed points, memory objects."""

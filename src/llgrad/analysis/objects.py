@@ -1,4 +1,4 @@
-"""Memory objects, and where in them constants point: the vocabulary of `pointers`, `memory` and `activity`."""
+"""Memory objects, and where in them constants point: the vocabulary of `points_to`, `mod_ref` and `activity`."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class MemoryObject(Struct, frozen=True):
     stack     what an `alloca` makes; heap: what a call of an allocator makes (`site`: the instruction);
     contents  what pointers in the memory of `site` (argument, global) point to when the root is entered, and so on;
     thrown    exceptions and handles of code that is not known: nothing active is in there;
-    text      what strings hold (`llgrad.strings`): nothing active either;
+    text      what strings hold (`llgrad.transforms.guard.strings`): nothing active either;
     unknown   memory of code that is not known.
 
     `column`: it is this column of a block of llgrad's tape, which `site` reserves: memory of its own, to which nothing
-    else leads (`synthesis.tape`).
+    else leads (`autodiff.emit.tape`).
     """
 
     kind: ObjectKind

@@ -21,7 +21,7 @@ forgets the offset."""
 
 
 class Sets(Protocol):
-    """How facts (ints) are kept at nodes (ints): `factsets`."""
+    """How facts (ints) are kept at nodes (ints): `points_to_sets`."""
 
     def shift(self, fact: int, by: Shift, /) -> int:
         """A fact moved along an edge that is not a plain copy."""

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from llgrad import program
-from llgrad.drivers.objects import Options, Unit
-from llgrad.drivers.words import CommandLine, Item, Role
+from llgrad.drivers.command_line import CommandLine, Item, Role
+from llgrad.drivers.fat_objects import Options, Unit
 from llgrad.errors import CompilerError, SourceError
 from llgrad.frontends import find_compiler
+from llgrad.programs import program
 
 INCLUDE = Path(__file__).parent.parent / "include"
 _SOURCES = frozenset((".c", ".i", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".C", ".CC", ".CPP", ".ii"))

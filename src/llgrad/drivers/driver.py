@@ -17,15 +17,15 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from llgrad.backend import LLVMModule, emit_object
-from llgrad.backend.text import strip_debug
 from llgrad.drivers import compiling
+from llgrad.drivers.command_line import CommandLine, Item, Role, read
 from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags, is_ir, is_source
+from llgrad.drivers.fat_objects import Unit, embed
 from llgrad.drivers.linking import link
-from llgrad.drivers.objects import Unit, embed
-from llgrad.drivers.words import CommandLine, Item, Role, read
 from llgrad.errors import ArgumentError, LlgradError, UnsupportedError, as_compilers_warn
-from llgrad.unforeseen import shown, told
+from llgrad.ir.internal_errors import shown, told
+from llgrad.llvm import LLVMModule, emit_object
+from llgrad.llvm.text import strip_debug
 
 
 def drive(words: Sequence[str], *, cxx: bool) -> int:
@@ -97,8 +97,8 @@ def _completed(driver: Driver, line: CommandLine, item: Item, target: Path, stdi
 
 def _apart(line: CommandLine, unit: Unit) -> bytes:
     """The object of a unit with derivatives in it."""
-    from llgrad.drivers.apart import derivatives_of
-    from llgrad.program import optimise_program
+    from llgrad.drivers.per_object import derivatives_of
+    from llgrad.programs.program import optimise_program
 
     text = LLVMModule.read(unit.bitcode).text()
     made = derivatives_of(text, line.derivatives, line.wrt)

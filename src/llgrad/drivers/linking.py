@@ -23,19 +23,19 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from llgrad.assembly import FUNCTION, NAME, plain
-from llgrad.backend import LLVMModule, emit_object, with_brain_floats
-from llgrad.backend.text import strip_debug
+from llgrad.autodiff.custom_rules.custom_rules import OWN
+from llgrad.autodiff.legality.leftover_calls import is_known, may_be_misspelt, misspelt, unknown
 from llgrad.drivers import compiling
+from llgrad.drivers.command_line import CommandLine, Item, Role
 from llgrad.drivers.compiling import Driver, compile_unit, given, include_flags, is_ir, is_source
-from llgrad.drivers.objects import Options, Unit, is_archive, is_bitcode, is_object, members, units
-from llgrad.drivers.words import CommandLine, Item, Role
-from llgrad.elf import read_object, section
+from llgrad.drivers.fat_objects import Options, Unit, is_archive, is_bitcode, is_object, members, units
 from llgrad.errors import ArgumentError, LlgradError, SourceError, UnsupportedError
-from llgrad.excerpt import declared
-from llgrad.frontends import clang
-from llgrad.synthesis.custom import OWN
-from llgrad.synthesis.leftover import is_known, may_be_misspelt, misspelt, unknown
+from llgrad.frontends.c import clang
+from llgrad.llvm import LLVMModule, emit_object, with_brain_floats
+from llgrad.llvm.assembly import FUNCTION, NAME, plain
+from llgrad.llvm.text import strip_debug
+from llgrad.programs.excerpt import declared
+from llgrad.support.elf import read_object, section
 
 
 class Part(Struct):
@@ -270,7 +270,7 @@ def _symbols(found: Sequence[Unit]) -> tuple[frozenset[str], frozenset[str]]:
 
 def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Path:
     """The program's object with its derivatives; bitcode if clang must generate the code."""
-    from llgrad.program import optimise_program
+    from llgrad.programs.program import optimise_program
 
     found = _select(places)
     level, cpu = _level(line, found), _cpu(line, found)

@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from llgrad.drivers.command_line import Role, read
 from llgrad.drivers.compiling import CXX
 from llgrad.drivers.driver import drive
-from llgrad.drivers.words import Role, read
 
 
 def run_program(words: Sequence[str], arguments: Sequence[str]) -> int:

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from llgrad.errors import ArgumentError
+from llgrad.execution.library import ForeignFunction, Library, load, loaded
 from llgrad.foreign.function import Call, Foreign, Tape
 from llgrad.foreign.roles import ForeignShapeError, ForeignSignatureError, ForeignTypeError
-from llgrad.library import ForeignFunction, Library, load, loaded
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 LOADING = ("flags", "optimize", "libraries", "vector_math")

@@ -1,6 +1,6 @@
 """Do all accesses of a function lie within its arrays, for the sizes of one call?
 
-`check` asks what `memorychecks` has written for the function (docs/memory-checks.md). What certainly exceeds an array
+`check` asks what `memory_checks` has written for the function (docs/memory-checks.md). What certainly exceeds an array
 is an error; where nothing is known of a pointer that the code writes through, the call must be guarded (`runtime.c`).
 """
 
@@ -10,13 +10,13 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any
 
-from llgrad import cache
-from llgrad.entry import Code
+from llgrad.execution import cache
+from llgrad.execution.entry import Code
+from llgrad.execution.loaded import Loaded
 from llgrad.foreign.roles import ForeignShapeError, Resolved, Roles, Shape
 from llgrad.foreign.runtime import int64s
-from llgrad.guards import ANSWERS, EXCEEDS, FITS, Limits
-from llgrad.loaded import Loaded
-from llgrad.memorychecks import CHECK, limits
+from llgrad.programs.guarded_memory import ANSWERS, EXCEEDS, FITS, Limits
+from llgrad.programs.memory_checks import CHECK, limits
 
 REVERSE = ("vjp", "second", "record", "replay")
 
@@ -96,9 +96,9 @@ def _pieces(library: Loaded, symbol: str) -> tuple[Limits, bytes]:
 
 
 def _made(text: str, root: str) -> tuple[Limits, bytes]:
-    from llgrad.backend import LLVMModule
-    from llgrad.backend.codegen import emit_jit_object
     from llgrad.ir.parse import parse
+    from llgrad.llvm import LLVMModule
+    from llgrad.llvm.codegen import emit_jit_object
 
     module = parse(text)
     made = limits(module, module.function(root))

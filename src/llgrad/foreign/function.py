@@ -29,16 +29,16 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from llgrad.arguments import integer_range
-from llgrad.entry import Code, Entry
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import ActivityError, ArgumentError
+from llgrad.execution.arguments import integer_range
+from llgrad.execution.entry import Code, Entry
+from llgrad.execution.library import ForeignFunction
 from llgrad.foreign.checks import Check
 from llgrad.foreign.plans import WRITERS, Primal, Writer, Wrt
 from llgrad.foreign.roles import ForeignTypeError, Input, Resolved, Roles, Shape, roles
 from llgrad.foreign.runtime import Failure, Plan, cores, int64s
-from llgrad.library import ForeignFunction
 from llgrad.signature import Parameter, Scalar
-from llgrad.synthesis.request import Act, Mode, Request
 
 
 class Foreign:

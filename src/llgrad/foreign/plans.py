@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from llgrad.entry import Entry, offsets
+from llgrad.autodiff.requests.request import Act, Mode
+from llgrad.execution.entry import Entry, offsets
 from llgrad.foreign.roles import Input, Memory
 from llgrad.foreign.runtime import Op, Steps
 from llgrad.signature import Parameter
-from llgrad.synthesis.request import Act, Mode
 
 if TYPE_CHECKING:
     from llgrad.foreign.function import Foreign

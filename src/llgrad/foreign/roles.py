@@ -1,10 +1,10 @@
 """What each parameter of a C function is to a framework: an input, an output, a count, scratch memory.
 
 What the user declares goes first (`out`, `updates`, `scratch`, `counts`). What is left is inferred: a pointer that the
-code only writes, or writes before it reads it (`analysis.outputs`), is an output, shaped like the first array that is
-an input, if that is as many elements as the code writes; an integer right after arrays is their element count; a float
-that is returned is a 0-d output. Anything that this leaves open raises ForeignSignatureError, which shows a call to
-write. Nothing is guessed: what is read and written is what LLVM and llgrad prove of the body.
+code only writes, or writes before it reads it (`analysis.memory.output_arguments`), is an output, shaped like the first
+array that is an input, if that is as many elements as the code writes; an integer right after arrays is their element
+count; a float that is returned is a 0-d output. Anything that this leaves open raises ForeignSignatureError, which
+shows a call to write. Nothing is guessed: what is read and written is what LLVM and llgrad prove of the body.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llgrad.analysis.sizes import Sum, Written, hold
+from llgrad.analysis.memory.symbolic_sizes import Sum, Written, hold
 from llgrad.errors import ArgumentError, UnknownNameError
-from llgrad.library import ForeignFunction
-from llgrad.loaded import Effects
-from llgrad.passing import parts
+from llgrad.execution.library import ForeignFunction
+from llgrad.execution.loaded import Effects
+from llgrad.execution.passing import parts
 from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, View, Void
 
 Shape = tuple[int, ...]

@@ -21,10 +21,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from llgrad import entry as entries
-from llgrad.entry import HOOK, TAPE_FREE, Code, Entry
 from llgrad.errors import ForeignError
-from llgrad.loaded import Loaded
+from llgrad.execution import entry as entries
+from llgrad.execution.entry import HOOK, TAPE_FREE, Code, Entry
+from llgrad.execution.loaded import Loaded
 
 SOURCE = Path(__file__).with_name("runtime.c")
 ALIGNMENT = 64

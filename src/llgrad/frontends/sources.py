@@ -11,13 +11,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, SourceError
-from llgrad.frontends import clang, d, database, fortran, julia, mlir, nim, ready, rust, swift, zig
-from llgrad.frontends.consulted import Consulted, named_files, together
-from llgrad.frontends.tools import Compiled, Language, Source
+from llgrad.frontends import bitcode, compile_commands
+from llgrad.frontends.c import clang
+from llgrad.frontends.common.consulted import Consulted, named_files, together
+from llgrad.frontends.common.tools import Compiled, Language, Source
+from llgrad.frontends.d import ldc
+from llgrad.frontends.fortran import flang
+from llgrad.frontends.julia import julia
+from llgrad.frontends.mlir import mlir
+from llgrad.frontends.nim import nim
+from llgrad.frontends.rust import rustc
+from llgrad.frontends.swift import swiftc
+from llgrad.frontends.zig import zig
 
 LANGUAGES: tuple[Language, ...] = (
-    clang.C, clang.CXX, rust.RUST, fortran.FORTRAN, zig.ZIG, d.D, nim.NIM, mlir.MLIR, julia.JULIA,
-    swift.SWIFT, ready.IR,
+    clang.C, clang.CXX, rustc.RUST, flang.FORTRAN, zig.ZIG, ldc.D, nim.NIM, mlir.MLIR, julia.JULIA,
+    swiftc.SWIFT, bitcode.IR,
 )  # fmt: skip
 BY_SUFFIX: dict[str, Language] = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
 Flags = Sequence[str] | Mapping[str, Sequence[str]]
@@ -73,11 +82,11 @@ def compile_sources(paths: Sequence[str | os.PathLike[str]], flags: Flags = (), 
 
 def _sources(paths: Sequence[Path], flags: Flags) -> tuple[list[Source], list[Path]]:
     """The files to compile, each with its flags, and the databases that these came from."""
-    databases = [path for path in paths if path.name == database.NAME]
+    databases = [path for path in paths if path.name == compile_commands.NAME]
     for path in paths:
         _require_file(path)
-    known = {file: source for path in databases for file, source in database.read(path).items()}
-    files = [path for path in paths if path.name != database.NAME]
+    known = {file: source for path in databases for file, source in compile_commands.read(path).items()}
+    files = [path for path in paths if path.name != compile_commands.NAME]
     sources = [replace(known.get(path.resolve(), Source(path)), path=path) for path in files]
     sources = sources or [source for source in known.values() if _is_known(source.path)] or list(known.values())
     for source in sources:
@@ -94,7 +103,7 @@ def _by_language(flags: Flags, names: set[str]) -> Mapping[str, Sequence[str]]:
             known = ", ".join(sorted(names))
             raise ArgumentError(f"flags for {', '.join(unused)}, but the sources are {known}", fix="correct the name")
         return flags
-    takers = names - {ready.IR.name}
+    takers = names - {bitcode.IR.name}
     if flags and len(takers) > 1 and takers != {"c", "c++"}:
         first = sorted(takers)[0]
         raise ArgumentError(
@@ -142,7 +151,7 @@ def _require_file(path: Path) -> None:
         raise SourceError(f"{path} is not a file", fix="name the source files themselves")
     if not os.access(path, os.R_OK):
         raise SourceError(f"{path} cannot be read", cause="permission denied")
-    if path.name != database.NAME:
+    if path.name != compile_commands.NAME:
         language_of(path)
 
 

@@ -1,0 +1,1 @@
+"""The SSA data structure: types, values, module, parser, writer, verifier."""

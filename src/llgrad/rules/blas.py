@@ -2,7 +2,7 @@
 
 A program calls `cblas_dgemm` (rows or columns first, enumerations) or `dgemm_` (Fortran: everything by address). Both
 become calls of `llgrad_blas_dgemm`, which takes numbers by value, flags that are 0 or 1, and matrices by columns; a
-matrix by rows is its transposed by columns. Rules (`runtime/blas.c`) are written once, for that, and call routines
+matrix by rows is its transposed by columns. Rules (`runtime/blas/blas.c`) are written once, for that, and call routines
 themselves. `called` writes the function that a call of the program's is led through, `bridge` the one that calls the
 user's library in the end: in the way in which the program calls it.
 
@@ -18,7 +18,8 @@ from msgspec import Struct
 
 OWN = "llgrad_blas_"
 RULED = "llgrad.registered.routine."
-"""Before the name of a routine: a variable that lists the functions of its rule (`synthesis.routines.WORDS`)."""
+"""Before the name of a routine: a variable that lists the functions of its rule
+(`autodiff.custom_rules.library_routines.WORDS`)."""
 TYPES = {"d": "double", "s": "float"}
 _FLAGS = {  # what the flag's letter is where it is set, in Fortran; its value there, and where it is not, in C
     "trans": ("T", 112, 111), "transa": ("T", 112, 111), "transb": ("T", 112, 111),

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Sequence
 from fractions import Fraction
 
-from . import complexes, libm, rule, scalar
+from . import complex_functions, libm, rule, scalar
 from .expression import Expr, evaluate
 from .rule import Rule
 
@@ -19,7 +19,7 @@ SECTIONS: tuple[tuple[str, tuple[Rule, ...]], ...] = (
     ("Choices", libm.CHOICES),
     ("Parts of a number", libm.PARTS),
     ("Piecewise constant", libm.FLAT),
-    ("Complex, as real and imaginary parts", complexes.RULES),
+    ("Complex, as real and imaginary parts", complex_functions.RULES),
 )
 
 _INFIX = {

@@ -1,7 +1,7 @@
 """Rules of the C99/C11 mathematical library and of glibc's additions to it, in real numbers.
 
 Partials use results where that is cheaper, and forms that neither cancel nor overflow where the function does
-not. `digamma` and `polygamma1` … are ours (`bodies`): libm has no derivative of `lgamma`.
+not. `digamma` and `polygamma1` … are ours (`special_functions`): libm has no derivative of `lgamma`.
 Abramowitz & Stegun (AS), NIST DLMF; conventions at kinks and jumps: `rule`.
 """
 

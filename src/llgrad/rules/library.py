@@ -13,10 +13,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..errors import UnsupportedError
-from . import bodies, complexes, libm, scalar
+from llgrad.errors import UnsupportedError
+from llgrad.models.effects import Allocator, Deallocator, Effects, listed
+
+from . import complex_functions, libm, scalar, special_functions
 from .constants import FORMATS, SUFFIXES
-from .facts import Allocator, Deallocator, Effects, listed
 from .rule import Rule
 
 __all__ = [
@@ -37,8 +38,8 @@ Shape = Literal["scalar", "pair", "vector", "vector result", "byval"]
 CallKind = Literal["intrinsic", "libm", "body"]
 
 INSTRUCTIONS: dict[str, Rule] = {rule.name: rule for rule in scalar.INSTRUCTIONS}
-FUNCTIONS: dict[str, Rule] = {rule.name: rule for rule in scalar.INTRINSICS + libm.RULES + complexes.RULES}
-COMPLEX = frozenset(rule.name for rule in complexes.RULES)
+FUNCTIONS: dict[str, Rule] = {rule.name: rule for rule in scalar.INTRINSICS + libm.RULES + complex_functions.RULES}
+COMPLEX = frozenset(rule.name for rule in complex_functions.RULES)
 
 
 def words(text: str) -> frozenset[str]:
@@ -64,7 +65,7 @@ INTRINSIC_OF: dict[str, str] = {
 }
 """Rule -> intrinsic without `llvm.`, where there is one."""
 
-LIBM = frozenset(rule.name for rule in libm.RULES) - frozenset(bodies.NAMES) - {"lgamma_r"}
+LIBM = frozenset(rule.name for rule in libm.RULES) - frozenset(special_functions.NAMES) - {"lgamma_r"}
 """Rules whose name is that of a libm function in double, to which a suffix is added."""
 
 LEGACY: dict[str, str] = {
@@ -220,8 +221,8 @@ def symbol(base: str, format: str, lanes: int = 1) -> tuple[str, CallKind]:
         return f"llvm.{INTRINSIC_OF[base]}.{vector}{suffix}{tail}", "intrinsic"
     if base in LIBM:
         return base + {"float": "f", "double": "", "x86_fp80": "l", "fp128": "f128"}[inner], "libm"
-    if base in bodies.NAMES and inner in bodies.FORMATS_WITH_BODY:
-        return bodies.symbol(base, inner), "body"
+    if base in special_functions.NAMES and inner in special_functions.FORMATS_WITH_BODY:
+        return special_functions.symbol(base, inner), "body"
     raise UnsupportedError(f"no function {base} in format {format}", cause="neither LLVM, libm nor llgrad has one")
 
 
@@ -271,6 +272,8 @@ def _table() -> dict[str, Entry]:
         table[f"lgamma{suffix}_r"] = table[f"__lgamma{suffix}_r_finite"] = Entry(FUNCTIONS["lgamma_r"], format)
     for name, (base, format, shape) in ARITHMETIC.items():
         table[name] = Entry(FUNCTIONS[base], format, shape)
-    for name in FUNCTIONS.keys() & set(bodies.NAMES):
-        table |= {bodies.symbol(name, f): Entry(FUNCTIONS[name], f) for f in bodies.FORMATS_WITH_BODY}
+    for name in FUNCTIONS.keys() & set(special_functions.NAMES):
+        table |= {
+            special_functions.symbol(name, f): Entry(FUNCTIONS[name], f) for f in special_functions.FORMATS_WITH_BODY
+        }
     return table

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.debuginfo import DESCRIPTOR
+from llgrad.analysis.layout import byte_layouts as bl
+from llgrad.analysis.layout.debug_info import DESCRIPTOR
 from llgrad.signature.types import Array, CType, Pointer, Scalar, Struct, View
 
 _CALLED = {"DW_LANG_Rust": "Rust", "DW_LANG_D": "D", "DW_LANG_Zig": "Zig"}

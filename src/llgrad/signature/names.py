@@ -7,7 +7,7 @@ import re
 
 from msgspec import Struct
 
-from llgrad.analysis.debuginfo import DebugTypes, number, text
+from llgrad.analysis.layout.debug_info import DebugTypes, number, text
 from llgrad.errors import Span, UnknownNameError
 from llgrad.ir.module import Module
 from llgrad.ir.values import Alias, Function, MDRef

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from llgrad.analysis import bytelayout as bl
-from llgrad.analysis.debuginfo import DebugTypes, Declared, debug_record, number, text
+from llgrad.analysis.layout import byte_layouts as bl
+from llgrad.analysis.layout.debug_info import DebugTypes, Declared, debug_record, number, text
 from llgrad.errors import Span
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, SimpleType, Type, VectorType
 from llgrad.ir.values import Argument, Function, MDNode, MDRef
-from llgrad.signature import told
+from llgrad.signature import frontend_metadata
 from llgrad.signature.languages import by_reference, language_of, terms
 from llgrad.signature.names import demangled, find
 from llgrad.signature.signature import Parameter, Signature
@@ -23,7 +23,7 @@ def signature(module: Module, function_name: str) -> Signature:
     types = DebugTypes(module)
     declared = types.result_and_parameters(f)
     if declared is None:
-        return told.told(module, f) or _from_ir(f)
+        return frontend_metadata.told(module, f) or _from_ir(f)
     return _Reader(module, f, types).signature(*declared)
 
 

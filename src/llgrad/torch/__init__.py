@@ -18,9 +18,9 @@ import torch
 from torch import Tensor
 
 from llgrad.errors import UnknownNameError
+from llgrad.execution.library import ForeignFunction
 from llgrad.foreign import Foreign, ForeignTypeError, Operation, Paths
 from llgrad.foreign.roles import Input
-from llgrad.library import ForeignFunction
 from llgrad.torch.operators import operators
 from llgrad.torch.rules import DTYPES
 

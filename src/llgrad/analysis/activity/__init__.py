@@ -1,0 +1,1 @@
+"""Which values and memory have derivatives."""

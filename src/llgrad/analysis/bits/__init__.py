@@ -1,0 +1,1 @@
+"""Bits in registers: which bytes move where, what integers are."""

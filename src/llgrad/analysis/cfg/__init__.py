@@ -1,0 +1,1 @@
+"""Control flow: dominators, loops, add recurrences, trip counts, value sets."""

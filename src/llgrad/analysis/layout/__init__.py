@@ -1,0 +1,1 @@
+"""What debug info, TBAA and types declare of bytes."""

@@ -1,0 +1,1 @@
+"""Points-to, alias, mod/ref, clobbers, reaching stores, ranges of bytes touched."""

@@ -1,0 +1,1 @@
+"""The whole program's pointers in static variables (a points-to of its own)."""

@@ -1,0 +1,682 @@
+"""Kinds: what each byte of memory, and each value, holds: a float of some format, an integer, a pointer, anything.
+
+Opaque pointers and integer copies hide where the floats are; this analysis finds them from accesses, TBAA, copies,
+debug info and calls (see `build` for the evidence and `constraints` for how it travels). Kinds belong to a pointer
+value and an offset modulo its stride, not to whole objects. Answers are proofs over the evidence seen:
+
+- what is accessed as a float or pointer, or used in integer arithmetic, decides; declared types speak where no access
+  does; where members of a union disagree and no access decides, the answer is UNKNOWN;
+- two float formats, or a float and something else, at one byte are a CONFLICT;
+- UNKNOWN stays UNKNOWN: `require` turns it into a `KindError` that says where, why and how to say it.
+
+`analyse(module, root)` sees what `root` reaches; nothing is said of values elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import gcd, lcm
+
+from msgspec import Struct
+
+from llgrad.analysis.bits.byte_moves import blank_bytes
+from llgrad.analysis.bits.constant_bytes import is_dropped, is_fixed
+from llgrad.analysis.bits.integer_values import is_arithmetic, linear
+from llgrad.analysis.layout import byte_layouts as bl
+from llgrad.analysis.memory.cells import Spot, strided
+from llgrad.analysis.memory.mod_ref import Memory
+from llgrad.analysis.solver import reach
+from llgrad.analysis.types.build import Builder
+from llgrad.analysis.types.query import (
+    ANY_MASK,
+    CONFLICT_MASK,
+    INT_ANSWER,
+    Leaf,
+    carried_float,
+    float_around,
+    floats_around,
+    header,
+    is_cut,
+    is_word,
+    may_be_pointer,
+    repeated,
+    resolve,
+    sees_float,
+    stride_of,
+)  # fmt: skip
+from llgrad.analysis.types.regions import Region, find
+from llgrad.errors import KindError
+from llgrad.ir import values as iv
+from llgrad.ir.module import Module
+from llgrad.ir.types import FloatType, IntType, PointerType, Type, VectorType
+
+
+class Kind(Struct, frozen=True):
+    """`name` is one of float, integer, pointer, any, unknown, conflict; `format` is a float's type."""
+
+    name: str
+    format: FloatType | None = None
+
+    def __str__(self) -> str:
+        return str(self.format) if self.format else self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.format is not None
+
+    @property
+    def is_known(self) -> bool:
+        return self.name not in ("unknown", "conflict")
+
+
+INTEGER, POINTER, ANY, UNKNOWN, CONFLICT = (Kind(n) for n in ("integer", "pointer", "any", "unknown", "conflict"))
+WORD = Kind("word")
+"""8 bytes that are moved, and are a double at one time, a pointer or integers at another: see `Kinds.require`."""
+MIXED = "llgrad.word"
+"""Metadata of copies of eight bytes that are known to be a double at one time and something else at another."""
+_FLOATS = {bit: Kind("float", FloatType(name)) for name, bit in bl.FLOAT_BIT.items()}
+_KINDS = {
+    0: UNKNOWN, ANY_MASK: ANY, CONFLICT_MASK: CONFLICT, bl.POINTER_BIT: POINTER, INT_ANSWER: INTEGER, **_FLOATS,
+}  # fmt: skip
+
+
+def float_kind(t: FloatType) -> Kind:
+    """The kind of a float of type `t`."""
+    return _FLOATS[bl.FLOAT_BIT[t.name]]
+
+
+_Leaves = tuple[tuple[int, Kind, int], ...]
+
+
+class Layout(Struct, frozen=True):
+    """Scalars as (offset, kind, size), in order and without gaps over [0, size), or over [0, stride) and then again.
+
+    `stride` is None where the extent is known. After a `head` of so many bytes, [head, head + stride) is what repeats.
+    """
+
+    stride: int | None
+    leaves: tuple[tuple[int, Kind, int], ...]
+    head: int = 0
+
+    @property
+    def at(self) -> dict[int, Kind]:
+        """offset → kind of the scalar that starts there"""
+        return {offset: kind for offset, kind, _ in self.leaves}
+
+    @property
+    def is_known(self) -> bool:
+        return all(kind.is_known for _, kind, _ in self.leaves)
+
+    @property
+    def may_hold_float(self) -> bool:
+        return any(kind.is_float or not kind.is_known for _, kind, _ in self.leaves)
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{o}: {k}" for o, k, _ in self.leaves)
+        after = f" after {self.head}" if self.head else ""
+        return f"{{{inner}}}" + (f" every {self.stride}{after}" if self.stride else "")
+
+
+_BYTES = Layout(1, ((0, INTEGER, 1),))
+
+
+def analyse(
+    module: Module, root: iv.Function, pointees: Mapping[str, Mapping[int, str]] | None = None,
+    memory: Memory | None = None,
+) -> Kinds:  # fmt: skip
+    """Kinds of everything `root` reaches.
+
+    `pointees` adds external functions: name → argument index → LLVM type of the elements it points to; `memory` knows
+    what is called through pointers.
+    """
+    return Kinds(module, Builder(module, root, pointees, memory))
+
+
+class Kinds:
+    """The answers. Nothing here raises but `require`."""
+
+    def __init__(self, module: Module, builder: Builder) -> None:
+        self.module, self.layout, self._builder = module, module.layout, builder
+        self._integers: frozenset[iv.AnyValue] = frozenset()
+        self._floats: dict[iv.AnyValue, Kind] = {}
+        self._numbers: frozenset[iv.AnyValue] = frozenset()
+
+    @property
+    def functions(self) -> tuple[iv.Function, ...]:
+        """The functions with bodies that the root reaches, it included."""
+        return tuple(self._builder.functions)
+
+    # --- values -------------------------------------------------------------------------------------------------
+
+    def value(self, v: iv.AnyValue) -> Kind:
+        """The kind of a value; of an aggregate or vector, where all its leaves agree (else CONFLICT)."""
+        kinds = {kind for _, kind, _ in self._leaves(v)} - {ANY}
+        if not kinds:
+            return ANY
+        if kinds == {INTEGER, POINTER} and isinstance(v.type, IntType):
+            return POINTER
+        return kinds.pop() if len(kinds) == 1 else UNKNOWN if UNKNOWN in kinds else CONFLICT
+
+    def leaves(self, v: iv.AnyValue) -> tuple[tuple[int, Kind], ...]:
+        """(byte offset, kind) of each scalar in a value."""
+        return tuple((offset, kind) for offset, kind, _ in self._leaves(v))
+
+    def parts(self, v: iv.AnyValue) -> tuple[tuple[int, Kind, int], ...]:
+        """(byte offset, kind, bytes) of what a value holds, over all of its bytes."""
+        return self._leaves(v)
+
+    def is_undecided(self, v: iv.AnyValue) -> bool:
+        """May an integer be the bits of a float, a number, or something else that is not known?"""
+        return not self.value(v).is_known and v in self._builder.contents
+
+    def may_be_pointer(self, v: iv.AnyValue) -> bool:
+        """Is nothing known of an integer, or was a pointer seen where it lies?"""
+        region = self._builder.contents.get(v)
+        slots = find(region).slots.values() if region is not None else ()
+        return self.value(v) is UNKNOWN or any(s.all & bl.POINTER_BIT for s in slots)
+
+    def holds_word(self, v: iv.AnyValue, at: int) -> bool:
+        """Is all that was seen of eight bytes of a value a double at one time, a pointer or integers at another?"""
+        region = self._builder.contents.get(v)
+        if region is None:
+            return False
+        slot = (found := find(region)).slots.get(found.key(at, 0))
+        mask = slot.all if slot is not None else 0
+        return bool(mask & bl.FLOAT_BIT["double"] and mask & (bl.POINTER_BIT | bl.INT_MASK)) and is_word(found, at)
+
+    def sees_float(self, load: iv.Load) -> bool:
+        """Was a float seen where an integer is loaded, or is it doubted? (Else it is only too short for a pointer.)"""
+        region, size = self._builder.contents.get(load), self.layout.size(load.type)
+        cells = [self._builder.cell(load.pointer), *([(find(region), 0)] if region else [])]
+        return self.value(load) is UNKNOWN or any(sees_float(r, at, size) for r, at in cells)
+
+    def is_one_of_several(self, load: iv.Load) -> bool:
+        """Is what lies beside an integer, in the same eight bytes, accessed by itself?"""
+        region, offset = self._builder.cell(load.pointer)
+        size = self.layout.size(load.type)
+        beside = {region.key(offset + n, 0) for n in range(size - 8, 8) if n <= -size or n >= size}
+        narrow = bl.INT_MASK & ~bl.INT_BITS[8] | bl.LIKELY_INT & ~bl.LIKELY_INTS[8]
+        walked = any(step and step < 8 for _, step in region.slots)
+        return region.overflow or walked or any(s.all & narrow for key, s in region.slots.items() if key in beside)
+
+    def formats(self, v: iv.AnyValue) -> frozenset[FloatType]:
+        """The formats of the floats in a value."""
+        return frozenset(kind.format for _, kind, _ in self._leaves(v) if kind.format is not None)
+
+    def declared_formats(self, pointer: iv.AnyValue) -> frozenset[FloatType]:
+        """The formats of the floats that are declared to be in the memory behind a pointer."""
+        return frozenset(map(FloatType, self._builder.declared_formats(pointer)))
+
+    def is_declared_as_floats(self, pointer: iv.Argument) -> bool:
+        """Is an argument declared to point to floats, and nothing else?"""
+        t = self._builder.declared_pointee(pointer)
+        while isinstance(t, bl.Sequence):
+            t = t.element
+        return isinstance(t, bl.Basic) and bool(t.format)
+
+    def string_may_hold_float(self, pointer: iv.AnyValue, text: int) -> bool:
+        """Were floats seen in the text of a `std::string`, to which it has a pointer at `text`, by pointers to any of
+        its characters, too?"""
+        region, at = self._builder.cell(pointer)
+        slot = region.slots.get(region.key(at + text, 0))
+        if slot is None or slot.pointee is None:
+            return False
+
+        def views(r: Region) -> list[Region]:
+            return [find(e.child) for e in r.edges if e.step == 1 and find(e.parent) is r]
+
+        found = reach([find(slot.pointee)], views)
+        return any(s.all & bl.FLOAT_MASK for r in found for s in r.slots.values())
+
+    def clashes(self, pointer: iv.AnyValue, value: iv.AnyValue) -> bool:
+        """Is the memory behind a pointer, where `value` is stored, of undecided kind?"""
+        return any(k is CONFLICT for _, k, _ in self.memory(pointer, self.layout.size(value.type)).leaves)
+
+    def settle(
+        self, integers: frozenset[iv.AnyValue], floats: Iterable[iv.AnyValue] = (), numbers: Iterable[iv.AnyValue] = ()
+    ) -> None:
+        """What `tagged_unions` made of what is undecided: integers, by proof; what is taken for a float; and
+        instructions that take what may be a float for a number, which is tested as the program runs."""
+        self._numbers = frozenset(numbers)
+        self._integers = integers | {v for v in self._numbers if isinstance(v.type, IntType)}
+        formats = {v: self.turning(v) for v in floats}
+        self._floats = {v: float_kind(t) for v, t in formats.items() if t is not None}
+
+    def is_number_use(self, i: iv.AnyValue) -> bool:
+        """Is what may be a float taken for a number here, at the risk of an error as the program runs?"""
+        return i in self._numbers
+
+    def is_by_turns(self, v: iv.AnyValue) -> bool:
+        """May a value be a float at one time and a number at another?"""
+        return v in self._numbers or v in self._floats
+
+    def turning(self, v: iv.AnyValue) -> FloatType | None:
+        """The format of the float that an integer may be, all of it, if that is not a part of it or a pointer."""
+        region, size = self._builder.contents.get(v), self.layout.size(v.type)
+        mask = carried_float(find(region), size) if region is not None else 0
+        return _float_of(mask) if mask and bl.mask_size(mask) == size else None
+
+    def float_around(self, pointer: iv.AnyValue, size: int) -> tuple[int, FloatType] | None:
+        """(start, format) of the one float of which `size` bytes behind a pointer may be a part, or all."""
+        region, offset = self._builder.cell(pointer)
+        found = float_around(region, offset, size)
+        return (found[0], _float_of(found[1])) if found is not None else None
+
+    def is_read_otherwise(self, pointer: iv.AnyValue, at: int, t: FloatType) -> bool:
+        """Are there floats of other formats, or parts of floats, where a float is accessed behind a pointer?"""
+        region, offset = self._builder.cell(pointer)
+        seen = floats_around(find(region), offset + at, self.layout.size(t))
+        return any(found != (0, bl.FLOAT_BIT[t.name]) for found in seen)
+
+    def may_hold_float(self, v: iv.AnyValue) -> bool:
+        """Could some byte of the value belong to a float? False only where it is proven that none does."""
+        return any(kind.is_float or not kind.is_known for _, kind, _ in self._leaves(v))
+
+    def _leaves(self, v: iv.AnyValue) -> tuple[tuple[int, Kind, int], ...]:
+        if isinstance(v, iv.Constant):
+            return tuple(self._constant(v))
+        typed = self._typed(v.type)
+        if typed is not None:
+            return typed
+        if v in self._integers:
+            return ((0, INTEGER, self.layout.size(v.type)),)
+        if v in self._floats:
+            return ((0, self._floats[v], self.layout.size(v.type)),)
+        if isinstance(v.type, IntType) and (v.type.bits < 8 or is_arithmetic(v)) and not self._seen_as_float(v):
+            return ((0, INTEGER, self.layout.size(v.type)),)
+        region = self._builder.contents.get(v)
+        if not self._builder.sized(v.type):
+            return ()
+        size = self.layout.size(v.type)
+        if region is None:
+            return ((0, UNKNOWN, size),)
+        zero = blank_bytes(v, self.layout)
+        leaves = self._resolve(region, 0, size)
+        if not isinstance(v.type, IntType):
+            leaves = self._floats_by_turns((region, 0), leaves)
+        leaves = tuple((o, ANY if k is UNKNOWN and self._is_idle(v, o, n) else k, n) for o, k, n in leaves)
+        return tuple(_without_zeros(leaves, zero)) if zero else leaves
+
+    def _is_idle(self, v: iv.AnyValue, at: int, size: int) -> bool:
+        """Does no derivative pass through these bytes of a value?"""
+        fixed = not isinstance(v.type, IntType | VectorType) and is_fixed(v, at, size, self.layout)
+        return fixed or is_dropped(v, at, size, self.layout, self._builder.taken)
+
+    def _seen_as_float(self, v: iv.AnyValue) -> bool:
+        region = self._builder.contents.get(v)
+        if region is None:
+            return False
+        leaves = resolve(find(region), 0, self.layout.size(v.type))
+        return any(mask & (bl.FLOAT_MASK | CONFLICT_MASK) for _, mask, _ in leaves)
+
+    def _typed(self, t: Type) -> tuple[tuple[int, Kind, int], ...] | None:
+        """The leaves of a value whose type alone decides them (floats and pointers)."""
+        if not self._builder.sized(t):
+            return ()
+        leaves = []
+        for offset, leaf in self._builder.leaves(t):
+            if not isinstance(leaf, (FloatType, PointerType)):
+                return None
+            kind = float_kind(leaf) if isinstance(leaf, FloatType) else POINTER
+            leaves.append((offset, kind, self.layout.size(leaf)))
+        return tuple(leaves)
+
+    def _constant(self, c: iv.AnyConstant) -> list[tuple[int, Kind, int]]:
+        found = []
+        for offset, leaf, t in self._constant_leaves(c):
+            match leaf, t:
+                case _, FloatType():
+                    kind = float_kind(t)
+                case (iv.Undef() | iv.ConstZero() | iv.ConstNull() | iv.ConstInt(value=0)), _:
+                    kind = ANY
+                case _, PointerType():
+                    kind = POINTER
+                case _:
+                    kind = INTEGER
+            found.append((offset, kind, self.layout.size(t)))
+        return found
+
+    def _constant_leaves(self, c: iv.AnyConstant) -> list[tuple[int, iv.AnyConstant, Type]]:
+        if isinstance(c, iv.ConstAggregate):
+            return [
+                (at + offset, leaf, t)
+                for at, element in c.placed(self.layout)
+                if isinstance(element, (iv.Constant, iv.GlobalValue))
+                for offset, leaf, t in self._constant_leaves(element)
+            ]
+        if not self._builder.sized(c.type):
+            return []
+        return [(offset, c, t) for offset, t in self._builder.leaves(c.type)]
+
+    # --- memory -------------------------------------------------------------------------------------------------
+
+    def memory(self, pointer: iv.AnyValue, size: int | None) -> Layout:
+        """What the bytes [0, size) behind a pointer hold; without `size`, one stride of what repeats there."""
+        if pointer not in self._builder.cells and not isinstance(pointer, iv.GlobalVariable | iv.ConstExpr):
+            leaves: tuple[tuple[int, Kind, int], ...] = ((0, UNKNOWN, size or 1),) if size != 0 else ()
+            return Layout(None if size is not None else 1, leaves)
+        region, offset = self._builder.cell(pointer)
+        if size is not None:
+            return Layout(None, self._resolve(region, offset, size))
+        return self._repeated(region, offset, None)
+
+    def _repeated(self, region: Region, offset: int, multiple: int | None) -> Layout:
+        """One stride; where only accesses suggest it, `multiple` (what divides the size asked for) must be that."""
+        stride = stride_of(region, offset, multiple)
+        if region.overflow or stride is None:
+            return Layout(1, ((0, UNKNOWN, 1),))
+        return Layout(stride, tuple(_named(repeated(region, offset, stride))))
+
+    def access(self, instruction: iv.Instruction, local: tuple[bool, ...] = ()) -> Layout:
+        """What an instruction reads or writes: a load, store, memcpy, memmove, memset or atomic.
+
+        Complete for the access; for a size that varies, one stride. Of a copy: what is known of either side; `local`
+        says of its target and its source whether all that is ever done with that memory is seen.
+        """
+        if self.is_control(instruction):
+            value = instruction.value if isinstance(instruction, iv.Store) else instruction
+            return _BYTES if isinstance(value, iv.Call) else Layout(None, ((0, INTEGER, self.layout.size(value.type)),))
+        match instruction:
+            case iv.Load(pointer):
+                return self._scalar_access(instruction, pointer)
+            case iv.Store(value, pointer):
+                return self._scalar_access(value, pointer)
+            case iv.Call():
+                return self._copy(instruction, *local)
+            case iv.Other(operands=[pointer, value, *_]):
+                return self._scalar_access(value, pointer)
+        return Layout(None, ())
+
+    def is_control(self, instruction: iv.Instruction) -> bool:
+        """Is an access one of bytes of a hash table among which there are neither floats nor pointers?"""
+        return self._builder.control.accessed(instruction)
+
+    def _scalar_access(self, value: iv.AnyValue, pointer: iv.AnyValue) -> Layout:
+        if (typed := self._typed(value.type)) is not None:
+            return Layout(None, typed)
+        own, through = self._leaves(value), self.memory(pointer, self.layout.size(value.type)).leaves
+        if isinstance(value, iv.Constant):
+            decided = any(k is not UNKNOWN and k is not CONFLICT for _, k, _ in through)
+            return Layout(None, through if decided else own)
+        clash = any(k is CONFLICT for _, k, _ in through)
+        return Layout(None, own if clash and all(k.is_known for _, k, _ in own) else _either(own, through))
+
+    def _copy(self, call: iv.Call, to_local: bool = False, from_local: bool = False) -> Layout:
+        f = call.called_function
+        name = f.name if f is not None else ""
+        if not name.startswith(("llvm.mem", "mem", "__mem")) or len(call.arguments) < 3:
+            return Layout(None, ())
+        if MIXED in call.metadata:
+            return Layout(None, ((0, CONFLICT, 8),))
+        if call in self._builder.copied_elements:
+            to_cell, from_cell, step = self._builder.copied_elements[call]
+            return Layout(step, _either(self._resolve(*to_cell, step), self._resolve(*from_cell, step)))
+        length = call.arguments[2]
+        size = length.value if isinstance(length, iv.ConstInt) else None
+        multiple = gcd(*linear(length))
+        to = self._side(call.arguments[0], size, multiple, to_local)
+        if "memset" in name:
+            return to
+        source = self._side(call.arguments[1], size, multiple, from_local)
+        if to.stride is None or source.stride is None:
+            leaves = _either(to.leaves, source.leaves)
+            return Layout(to.stride, tuple(_without_zeros(leaves, self._padding(call, leaves))))
+        stride = lcm(to.stride, source.stride)
+        if stride > 4096:
+            return Layout(1, ((0, UNKNOWN, 1),))
+        plain = Layout(stride, _either(_tiled(to, stride), _tiled(source, stride)))
+        if plain.is_known or "memcpy" not in name:
+            return plain
+        return self._with_header(call, to_local and from_local) or plain
+
+    def _with_header(self, copy: iv.Call, any_size: bool) -> Layout | None:
+        """What a copy moves as a header and elements of which there may be any number, where all of that is known."""
+        cells = [self._builder.cell(a) for a in copy.arguments[:2]]
+        start, multiple = linear(copy.arguments[2])
+        for h in dict.fromkeys(h for cell in cells if (h := header(*cell)) is not None):
+            if not (any_size or h.declared) and ((start - h.size) % h.stride or multiple % h.stride):
+                continue
+            sides = []
+            for region, at in cells:
+                elements = _named(repeated(region, at + h.size, h.stride))
+                sides.append((*self._resolve(region, at, h.size), *((h.size + o, k, s) for o, k, s in elements)))
+            made = Layout(h.stride, _either(sides[0], sides[1]), h.size)
+            if made.is_known:
+                return made
+        return None
+
+    def _padding(self, copy: iv.Call, leaves: tuple[tuple[int, Kind, int], ...]) -> set[int]:
+        """Bytes of unknown kind that the copy's `tbaa.struct` leaves out, as no field of the struct is there."""
+        ref = copy.metadata.get("tbaa.struct")
+        fields = self._builder.tbaa.fields(ref) if ref is not None else []
+        held = {n for at, size, _ in fields for n in range(at, at + size)}
+        unknown = {n for o, k, size in leaves if k is UNKNOWN for n in range(o, o + size)}
+        return unknown - held if held else set()
+
+    def _in_words(self, copy: iv.Call, layout: Layout) -> Layout:
+        """Conflicts on both sides of a copy as WORDs, where they are that."""
+        cells = [self._builder.cell(a) for a in copy.arguments[:2]]
+        kinds = {o + n: (o, k, s) for o, k, s in layout.leaves for n in range(s)}
+        leaves: list[tuple[int, Kind, int]] = []
+        at = 0
+        while at < len(kinds):
+            start, kind, size = kinds[at]
+            end = start + size
+            told = MIXED in copy.metadata
+            if kind is CONFLICT and self._are_words(cells, at, [kinds.get(at + n) for n in range(8)], told):
+                kind, end = WORD, at + 8
+            elif kind is CONFLICT and (t := self._turning_in_both(cells, at, kinds)) is not None:
+                kind, end = float_kind(t), at + t.bits // 8
+            elif kind is CONFLICT:
+                end = at + 1
+            leaves.append((at, kind, end - at))
+            at = end
+        return Layout(layout.stride, tuple(leaves))
+
+    def _floats_by_turns(self, cell: tuple[Region, int], leaves: _Leaves) -> _Leaves:
+        """Where floats and integers are seen by turns, they are taken for floats: see `tagged_unions`."""
+        found: list[tuple[int, Kind, int]] = []
+        for o, kind, size in leaves:
+            at, end = o, o + size
+            while kind is CONFLICT and (t := self._turning(cell, at)) is not None:
+                size = t.bits // 8
+                if at + size > end or is_cut(find(cell[0]), cell[1] + at, size):
+                    break
+                found.append((at, float_kind(t), size))
+                at += size
+            found += [(at, kind, end - at)] if at < end else []
+        return tuple(found)
+
+    def _turning(self, cell: tuple[Region, int], at: int) -> FloatType | None:
+        """The format of the float that begins at a byte, if nothing but integers is there at other times."""
+        region, offset = find(cell[0]), cell[1] + at
+        found = float_around(region, offset, 1)
+        if found is None or found[0] or may_be_pointer(region, offset, bl.mask_size(found[1])):
+            return None
+        return _float_of(found[1])
+
+    def _turning_in_both(
+        self, cells: list[tuple[Region, int]], at: int, kinds: dict[int, tuple[int, Kind, int]]
+    ) -> FloatType | None:
+        """`_turning` on both sides of a copy, of which one may know of integers in some of the bytes only."""
+        found = [self._turning(cell, at) for cell in cells]
+        formats = [t for t in found if t is not None]
+        if not formats or any(t != formats[0] for t in formats):
+            return None
+        size = formats[0].bits // 8
+        if any(n not in kinds or kinds[n][1] is POINTER for n in range(at, at + size)):
+            return None
+        others = [self._resolve(r, o + at, size) for (r, o), t in zip(cells, found, strict=True) if t is None]
+        return formats[0] if all(map(_is_in_words, others)) else None
+
+    def _are_words(
+        self, cells: list[tuple[Region, int]], at: int, kinds: list[tuple[int, Kind, int] | None], told: bool
+    ) -> bool:  # fmt: skip
+        return (
+            all(k is not None and k[1] in (CONFLICT, INTEGER, ANY, UNKNOWN) for k in kinds)
+            and (told or all(is_word(find(region), offset + at) for region, offset in cells))
+            and all(_is_in_words(self._resolve(r, offset + at, 8)) for r, offset in cells)
+        )
+
+    def _side(self, pointer: iv.AnyValue, size: int | None, multiple: int, local: bool) -> Layout:
+        if size is not None:
+            return self.memory(pointer, size)
+        found = self._repeated(*self._builder.cell(pointer), multiple)
+        lost = found.stride == 1 and not found.is_known
+        return self._repeated(*self._builder.cell(pointer), 0) if lost and local else found
+
+    def _resolve(self, region: Region, offset: int, size: int) -> tuple[tuple[int, Kind, int], ...]:
+        return tuple(_named(resolve(find(region), offset, size)))
+
+    # --- errors -------------------------------------------------------------------------------------------------
+
+    def require(
+        self,
+        instruction: iv.Instruction,
+        local: tuple[bool, ...] = (),
+        looks: Callable[[Spot, int], Kind] | None = None,
+    ) -> Layout:
+        """`access`, or a `KindError` where some byte is UNKNOWN or a CONFLICT.
+
+        `looks` says of bytes (offset, size) that are not known as what they are looked at: ANY if nobody looks at them.
+        Of a copy, bytes that disagree about being doubles, pointers and integers, but about nothing else, are a WORD.
+        """
+        layout = self.access(instruction, local)
+        if isinstance(instruction, iv.Call) and any(k is CONFLICT for _, k, _ in layout.leaves):
+            layout = self._in_words(instruction, layout)
+        if looks is not None and not layout.is_known:
+            layout = Layout(layout.stride, tuple(_looked_at(layout, looks)))
+        bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
+        if bad is None:
+            return layout
+        raise self.error(instruction, *bad)
+
+    def require_value(self, v: iv.AnyValue) -> Kind:
+        """`value`, or a `KindError` where it is UNKNOWN or a CONFLICT."""
+        kind = self.value(v)
+        if kind.is_known:
+            return kind
+        raise self.error(v, 0, kind, self.layout.size(v.type))
+
+    def error(self, v: iv.AnyValue, offset: int, kind: Kind, size: int) -> KindError:
+        """The diagnostic for `size` bytes at `offset` of what a value or instruction holds."""
+        what = "used both as a float and as something else" if kind is CONFLICT else "of unknown kind"
+        where = f"in @{v.block.function.name}" if isinstance(v, iv.Instruction) and v.block.function else ""
+        cause = "no access, TBAA tag or debug info says whether they hold floats, integers or pointers"
+        fix = "copy element by element through a pointer of the right type"
+        if kind is CONFLICT:
+            cause = "accesses or types disagree about these bytes (a union, or memory used again for another type)"
+            fix = f"keep floats apart from what else lies there, in members or memory of their own, or {fix}"
+        if not any("emissionKind: FullDebug" in text for text in self.module.raw_metadata.values()):
+            fix = f"compile with -g, or with -O1 or higher so that TBAA tells, or {fix}"
+        return KindError(
+            f"bytes {offset} to {offset + size - 1} of {_describe(v)} {where} are {what}".replace("  ", " "),
+            span=self.module.place(v) if isinstance(v, iv.Instruction) else None,
+            cause=cause,
+            fix=fix,
+        )
+
+
+def _float_of(mask: int) -> FloatType:
+    return next(FloatType(name) for name, bit in bl.FLOAT_BIT.items() if bit == mask)
+
+
+def _is_in_words(side: tuple[tuple[int, Kind, int], ...]) -> bool:
+    """Where one side of a copy is used as integers only, all 8 bytes of it, the other's floats would become numbers."""
+    formats = {k.format for _, k, _ in side if k.format is not None}
+    numbers = sum(size for _, k, size in side if k is INTEGER)
+    return formats <= {FloatType("double")} and (numbers < 8 or any(k is CONFLICT for _, k, _ in side))
+
+
+def _without_zeros(leaves: tuple[tuple[int, Kind, int], ...], zero: set[int]) -> Iterator[tuple[int, Kind, int]]:
+    """Blank bytes fit any kind; what is not known of those around them stays so."""
+    for o, kind, size in leaves:
+        if zero.issuperset(range(o, o + size)):
+            yield o, ANY, size
+        elif kind.is_known or zero.isdisjoint(range(o, o + size)):
+            yield o, kind, size
+        else:
+            yield from ((n, ANY if n in zero else kind, 1) for n in range(o, o + size))
+
+
+def _describe(v: iv.AnyValue) -> str:
+    match v:
+        case iv.Store(value, _):
+            return f"what store {_name(value)} writes"
+        case iv.Call() if v.called_function is not None and not v.name:
+            return f"what @{v.called_function.name} copies"
+    return _name(v)
+
+
+def _name(v: iv.AnyValue) -> str:
+    name = getattr(v, "name", "")
+    return f"%{name}" if name else f"a value of type {v.type}"
+
+
+def _named(leaves: list[Leaf]) -> list[tuple[int, Kind, int]]:
+    return [(offset, _KINDS[mask], size) for offset, mask, size in leaves]
+
+
+def _either(
+    a: tuple[tuple[int, Kind, int], ...], b: tuple[tuple[int, Kind, int], ...]
+) -> tuple[tuple[int, Kind, int], ...]:
+    """Two views of the same bytes: where one knows nothing the other speaks; where both speak they must agree."""
+    if not any(k.is_known or k is CONFLICT for _, k, _ in a):
+        return b
+    if not any(k.is_known or k is CONFLICT for _, k, _ in b):
+        return a
+    merged: list[tuple[int, Kind, int]] = []
+    first, second = _by_byte(a), _by_byte(b)
+    for o in range(max(len(first), len(second))):
+        x, y = first.get(o, (UNKNOWN, o, 1)), second.get(o, (UNKNOWN, o, 1))
+        merged.append((o, _joined(x, y), 0))
+    return _grouped(merged, first, second)
+
+
+_ByByte = dict[int, tuple[Kind, int, int]]
+
+
+def _by_byte(leaves: tuple[tuple[int, Kind, int], ...]) -> _ByByte:
+    return {o + n: (k, o, s) for o, k, s in leaves for n in range(s)}
+
+
+def _joined(x: tuple[Kind, int, int], y: tuple[Kind, int, int]) -> Kind:
+    a, b = x[0], y[0]
+    if a is b:
+        return CONFLICT if a.is_float and x[1:] != y[1:] else a
+    for weaker in (UNKNOWN, ANY):
+        if weaker in (a, b):
+            return b if a is weaker else a
+    return POINTER if {a, b} == {INTEGER, POINTER} else CONFLICT
+
+
+def _grouped(
+    merged: list[tuple[int, Kind, int]], first: _ByByte, second: _ByByte
+) -> tuple[tuple[int, Kind, int], ...]:
+    """Bytes back to scalars: a float or pointer ends where its owner says, other kinds run on."""
+    leaves: list[tuple[int, Kind, int]] = []
+    for o, kind, _ in merged:
+        owner = next((m[o] for m in (first, second) if o in m and m[o][0] is kind), (kind, o, 1))
+        starts = (kind.is_float or kind is POINTER) and owner[1] == o
+        if leaves and leaves[-1][1] is kind and not starts:
+            leaves[-1] = (leaves[-1][0], kind, leaves[-1][2] + 1)
+        else:
+            leaves.append((o, kind, 1))
+    return tuple(leaves)
+
+
+def _looked_at(layout: Layout, looks: Callable[[Spot, int], Kind]) -> Iterator[tuple[int, Kind, int]]:
+    """The leaves of a layout; what is not known of them as what it is looked at."""
+    for o, kind, size in layout.leaves:
+        seen = kind if kind.is_known else looks(strided(layout.stride or 0, o), size)
+        if kind is UNKNOWN and seen.format is not None:
+            step = seen.format.bits // 8
+            places = [strided(layout.stride or 0, n) for n in range(o, o + size, step)]
+            yield from ((o + n * step, looks(place, step), step) for n, place in enumerate(places))
+        else:
+            yield o, seen if seen is ANY else kind, size
+
+
+def _tiled(layout: Layout, stride: int) -> tuple[tuple[int, Kind, int], ...]:
+    step = layout.stride or stride
+    return tuple((n + o, k, s) for n in range(0, stride, step) for o, k, s in layout.leaves)

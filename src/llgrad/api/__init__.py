@@ -1,0 +1,1 @@
+"""Value_and_grad … hessian, vmap, rules of one's own; llgrad check, grad, explain."""

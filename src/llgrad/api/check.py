@@ -1,0 +1,147 @@
+"""Reverse mode, forward mode and finite differences of one function on random input, compared along random directions.
+
+Inputs: integers are 5 and floats uniform in [0.5, 1.5] unless a value is given; arrays have the length given, else
+ample room for what the integers suggest; their floats are uniform in [0.5, 1.5], their integers zero. Along a direction
+v, and for random weights w of the output, these must agree: ⟨Jᵀ w, v⟩ (reverse), ⟨w, J v⟩ (forward), and central
+differences of order 6 of ⟨w, f⟩.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from llgrad.api.derivatives import Names, jvp, vjp
+from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
+from llgrad.execution.library import ForeignFunction
+from llgrad.signature import Array, Parameter, Pointer, Scalar, View
+
+_LIMITS = {4: (1e-3, 3e-2, 2e-2), 8: (1e-9, 1e-6, 2e-3), 16: (1e-9, 1e-6, 2e-3)}  # forward, differences, step
+
+
+class Row(Struct, frozen=True):
+    """One direction."""
+
+    reverse: float
+    forward: float
+    differences: float
+
+    @property
+    def forward_error(self) -> float:
+        return _relative(self.reverse, self.forward)
+
+    @property
+    def difference_error(self) -> float:
+        return _relative(self.reverse, self.differences)
+
+
+class Comparison(Struct, frozen=True):
+    """What was found, and the limits it was held to."""
+
+    title: str
+    rows: tuple[Row, ...]
+    forward_limit: float
+    difference_limit: float
+
+    @property
+    def finite(self) -> bool:
+        """Is the function itself finite, and does it stay so nearby?"""
+        return all(np.isfinite(r.differences) for r in self.rows)
+
+    @property
+    def good(self) -> bool:
+        return all(
+            r.forward_error <= self.forward_limit and r.difference_error <= self.difference_limit for r in self.rows
+        )
+
+
+def _relative(a: float, b: float) -> float:
+    if not (np.isfinite(a) and np.isfinite(b)):
+        return float("inf")
+    return abs(a - b) / max(abs(a), abs(b), 1e-8)
+
+
+def compare(
+    function: ForeignFunction, wrt: Names, of: str | None, sizes: dict[str, float], directions: int = 3, seed: int = 0
+) -> Comparison:
+    """Compare derivatives of `function` along random directions."""
+    rng = np.random.default_rng(seed)
+    names = [p.name for p in function.signature.parameters]
+    if unknown := [n for n in sizes if n not in names]:
+        raise UnknownNameError(f"--size names no parameter: {', '.join(unknown)}", fix=f"there are {', '.join(names)}")
+    inputs = random_inputs(function, sizes, rng)
+    pull, push = vjp(function, wrt, of), jvp(function, wrt, of)
+    least = min(_float_bytes(function.signature.parameters[n]) for n in pull.wrt)
+    forward_limit, difference_limit, step = _LIMITS[least]
+    weights = rng.uniform(0.5, 1.5, np.shape(inputs[pull.of])) if pull.of is not None else 1.0
+    rows = []
+    for _ in range(directions):
+        along = [_direction(inputs[n], rng) for n in pull.wrt]
+        _, gradients = pull(*_copies(inputs), seed=weights)
+        _, tangent = push(*_copies(inputs), tangents=along[0] if push.single else along)
+        gradients = (gradients,) if pull.single else gradients
+        reverse = float(sum(np.sum(g * v) for g, v in zip(gradients, along, strict=True)))
+        differences = _differences(function, inputs, pull.wrt, pull.of, along, weights, step)
+        rows.append(Row(reverse, float(np.sum(weights * np.asarray(tangent))), differences))
+    return Comparison(str(function.signature), tuple(rows), forward_limit, difference_limit)
+
+
+def random_inputs(function: ForeignFunction, sizes: dict[str, float], rng: np.random.Generator) -> list[Any]:
+    """Random arguments for a function."""
+    parameters = function.signature.parameters
+    integers = [int(sizes.get(p.name, 5)) for p in parameters if isinstance(p.type, Scalar) and p.type.kind != "float"]
+    ample = max(64, 4 * prod(max(n, 1) for n in integers))
+    return [_input(p, sizes.get(p.name), ample, rng) for p in parameters]
+
+
+def _input(p: Parameter, size: float | None, ample: int, rng: np.random.Generator) -> Any:
+    if isinstance(p.type, Scalar) and p.type.kind == "float":
+        return float(rng.uniform(0.5, 1.5)) if size is None else float(size)
+    if size is not None and size != int(size):
+        raise ArgumentError(f"--size {p.name}={size} is neither a length nor an integer", fix="give a whole number")
+    size = None if size is None else int(size)
+    if isinstance(p.type, Scalar):
+        return (1 if p.type.kind == "bool" else 5) if size is None else size
+    dtype = p.type.dtype if isinstance(p.type, Pointer) else None
+    if dtype is None or dtype.names is not None or dtype.kind not in "fiub":
+        raise UnsupportedError(f"random input for {p.type.declare(p.name)} cannot be made", fix="check from Python")
+    count = ample if size is None else size
+    if isinstance(p.type, Pointer) and isinstance(p.type.to, Array):
+        group = max(prod(max(d, 1) for d in p.type.to.dims), 1)
+        count = -(-count // group) * group
+    rank = p.type.rank if isinstance(p.type, View) else None  # which knows its shape: as long in all directions
+    shape = (count,) if rank is None else (5 if size is None else size,) * rank
+    return rng.uniform(0.5, 1.5, shape).astype(dtype) if dtype.kind == "f" else np.zeros(shape, dtype)
+
+
+def _float_bytes(p: Parameter) -> int:
+    dtype = p.type.dtype
+    return dtype.itemsize if dtype is not None and dtype.itemsize in _LIMITS else 8
+
+
+def _direction(value: Any, rng: np.random.Generator) -> Any:
+    if isinstance(value, np.ndarray):
+        return np.asarray(rng.uniform(-1, 1, value.shape), value.dtype)
+    return float(rng.uniform(-1, 1))
+
+
+def _copies(inputs: list[Any]) -> list[Any]:
+    return [v.copy() if isinstance(v, np.ndarray) else v for v in inputs]
+
+
+def _differences(
+    function: ForeignFunction, inputs: list[Any], wrt: tuple[int, ...], of: int | None, along: list[Any], weights: Any,
+    step: float,
+) -> float:  # fmt: skip
+    def at(h: float) -> float:
+        moved = _copies(inputs)
+        for n, v in zip(wrt, along, strict=True):
+            moved[n] = np.asarray(moved[n] + h * v, v.dtype) if isinstance(v, np.ndarray) else moved[n] + h * v
+        result = function(*moved)
+        return float(np.sum(np.asarray(weights, np.float64) * (result if of is None else moved[of])))
+
+    one, two, three = (at(n * step) - at(-n * step) for n in (1, 2, 3))
+    return (45 * one - 9 * two + three) / (60 * step)

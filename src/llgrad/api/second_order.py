@@ -1,0 +1,205 @@
+"""Second derivatives of foreign functions: `hvp` and `hessian`, by forward mode over reverse mode.
+
+A Hessian-vector product is the directional derivative of the gradient: what `value_and_grad` would compile, derived
+again by forward mode (`Request.again`). A Hessian takes several directions a sweep (`derivatives.LANES`) where all that
+is differentiated by is in memory, else one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from typing import Any, Unpack
+
+import numpy as np
+from msgspec.structs import replace
+
+from llgrad.api.derivatives import LANES, Derivative, Names, Options, dispatched, fitted, number, require_same
+from llgrad.autodiff.requests.request import Act, Mode, Request
+from llgrad.errors import ArgumentError
+from llgrad.execution.entry import ARENA
+from llgrad.execution.library import ForeignFunction
+from llgrad.execution.passing import ADDRESSES, Table, parts, pieces
+from llgrad.signature import Parameter
+
+
+class Second(Derivative):
+    """The forward derivative of a gradient. Made by `hvp` and `hessian`."""
+
+    def __init__(
+        self, function: ForeignFunction, wrt: Names, of: str | int | None, kind: str, **options: Unpack[Options]
+    ) -> None:
+        """Checks names; compiles when it is first called, for as many directions as are wanted then."""
+        super().__init__(function, Mode.COMBINED, wrt, of, kind, compile=False, **options)
+
+    def request_for(self, disjoint: bool, width: int = 1) -> Request:
+        """What synthesis is asked for: tangents of all that has a shadow, and of the floats in `wrt`."""
+        gradient = replace(super().request_for(disjoint), primal_result=False)
+        acts = [Act.CONST] + [a for p in self.signature.parameters for a in self._acts(p)]
+        acts += [Act.CONST] * (gradient.result is Act.OUT)
+        result = Act.DUP if Act.OUT in self.acts else Act.CONST
+        more = {**self.flags, "checkpoint": (), "disjoint": disjoint, "width": width}
+        return Request.again(gradient, Mode.FORWARD, tuple(acts), result, **more)
+
+    def _acts(self, p: Parameter) -> Iterator[Act]:
+        act = self.acts[p.index]
+        for part in parts(p.type):
+            yield Act.CONST if act is Act.CONST or part not in ADDRESSES else Act.DUP
+            if act is Act.DUP and part in ADDRESSES:
+                yield Act.DUP
+
+    # --- calling
+
+    def products(
+        self, args: Sequence[Any], named: dict[str, Any], seed: Any, count: int, direction: Callable[[int], Any]
+    ) -> list[Any]:
+        """The Hessian times each of `count` directions."""
+        values = self.function.checker.values(args, named)
+        disjoint = self._disjoint(values)
+        most = 1 if Act.OUT in self.acts else LANES
+        width = min(most, 1 << (max(count, 1) - 1).bit_length())
+        before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
+        found: list[Any] = []
+        changing = count > width and self.function.library.effects(self.signature.symbol).stateful
+        first = self._tried(values) if changing else []
+        for start in range(0, count, width):
+            for v, old in zip(values, before, strict=True):
+                if start and old is not None:
+                    v[...] = old
+            given = [direction(min(k, count - 1)) for k in range(start, start + width)]
+            found += self._products(values, seed, given, disjoint)
+        for one, other in zip(first, self._tried(values, before) if changing else [], strict=True):
+            require_same(self.signature.name, one, other)
+        return found[:count]
+
+    def _tried(self, values: Sequence[Any], before: Sequence[Any] = ()) -> list[Any]:
+        """What one run of the function gives, on copies; of arrays that it writes, their contents before count."""
+        given = [v if old is None else old for v, old in zip(values, before, strict=True)] if before else values
+        copies = [v.each(np.copy) if isinstance(v, Table) else copy(v) for v in given]
+        result = self.function(*copies)
+        written = [v for n, v in enumerate(copies) if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
+        return written if result is None else [result, *written]
+
+    def _products(self, values: Sequence[Any], seed: Any, directions: Sequence[Any], disjoint: bool) -> list[Any]:
+        """One sweep: for each direction, what it finds."""
+        shadows = self._shadows(values, seed, None)
+        tangents = [self._lane(values, d) for d in directions]
+        duplicated = [a is Act.DUP for a in self.acts]
+        adjoints = [[self._cleared(n, v) if duplicated[n] else None for n, v in enumerate(values)] for _ in tangents]
+        passed: list[Any] = [ARENA]
+        for n, p in enumerate(self.signature.parameters):
+            passed += self._passed(p, values[n], [t[n] for t in tangents], shadows[n], [a[n] for a in adjoints])
+        if self.result is Act.OUT:
+            passed.append(1.0 if seed is None else number(seed, "seed"))
+        compiled = self._compiled(disjoint, len(tangents))
+        results, self._peak = compiled.code.call(compiled.entry, passed, self._tests[disjoint, len(tangents)])
+        return [self._found(lane, results) for lane in adjoints]
+
+    def _passed(
+        self, p: Parameter, value: Any, tangents: Sequence[Any], shadow: Any, adjoints: Sequence[Any]
+    ) -> Iterator[Any]:
+        """What the entry takes for one parameter: it, its tangents, its shadow, the shadow's tangents."""
+        act, of_value = self.acts[p.index], pieces(p, value)
+        beside = [pieces(p, t) for t in tangents] if act is not Act.CONST else []
+        of_shadow = pieces(p, shadow) if act is Act.DUP else []
+        below = [pieces(p, a) for a in adjoints] if act is Act.DUP else []
+        for n, part in enumerate(parts(p.type)):
+            yield of_value[n]
+            if part in ADDRESSES and act is not Act.CONST:
+                yield from (t[n] for t in beside)
+                if act is Act.DUP:
+                    yield from (of_shadow[n], *(a[n] for a in below))
+
+    def _lanes(self, act: Act, width: int) -> int:
+        return 0 if act is Act.CONST else width + (1 + width) * (act is Act.DUP)
+
+    def _lane(self, values: Sequence[Any], direction: Any) -> list[Any]:
+        """The tangent of each parameter's value: the direction for those in `wrt`, else zero."""
+        found = [self._cleared(n, v) if self.acts[n] is not Act.CONST else None for n, v in enumerate(values)]
+        given = [direction] if self.single else direction
+        if not self.single and (not isinstance(given, tuple | list) or len(given) != len(self.wrt)):
+            names = ", ".join(self._name(n) for n in self.wrt)
+            raise ArgumentError(f"a direction must be {len(self.wrt)} values, for {names}", fix="pass a tuple")
+        for n, d in zip(self.wrt, given, strict=True):
+            found[n] = fitted(values[n], d, "direction", self._name(n))
+        return found
+
+    def _found(self, adjoints: Sequence[Any], results: Sequence[Any]) -> Any:
+        scalars = iter(results)
+        returned = {n: next(scalars) for n, act in enumerate(self.acts) if act is Act.OUT}
+        found = tuple(returned[n] if n in returned else self._adjoint(n, adjoints[n]) for n in self.wrt)
+        return found[0] if self.single else found
+
+
+class Hvp(Second):
+    """Call it with the function's arguments and then a direction: the Hessian times it."""
+
+    def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
+        """The last argument is the direction, with the shape of what `wrt` names (a tuple, if that is one)."""
+        if not args:
+            raise ArgumentError(f"{self.__name__} is called without a direction", fix="pass it last")
+        return self.products(args[:-1], named, seed, 1, lambda k: args[-1])[0]
+
+
+class Hessian(Second):
+    """Call it with the function's arguments: all second derivatives."""
+
+    def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
+        """An array of the shape of the parameter, twice; for a tuple `wrt` a tuple of tuples of such."""
+        values = self.function.checker.values(args, named)
+        shapes = [self._shape(n, values[n]) for n in self.wrt]
+        ends = np.cumsum([0, *(int(np.prod(s, dtype=int)) for s in shapes)])
+        size = int(ends[-1])
+
+        def direction(k: int) -> Any:
+            flat = np.zeros(size)
+            flat[k : k + 1] = 1
+            ways = [flat[a:b].reshape(s) if s else flat[a] for a, b, s in zip(ends, ends[1:], shapes, strict=False)]
+            return ways[0] if self.single else tuple(ways)
+
+        columns = [[c] if self.single else c for c in self.products(values, {}, seed, size, direction)]
+        flat = [np.concatenate([np.reshape(part, -1) for part in column]) for column in columns]
+        matrix = np.array(flat).reshape(size, size).T
+        rows = [np.split(m, ends[1:-1], axis=1) for m in np.split(matrix, ends[1:-1], axis=0)]
+        blocks = tuple(
+            tuple(b.reshape(a + c).copy() for b, c in zip(row, shapes, strict=True))
+            for row, a in zip(rows, shapes, strict=True)
+        )
+        return blocks[0][0] if self.single else blocks
+
+    def _shape(self, n: int, value: Any) -> tuple[int, ...]:
+        if value is None:
+            raise ArgumentError(f"argument {self._name(n)!r} is None, but its derivative is wanted")
+        if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
+            what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
+            raise ArgumentError(f"argument {self._name(n)!r} {what}: its Hessian is no matrix", fix="use hvp")
+        return np.shape(value)
+
+
+@dispatched
+def hvp(
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
+) -> Hvp:
+    """A function that takes the arguments and, last, a direction v, and returns the Hessian times v.
+
+    wrt   a name or position, or a tuple of them (then v is a tuple, and a tuple comes back)
+    of    the pointer through which the function writes its result; by default its returned float
+    options  see `derivatives.Options`
+
+    `seed=` at the call weighs the elements of `of`, as in `value_and_grad`. Raises as that does.
+    """
+    return Hvp(function, wrt, of, "hvp", **options)
+
+
+@dispatched
+def hessian(
+    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
+) -> Hessian:
+    """A function that returns the dense Hessian: an array of the parameter's shape, twice; see `hvp`.
+
+    By several parameters: a tuple of tuples of such blocks, H[i][j] by the i-th and the j-th.
+    """
+    return Hessian(function, wrt, of, "hessian", **options)
+
+
+__all__ = ["Hessian", "Hvp", "hessian", "hvp"]

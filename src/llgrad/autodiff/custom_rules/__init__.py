@@ -1,0 +1,1 @@
+"""Derivatives that call the user's rules, or ours of library routines."""

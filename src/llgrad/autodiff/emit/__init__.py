@@ -1,0 +1,1 @@
+"""What generated code is made of: tape, shadows' helpers, lanes, alias scopes, rule expressions, checks."""

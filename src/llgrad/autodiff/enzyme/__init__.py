@@ -1,0 +1,1 @@
+"""Enzyme's C interface: names, calls read, statements, wrappers written, split forward mode."""

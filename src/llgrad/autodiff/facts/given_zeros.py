@@ -1,0 +1,154 @@
+"""Zero derivatives that are *given*, and those that arithmetic may have *made*.
+
+A derivative is given if it comes from a seed, from shadow memory that nothing computed is put into, or from absence
+(no use, not chosen, inactive), through operations whose partials are constants or choices alone. On such a way a
+derivative is zero only where the value does not change (a tangent) or nothing depends on it (an adjoint). A rule whose
+partial is infinite or nan there contributes nothing. A derivative is made once a partial that varies was multiplied
+in: its zero may be that of `2 * x` at 0, and the infinite partial of a root there is what IEEE arithmetic says.
+
+Made is what can be reached in the graph of `analysis.activity.graph` from the operands (reverse mode: backwards) or the
+results (forward mode) of rules that multiply. The graph has values one by one and memory by object, and one answer for
+all calls of a function. In reverse mode there are two answers for the body of a function: the adjoint of its result is
+given in some calls and made in others (`Request.made`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec import Struct
+
+from llgrad.analysis.activity.graph import NUMBERS, Hub, Node, Result, has_rule
+from llgrad.analysis.memory.call_effects import behaviour
+from llgrad.analysis.solver import reach
+from llgrad.autodiff.emit.expressions import is_choice
+from llgrad.autodiff.facts.analysis_results import Facts
+from llgrad.ir.floats import to_float
+from llgrad.ir.types import FloatType, scalar
+from llgrad.ir.values import (
+    AnyValue,
+    Binary,
+    Call,
+    Cast,
+    ConstAggregate,
+    ConstFloat,
+    ConstInt,
+    Instruction,
+    Unary,
+)
+from llgrad.rules import library
+from llgrad.rules.expression import Const, Expr
+from llgrad.rules.rule import Rule
+
+FINITE = frozenset({
+    "fadd", "fsub", "fmul", "fneg", "fma", "fmuladd", "fabs", "copysign", "fmax", "fmin", "fmaximum", "fminimum",
+    "fmaximum_num", "fminimum_num", "sin", "cos", "tanh", "atan",
+})  # fmt: skip
+"""Rules whose results and partials are finite where their operands are (but for overflow)."""
+_LARGEST = 2.0**60  # of a literal factor: products of a few of these neither underflow nor overflow
+_PLAIN = ("copy", "allocate")  # memory that is moved
+_ROUNDED = ("half", "bfloat")  # their sums are rounded again, which may make zeros
+
+
+class Made(Struct, frozen=True):
+    """What derivatives may be made by arithmetic: in general, and where functions' results have given adjoints."""
+
+    everywhere: Collection[Node]
+    within: Collection[Node]
+
+    def gives(self, v: AnyValue, made: bool = False) -> bool:
+        """Is a zero derivative of `v` given? `made`: the adjoint of its function's result may be made."""
+        t = scalar(v.type)
+        if isinstance(t, FloatType) and t.name in _ROUNDED:
+            return False
+        return v not in (self.everywhere if made else self.within)
+
+
+def made(facts: Facts) -> Made:
+    """What arithmetic may have made of the derivatives of one request, in the whole program."""
+    if facts.made is None:
+        facts.made = _made(facts)
+    found: Made = facts.made
+    return found
+
+
+def _made(facts: Facts) -> Made:
+    if facts.checkpointed:  # steps are run by functions of which the graph knows nothing
+        every = frozenset(v for f in facts.memory.functions for v in (*f.arguments, *f.instructions()))
+        return Made(every, every)
+    edges = facts.activity.edges(facts.reverse)
+
+    def onwards(n: Node) -> Sequence[Node]:
+        return edges.get(n, ())
+
+    start = [NUMBERS, *_unknown(facts, edges), *_multiplied(facts)]
+    everywhere = reach(start, onwards)
+    if not facts.reverse:
+        return Made(frozenset(everywhere), frozenset(everywhere))
+    kept = [n for n in everywhere if not isinstance(n, Instruction | Result)]
+    within = reach([*start, *kept], lambda n: [x for x in onwards(n) if not isinstance(x, Result)])
+    return Made(frozenset(everywhere), frozenset(within))
+
+
+def _unknown(facts: Facts, nodes: Collection[Node]) -> Iterator[Node]:
+    """Calls of which no rule of llgrad's says what they multiply by."""
+    for hub in (n for n in nodes if isinstance(n, Hub)):
+        f = hub.call.called_function
+        if f is None or has_rule(f) or not (facts.entry(hub.call) or behaviour(hub.call, f).kind in _PLAIN):
+            yield hub
+
+
+def _multiplied(facts: Facts) -> Iterator[Node]:
+    """The operands of rules that multiply; in forward mode their results."""
+    for i in (i for f in facts.memory.functions for i in f.instructions()):
+        inexact = "fpext" if facts.reverse else "fptrunc"  # small ones become zero
+        if isinstance(i, Cast) and i.opcode == inexact:
+            yield i.value if facts.reverse else i
+        rule = rule_of(facts, i)
+        found = [i.operands[k] for k in _factors(i, rule)] if rule is not None else []
+        if found and facts.reverse:
+            yield from found
+        elif found:
+            yield Hub(i) if isinstance(i, Call) else i
+
+
+def rule_of(facts: Facts, i: Instruction) -> Rule | None:
+    """The rule of an instruction, if it has one."""
+    if isinstance(i, Call):
+        entry = facts.entry(i)
+        return entry.rule if entry is not None else None
+    return library.instruction(i.opcode) if isinstance(i, Binary | Unary) else None
+
+
+def _factors(i: Instruction, rule: Rule) -> list[int]:
+    """The positions of the operands with a partial that varies."""
+    pairs = isinstance(i, Call) and len(rule.operands) > len(i.arguments)  # in vectors
+    if pairs:
+        return [n // 2 for n in range(len(rule.operands)) if any(row[n] is not None for row in rule.partials)]
+    columns = range(len(rule.operands))
+    return [k for k in columns if any(p is not None and not is_plain(p, i.operands) for p in _column(rule, k))]
+
+
+def _column(rule: Rule, k: int) -> list[Expr | None]:
+    return [row[k] for row in rule.partials]
+
+
+def is_plain(partial: Expr, operands: Sequence[AnyValue]) -> bool:
+    """Is a partial derivative a constant of the program, or a choice?"""
+    if isinstance(partial, Const) or is_choice(partial):
+        return True
+    return not partial.results() and all(_is_literal(operands[n]) for n in partial.operands())
+
+
+def _is_literal(v: AnyValue) -> bool:
+    match v:
+        case ConstFloat(FloatType() as t, bits):
+            return 1 / _LARGEST <= abs(to_float(t, bits)) <= _LARGEST
+        case ConstAggregate(elements=elements):
+            return all(map(_is_literal, elements))
+        case ConstInt():
+            return abs(v.signed) < 60
+    return False
+
+
+__all__ = ["FINITE", "Made", "is_plain", "made", "rule_of"]

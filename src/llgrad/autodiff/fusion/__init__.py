@@ -1,0 +1,1 @@
+"""Loops whose forward and reverse sweep run together, and what waits for them."""

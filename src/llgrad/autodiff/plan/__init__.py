@@ -1,0 +1,1 @@
+"""The plan: decisions as a value one can print."""

@@ -1,0 +1,1 @@
+"""How the reverse sweep has a primal value again: kept, recomputed, reloaded, selected, replayed."""

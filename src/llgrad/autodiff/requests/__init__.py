@@ -1,0 +1,1 @@
+"""What is asked for, and what the program says of its functions."""

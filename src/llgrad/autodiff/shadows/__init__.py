@@ -1,0 +1,1 @@
+"""Shadows of globals, statics and of what variables held before."""

@@ -1,0 +1,1 @@
+"""Writers: augmented forward sweep, reverse sweep, forward mode."""

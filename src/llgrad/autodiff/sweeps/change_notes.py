@@ -1,0 +1,83 @@
+"""Whether values depend on what changes, noted as the derivative runs: `%x.changes` beside `%x.tan` (see
+`zeroed_tangents`).
+
+A note is a truth value (a vector of such for a vector), in each lane of the derivative. What has none depends on it.
+"""
+
+from __future__ import annotations
+
+from llgrad.autodiff.emit.expressions import all_true, truth
+from llgrad.autodiff.sweeps.primal_copy import Sweep
+from llgrad.autodiff.sweeps.zeroed_tangents import Notes, noted
+from llgrad.ir.build import zero
+from llgrad.ir.values import AnyValue, Instruction, Phi, Select
+from llgrad.rules.rule import Rule
+
+
+class Changing(Sweep):
+    """Writes notes at the current place."""
+
+    notes: Notes
+    changes: list[dict[AnyValue, AnyValue]]  # in each lane
+
+    def begin_notes(self) -> None:
+        """To be called when the arguments are bound."""
+        self.notes, self.changes = noted(self.facts, self.source), [{} for _ in range(self.width)]
+        before, self.b = self.b, self.stack
+        for a in (a for a in self.source.arguments if a in self.notes):
+            for _ in self.each_lane():
+                self._compare(a)
+        self.b = before
+
+    def changes_of(self, v: AnyValue) -> AnyValue:
+        """Does `v` depend on what changes?"""
+        if v in self.notes:
+            return self.changes[self.lane][v]
+        return all_true(truth(v.type)) if self.facts.active(v) else zero(truth(v.type))
+
+    def note(self, i: Instruction) -> None:
+        """Whatever is no rule: its tangent is written. (`note_rule` is for the others.)"""
+        if i in self.notes.leaves:
+            self._compare(i)
+        if i not in self.notes.steps:
+            return
+        name, table = f"{i.name}.changes", self.changes[self.lane]
+        match i:
+            case Phi():
+                table[i] = self.b.phi(truth(i.type), name=name)
+            case Select(condition=c, if_true=a, if_false=b):
+                table[i] = self.b.select(self.value(c), self.changes_of(a), self.changes_of(b), name)
+            case _:
+                table[i] = self.changes_of(i.operands[0])
+
+    def note_rule(self, i: Instruction, rule: Rule, choices: dict[int, AnyValue]) -> None:
+        """`choices`: the slopes of operands that the rule takes or leaves."""
+        if i in self.notes.leaves:
+            self._compare(i)
+        if i not in self.notes.steps:
+            return
+        total: AnyValue | None = None
+        for k, v in enumerate(i.operands[: len(rule.operands)]):
+            if rule.partials[0][k] is None or not self.facts.active(v):
+                continue
+            one = self.changes_of(v)
+            if k in choices:
+                one = self.b.binary("and", one, self.b.fcmp("une", choices[k], zero(v.type)))
+            total = one if total is None else self.b.binary("or", total, one)
+        assert total is not None
+        self.changes[self.lane][i] = total
+
+    def complete_note(self, phi: Phi) -> None:
+        """Fill in the note of a phi."""
+        new = self.changes[self.lane].get(phi)
+        if isinstance(new, Phi) and not new.operands and phi in self.notes.steps:
+            for value, block in phi.incoming():
+                if block in self.blocks and (block, phi.block) not in self.dropped:
+                    new.add(self.changes_of(value), self.exit_of(block, phi.block))
+            if self.prune(new):
+                self.changes[self.lane][phi] = all_true(new.type)
+
+    def _compare(self, v: AnyValue) -> None:
+        """Where a zero tangent can be believed."""
+        tangent = self.shadow(v)
+        self.changes[self.lane][v] = self.b.fcmp("une", tangent, zero(tangent.type))

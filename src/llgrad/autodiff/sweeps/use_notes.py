@@ -1,0 +1,107 @@
+"""Whether values are used, noted as the reverse sweep runs: `%x.used` beside `%x.adj` (see `speculated`).
+
+The note of a value is a truth value (a vector of such for a vector), set by whoever hands an adjoint back to it, and
+cleared with the adjoint at the value's definition. A user that is itself of those that may not be used hands its own
+note back; a `select` or a choice of a rule, only to what was chosen.
+"""
+
+from __future__ import annotations
+
+from llgrad.autodiff.emit.expressions import all_true, strong_product, strong_zero, truth
+from llgrad.autodiff.requests.address_taken import DISPATCH
+from llgrad.autodiff.sweeps.primal_values import ForwardValues
+from llgrad.ir.build import FALSE, Builder, Names, zero
+from llgrad.ir.module import Module
+from llgrad.ir.types import I1, VOID, FunctionType, Type
+from llgrad.ir.values import AnyValue, Block, Function, Instruction
+
+
+class Used(ForwardValues):
+    """Writes notes at the current place."""
+
+    cells: Builder
+    notes: dict[tuple[int, AnyValue], AnyValue]  # (lane, value) -> stack cell
+    use: AnyValue | None  # is the instruction used that is reversed? None: yes
+
+    def note(self, v: AnyValue) -> None:
+        """An adjoint is handed back to `v`: it is used if the instruction is that does it."""
+        if v in self.plan.unused.tracked and self.use is not FALSE:
+            cell, t = self._note(v), truth(v.type)
+            use = self.use if self.use is not None else all_true(t)
+            self.b.store(self.b.binary("or", use, self.b.load(t, cell, f"{getattr(v, 'name', 'x')}.used", 1)), cell, 1)
+
+    def take_note(self, i: Instruction, adjoint: AnyValue | None) -> AnyValue | None:
+        """Is `i` used? None: yes. The note is clear from now on. `adjoint`: what says it where there is no note."""
+        noted = self._cleared(i)
+        given = i in self.plan.unused.given[self.request.made]
+        if noted is not None and not given:
+            return noted
+        asked = any(o in self.plan.unused.tracked for o in i.operands)
+        if adjoint is not None and asked and (given or i in self.plan.unused.candidates):
+            return self.b.fcmp("une", adjoint, zero(adjoint.type))
+        return None
+
+    def _cleared(self, i: Instruction) -> AnyValue | None:
+        if i not in self.plan.unused.tracked:
+            return None
+        cell, t = self._note(i), truth(i.type)
+        found = self.b.load(t, cell, f"{i.name}.used", 1)
+        self.b.store(zero(t), cell, 1)
+        return found
+
+    def keep_note(self, i: Instruction) -> list[AnyValue]:
+        """The note of `i` in each lane, to be put back (`put_note`) where `i` is reversed in two parts."""
+        if i not in self.plan.unused.tracked:
+            return []
+        return [self.b.load(truth(i.type), self._note(i), f"{i.name}.used", 1) for _ in self.each_lane()]
+
+    def put_note(self, i: Instruction, kept: list[AnyValue]) -> None:
+        for lane in self.each_lane() if kept else ():
+            self.b.store(kept[lane], self._note(i), 1)
+
+    def _note(self, v: AnyValue) -> AnyValue:
+        place = self.lane, v
+        if place not in self.notes:
+            self.notes[place] = self.cells.alloca(truth(v.type), f"{getattr(v, 'name', 'x')}.used")
+            self.cells.store(zero(truth(v.type)), self.notes[place], 1)
+        return self.notes[place]
+
+    def where_chosen(self, use: AnyValue | None, condition: AnyValue, way: bool, t: Type) -> AnyValue:
+        """Is what a choice of type `t` takes used, where the condition is as `way` says?"""
+        yes, no = use if use is not None else all_true(truth(t)), zero(truth(t))
+        return self.b.select(condition, yes, no) if way else self.b.select(condition, no, yes)
+
+    def where_taken(self, factor: AnyValue) -> AnyValue:
+        """Is an operand used that a rule takes or leaves, with this slope?"""
+        taken = self.b.fcmp("une", factor, zero(factor.type))
+        return taken if self.use is None else self.b.binary("and", taken, self.use)
+
+    def product(self, i: Instruction, factor: AnyValue, seed: AnyValue, product: AnyValue) -> AnyValue:
+        """The product of both, or zero where the seed is zero for a reason that counts."""
+        if self.request.strong_zero:
+            return strong_product(self.b, factor, seed, product)
+        if i in self.plan.unused.given[self.request.made]:
+            return strong_zero(self.b, seed, product)
+        if i in self.plan.unused.guarded:
+            return strong_zero(self.b, seed, product, self.use if i in self.plan.unused.tracked else None)
+        return product
+
+
+def either(module: Module, used: Function, unused: Function) -> Function:
+    """A function that calls one of two reverse sweeps, by whether the result of what they reverse is used."""
+    name = f"{DISPATCH}.used.{used.name}"
+    if name in module.globals:
+        return module.function(name)
+    t = used.function_type
+    target = Function(name, FunctionType(t.result, (I1, *t.params)), ["used", *(f"a{n}" for n in range(len(t.params)))])
+    target.linkage, target.attributes = "internal", used.attributes
+    module.add(target)
+    names = Names(a.name for a in target.arguments)
+    start, *ways = (Block(names.fresh(n), target) for n in ("entry", "yes", "no"))
+    target._blocks += [start, *ways]
+    Builder(start, names).branch_if(target.arguments[0], *ways)
+    for way, one in zip(ways, (used, unused), strict=True):
+        b = Builder(way, names)
+        made = b.call(one, target.arguments[1:])
+        b.ret(None if t.result == VOID else made)
+    return target

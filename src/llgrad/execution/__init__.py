@@ -1,0 +1,1 @@
+"""Machine code as Python calls it: entries, arguments, cache, child process, libraries."""

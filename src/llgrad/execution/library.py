@@ -1,0 +1,243 @@
+"""Load sources, hand out callable functions.
+
+`load(paths)` compiles sources to one program (see `loaded`); `lib.name` is a `ForeignFunction`, called with NumPy
+arrays.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec.structs import replace
+
+from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
+from llgrad.execution.arguments import Checker, integer_range, refuse_overlap
+from llgrad.execution.loaded import AnyCode, Facts, Loaded
+from llgrad.execution.passing import addresses_of_other_memory, spread
+from llgrad.execution.size_checks import Test
+from llgrad.frontends.llvmlite_module import is_module, written
+from llgrad.signature import CType, Parameter, Pointer, Scalar
+
+if TYPE_CHECKING:
+    from llvmlite.ir import Module
+
+    from llgrad.frontends import Flags
+
+    Source: TypeAlias = str | os.PathLike[str] | Module
+
+
+def load(
+    paths: Source | Sequence[Source],
+    *,
+    flags: Flags = (),
+    optimize: int = 2,
+    libraries: Sequence[str] = (),
+    isolate: bool = False,
+    vector_math: bool = False,
+    unchecked: bool = False,
+) -> Library:
+    """Compile sources to one library: of any language in docs/languages.md, told apart by suffix, and mixed. An
+    `llvmlite.ir.Module` is a source, too.
+
+    flags        passed to the compiler (`-I…`, `-D…`, `-std=…`); for several, by language: `{"c++": […], "rust": […]}`
+    optimize     0 to 3: how far LLVM optimises before differentiation; what is run is optimised fully in any case
+    libraries    shared libraries the code needs: paths, or what follows -l
+    isolate      run the compiled code in a child process: a crash becomes ForeignError
+    unchecked    calls are not checked for accesses outside of the arrays that they are given (docs/memory-checks.md)
+    vector_math  let loops call the vector versions of exp, log, sin, … (at most 4 ulp wrong)
+
+    Raises SourceError, CompilerError (with the compiler's own words), ArgumentError.
+    """
+    if optimize not in range(4):
+        raise ArgumentError(f"optimize={optimize!r} is not 0, 1, 2 or 3")
+    if isinstance(flags, str):
+        raise ArgumentError("flags must be a list of strings", fix=f"flags={flags.split()!r}")
+    several: Any = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else paths
+    listed = [written(p) if is_module(p) else p for p in several]
+    if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
+        raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')
+    kept = {k: tuple(v) for k, v in flags.items()} if isinstance(flags, Mapping) else tuple(flags)
+    made = Loaded([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math)
+    made.unchecked = unchecked
+    return Library(made)
+
+
+class UnknownFunctionError(UnknownNameError, AttributeError):
+    """A library has no function of this name: `hasattr(lib, name)` is false."""
+
+
+class Library:
+    """Functions of compiled sources, as attributes; `lib["name"]` where a name is no Python attribute.
+
+    It has no other attributes that a function could be named like.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        """Use `load`."""
+        self._loaded = loaded
+        self._functions: dict[str, ForeignFunction] = {}
+
+    def __getattr__(self, name: str) -> ForeignFunction:
+        if name.startswith("__") or "_loaded" not in self.__dict__:
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> ForeignFunction:
+        facts = self._find(name)
+        symbol = facts.signature.symbol
+        found = self._functions.get(symbol)
+        return found or self._functions.setdefault(symbol, ForeignFunction(self._loaded, facts))
+
+    def __dir__(self) -> list[str]:
+        return sorted({f.signature.name for f in self._loaded.table.values() if f.signature.name.isidentifier()})
+
+    def __repr__(self) -> str:
+        lines = [f"<llgrad library of {', '.join(map(str, self._loaded.paths))}"]
+        lines += [f"  {f.signature}" for f in self._loaded.table.values()]
+        return "\n".join(lines) + ">"
+
+    def _find(self, name: str) -> Facts:
+        if name in self._loaded.table:  # what returns arrays in MLIR writes them to arguments of the one beside it
+            return self._loaded.table.get(f"{name}.out", self._loaded.table[name])
+        found = [f for f in self._loaded.table.values() if f.signature.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            symbols = ", ".join(f'lib["{f.signature.symbol}"]: {f.signature}' for f in found)
+            raise UnknownFunctionError(f"{name!r} is overloaded", cause=symbols, fix="use one of the symbols")
+        names = self.__dir__()
+        near = difflib.get_close_matches(name, names, n=3)
+        fix = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names[:12])}" if names else ""
+        raise UnknownFunctionError(
+            f"{', '.join(str(p) for p in self._loaded.paths)} defines no function {name!r}",
+            cause="" if near else "static functions cannot be called from outside, unused ones are dropped",
+            fix=fix,
+        )
+
+
+def loaded(library: Library) -> Loaded:
+    """What a library was loaded as."""
+    return library._loaded
+
+
+class ForeignFunction:
+    """A compiled function; call it with NumPy arrays for pointers and numbers for scalars."""
+
+    def __init__(self, library: Loaded, facts: Facts, constants: Mapping[str, int | float] | None = None) -> None:
+        """Use the attributes of a `Library`. `constants`: parameters that are fixed, see `specialized`."""
+        self.library, self.facts, self.signature = library, facts, facts.signature
+        self.constants = dict(constants or {})
+        if self.constants:
+            chosen = [p for p in self.signature.parameters if p.name in self.constants]
+            fixed = tuple((p.ir_arguments[0], self.constants[p.name]) for p in chosen)
+            self.signature = replace(self.signature, symbol=library.specialised(self.signature.symbol, fixed))
+        self.__name__ = self.signature.name
+        self.__qualname__ = self.__name__
+        self.__doc__ = _document(facts)
+        self.checker = Checker(self.signature, self.constants)
+        self._result = _result_converter(self.signature.result)
+        self._entry = facts.entry
+        self._code: AnyCode | None = None
+        self._test: Test | None = None
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the function; arrays behind pointers are read and written in place."""
+        self.require_supported()
+        values = self.checker.values(args, named)
+        if self.checker.restricts:
+            refuse_overlap(self.signature, values, only_restrict=True)
+        code = self._code
+        if code is None:
+            code = self.library.primal()
+            at = [(n, 0) for n in range(len(self.facts.arguments))]
+            self._test = self.library.test(self.facts.signature.symbol, at, False)
+            self._code = code
+        results, _ = code.call(self._entry, spread(self.signature, values), self._test)
+        return self._result(results[0]) if results else None
+
+    def specialized(self, **constants: int | float) -> ForeignFunction:
+        """The function with some of its numbers fixed: `lib.gmm.specialized(d=10, k=25)`.
+
+        It takes all arguments as before, and those that are fixed must be what was said. Derivatives of it are made for
+        these values: loops of known length are unrolled and vectorised. The function itself runs as it did.
+        Raises UnknownNameError, ArgumentError.
+        """
+        fixed: dict[str, int | float] = dict(self.constants)
+        for name, value in constants.items():
+            p = self.number(name)
+            checked = Checker(self.facts.signature).value(p, value)
+            fixed[name] = float(checked) if isinstance(p.type, Scalar) and p.type.kind == "float" else int(checked)
+        return ForeignFunction(self.library, self.facts, fixed)
+
+    def number(self, name: str) -> Parameter:
+        """The parameter of that name, which is a number passed by value; or UnknownNameError, ArgumentError."""
+        p = self.facts.signature.parameter(name)
+        if not isinstance(p.type, Scalar):
+            raise ArgumentError(
+                f"{p.name} of {self.facts.signature.name} is no number",
+                cause=f"it is declared {p.type.declare(p.name)}",
+                fix="fix integers and floats that are passed by value",
+            )
+        return p
+
+    def require_supported(self) -> None:
+        """UnsupportedError if the function cannot be called from Python."""
+        if self.facts.unsupported:
+            raise UnsupportedError(
+                f"{self.signature} cannot be called from Python",
+                span=self.signature.source,
+                cause=self.facts.unsupported,
+                fix="write a wrapper in C that takes pointers and scalars",
+            )
+        if self.library.isolated and addresses_of_other_memory(self.signature):
+            raise UnsupportedError(
+                f"{self.signature.name} takes addresses of this process, in descriptors or behind pointers to pointers",
+                fix="load without isolate=True, or pass the arrays themselves, with their sizes",
+            )
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [
+            inspect.Parameter(p.name, kind, annotation=str(p.type)) for p in self.signature.parameters
+            if p.name.isidentifier()
+        ]  # fmt: skip
+        return inspect.Signature(parameters, return_annotation=str(self.signature.result))
+
+    def __repr__(self) -> str:
+        fixed = ", ".join(f"{n}={v}" for n, v in self.constants.items())
+        return f"<foreign function {self.signature}{f', {fixed}' if fixed else ''}>"
+
+
+def _document(facts: Facts) -> str:
+    s = facts.signature
+    lines = [f"{s};", ""]
+    lines += [f"defined in {s.source}"] if s.source else []
+    lines += [f"symbol {s.symbol}"] if s.symbol != s.name else []
+    lines += [f"cannot be called from Python: {facts.unsupported}"] if facts.unsupported else []
+    for p in s.parameters:
+        if isinstance(p.type, Pointer):
+            to = p.type.innermost
+            access = "read" if to.const else "read and written"
+            what = "C-contiguous array" if to is p.type else "list of C-contiguous arrays"
+            lines.append(f"  {p.name}: {what} of {'anything' if to.dtype is None else to.dtype}, {access}")
+        else:
+            lines.append(f"  {p.name}: {p.type}")
+    return "\n".join(lines)
+
+
+def _result_converter(t: CType) -> Any:
+    match t:
+        case Scalar(kind="bool"):
+            return bool
+        case Scalar(kind="int") if t.bits <= 64:
+            low, high = integer_range(t)
+            return lambda v: v - (1 << t.bits) if v > high else v
+        case Pointer():
+            return lambda v: v or None
+    return lambda v: v

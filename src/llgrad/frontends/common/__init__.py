@@ -1,0 +1,1 @@
+"""What all frontends share: compilers found, asked, run."""

@@ -1,0 +1,1 @@
+"""Fortran by flang."""

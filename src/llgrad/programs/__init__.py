@@ -1,0 +1,1 @@
+"""Whole programs that ask for derivatives: calls found and replaced, excerpts, two versions."""

@@ -1,0 +1,273 @@
+"""Derivatives in two versions, of which a test of the pointers chooses when they are called: is their memory apart?
+
+Without `restrict`, LLVM must believe that each store changes what every other pointer leads to: the norm stays in the
+loop, values are loaded again and kept on the tape, adjoints are not vectorised. Where the bytes that the function may
+touch behind each pointer have bounds at its entry (`analysis.memory.access_ranges`), its derivative becomes
+
+    if the ranges are apart: the derivative of the function optimised once more, its pointers `noalias`
+    else:                    the derivative as it is for any pointers
+
+`dispatched` writes that where a pointer that the function's own loops use is in another's way: what it merely calls
+is compiled for any pointers in both versions, and shadows alone, of pointers that are `restrict` or only read, gain too
+little for what a second derivative costs to compile.
+
+The ranges are those of the function as it is, and of what it becomes: what LLVM concludes from `noalias` holds for the
+accesses of the first, what is said of the derivative for those of the second. Tested are the primals' ranges where one
+of two is written and the source does not say `restrict`, and all shadows with each other: both versions rely on it that
+no shadow is primal memory (`autodiff.emit.alias_scopes`).
+
+Python sees buffers whole: where it finds that none overlap, the derivative that it calls is of the function optimised
+once more, without a test (`derivatives`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import combinations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from llgrad import pipeline
+from llgrad.analysis.memory.access_ranges import Extents, Refused, argument_name, extents
+from llgrad.analysis.memory.polynomial_bounds import Unbounded, Value, Writer
+from llgrad.autodiff.requests import registrations
+from llgrad.autodiff.requests.request import Mode, Request
+from llgrad.autodiff.sweeps.primal_copy import takes_shadow
+from llgrad.errors import LlgradError
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.types import PTR, PointerType
+from llgrad.ir.values import Argument, Attribute, Function
+from llgrad.ir.write import write
+from llgrad.llvm import LLVMModule
+from llgrad.llvm.assembly import spelt
+from llgrad.pipeline import Derived
+from llgrad.transforms.guard.equalities import hide, hide_bits, reveal
+
+MOST_TESTS = 120
+INTRINSICS = """
+declare { i64, i1 } @llvm.sadd.with.overflow.i64(i64, i64)
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+"""
+
+
+class Versions(Struct, frozen=True):
+    """What is chosen between: the function prepared for pointers that are apart, and the test that they are.
+
+    `test` computes `%apart` from `%p0`, `%p1`, … (arguments) and `%s0.0`, … (shadows, by lane); `tests` of ranges.
+    """
+
+    text: str
+    test: tuple[str, ...]
+    tests: int
+
+    def __str__(self) -> str:
+        return f"two versions, of which {self.tests} tests of where memory lies choose when it is called"
+
+
+def dispatched(text: str, request: Request, level: int) -> Derived:
+    """The derivative of the prepared text that `request` asks for, in two versions where that promises something."""
+    if request.disjoint:
+        return derivatives(text, [request], level)[0]
+    general = pipeline.derivative(text, request, level)
+    found = versions(text, request, level)
+    if not isinstance(found, Versions):
+        return general
+    try:
+        fast = pipeline.derivative(found.text, replace(request, disjoint=True), level)
+    except LlgradError:  # the general version does for all
+        return general
+    return _joined(general, fast, found, request)
+
+
+def derivatives(text: str, requests: Sequence[Request], level: int) -> list[Derived]:
+    """The sweeps of one derivative; where no buffers overlap, by the caller's word, of what LLVM makes of that."""
+    if (changed := promised(text, requests[0], level)) != text:
+        with suppress(LlgradError):  # the text as it is does for all
+            return pipeline.derivatives(changed, requests, level)
+    return pipeline.derivatives(text, requests, level)
+
+
+def promised(text: str, request: Request, level: int) -> str:
+    """The prepared text, optimised again where the caller's word that buffers are apart tells LLVM something new."""
+    while request.inner is not None:
+        request = request.inner
+    if level == 0 or not request.disjoint or request.runtime_activity:
+        return text
+    root = parse(text).function(pipeline.own_name(request.function))
+    plain = [a for a in root.arguments if isinstance(a.type, PointerType) and a.attribute("noalias") is None]
+    read = [a for a in plain if a.attribute("readonly") or a.attribute("readnone")]
+    return apart(text, root.name, level) if len(plain) > max(1, len(read)) else text
+
+
+def versions(text: str, request: Request, level: int) -> Versions | str:
+    """What to choose between; or why there is one version."""
+    if level == 0 or request.inner is not None or request.mode not in (Mode.FORWARD, Mode.COMBINED):
+        return "one version: a derivative in one sweep of an optimised function can have two"
+    if request.disjoint or request.runtime_activity:
+        return "one version: its pointers are apart" if request.disjoint else "one version: shadows may be primals"
+    module = parse(text)
+    root = module.function(pipeline.own_name(request.function))
+    pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
+    if any(a.type != PTR for a in pointers):
+        return "one version: addresses of several address spaces are not compared"
+    if len(pointers) < 2:
+        return "one version: it has one pointer at most"
+    try:
+        before = extents(module, root, opaque(module))
+        looped = {a for a, touched in before.touched.items() if touched.looped}
+        if not any(a in looped or b in looped for a, b in _hindered(root, before)):
+            return "one version: in its own loops, no pointer is in the way of another"
+        changed = apart(text, root.name, level)
+        module = parse(changed)
+        again = module.function(root.name)
+        after = extents(module, again, opaque(module))
+        w = Writer()
+        tests = _test(w, [(root, before), (again, after)], request)
+    except (Refused, Unbounded) as reason:
+        return f"one version: whether memory overlaps cannot be tested, because {reason}"
+    return Versions(changed, tuple(w.lines), tests)
+
+
+def apart(text: str, root: str, level: int) -> str:
+    """The prepared text, optimised again with the pointers of `root` being `noalias`."""
+    module = parse(text)
+    for a in module.function(root).arguments:
+        if isinstance(a.type, PointerType) and a.attribute("noalias") is None:
+            a.attributes = (*a.attributes, Attribute("noalias"))
+    work = LLVMModule.from_text(hide_bits(hide(write(module))))
+    work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=True)
+    reveal(work)
+    return pipeline.normal(work)
+
+
+def opaque(module: Module) -> list[str]:
+    """Functions whose derivatives are the user's; where allocators or shadows are, nothing is known of memory."""
+    found = registrations.read(module)
+    if found.shadow_globals or found.heap:
+        raise Refused("the program has allocators, or shadows of globals, of its own")
+    return [*found.ruled, *found.splits]
+
+
+# --- the test ---------------------------------------------------------------------------------------------------------
+
+
+def _shadows(request: Request, a: Argument) -> list[str]:
+    """The names of an argument's shadows in the test."""
+    lanes = request.width if takes_shadow(request.arguments[a.index]) else 0
+    return [f"%s{a.index}.{lane}" for lane in range(lanes)]
+
+
+Pair = tuple[str, str]
+"""Two pieces of memory that must be apart, by their names in the test."""
+
+
+def _hindered(root: Function, found: Extents) -> Iterator[tuple[Argument, Argument]]:
+    """Pointers of which LLVM must believe that a store through one changes what the other leads to."""
+    touched = [a for a in root.arguments if a in found.touched]
+    for n, a in enumerate(touched):
+        for b in touched[n + 1 :]:
+            said = a.attribute("noalias") is not None or b.attribute("noalias") is not None
+            if not said and (found.touched[a].written or found.touched[b].written):
+                yield a, b
+
+
+def _pairs(root: Function, found: Extents, request: Request) -> Iterator[Pair]:
+    """What must be apart: primals of which one is written, and all shadows."""
+    for a, b in _hindered(root, found):
+        yield argument_name(a), argument_name(b)
+    yield from combinations([name for a in root.arguments if a in found.touched for name in _shadows(request, a)], 2)
+
+
+def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request) -> int:
+    """Write `%apart`, the test of all that was found; how many pairs of ranges it compares."""
+    found_ends: dict[str, tuple[dict[Value, None], dict[Value, None]]] = {}
+    pairs: dict[Pair, None] = {}
+    for f, e in found:
+        for p, least, most in e.needs:
+            w.within(p, least, most)
+        for a, touched in e.touched.items():
+            for name in (argument_name(a), *_shadows(request, a)):
+                for known, more in zip(found_ends.setdefault(name, ({}, {})), touched.ends(w), strict=True):
+                    known.update(dict.fromkeys(more))
+        pairs.update(dict.fromkeys(_pairs(f, e, request)))
+    if len(pairs) > MOST_TESTS:
+        raise Refused(f"there are {len(pairs)} pairs of pointers")
+    ends = {name: (w.least_of(lows), w.most_of(highs)) for name, (lows, highs) in found_ends.items()}
+    clashes = [_clash(w, ends, one, other) for one, other in pairs]
+    total = "false"
+    for name in (*w.failed(), *clashes):
+        total = name if total == "false" else w.emit(f"or i1 {total}, {name}")
+    w.lines.append(f"%apart = xor i1 {total}, true")
+    return len(pairs)
+
+
+def _clash(w: Writer, ends: dict[str, tuple[Value, Value]], one: str, other: str) -> str:
+    """May two ranges overlap?"""
+    places = {}
+    for name in (one, other):
+        at = w.emit(f"ptrtoint ptr {name} to i64")
+        places[name] = [w.checked("sadd", at, end) if end != 0 else at for end in ends[name]]
+    first = w.emit(f"icmp sgt i64 {places[one][1]}, {places[other][0]}")
+    second = w.emit(f"icmp sgt i64 {places[other][1]}, {places[one][0]}")
+    return w.emit(f"and i1 {first}, {second}")
+
+
+# --- the derivative that chooses --------------------------------------------------------------------------------------
+
+
+def _joined(general: Derived, apart: Derived, found: Versions, request: Request) -> Derived:
+    """One text with both versions, and the function that chooses."""
+    symbol = f"{general.symbol}.either"
+    parts = []
+    for d in (general, apart):
+        part = pipeline.verified(d.text)
+        part.internalize([d.symbol])
+        if d is general:
+            part.mark(["cold", "optsize"])
+        parts.append(part)
+    parts.append(LLVMModule.from_text(_chooser(general, apart, found, request, symbol)))
+    whole = LLVMModule.linked(parts)
+    whole.internalize([symbol])
+    whole.mark(["cold", "optsize", "noinline"], [general.symbol])
+    whole.mark(["alwaysinline"], [apart.symbol])
+    made = dict.fromkeys([symbol, *general.made, *apart.made])
+    borrowed = tuple(dict.fromkeys([*general.borrowed, *apart.borrowed]))
+    tape = general.tape or apart.tape
+    return replace(
+        general, text=whole.text(), symbol=symbol, made=tuple(made), borrowed=borrowed, tape=tape, module=whole
+    )
+
+
+def _chooser(general: Derived, apart: Derived, found: Versions, request: Request, symbol: str) -> str:
+    names = ["%arena"] * (request.mode is not Mode.FORWARD)
+    for n, act in enumerate(request.arguments):
+        names.append(f"%p{n}")
+        names += [f"%s{n}.{lane}" for lane in range(request.width if takes_shadow(act) else 0)]
+    names += [f"%x{n}" for n in range(len(general.parameters) - len(names))]
+    given = ", ".join(f"{t} {name}" for t, name in zip(general.parameters, names, strict=True))
+    types = ", ".join(general.parameters)
+    result = general.returned
+    lines = "\n".join(f"  {line}" for line in found.test)
+    returned = ("", "ret void") if result == "void" else ("%r = ", f"ret {result} %r")
+
+    def version(label: str, d: Derived) -> str:
+        call = f"{returned[0]}call {result} {spelt(d.symbol)}({given})"
+        return f"{label}:\n  {call}\n  {returned[1]}\n".replace("%r", f"%r.{label}")
+
+    return f"""{INTRINSICS}
+declare {result} {spelt(general.symbol)}({types})
+declare {result} {spelt(apart.symbol)}({types})
+define {result} {spelt(symbol)}({given}) {{
+  %apart = call i1 {spelt(f"{symbol}.test")}({given})
+  br i1 %apart, label %fast, label %slow
+{version("fast", apart)}{version("slow", general)}}}
+define i1 {spelt(f"{symbol}.test")}({given}) noinline noimplicitfloat nounwind {{
+{lines}
+  ret i1 %apart
+}}
+"""

@@ -1,0 +1,232 @@
+"""The requests of a program, replaced by derivatives: those in what is differentiated first
+(`autodiff.enzyme.nesting`).
+
+    Resolving(work, shared, options)    reads the requests, before the first optimisation (decision 4 of the design)
+    .advance()                          makes the innermost derivatives part of the program, and reads it again
+    .replaced()                         the derivatives of those that are left, and the wrappers that call them
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Sequence
+from itertools import count
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from llgrad.autodiff.enzyme import fwdsplit
+from llgrad.autodiff.enzyme.calls import CallSite
+from llgrad.autodiff.enzyme.nesting import innermost
+from llgrad.autodiff.requests.address_taken import with_met
+from llgrad.autodiff.requests.nested_rules import borrowing, shown
+from llgrad.autodiff.requests.request import Act, Mode, Request
+from llgrad.autodiff.sweeps.primal_copy import takes_shadow
+from llgrad.errors import UnsupportedError
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
+from llgrad.llvm import LLVMModule
+from llgrad.llvm.assembly import COMDAT, NAME, joined, renamed
+from llgrad.pipeline import Derived, derivatives, only, prepare, pure_libm, set_apart, stated, verified
+from llgrad.programs.inline_wrappers import inline_askers
+from llgrad.programs.noalias_versions import dispatched
+from llgrad.transforms.guard.equalities import hide
+
+
+class Options(Struct, frozen=True):
+    """How derivatives are made: the level that LLVM optimises to before, checkpoints, libmvec, the order of sums."""
+
+    level: int = 2
+    checkpoint: tuple[tuple[str, str], ...] = ()
+    vector_math: bool = False
+    strict: bool = False
+
+
+class Resolving:
+    """A program whose requests are replaced, from the innermost on.
+
+    `work` is in normal form (SROA has run, so that markers and functions are seen as arguments); `shared` is the text
+    that it was made of. `sites` are the requests that are left, `called` the wrappers that stand for others.
+    `closed`: the program is run by its `main`, if it has one.
+    """
+
+    def __init__(self, work: LLVMModule, shared: str, options: Options, closed: bool = True) -> None:
+        self.work, self.options = work, options
+        self.unknown = inline_askers(work)
+        text, self.again = fwdsplit.lower(work.text())
+        if (text := with_met(stated(text, lambda: parse(shared)), closed)) != work.text():
+            work.replace_text(text)
+        self.names, self.least, self.called = (f"llgrad.call.{n}" for n in count()), 0, list[str]()
+        self.written = functools.cache(lambda: parse(shared))
+        self._read()
+
+    def _read(self) -> None:
+        from llgrad.autodiff.enzyme import calls
+
+        self.module = parse(self.work.text())
+        self.sites = calls.read(self.module, self.written)
+        self.ready = innermost(self.module, self.sites, self.again)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no derivative that is made now is differentiated again."""
+        return len(self.ready) == len(self.sites)
+
+    def advance(self) -> None:
+        """Make the innermost derivatives part of the program."""
+        derived, texts = self._step(last=False)
+        self.work = _with_derivatives(write(self.module), derived, texts, next(self.names))
+        self.least = 1  # derivatives are written to be optimised
+        self._read()
+
+    def replaced(self) -> tuple[list[Derived], list[str]]:
+        """The derivatives that nobody differentiates again, and more functions that `module` calls now."""
+        derived, texts = self._step(last=True)
+        return derived, [*texts, *([self.unknown] if self.unknown else [])]
+
+    def _step(self, last: bool) -> tuple[list[Derived], list[str]]:
+        from llgrad.autodiff.enzyme import wrappers
+
+        requests = [s.request for s in self.ready if s.request is not None and not _is_logged(s, self.again)]
+        made = _derive(self.work, requests, self.options, self.least, last)
+        texts = list[str]()
+        for site in self.ready:
+            name = next(self.names)
+            self.called += [name] if site.request is not None else []
+            texts += [t for t in self._wrapper(site, name, made, last) if t not in texts]  # (calls may share a log)
+            wrappers.replace(self.module, site, name)
+        return list(made.values()), texts
+
+    def _wrapper(self, site: CallSite, name: str, made: dict[Request, Derived], last: bool) -> list[str]:
+        from llgrad.autodiff.enzyme import wrappers
+
+        if site.request is None:
+            return [wrappers.size_wrapper(site, name)]
+        if _is_logged(site, self.again):
+            shadows = [site.request.width * takes_shadow(act) for act in site.request.arguments]
+            target, text = fwdsplit.logged(self.module, site.function, shadows)
+            return [text, wrappers.wrapper_text(site, name, target, self.module)]
+        return [wrappers.wrapper_text(site, name, made[site.request], self.module, not last)]
+
+
+def _is_logged(site: CallSite, again: Collection[str]) -> bool:
+    """Whether a forward sweep leaves a tape for `__enzyme_fwdsplit`."""
+    if site.request is None or site.function.name not in again:
+        return False
+    if site.request.mode is Mode.REVERSE or (site.request.mode is Mode.AUGMENTED and site.request.result is Act.DUP):
+        raise UnsupportedError(
+            f"{site.function.name} is asked for __enzyme_fwdsplit, too", span=site.span,
+            cause="a tape is for one of the two ways, and for functions that return no pointer",
+            fix="give the function a second name, which calls it",
+        )  # fmt: skip
+    return site.request.mode is Mode.AUGMENTED
+
+
+def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[str], mark: str) -> LLVMModule:
+    """The program with its innermost derivatives in it, to be differentiated; the tape's functions stay opaque."""
+    text, own = shown(text)
+    whole = verified(text)
+    whole.link(LLVMModule.from_text(joined(wrappers)))
+    made = {d.text: d.made for d in derived}
+    for n, (text, symbols) in enumerate(by_text(derived).items()):
+        part = read_part(borrowing(set_apart(text, symbols, made[text], f"{mark}.{n}"), own))
+        part.internalize(symbols)
+        whole.link(part)
+    return LLVMModule.from_text(pure_libm(whole.text()))
+
+
+_ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?(?:alias|ifunc) )', re.MULTILINE)
+_ASSEMBLY = re.compile(r"^module asm [^\n]*\n", re.MULTILINE)
+
+
+def read_part(text: str, known: LLVMModule | None = None) -> LLVMModule:
+    """A module of derivatives; aliases, ifuncs and assembly are the program's. `known`: as LLVM has read the text."""
+    if "module asm" in text:
+        text, known = _ASSEMBLY.sub("", text), None
+    if " alias " in text or " ifunc " in text:
+        return verified(_ALIAS.sub(r"\1internal \2", text))
+    return known or verified(text)
+
+
+def by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
+    """The symbols in each text."""
+    found: dict[str, list[str]] = {}
+    for d in derived:
+        found.setdefault(d.text, []).append(d.symbol)
+    return found
+
+
+def _derive(
+    program: LLVMModule, requests: Sequence[Request], options: Options, least: int, last: bool
+) -> dict[Request, Derived]:
+    """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
+
+    What is refused at one level may be plain at another: unoptimised code has bit tricks that LLVM knows, optimised
+    code merges what was told apart. So the others are tried, from `least` on, and then blocks instead of bytes.
+
+    `last`: they are not differentiated again, and may have two versions.
+    """
+    from llgrad.autodiff.enzyme.calls import same_tape
+
+    groups: dict[object, dict[Request, None]] = {}
+    for r in requests:
+        split = r.mode in (Mode.AUGMENTED, Mode.REVERSE)
+        groups.setdefault(same_tape(r) if split else r, {})[r] = None
+    levels = list(dict.fromkeys(max(least, n) for n in (options.level, 0, min(options.level + 2, 2))))
+    prepared = functools.cache(functools.partial(_prepared_static, program))
+    made: dict[Request, Derived] = {}
+    for group in groups.values():
+        name = next(iter(group)).function
+        by_loops = last and options.vector_math
+        asked = [
+            replace(
+                r, function=_root_name(name), checkpoint=options.checkpoint, vector_math=by_loops,
+                strict=options.strict,
+            )
+            for r in group
+        ]  # fmt: skip
+        made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
+    return made
+
+
+def _first_accepted(
+    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int, bool], str], last: bool
+) -> list[Derived]:
+    """The derivatives at the first level at which they are not refused; at last, loops over bytes move blocks.
+
+    Where optimised code shows that bits of floats are changed, unoptimised code is not asked.
+    """
+    refused: UnsupportedError | None = None
+    for level, blocks in [*((n, False) for n in levels), (max(levels), True)]:
+        if refused is not None and refused.loses_bits and not level:
+            continue
+        try:
+            if not (text := prepared(name, level, blocks)):
+                break
+            alone = last and len(requests) == 1
+            return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests, last=last)
+        except UnsupportedError as error:
+            refused = error if refused is None or (error.loses_bits and level) else refused
+    assert refused is not None
+    raise refused
+
+
+def _root_name(symbol: str) -> str:
+    return f"llgrad.root.{symbol}"
+
+
+def _for_all(definition: str) -> str:
+    """The first line of a function, with external linkage: static and inline functions are differentiated too."""
+    line = re.sub(r"^define (?:(?:internal|private|(?:linkonce|weak)(?:_odr)?) )?", "define ", definition)
+    return COMDAT.sub("", line)
+
+
+def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> str:
+    """`prepare` for a function that may be static or inline: it is called `_root_name(name)` here."""
+    text = renamed(only(program, [name]), {name: _root_name(name)})
+    definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
+    text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
+    whole = LLVMModule.from_text(hide(text))
+    whole.run(["global_opt"])
+    return prepare(whole, [_root_name(name)], level, threads=True, blocks=blocks)

@@ -1,0 +1,1 @@
+"""Passes over a program before it is differentiated, one folder a purpose."""

@@ -1,0 +1,1 @@
+"""Calls and ABIs in simpler terms before analysis."""

@@ -1,0 +1,1 @@
+"""Floats' bits in integers and vectors become operations on floats."""

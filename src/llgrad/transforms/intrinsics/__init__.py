@@ -1,0 +1,1 @@
+"""Intrinsics and inline assembly written out in LLVM's own operations."""

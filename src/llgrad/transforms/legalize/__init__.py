@@ -1,0 +1,1 @@
+"""What analyses could not accept is changed first: mixed words to memory, exceptions to results, copies."""

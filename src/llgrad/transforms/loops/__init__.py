@@ -1,0 +1,1 @@
+"""Loops in the shape that analyses want."""

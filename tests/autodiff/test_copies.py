@@ -1,0 +1,26 @@
+"""Copies of functions, for some of their calls."""
+
+from __future__ import annotations
+
+from deriving import prepared
+
+from llgrad import pipeline
+from llgrad.ir.parse import parse
+from llgrad.ir.values import Function
+from llgrad.ir.write import write
+from llgrad.llvm.assembly import joined
+from llgrad.transforms.legalize.clone_for_activity import copy, fresh_names
+
+LOOP = "double f(double *x, int n) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }"
+
+
+def test_copies_have_loops_in_places_of_their_own() -> None:
+    """LLVM drops all debug info where the metadata of a loop says that it lies in another function."""
+    module = parse(prepared(LOOP, level=1, flags=("-g",)))
+    f = module.function("f")
+    names = fresh_names(module, [f])
+    module.add(Function(names["f"], f.function_type, [a.name for a in f.arguments]))
+    body = copy(f, names)
+    text = pipeline.verified(joined([write(module), body])).text()
+    assert text.count("!llvm.loop") == 2
+    assert text.count("DISubprogram") >= 2
