@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
+.PHONY: help demo quick test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
 	bench-checkpoint bench-compile bench-languages bench-threads remarks lint clean
 
 # Hundreds of tests start Python: without its caches of compiled modules each of them compiles all of llgrad.
@@ -20,6 +20,7 @@ BENCH_PYTHON = $(if $(wildcard $(FRAMEWORKS_READY)),$(FRAMEWORKS),$(VENV))/bin/p
 
 help:
 	@echo "make demo         three C programs of ADBench: derivatives, checked and timed"
+	@echo "make quick        a first answer in a minute: ruff on what changed, rules, interpreter, thirty programs"
 	@echo "make test         ruff, mypy and the tests"
 	@echo "make test-full    the same with the slow sets"
 	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
@@ -58,6 +59,13 @@ lint: $(READY)
 	@$(BIN)/ruff check --quiet .
 	@echo "mypy"
 	@$(BIN)/mypy --no-error-summary src examples benchmarks tests/interpreter
+
+QUICK := tests/test_quick.py tests/test_floors.py tests/rules/test_rule_expression.py tests/rules/test_rule_library.py tests/rules/test_rule_partials.py \
+	tests/interpret/test_interpret_opcodes.py tests/interpret/test_interpret_undefined.py
+
+quick: $(READY)
+	@git diff --name-only --diff-filter=d HEAD -- '*.py' 2>/dev/null | xargs -r $(BIN)/ruff check --quiet
+	@$(BIN)/python -m pytest -q -n 2 -m "not full" $(QUICK)
 
 test: lint
 	@$(BIN)/python -m pytest -n 2 -m "not full" tests
