@@ -114,6 +114,9 @@ def test_types_without_a_size_or_of_other_machines_are_refused(use: str) -> None
      "  %r = call double (...) @llvm.experimental.deoptimize.f64(double %x) [ \"deopt\"() ]\n  ret double %r\nb:\n"
      "  %y = fmul double %x, %x\n  ret double %y\n}\ndeclare double @llvm.experimental.deoptimize.f64(...)",
      "an exit|the call of llvm.experimental.deoptimize"),
+    ("declare void @keep(ptr addrspace(5))\ndefine double @f(double %x) {\n  %l = alloca double, addrspace(5)\n"
+     "  store double %x, ptr addrspace(5) %l\n  call void @keep(ptr addrspace(5) %l) \"enzyme_inactive\"\n"
+     "  %y = load double, ptr addrspace(5) %l\n  ret double %y\n}", "no shadow for memory of the function itself"),
 ])  # fmt: skip
 def test_code_that_is_bound_to_its_function_is_refused(body: str, wanted: str) -> None:
     """LLVM rejected the derivative, or its assertions ended the process."""

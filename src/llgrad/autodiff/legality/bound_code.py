@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.autodiff.requests.foreign_types import foreign, is_foreign
-from llgrad.errors import UnsupportedError
-from llgrad.ir.values import Call, Function
+from llgrad.errors import Span, UnsupportedError
+from llgrad.ir.types import PTR, Type
+from llgrad.ir.values import Alloca, Call, Function
 
 _BOUND = {
     "llvm.va_start": ("variable arguments", "pass the arguments in an array, and let the function be static"),
@@ -32,6 +33,8 @@ _BOUND = {
 def refuse_bound(facts: Facts, source: Function) -> None:
     """Raise UnsupportedError where `source` has what its derivative cannot have a copy of."""
     for a in source.arguments:
+        if a.type != PTR and (a.attribute("sret") is not None or a.attribute("byval") is not None):
+            raise apart(a.type, facts.module.definition(source.name))
         if is_foreign(a.type) and facts.active(a):
             raise foreign(a.type, facts.module.definition(source.name))
     for i in source.instructions():
@@ -39,6 +42,8 @@ def refuse_bound(facts: Facts, source: Function) -> None:
             _refuse_call(facts, i, i.called_function.name)
         if is_foreign(i.type) and facts.active(i):
             raise foreign(i.type, facts.span(i))
+        if isinstance(i, Alloca) and i.type != PTR:
+            raise apart(i.type, facts.span(i))
 
 
 def _refuse_call(facts: Facts, i: Call, name: str) -> None:
@@ -49,4 +54,12 @@ def _refuse_call(facts: Facts, i: Call, name: str) -> None:
         raise UnsupportedError(
             f"{what} in a function that is differentiated", span=facts.span(i),
             cause=f"{name.rstrip('.')} belongs to its function, and the derivative is another", fix=fix,
-        )  # fmt: skip  # fmt: skip
+        )  # fmt: skip
+
+
+def apart(t: Type, span: Span | None) -> UnsupportedError:
+    """The refusal of the function's own memory in an address space of its own."""
+    return UnsupportedError(
+        f"no shadow for memory of the function itself behind {t}", span=span,
+        cause="tapes and shadows lie in the address space that C has", fix="compile for this machine",
+    )  # fmt: skip
