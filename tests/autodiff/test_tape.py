@@ -114,7 +114,7 @@ FAIL = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p)(_fail)
 
 
 class Arena:
-    """An arena in machine code. `peak` and `use_notes` are read from the struct."""
+    """An arena in machine code. `peak` and `used` are read from the struct."""
 
     def __init__(self, variant: bool, level: int = 2) -> None:
         self.heap = Heap()

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
 from llgrad.execution.arguments import Checker, integer_range, refuse_overlap
+from llgrad.execution.llvmlite_module import is_module, written
 from llgrad.execution.loaded import AnyCode, Facts, Loaded
 from llgrad.execution.passing import addresses_of_other_memory, spread
 from llgrad.execution.size_checks import Test
-from llgrad.frontends.llvmlite_module import is_module, written
 from llgrad.signature import CType, Parameter, Pointer, Scalar
 
 if TYPE_CHECKING:

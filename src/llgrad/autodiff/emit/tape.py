@@ -11,7 +11,7 @@ the block of an allocation, and what the primal has released but the reverse swe
 
 The arena is a struct `{ ptr top, ptr limit, ptr segment, i64 used, i64 peak, ptr deferred, ptr (a wrapper's), ptr
 held }`; a segment begins with
-`{ ptr previous, ptr next, i64 bytes, ptr top when left }` (64 bytes). All of it zero is an empty arena. `use_notes`
+`{ ptr previous, ptr next, i64 bytes, ptr top when left }` (64 bytes). All of it zero is an empty arena. `used`
 counts the bytes in the segments below the current one. `deferred` is a list of freed-by-the-primal blocks, released by
 `finish`, and of blocks that are *watched* (`watch`): at the end they must hold no adjoints.
 
