@@ -60,7 +60,7 @@ from llgrad.ir.internal_errors import told
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type, UnsizedError
-from llgrad.ir.values import Function
+from llgrad.ir.values import Alias, ConstExpr, Function, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule, Part, unblock, with_vector_maths
 from llgrad.llvm.assembly import (
@@ -611,7 +611,7 @@ def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bo
     natural = [f.function_type.result for f in made]
     wide_results.widen(made)
     shared += tuple(as_program_has(module))
-    borrow_globals(module, shared)
+    shared += tuple(borrow_globals(module, shared))
     leave_comdats(module)
     leave_unused(module)
     written = original(with_bodies(write(module)))
@@ -762,8 +762,9 @@ def leave_unused(module: Module) -> None:
         module.globals.pop(name, None)
 
 
-def borrow_globals(module: Module, names: Collection[str]) -> None:
-    """Turn the definitions of `names` into references to the program's variables."""
+def borrow_globals(module: Module, names: Collection[str]) -> list[str]:
+    """Turn the definitions of `names` into references to the program's variables; so are their aliases, which are
+    returned."""
     dropped = ("dso_local", "hidden", "protected", "unnamed_addr", "local_unnamed_addr")
     for v in module.variables:
         if v.name in names:
@@ -771,6 +772,20 @@ def borrow_globals(module: Module, names: Collection[str]) -> None:
             v.linkage = "external"
             v.prefix = tuple(word for word in v.prefix if word not in dropped)
             v.suffix, v.metadata = "", {}
+    aliases = [a for a in module.globals.values() if isinstance(a, Alias) and _led_to(a) in names]
+    for a in aliases:
+        del module.globals[a.name]
+    for a in aliases:
+        module.add(GlobalVariable(a.name, a.value_type, None, type=a.type)).linkage = "external"
+    return [a.name for a in aliases]
+
+
+def _led_to(alias: Alias) -> str:
+    """The name of what an alias is of, in the end."""
+    v: object = alias
+    while isinstance(v, Alias | ConstExpr):
+        v = v.aliasee if isinstance(v, Alias) else v.operands[0]
+    return v.name if isinstance(v, GlobalVariable) else ""
 
 
 _OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(?:\w+ )*constant )", re.MULTILINE)
