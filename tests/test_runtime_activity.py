@@ -24,7 +24,7 @@ from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import ActivityError
 from llgrad.ir.parse import parse
 
-PATH = Path(__file__).parent / "synthesis" / "runtime_activity.c"
+PATH = Path(__file__).parent / "autodiff" / "runtime_activity.c"
 PARTS = PATH.read_text().split("\n// ==\n")[1:]
 CASES = [(re.findall(r"^\w+ (\w+)\(.*\{$", part, re.MULTILINE)[-1], k) for part in PARTS for k in (3, 0)
          if k or "int k)" in part or "int k," in part]  # fmt: skip
