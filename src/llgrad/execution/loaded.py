@@ -302,11 +302,6 @@ class Loaded:
                 cache.put(name, {"effects": cache.dumped(made)})
             return made
 
-    @property
-    def key(self) -> str:
-        """By which the cache knows the sources; empty where it does not."""
-        return self._key
-
     def optimised(self, symbol: str) -> tuple[str, str]:
         """The IR of a function as LLVM optimises it, nothing registered or fixed, and its name there."""
         from llgrad import pipeline

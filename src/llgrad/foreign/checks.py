@@ -10,46 +10,48 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any
 
-from llgrad.execution import cache
-from llgrad.execution.entry import Code
 from llgrad.execution.loaded import Loaded
 from llgrad.foreign.roles import ForeignShapeError, Resolved, Roles, Shape
 from llgrad.foreign.runtime import int64s
-from llgrad.programs.guarded_memory import ANSWERS, EXCEEDS, FITS, Limits
-from llgrad.programs.memory_checks import CHECK, limits
+from llgrad.programs.guarded_memory import ANSWERS, EXCEEDS, FITS, Place
 
 REVERSE = ("vjp", "second", "record", "replay")
 
 
 class Check:
-    """The check of one function."""
+    """The check of one function; where there is none, nothing is known of its arrays."""
 
     def __init__(self, library: Loaded, symbol: str) -> None:
-        self.limits, data = _pieces(library, symbol)
-        self.written = library.effects(symbol).written
-        self._code = Code(data) if data else None
-        if self._code is not None:
-            self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self._code.addresses[CHECK])
+        self.checked, self.written = not library.unchecked, library.effects(symbol).written
+        self._test = library.test(symbol, (), derived=False)
+        self.limits = self._test.check.limits if self._test is not None else None
+        address = self._test.address() if self._test is not None else 0
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address) if address else None
 
     def fits(self, roles: Roles, shapes: tuple[Shape, ...], made: Resolved, kind: str = "primal") -> bool:
         """Is it known that `kind` of derivative writes nothing outside of arrays? ForeignShapeError where the function
         certainly accesses something there. A reverse sweep writes adjoints wherever the function reads."""
+        if not self.checked:
+            return True
         sizes, numbers = _bytes(roles, shapes, made), roles.numbered(made.integers)
         unproven = self._unproven(roles, sizes, numbers)
         if kind in REVERSE:
             return not unproven
-        return all(self._writes_within(n, sizes.get(n, 0), numbers) for n in unproven - self.limits.read_only)
+        read_only = self.limits.read_only if self.limits is not None else frozenset()
+        return all(self._writes_within(n, sizes.get(n, 0), numbers) for n in unproven - read_only)
 
     def _unproven(self, roles: Roles, sizes: Mapping[int, int], numbers: Mapping[int, int]) -> set[int]:
         """The pointers of which it is not known that all accesses fit."""
+        if self.limits is None:
+            return set(sizes)
         pointers = self.limits.pointers
-        if self._code is None:
+        if self._run is None:
             return {n for n in sizes if n in self.limits.unknown or n in pointers}
         ends = [n for p in pointers for n in (0, sizes.get(p, 1 << 62))]
         block = int64s([*[0] * ANSWERS, *(numbers.get(n, 0) for n in self.limits.numbers), *ends])
         answer = self._run(ctypes.addressof(block))
         if answer == EXCEEDS:
-            raise self._exceeds(roles, block, sizes)
+            raise self._exceeds(roles, self.limits.places[block[0]], block, sizes)
         return set() if answer == FITS else {p for k, p in enumerate(pointers) if block[0] >> k & 1}
 
     def _writes_within(self, n: int, size: int, numbers: Mapping[int, int]) -> bool:
@@ -57,8 +59,8 @@ class Check:
         ends = self.written[n].ends(numbers) if n in self.written else None
         return ends is not None and ends[0] >= 0 and ends[1] <= size
 
-    def _exceeds(self, roles: Roles, block: Any, sizes: Mapping[int, int]) -> ForeignShapeError:
-        place = self.limits.places[block[0]]
+    @staticmethod
+    def _exceeds(roles: Roles, place: Place, block: Any, sizes: Mapping[int, int]) -> ForeignShapeError:
         p = next(p for p in roles.signature.parameters if place.argument in p.ir_arguments)
         done = f"{'writes' if place.written else 'reads'} bytes {block[1]} to {block[2]} of {p.name}"
         return ForeignShapeError(
@@ -81,25 +83,3 @@ def _bytes(roles: Roles, shapes: tuple[Shape, ...], made: Resolved) -> dict[int,
                 size *= n
             found[p.ir_arguments[0]] = size
     return found
-
-
-def _pieces(library: Loaded, symbol: str) -> tuple[Limits, bytes]:
-    name = cache.key("foreign check", library.key, symbol)
-    found = cache.get(name) if library.key else None
-    if found is None:
-        made, data = _made(*library.optimised(symbol))
-        found = {"limits": cache.dumped(made), "object": data}
-        if library.key:
-            cache.put(name, found)
-    known: Limits = cache.loaded(found["limits"])
-    return known, found["object"]
-
-
-def _made(text: str, root: str) -> tuple[Limits, bytes]:
-    from llgrad.ir.parse import parse
-    from llgrad.llvm import LLVMModule
-    from llgrad.llvm.codegen import emit_jit_object
-
-    module = parse(text)
-    made = limits(module, module.function(root))
-    return made, emit_jit_object(LLVMModule.from_text(made.text)) if made.text else b""
