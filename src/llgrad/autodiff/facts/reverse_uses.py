@@ -231,11 +231,22 @@ def _is_idle(facts: Facts, i: Call) -> bool:
     """
     if facts.active(i) or facts.shadowed(i) or facts.is_caught(i) or facts.tests_numbers or facts.memory.frees(i):
         return False
-    callees, unknown = facts.callees(i)
-    if unknown or not callees or any(has_rule(f) or is_opaque(f) for f in callees):
-        return False
     written = {o for a in facts.memory.writes(i) for o in a.objects}
-    return written.isdisjoint(facts.activity.shadowed_objects)
+    return written.isdisjoint(facts.activity.shadowed_objects) and not _may_run_rules(facts, i)
+
+
+def _may_run_rules(facts: Facts, i: Call) -> bool:
+    """May a rule be run in a call? Derivatives by rules may write shadow memory where the primal writes none."""
+    found: set[Function] = set()
+    work = [i]
+    while work:
+        callees, unknown = facts.callees(work.pop())
+        if unknown or any(has_rule(f) or is_opaque(f) for f in callees):
+            return True
+        new = [f for f in callees if f not in found]
+        found.update(new)
+        work += [c for f in new for c in f.instructions() if isinstance(c, Call)]
+    return not found
 
 
 def _allocation(facts: Facts, i: Call, allocator: Allocator) -> Effect:
