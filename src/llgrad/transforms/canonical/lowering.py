@@ -43,6 +43,7 @@ from llgrad.llvm import LLVMModule
 from llgrad.models import libc
 from llgrad.models.eigen import known
 from llgrad.rules import library
+from llgrad.support.brackets import listed
 from llgrad.transforms.canonical import blas_calls, lapack_calls, openmp, varargs
 from llgrad.transforms.canonical.atomics import private
 from llgrad.transforms.intrinsics.asm_barriers import opened
@@ -339,7 +340,8 @@ def in_parts(text: str) -> str:
         if entry is None or entry.shape != "byval" or name.startswith(library.LIKE):
             continue
         new, operands = f"{library.PARTS}of.{name}", m[0].count("byval(")
-        if 2 * operands != len(entry.rule.operands) or m[0].count(",") >= operands:  # declared in another way
+        taken, _ = listed(m[0][m.end(1) + 1 - m.start() :])
+        if 2 * operands != len(entry.rule.operands) or len(taken) != operands:  # declared in another way
             continue
         call = re.compile(rf"^(.*\b(?:call|invoke) .*)@{re.escape(name)}\((.*)$", re.MULTILINE)
         text = call.sub(functools.partial(_by_parts, new), text)
