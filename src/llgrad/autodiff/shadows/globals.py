@@ -66,6 +66,9 @@ def shadow_name(g: GlobalVariable, lane: int) -> str:
     return f"{g.name}.shadow.{lane}" if lane else f"{g.name}.shadow"
 
 
+VIRTUAL_TABLE = "_ZTV"  # Itanium C++ ABI 5.1.4
+
+
 def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -> GlobalValue:
     """The shadow of a global in one lane: the user's, or a zeroed one that is made on first use.
 
@@ -77,6 +80,8 @@ def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -
         return module.globals[str(own.value)]
     name = shadow_name(g, lane)
     if not facts.layout.known_size(g.value_type) and g.initializer is None:
+        if g.name.startswith(VIRTUAL_TABLE):  # it holds code and numbers, whose shadows are themselves
+            return g
         raise UnsupportedError(
             f"@{g.name} needs a shadow, and its size is not known here",
             cause=f"it is declared as {g.value_type}, and defined elsewhere",
