@@ -26,7 +26,7 @@ from llgrad.frontends import find_compiler
 from llgrad.ir.parse import parse
 from llgrad.llvm import LLVMModule
 from llgrad.pipeline import derivative
-from llgrad.programs import noalias_versions, program
+from llgrad.programs import noalias_versions, program, resolving
 
 POINTERS = "xyz"
 CELLS, MIDDLE = 1600, 800  # doubles of memory; where the pointers start, about
@@ -181,11 +181,11 @@ def built(folder: Path, seeds: list[int]) -> dict[str, ctypes.CDLL]:
     shared("extents", _extents(folder, ask, names), "-O1", "-Wno-override-module")
     raw = assembly(ask)
     for name, chosen in (("two", noalias_versions.dispatched), ("one", derivative)):
-        program.dispatched = chosen
+        resolving.dispatched = chosen
         after = folder / f"{name}.ll"
         after.write_text(program.optimise_program(program.read_ir(raw), 2, "x86-64").text())
         shared(name, after, "-O1", "-Wno-override-module")
-    program.dispatched = noalias_versions.dispatched
+    resolving.dispatched = noalias_versions.dispatched
     return made
 
 
@@ -194,7 +194,7 @@ def _extents(folder: Path, ask: Path, names: list[str]) -> Path:
     whole = LLVMModule.from_text(assembly(ask).decode())
     parts = [noalias_versions.INTRINSICS]
     for name in names:
-        module = parse(program._prepared_static(whole, name, 2))
+        module = parse(resolving._prepared_static(whole, name, 2))
         root = module.function(f"llgrad.root.{name}")
         w = Writer()
         rows: list[object] = ["true", 0, 0, 0, 0, 0, 0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,13 +26,21 @@ BROKEN = """define double @f(double %x) {
 
 def outcomes(paths: list[Path], results: Path) -> list[dict[str, str]]:
     sweep(paths, 1, results)
+    return _read(results)
+
+
+def _read(results: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in results.read_text().splitlines()]
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_files_of_the_repository(part: int, tmp_path: Path) -> None:
     chosen = files([HERE / folder for folder in FOLDERS], 20, 1)[part::4]
-    found = outcomes(chosen, tmp_path / "sweep.jsonl")
+    listed, results = tmp_path / "list", tmp_path / "sweep.jsonl"
+    listed.write_text("\n".join(map(str, chosen)))
+    command = [sys.executable, str(HERE / "ir_sweep.py"), f"@{listed}", "--results", str(results), "--seed", "1"]
+    subprocess.run(command, check=False, capture_output=True)  # (it forks, which a process with threads may not)
+    found = _read(results)
     assert {Path(r["file"]) for r in found} == set(chosen)
     assert not [r for r in found if r["outcome"] in (*NEVER, LATE)]
     assert any(r["outcome"] == "derivative" for r in found) and {r["variant"] for r in found} == {"own", "mutated"}

@@ -31,7 +31,7 @@ from llgrad.autodiff.recipes.speculated import Unused
 from llgrad.autodiff.sweeps import adjoint_columns_writer, adjoints, precompute_writer, primal_copy
 from llgrad.autodiff.sweeps.reverse_sweep import ReverseSweep
 from llgrad.frontends.c import clang
-from llgrad.programs import noalias_versions, program
+from llgrad.programs import noalias_versions, resolving
 from llgrad.transforms.loops import peel
 
 Patch = pytest.MonkeyPatch
@@ -298,7 +298,7 @@ def strict_adjoints(patch: Patch) -> None:
 
 def one_version(patch: Patch) -> None:
     """Programs ask for the derivative for any pointers, and test nothing as they run."""
-    patch.setattr(program, "dispatched", pipeline.derivative)
+    patch.setattr(resolving, "dispatched", pipeline.derivative)
 
 
 def no_promise(patch: Patch) -> None:

@@ -27,7 +27,7 @@ from llgrad.errors import UnsupportedError
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import COMDAT, NAME, joined, renamed
+from llgrad.llvm.assembly import COMDAT, NAME, joined, renamed, types_named
 from llgrad.pipeline import Derived, derivatives, only, prepare, pure_libm, set_apart, stated, verified
 from llgrad.programs.inline_wrappers import inline_askers
 from llgrad.programs.noalias_versions import dispatched
@@ -127,7 +127,8 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
     """The program with its innermost derivatives in it, to be differentiated; the tape's functions stay opaque."""
     text, own = shown(text)
     whole = verified(text)
-    whole.link(LLVMModule.from_text(joined(wrappers)))
+    beside = joined(wrappers)
+    whole.link(LLVMModule.from_text(types_named(beside, text) + beside))
     made = {d.text: d.made for d in derived}
     for n, (text, symbols) in enumerate(by_text(derived).items()):
         part = read_part(borrowing(set_apart(text, symbols, made[text], f"{mark}.{n}"), own))

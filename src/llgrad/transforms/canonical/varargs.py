@@ -25,6 +25,7 @@ _DEFINITION = re.compile(
     rf"^define ([^@\n]*)({NAME})\(([^\n]*)\.\.\.\)([^\n]*\{{\n.*?^\}}\n)", re.MULTILINE | re.DOTALL
 )
 _FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
+_NAKED = re.compile(r"^attributes (#\d+) = \{[^\n]*\bnaked\b", re.MULTILINE)
 _START = re.compile(r"^( *)[^\n]*@llvm\.va_start\.p0\(ptr [^%\n]*(%[-\w.$]+)\)[^\n]*\n", re.MULTILINE)
 _END = re.compile(r"^ *[^=\n]*@llvm\.va_end\.p0\([^\n]*\n", re.MULTILINE)
 _COPY = re.compile(r"^( *)[^=\n]*@llvm\.va_copy\.p0\(ptr ([^,\n]*), ptr ([^)\n]*)\)[^\n]*\n", re.MULTILINE)
@@ -54,7 +55,9 @@ def applies(text: str) -> bool:
 def without_variables(text: str, keep: Collection[str] = ()) -> str:
     """The text with a struct in the place of variable arguments; its values have names. `keep`: functions to leave."""
     text = _TAKEN.sub(_taken, text)
-    found = {m[2]: m for m in _DEFINITION.finditer(text) if plain(m[2]) not in keep and _own(m)}
+    naked = set(_NAKED.findall(text))  # such a function has no stack, nor values of its arguments
+    own = (m for m in _DEFINITION.finditer(text) if plain(m[2]) not in keep and _own(m))
+    found = {m[2]: m for m in own if naked.isdisjoint(m[4].partition("\n")[0].split())}
     calls = {name: _calls(name, text) for name in found}
     names = {name for name, m in found.items() if calls[name] is not None and _all_started(m[4])}
     if not names:
