@@ -58,7 +58,7 @@ lint: $(READY)
 	@echo "ruff"
 	@$(BIN)/ruff check --quiet .
 	@echo "mypy"
-	@$(BIN)/mypy --no-error-summary src examples benchmarks tests/interpreter
+	@$(BIN)/mypy --no-error-summary
 
 QUICK := tests/test_quick.py tests/test_floors.py tests/rules/test_rule_expression.py tests/rules/test_rule_library.py tests/rules/test_rule_partials.py \
 	tests/interpret/test_interpret_opcodes.py tests/interpret/test_interpret_undefined.py

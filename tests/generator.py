@@ -17,6 +17,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from features import FEATURES, Feature
 
@@ -219,7 +220,7 @@ class Generator:
         if nested:
             choices += [(2, self._counted), (1, self._while), (1, self._do), (3, self._if), (1, self._switch)]
             fit = [f for f in self.features if self._fits(f, scope)]
-            choices += [(3, lambda scope, f=f: self._feature(f, scope)) for f in fit]
+            choices += [(3, partial(self._feature, f)) for f in fit]
         choices += [(2, getattr(self, f"_{name}")) for name in self.rare if self._possible(name, scope, nested)]
         choices += [(2, self._pointer)] if scope.pointers else []
         choices += [(2, self._table)] if scope.tables else []
@@ -245,7 +246,10 @@ class Generator:
         self.fresh += 1
         names = {"<t>": f"q{self.fresh}", "<T>": f"T{self.fresh}", "<p>": self.name}
         names["<A>"] = self._array(scope) if scope.arrays else ""
-        bind = lambda text: re.sub("<[tTpA]>", lambda m: names[m[0]], text)  # noqa: E731
+
+        def bind(text: str) -> str:
+            return re.sub("<[tTpA]>", lambda m: names[m[0]], text)
+
         for header in filter(None, (f.needs and f"#include <{f.needs}>", bind(f.header))):
             self.headers += [header] if header not in self.headers else []
         self.once |= {f.name} if f.once else set()

@@ -181,7 +181,7 @@ def _with_derivatives(text: str, wanted: Sequence[tuple[Program, Mode]], built: 
         try:
             (f,) = derive(module, request(program, mode))
         except Exception as error:
-            if getattr(error, "remedy", None) is not None:
+            if isinstance(error, UnsupportedError) and error.remedy is not None:
                 with contextlib.suppress(UnsupportedError):
                     return _with_derivatives(pipeline.mended(text, Mode.COMBINED, error), wanted, built)
             if not isinstance(error, LlgradError):

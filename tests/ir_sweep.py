@@ -207,10 +207,10 @@ class Forked:
                     sys.stdout.flush()
                 finally:
                     os._exit(status)
-            _, status = os.waitpid(pid, 0)
+            ended = os.waitpid(pid, 0)[1]
             made.seek(0)
             said.seek(0)
-            code = os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(ended)
             return subprocess.CompletedProcess(command, code, made.read(), said.read())
 
 
@@ -253,7 +253,7 @@ def _limit() -> None:
 def _child(paths: Sequence[Path], seed: int, write: int, log: Path) -> NoReturn:
     faulthandler.disable()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    isolate.subprocess = Forked  # type: ignore[assignment]
+    isolate.subprocess = Forked  # type: ignore[assignment, attr-defined]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     errors = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
@@ -262,7 +262,7 @@ def _child(paths: Sequence[Path], seed: int, write: int, log: Path) -> NoReturn:
         for path in paths:
             _limit()
             name = str(path)
-            sweep_file(path, seed, lambda name=name, **what: print(json.dumps({"file": name, **what}), file=pipe))  # type: ignore[misc]
+            sweep_file(path, seed, lambda name=name, **what: print(json.dumps({"file": name, **what}), file=pipe))
             print(json.dumps({"end": name}), file=pipe)
             os.ftruncate(errors, 0)
     os._exit(0)
@@ -299,4 +299,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -167,7 +167,7 @@ class Calls:
     def __init__(self, name: str, source: str, library: Any, python: Any, rng: random.Random) -> None:
         self.source, self.function, self.python, self.rng = source, library[name], python, rng
         self.found: Counter[str] = Counter()
-        self.gradients: tuple[Any, Any] | None = None
+        self.gradients: tuple[Any, ...] | None = None
         if rng.random() < 0.1:
             try:
                 self.gradients = tuple(llgrad.grad(self.function, wrt="x", unchecked=u) for u in (False, True))
@@ -212,9 +212,7 @@ class Calls:
         if self.gradients is not None:
             self.differentiate(n, m, arrays, sizes, legal=legal)
 
-    def differentiate(
-        self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int], *, legal: bool
-    ) -> None:
+    def differentiate(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int], *, legal: bool) -> None:
         assert self.gradients is not None
         buffers, again = Buffers(arrays, sizes), Buffers(arrays, sizes)
         try:
@@ -269,8 +267,8 @@ def main() -> int:
         environment = {**os.environ, "MALLOC_PERTURB_": "85", "MALLOC_CHECK_": "3"}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         for line in done.stdout.splitlines():
-            times, _, what = line.partition(" ")
-            total[what] += int(times)
+            number, _, what = line.partition(" ")
+            total[what] += int(number)
         if done.returncode:
             failed += 1
             print(f"seed {given.seed + first}: status {done.returncode}\n{done.stderr[-2500:]}", flush=True)

@@ -181,11 +181,11 @@ def built(folder: Path, seeds: list[int]) -> dict[str, ctypes.CDLL]:
     shared("extents", _extents(folder, ask, names), "-O1", "-Wno-override-module")
     raw = assembly(ask)
     for name, chosen in (("two", noalias_versions.dispatched), ("one", derivative)):
-        resolving.dispatched = chosen
+        resolving.dispatched = chosen  # type: ignore[attr-defined]
         after = folder / f"{name}.ll"
         after.write_text(program.optimise_program(program.read_ir(raw), 2, "x86-64").text())
         shared(name, after, "-O1", "-Wno-override-module")
-    resolving.dispatched = noalias_versions.dispatched
+    resolving.dispatched = noalias_versions.dispatched  # type: ignore[attr-defined]
     return made
 
 
@@ -218,8 +218,8 @@ def _extents(folder: Path, ask: Path, names: list[str]) -> Path:
         for n, v in enumerate(["%failed", *rows[1:]]):
             lines += [f"%o{n} = getelementptr i64, ptr %out, i64 {n}", f"store i64 {v}, ptr %o{n}"]
         body = "\n".join(f"  {x}" for x in lines)
-        n, m = (argument_name(a) for a in root.arguments[:2])
-        parts.append(f"define void @e_{name}(i32 {n}, i32 {m}, ptr %out) {{\n{body}\n  ret void\n}}\n")
+        sizes = [argument_name(a) for a in root.arguments[:2]]
+        parts.append(f"define void @e_{name}(i32 {sizes[0]}, i32 {sizes[1]}, ptr %out) {{\n{body}\n  ret void\n}}\n")
     path = folder / "extents.ll"
     path.write_text("\n".join(parts))
     return path

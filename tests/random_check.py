@@ -49,7 +49,7 @@ from llgrad.autodiff.facts.analysis_results import Analysed
 from llgrad.autodiff.requests.request import Mode, Request
 from llgrad.errors import LlgradError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
-from llgrad.ir.values import Function, GlobalValue
+from llgrad.ir.values import Function, GlobalValue, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.rules import library
 
@@ -88,7 +88,7 @@ class Checked(Findings):
 
 def written(sources: Sequence[Source], folder: Path) -> list[Program]:
     """The programs, in a file of each language."""
-    found = {}
+    found: dict[str, Program] = {}
     for suffix, header, cxx in ((".c", HEADER, False), (".cpp", HEADER_CXX, True)):
         path, own = folder / f"batch{suffix}", [s for s in sources if s.cxx is cxx]
         path.write_text(header + "\n" + "\n".join(s.text() for s in own))
@@ -217,7 +217,12 @@ def _set_apart(module: Module, names: Sequence[str]) -> None:
     """What was defined beside a derivative gets a name of its own, for that of the next may differ."""
     for name in names:
         g = module.globals[name]
-        if not g.is_declaration and not name.startswith("llgrad.tape.") and library.lookup(name) is None:
+        if (
+            isinstance(g, Function | GlobalVariable)
+            and not g.is_declaration
+            and not name.startswith("llgrad.tape.")
+            and library.lookup(name) is None
+        ):
             g.name = f"{name}.{len(module.globals)}"
             module.globals[g.name] = module.globals.pop(name)
 

@@ -26,8 +26,8 @@ from llgrad.rules import blas
 from llgrad.transforms.canonical.blas_calls import bridged
 
 SOURCES = Path(__file__).with_name("blas")
-LIBRARY = next((name for name in ("openblas", "blas") if ctypes.util.find_library(name)), None)
-needs_blas = pytest.mark.skipif(LIBRARY is None, reason="BLAS: no libopenblas or libblas here")
+LIBRARY = next((name for name in ("openblas", "blas") if ctypes.util.find_library(name)), "")
+needs_blas = pytest.mark.skipif(not LIBRARY, reason="BLAS: no libopenblas or libblas here")
 
 
 def said(program: Path, *words: str) -> str:
@@ -110,7 +110,8 @@ def test_fortran(source: Callable[..., Path]) -> None:
         language_of(Path("a.f90")).identity()
     except CompilerError as error:
         pytest.skip(f"{error.message}: {error.cause} ({error.fix})")
-    path = source("""
+    path = source(
+        """
 function objective(a, b, n) result(s)
   implicit none
   integer, intent(in) :: n
@@ -121,7 +122,9 @@ function objective(a, b, n) result(s)
   call dtrsm('L', 'U', 'N', 'N', n, n, 1.0d0, a, n, c, n)
   s = ddot(n * n, c, 1, c, 1)
 end function
-""", "objective.f90")
+""",
+        "objective.f90",
+    )
     lib = llgrad.load(path, libraries=[LIBRARY])
     rng = np.random.default_rng(1)
     a, b = (np.asfortranarray(rng.normal(size=(3, 3)) + 2 * np.eye(3)) for _ in range(2))

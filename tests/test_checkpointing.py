@@ -101,7 +101,8 @@ def test_loops_by_line(library: Any) -> None:
     function = library.nested
     given = (20, 30, 0.3, 1.2)
     plain = llgrad.value_and_grad(function, wrt=("a", "b"))(*given)
-    for said in ({outer: "sqrt"}, {f"loops.c:{inner}": "revolve:3"}, {inner: "sqrt", outer: "revolve:2"}):
+    ways: tuple[Any, ...] = ({outer: "sqrt"}, {f"loops.c:{inner}": "revolve:3"}, {inner: "sqrt", outer: "revolve:2"})
+    for said in ways:
         found = llgrad.value_and_grad(function, wrt=("a", "b"), checkpoint=said)(*given)
         np.testing.assert_allclose(np.hstack(found), np.hstack(plain), rtol=1e-13)
     with pytest.raises(CheckpointError, match="no loop at 1"):
@@ -162,7 +163,8 @@ def test_a_budget_that_is_too_small(library: Any) -> None:
 
 
 def test_ways_that_do_not_exist(library: Any) -> None:
-    for said in ("", "square", "revolve:0", 0, -5, True, {12: "often"}, 1.5):
+    ways: tuple[Any, ...] = ("", "square", "revolve:0", 0, -5, True, {12: "often"}, 1.5)
+    for said in ways:
         with pytest.raises(ArgumentError):
             llgrad.grad(library.rk4, wrt="a", checkpoint=said)
     with pytest.raises(LlgradError):

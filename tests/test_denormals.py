@@ -193,7 +193,18 @@ int main(int count, char **) {
 def test_programs(code: str, suffix: str, said: list[str], printed: str, tmp_path: Path) -> None:
     (path := tmp_path / f"program{suffix}").write_text(code)
     compiler = "cc" if suffix == ".c" else "c++"
-    command = [sys.executable, "-m", "llgrad", compiler, path, "-O2", *said, "-o", tmp_path / "program", "-lm"]
+    command = [
+        sys.executable,
+        "-m",
+        "llgrad",
+        compiler,
+        str(path),
+        "-O2",
+        *said,
+        "-o",
+        str(tmp_path / "program"),
+        "-lm",
+    ]
     subprocess.run(command, check=True)
     run = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == printed
@@ -201,7 +212,7 @@ def test_programs(code: str, suffix: str, said: list[str], printed: str, tmp_pat
 
 def test_a_word_that_is_none(tmp_path: Path) -> None:
     (path := tmp_path / "program.c").write_text(PROGRAM)
-    command = [sys.executable, "-m", "llgrad", "cc", path, "--denormals", "never", "-o", tmp_path / "program"]
+    command = [sys.executable, "-m", "llgrad", "cc", str(path), "--denormals", "never", "-o", str(tmp_path / "program")]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 1 and "neither" in run.stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -148,13 +149,14 @@ def test_matrices_are_of_one_run(tmp_path: Path) -> None:
         }
     """)
     lib, x, y = llgrad.load(path), np.linspace(0.5, 1.5, 20), np.zeros(20)
-    for made in (
+    ways: tuple[Callable[[], object], ...] = (
         lambda: llgrad.jacobian(lib.counts, wrt="x", of="y", mode="forward")(x, 20, y),
         lambda: llgrad.jacobian(lib.counts, wrt="x", of="y", mode="reverse")(x, 20, y),
         lambda: llgrad.vjp(lib.counts, wrt="x", of="y")(x, 20, y, seed=np.eye(20)),
         lambda: llgrad.hessian(lib.sum)(x, 20),
         lambda: llgrad.hessian(lib.pair)(1.0, 1.0),
-    ):
+    )
+    for made in ways:
         with pytest.raises(errors.ForeignError, match="gives another value each time that it runs"):
             made()
     assert (llgrad.jacobian(lib.counts, wrt="x", of="y")(x[:8], 8, y[:8]).diagonal() / x[:8] % 2 == 0).all()  # one run

@@ -9,6 +9,7 @@ import ctypes
 import ctypes.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,7 +218,7 @@ def test_least_squares_of_any_rank(r: int, m: int, n: int, ranks: llgrad.Library
     size = (r * (m + n) if r else m * n) + 2 * m
     v, u = np.random.default_rng(m + n).normal(size=(2, size))
     for style in range(STYLES):
-        given = (m, n, r, style, 1, 1e-9)
+        given: tuple[Any, ...] = (m, n, r, style, 1, 1e-9)
         (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
         np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-8)
         np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-5, atol=1e-5)
@@ -453,10 +454,12 @@ def test_matrices_without_factors(lib: llgrad.Library) -> None:
 
 
 def test_other_integers_are_refused(source: Callable[..., Path]) -> None:
-    lib = llgrad.load(source("""
+    lib = llgrad.load(
+        source("""
 long LAPACKE_dpotrf(long, char, long, double *, long);
 double f(double *a, long n) { LAPACKE_dpotrf(102, 'L', n, a, n); return a[0]; }
-"""))
+""")
+    )
     with pytest.raises(NoRuleError, match="LAPACKE_dpotrf"):
         llgrad.grad(lib.f, wrt="a")
 

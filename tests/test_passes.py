@@ -21,6 +21,7 @@ from llgrad.transforms.pass_manager import (
     IR,
     LLVM,
     TEXT,
+    Pass,
     Unit,
     Watch,
     of_llvm,
@@ -89,7 +90,10 @@ def test_an_unchanged_module_is_not_written_again() -> None:
 
 
 def test_a_list_runs_what_its_context_wants() -> None:
-    passes = [on_text("rename", rename, "", wanted=lambda c: c > 1), of_llvm("dce", wanted=lambda c: c > 2)]
+    passes: list[Pass[int]] = [
+        on_text("rename", rename, "", wanted=lambda c: c > 1),
+        of_llvm("dce", wanted=lambda c: c > 2),
+    ]
     with watching(Watch()) as watch:
         assert run_passes(Unit(IDENTITY), passes, 1).text() == IDENTITY
         assert "@g" in run_passes(Unit(IDENTITY), passes, 2).text()
@@ -112,7 +116,7 @@ def test_a_watch_counts_and_prints() -> None:
 
 
 def test_a_pass_that_writes_what_llvm_rejects_is_named() -> None:
-    broken = on_text("break", lambda text: text.replace("%x\n", "%y\n"), "")
+    broken: Pass[None] = on_text("break", lambda text: text.replace("%x\n", "%y\n"), "")
     with watching(Watch(verify=True)), pytest.raises(VerifyError, match="the pass break wrote IR that LLVM rejects"):
         run_passes(Unit(IDENTITY), [broken], None)
 

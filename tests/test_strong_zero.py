@@ -44,9 +44,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Program]:
 
 
 @pytest.mark.parametrize("formula, point, made", EDGES, ids=[edge[0] for edge in EDGES])
-def test_edge(
-    program: tuple[Path, Program], formula: str, point: tuple[float, float], made: tuple[Mode, ...]
-) -> None:
+def test_edge(program: tuple[Path, Program], formula: str, point: tuple[float, float], made: tuple[Mode, ...]) -> None:
     path, case = program
     path.write_text(SOURCE % formula)
     text = prepared(compiled([path]), [case], 1)
@@ -70,4 +68,4 @@ def derivative(text: str, case: Program, mode: Mode, strong: bool, at: Vector) -
     """Two lanes: seeds under which the edge must vanish, and seeds that ask for it."""
     call = Wide(text, case, replace(request(case, mode), strong_zero=strong, width=2))
     seeds = [[0, 0, 0, 0], [1, 1, 0, 0]] if mode is Mode.FORWARD else [[0, 0, 0, 1], [0, 0, 1, 0]]
-    return call(at, np.array(seeds, float))[0]
+    return call(at, list(np.array(seeds, float)))[0]

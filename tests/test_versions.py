@@ -10,6 +10,7 @@ import ctypes
 import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import overlaps
@@ -194,9 +195,13 @@ def test_bounds_of_polynomials() -> None:
     assert huge.failed()
 
 
+def _named(name: str) -> Known:
+    return Known(lambda _: name)
+
+
 def test_numbers_that_do_not_fit() -> None:
     """What is written is right, or it is said to have failed; for what arrays are indexed with, it does not fail."""
-    n, m, k = (Known(lambda _, name=name: name) for name in ("%n", "%m", "%k"))
+    n, m, k = (_named(name) for name in ("%n", "%m", "%k"))
     i = Between(Poly.of(0), Poly.of(m) - 1)
     w = Writer()
     shown = [
@@ -237,7 +242,7 @@ NORM = """void f(int n, double *x, double *y) {
 """
 
 
-def asked(*acts: Act, **more: object) -> Request:
+def asked(*acts: Act, **more: Any) -> Request:
     return Request("f", Mode.COMBINED, acts, Act.CONST, **more)
 
 

@@ -205,7 +205,10 @@ def check(program: Program, level: int, inner: Sequence[Mode], seed: int = 1, wh
     half = tower.copies * size
     got = np.concatenate([tangents[half : 2 * half], tangents[2 * half :]])
     h = 2e-4
-    difference = lambda s: (tower(at + s * by) - tower(at - s * by)) / (2 * s)  # noqa: E731
+
+    def difference(s: float) -> Any:
+        return (tower(at + s * by) - tower(at - s * by)) / (2 * s)
+
     truth = (4 * difference(h / 2) - difference(h)) / 3
     scale = 1e-3 * np.max(np.abs(truth), initial=1e-9) + np.abs(truth)
     worst = np.max(np.abs(got - truth) / scale, initial=0.0)

@@ -9,8 +9,9 @@ from typing import Any
 import harness
 import numpy as np
 from cases import Memory, Program
-from harness import SLOT, Matrix, Vector, put
+from harness import SLOT, put
 from msgspec.structs import replace
+from oracle import Matrix, Vector
 
 from llgrad import pipeline
 from llgrad.autodiff.derivation import derive
@@ -129,6 +130,6 @@ def all_lanes(call: WideCall, program: Program) -> tuple[Matrix, Vector]:
     np.fill_diagonal(seeds, 1)
     rows, primal = [], np.zeros(0)
     for start in range(0, size, width):
-        found, primal = call(program.point, seeds[start : start + width])
+        found, primal = call(program.point, list(seeds[start : start + width]))
         rows.append(found)
     return np.concatenate(rows)[:size], primal

@@ -102,7 +102,7 @@ end:
 def test_nested_loops() -> None:
     """Four times at most: `b` is 3 at most before it is counted once more, which would be one value too many."""
     values = {i.name: Few().values(i) for i in parse(NESTED).functions[0].instructions()}
-    assert values["a"] == {0, 1, 2}
-    assert values["b"] == {0, 1, 2, 3}
-    assert values["d"] == {0, 1, 2}
+    assert set(values["a"] or ()) == {0, 1, 2}
+    assert set(values["b"] or ()) == {0, 1, 2, 3}
+    assert set(values["d"] or ()) == {0, 1, 2}
     assert values["b2"] is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from compiled import c, ll, loads, named, pointees, short
 
@@ -11,7 +13,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.values import Call, Function
 
 
-def of(module: Module, root: str, **options: bool) -> tuple[Memory, Function]:
+def of(module: Module, root: str, **options: Any) -> tuple[Memory, Function]:
     function = module.function(root)
     return analyse(module, function, **options), function
 

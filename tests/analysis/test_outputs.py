@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_what_is_proven_holds() -> None:
         m, n = _number(0), _number(0)
         high = Poly({m_: draw.randint(-1, 2) for m_ in ((), (m,), (n,))})
         i = Between(Poly.of(0), high, met=True)
-        monomials = [(), (m,), (n,), (i,), tuple(sorted((m, n), key=lambda u: u.number)), (n, i)]
+        monomials: list[tuple[Any, ...]] = [(), (m,), (n,), (i,), tuple(sorted((m, n), key=lambda u: u.number)), (n, i)]
         p = Poly({x: draw.randint(-3, 3) for x in draw.sample(monomials, 3)})
         facts = [Fact(Poly({(): -draw.randint(0, 2), (draw.choice([m, n]),): 1})) for _ in range(draw.randint(1, 3))]
         if not Proof(facts).shows(p):

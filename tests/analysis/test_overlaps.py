@@ -29,7 +29,11 @@ class Bytes:
 def pair(a: Place, size: int | None, b: Place, other: int | None, lonely: set[MemoryObject], distinct: bool) -> bool:
     (o, at), (p, bt) = a, b
     if o == p:
-        return at is None or bt is None or ((size is None or bt < at + size) and (other is None or at < bt + other))
+        return (
+            not isinstance(at, int)
+            or not isinstance(bt, int)
+            or ((size is None or bt < at + size) and (other is None or at < bt + other))
+        )
     kinds = {o.kind, p.kind}
     if o in lonely or p in lonely or kinds <= {"stack", "heap", "global"}:
         return False

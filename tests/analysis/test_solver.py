@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Set
+from functools import partial
 from itertools import islice
 
 import pytest
@@ -46,7 +47,7 @@ def test_facts_are_the_closure(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
         flow.edge(nodes[late[node][0]], nodes[late[node][1]])
 
     for node in late:
-        flow.watch(nodes[node], lambda facts, node=node: tell(node, facts))
+        flow.watch(nodes[node], partial(tell, node))
     for source, target, by in edges:
         flow.edge(nodes[source], nodes[target], by)
     for node, fact in seeds:

@@ -74,7 +74,11 @@ def test_floats_that_follow_a_converted_number_are_errors(source: Callable[..., 
     lib = llgrad.load(source(HEAD + FOLLOWING[name]), optimize=level)
     x = np.linspace(1.1, 2.3, 8)
     assert abs(lib.f(x + 1e-2, 8) - lib.f(x - 1e-2, 8)) > 1e-2  # no step function, at this distance
-    for ask in (lambda: llgrad.grad(lib.f, wrt="x")(x, 8), lambda: llgrad.jvp(lib.f, wrt="x")(x, 8, tangents=x)):
+    asks: tuple[Callable[[], object], ...] = (
+        lambda: llgrad.grad(lib.f, wrt="x")(x, 8),
+        lambda: llgrad.jvp(lib.f, wrt="x")(x, 8, tangents=x),
+    )
+    for ask in asks:
         with pytest.raises((UnsupportedError, KindError)):
             ask()
 

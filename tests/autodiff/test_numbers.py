@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,10 @@ GUILTY = {
 @pytest.mark.parametrize("name", GUILTY)
 def test_floats_that_are_read_as_numbers_are_errors(source: Callable[..., Path], name: str, level: int) -> None:
     """The program forgets to ask the tag: never a silent zero."""
-    lib = llgrad.load(source(HEAD + f"""
+    lib = llgrad.load(
+        source(
+            HEAD
+            + f"""
     double f(const double *x, int n) {{
         struct value v[8];
         double s = x[0];
@@ -31,7 +35,10 @@ def test_floats_that_are_read_as_numbers_are_errors(source: Callable[..., Path],
         for (int k = 0; k < n; k++) if (v[k].tag) s += v[k].u.d;
         return s;
     }}
-    """), optimize=level)
+    """
+        ),
+        optimize=level,
+    )
     x, tangent = np.linspace(1.1, 2.3, 6), np.ones(6)
     assert _is_loud(lambda: llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=tangent)[1])
     assert _is_loud(lambda: llgrad.grad(lib.f, wrt="x")(x, 6))
@@ -382,7 +389,7 @@ def test_halves_exchanged_in_vectors(source: Callable[..., Path]) -> None:
         llgrad.grad(f, wrt=0)(x, 4)
 
 
-def _is_loud(derivative: Callable[[], object]) -> bool:
+def _is_loud(derivative: Callable[[], Any]) -> bool:
     """An error when it is compiled, one as it runs, or no number."""
     try:
         return bool(np.isnan(derivative()).any())
@@ -394,7 +401,10 @@ def _is_loud(derivative: Callable[[], object]) -> bool:
 
 def test_numbers_computed_ahead_of_their_condition(source: Callable[..., Path]) -> None:
     """LLVM converts the number before the tag is asked, and chooses."""
-    lib = llgrad.load(source(HEAD + """
+    lib = llgrad.load(
+        source(
+            HEAD
+            + """
     __attribute__((noinline)) static double as_double(struct value v) { return v.tag ? v.u.d : (double)v.u.i; }
     double f(const double *x, int n) {
         double s = 0;
@@ -403,7 +413,9 @@ def test_numbers_computed_ahead_of_their_condition(source: Callable[..., Path]) 
             s += as_double(v); }
         return s;
     }
-    """))
+    """
+        )
+    )
     x = np.linspace(1.1, 2.3, 6)
     wanted = np.where(np.arange(6) % 2, 2 * x, 0)
     assert np.allclose(llgrad.grad(lib.f, wrt="x")(x, 6), wanted)
@@ -413,7 +425,8 @@ def test_numbers_computed_ahead_of_their_condition(source: Callable[..., Path]) 
 @pytest.mark.parametrize("level", [0, 2])
 def test_tagged_floats_in_half_a_register(source: Callable[..., Path], level: int) -> None:
     """What is packed beside its tag is taken for a number: an error as it runs where it is a float, and no NaN."""
-    lib = llgrad.load(source("""
+    lib = llgrad.load(
+        source("""
     struct value { int tag; union { int i; float f; } u; };
     __attribute__((noinline)) static struct value made(int k, double x) {
         struct value v;
@@ -426,13 +439,16 @@ def test_tagged_floats_in_half_a_register(source: Callable[..., Path], level: in
         for (int k = 0; k < n; k++) s += as_double(made(k, x[k]));
         return s;
     }
-    """), optimize=level)
+    """),
+        optimize=level,
+    )
     x = np.linspace(1.1, 2.3, 6)
     wanted = np.where(np.arange(6) % 2, 2 * x, 0)
-    for derivative, right in (
+    cases: tuple[tuple[Callable[[], Any], Any], ...] = (
         (lambda: llgrad.grad(lib.f, wrt="x")(x, 6), wanted),
         (lambda: llgrad.jvp(lib.f, wrt="x")(x, 6, tangents=np.ones(6))[1], wanted.sum()),
-    ):
+    )
+    for derivative, right in cases:
         try:
             np.testing.assert_allclose(derivative(), right, rtol=1e-6)
         except (ForeignError, UnsupportedError) as error:

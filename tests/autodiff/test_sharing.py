@@ -62,7 +62,7 @@ def test_from_python(tmp_path: Path) -> None:
     x, z, v = np.linspace(0.5, 1.2, 5), np.linspace(1, 0.1, 5), np.linspace(-1, 1, 5)
 
     def slopes(x: np.ndarray) -> tuple[np.ndarray, ...]:
-        return llgrad.grad(lib.f, wrt=("x", "z"))(x, z, 5)
+        return tuple(llgrad.grad(lib.f, wrt=("x", "z"))(x, z, 5))
 
     def moved(k: int, by: float) -> tuple[np.ndarray, np.ndarray]:
         return (x + by * np.eye(5)[k], z) if k < 5 else (x, z + by * np.eye(5)[k - 5])

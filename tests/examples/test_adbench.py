@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import llgrad
-from examples.adbench import problems
+from examples.adbench import problems, references
 from examples.adbench.instances import HERE, random_ba, random_gmm, random_lstm
 
 TOLERANCE = 1e-11
@@ -62,6 +62,6 @@ def test_lstm_with_a_pointer_carried_through_the_loop(tmp_path: Path) -> None:
     function = llgrad.load(source).lstm_objective
     df = llgrad.value_and_grad(function, wrt=("main_params", "extra_params"), of="loss")
     _, gradients = df(*instance.arguments())
-    reference = problems.references.lstm_gradient(instance)
+    reference = references.lstm_gradient(instance)
     assert problems.worst_error(tuple(gradients), reference) <= TOLERANCE
     assert all(np.isfinite(gradient).all() for gradient in gradients)

@@ -127,9 +127,9 @@ def test_wrong_arguments(lib: llgrad.Library, source_file: Path) -> None:
         f([1.0, 2.0])
     with pytest.raises(ForeignTypeError, match="takes 2 inputs, not 1"):
         g(x)
-    with pytest.raises(ForeignShapeError, match="x has 3, y has 2") as raised:
+    with pytest.raises(ForeignShapeError, match="x has 3, y has 2") as misshapen:
         g(x, x[:2])
-    assert isinstance(raised.value, ValueError)
+    assert isinstance(misshapen.value, ValueError)
     with pytest.raises(TypeError, match="out={'y'"):
         foreign(source_file, "layer")
     with pytest.raises(llgrad.LlgradError, match="assembly"):

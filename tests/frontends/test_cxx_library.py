@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -208,7 +209,7 @@ def test_library(name: str, library: str, tmp_path: Path) -> None:
     assert np.allclose(tangents, wanted, rtol=1e-8, atol=1e-9)
 
 
-def formatting(folder: Path, source: str, name: str = "f.cpp") -> Callable[..., float]:
+def formatting(folder: Path, source: str, name: str = "f.cpp") -> Any:
     """`f` of a source that uses <format>, which libstdc++ has from its version 13 on only."""
     if not has_libcxx():
         pytest.skip("no libc++ (Debian: libc++-22-dev)")

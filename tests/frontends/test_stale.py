@@ -96,7 +96,7 @@ def compiled_module(path: Path, constant: str) -> None:
     """flang's file of the module `k`."""
     source = path.with_suffix(".f90")
     source.write_text(MODULE.replace("2", constant))
-    flang = language_of(source).identity and shutil.which("flang-22") or shutil.which("flang")
+    flang = language_of(source).identity is not None and shutil.which("flang-22") or shutil.which("flang")
     assert flang is not None
     subprocess.run([flang, "-c", f"-J{path.parent}", "-o", os.devnull, str(source)], check=True)
     source.unlink()

@@ -154,7 +154,7 @@ def sums_seen(patch: Patch) -> None:
 
 def no_postponing(patch: Patch) -> None:
     """Loops whose values adjoints after them need are not fused."""
-    search = fusion.postponed
+    search = fusion.postponed  # type: ignore[attr-defined]
 
     def nothing(*arguments: Any) -> Postponed | None:
         found = search(*arguments)
@@ -216,7 +216,7 @@ def no_choosing(patch: Patch) -> None:
 
 def all_ahead(patch: Patch) -> None:
     """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
-    find = planner.recurrences
+    find = planner.recurrences  # type: ignore[attr-defined]
 
     def asked(facts: Facts, *rest: Any) -> Any:
         facts.vector_math = True

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from switches import switched
+from full.switches import switched
 
 import llgrad
 from llgrad.autodiff.fusion import adjoint_columns
@@ -57,7 +58,13 @@ def test_gathered(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     source.write_text("".join(stencil(name, r) for name in names))
     met: list[int] = []
     group = adjoint_columns._grouped
-    monkeypatch.setattr(adjoint_columns, "_grouped", lambda *given: met.append(len(found := group(*given))) or found)
+
+    def grouped(*given: Any) -> Any:
+        found = group(*given)
+        met.append(len(found))
+        return found
+
+    monkeypatch.setattr(adjoint_columns, "_grouped", grouped)
     with switched("all_collecting"):
         fast = llgrad.load(source)
         fast_ones = [llgrad.value_and_grad(getattr(fast, name), wrt=("u", "v")) for name in names]

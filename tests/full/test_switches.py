@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import DOUBLE, FOLDER, Program, read_program
+from full.switches import SWITCHES, switched
 from harness import build, compiled, jacobian, prepared, request
 from oracle import Matrix, disagreement
 from sandbox import isolated
-from switches import SWITCHES, switched
 
 from llgrad import pipeline
 from llgrad.autodiff.requests.request import Mode

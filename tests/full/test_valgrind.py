@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from cases import FOLDER, Program, read_program
-from drivers import driver
+from full.drivers import driver
 from sanitizers import MISTAKES, with_mistake
 from test_selfcheck import PROGRAMS, REFUSED, flags, needed
 

@@ -58,5 +58,5 @@ def jacobian(text: str, program: Program, request: Request) -> Matrix:
     call, size = Wide(text, program, request), program.inputs if request.mode is Mode.FORWARD else program.outputs
     seeds = np.zeros((-(-size // request.width) * request.width, size))
     np.fill_diagonal(seeds, 1)
-    rows = [call(program.point, seeds[k : k + request.width])[0] for k in range(0, size, request.width)]
+    rows = [call(program.point, list(seeds[k : k + request.width]))[0] for k in range(0, size, request.width)]
     return np.concatenate(rows)[:size]

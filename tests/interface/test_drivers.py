@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sanitizers
@@ -46,11 +47,11 @@ def cc(*words: str, cxx: bool = False) -> int:
     return drive(words, cxx=cxx)
 
 
-def llgrad(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
+def llgrad(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """The command itself, in a process of its own."""
     command = [sys.executable, "-m", "llgrad", *words]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, **more)  # type: ignore[call-overload]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, **more)
 
 
 def said(program: str) -> str:
@@ -301,9 +302,12 @@ def test_cmake(here: Path) -> None:
 
 def test_vector_instructions(here: Path) -> None:
     """The code is for the CPU that -m… names: intrinsics that need it compile."""
-    (here / "wide.c").write_text(ALONE.replace("#include", "#include <immintrin.h>\n#include", 1) + """
+    (here / "wide.c").write_text(
+        ALONE.replace("#include", "#include <immintrin.h>\n#include", 1)
+        + """
         void twice(double *x) { _mm256_storeu_pd(x, _mm256_add_pd(_mm256_loadu_pd(x), _mm256_loadu_pd(x))); }
-    """)
+    """
+    )
     assert cc("-mavx2", "-O2", "wide.c", "-o", "prog") == 0
     assert said("prog") == "6\n"
 
@@ -465,7 +469,7 @@ def test_installed(here: Path) -> None:
         int main() { return enzyme::get<0>(enzyme::autodiff<enzyme::Forward>(f, enzyme::Duplicated{3.0, 1.0})) != 6; }
     """)
     environment = {**os.environ, "PYTHONPATH": str(here / "site")}
-    for words in ([here / "site/bin/llgrad-c++", "-std=c++17", "h.cpp", "-o", "h"], ["./h"]):
+    for words in ([str(here / "site/bin/llgrad-c++"), "-std=c++17", "h.cpp", "-o", "h"], ["./h"]):
         subprocess.run(words, check=True, env=environment)
 
 

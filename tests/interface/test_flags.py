@@ -57,7 +57,8 @@ int main(void) { CHECK_GRADIENT(f, 4); return failures(); }
 """
 
 # A table of strings that LLVM makes one of distances, for memory that holds floats, too.
-TABLE = """
+TABLE = (
+    """
 #include "selfcheck.h"
 struct atom { char name[4]; int z; double mass, charge; };
 struct all { struct atom at[8]; int n; char title[20]; };
@@ -82,7 +83,9 @@ static double f(const double *x, int n)
         e += t.at[i].charge * t.at[i].mass * t.at[i].mass * (t.at[i].name[0] == 'H' ? 2 : 1);
     return e;
 }
-""" + SECOND
+"""
+    + SECOND
+)
 
 # The same of arrays of numbers.
 ARRAYS = """
@@ -100,7 +103,8 @@ static double f(const double *x, int n)
 int main(void) { CHECK_GRADIENT(f, 4); return failures(); }
 """
 
-STATE = """
+STATE = (
+    """
 #include "selfcheck.h"
 static double kept[8];
 static int used;
@@ -115,7 +119,9 @@ static double f(const double *x, int n)
         s += s * kept[i] + kept[i];
     return s;
 }
-""" + SECOND
+"""
+    + SECOND
+)
 
 # program, way, flags; for `llgrad opt` clang optimises first, as it does without llgrad.
 CASES = {
@@ -145,5 +151,5 @@ def test_flags(source: str, way: str, flags: str, tmp_path: Path, capfd: pytest.
         done = CliRunner().invoke(main, ["opt", str(before), "-o", str(after), "-O1"], catch_exceptions=False)
         assert not done.exit_code, done.stderr
         subprocess.run([*compiler, *words, str(after), "-o", str(program), "-lm"], check=True)
-    done = subprocess.run([program], capture_output=True, text=True, timeout=20, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    ran = subprocess.run([program], capture_output=True, text=True, timeout=20, check=False, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

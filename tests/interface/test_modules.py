@@ -19,7 +19,7 @@ MODULES = Path(__file__).parent / "modules"
 def test_module(path: Path, level: int, tmp_path: Path) -> None:
     out, exe = tmp_path / "out.ll", tmp_path / "prog"
     out.write_text(optimise_program(LLVMModule.linked([read_ir(path.read_bytes())]), level).text())
-    command = [*find_compiler().c, "-w", "-O1", out, MODULES / "expect.c", "-o", exe, "-lm"]
+    command = [*find_compiler().c, "-w", "-O1", str(out), str(MODULES / "expect.c"), "-o", str(exe), "-lm"]
     subprocess.run(command, check=True, capture_output=True)
     done = subprocess.run([exe], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -103,7 +103,7 @@ def test_names_stand_for_functions_of_any_library(source: Callable[..., Path]) -
 
     llgrad.rule("mine", lambda x: 5)
     llgrad.inactive("traced")
-    lib = llgrad.load(source(OUTSIDE), libraries=[shared(source)])
+    lib = llgrad.load(source(OUTSIDE), libraries=[str(shared(source))])
     value, (dx, ds) = llgrad.value_and_grad(lib.f, wrt=("x", "s"))(2.0, 3.0)
     assert (value, dx, ds) == (136, (3 - 2 * 2 * 6) * 6 + 6 * 5, 2 * 6)
     assert llgrad.grad(llgrad.load(source("double g(double x) { return x * x; }", "g.c")).g)(3.0) == 6

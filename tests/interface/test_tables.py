@@ -32,7 +32,7 @@ define double @f(i64 %n) {{
 """
 
 
-def test_constants_without_addresses_are_set_aside():
+def test_constants_without_addresses_are_set_aside() -> None:
     rest, tables = set_aside(LLVMModule.from_text(WHOLE).text())
     assert tables is not None and tables.own == ("own",)
     assert "@own = external constant [3000 x double], align 16\n" in rest
@@ -40,7 +40,7 @@ def test_constants_without_addresses_are_set_aside():
     assert rest.count("0x3FD5555555555555") == 6000  # of what may change, and beside an address
 
 
-def test_they_come_back_as_they_were():
+def test_they_come_back_as_they_were() -> None:
     before = LLVMModule.from_text(WHOLE)
     rest, tables = set_aside(before.text())
     after = LLVMModule.from_text(rest)
@@ -50,12 +50,12 @@ def test_they_come_back_as_they_were():
     assert [line.replace(" unnamed_addr", "") for line in lines[0]] == lines[1]
 
 
-@pytest.mark.parametrize("clauses", [', section "tables"', ", comdat", ", partition \"p\""])
-def test_those_with_more_to_say_stay(clauses):
+@pytest.mark.parametrize("clauses", [', section "tables"', ", comdat", ', partition "p"'])
+def test_those_with_more_to_say_stay(clauses: str) -> None:
     text = f"@t = internal constant [3000 x double] [{NUMBERS}]{clauses}, align 8\n"
     assert set_aside(text) == (text, None)
 
 
-def test_debug_info_of_a_table_is_dropped():
+def test_debug_info_of_a_table_is_dropped() -> None:
     rest, tables = set_aside(f"@t = internal constant [3000 x double] [{NUMBERS}], align 8, !dbg !0\n")
     assert tables is not None and "!dbg" not in rest + tables.text

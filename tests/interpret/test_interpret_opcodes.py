@@ -76,7 +76,7 @@ def float_bytes(t: str, rng: random.Random) -> bytes:
                 return struct.pack("<d", x)
             case "x86_fp80":
                 return (np.longdouble(x) / np.longdouble(3)).tobytes()[:10]
-    bits = struct.unpack("<Q", struct.pack("<d", x))[0]  # fp128: the double's fields, widened
+    bits = int(struct.unpack("<Q", struct.pack("<d", x))[0])  # fp128: the double's fields, widened
     exponent = bits >> 52 & 2047
     wide = 32767 if exponent == 2047 else exponent - 1023 + 16383 if exponent else 0
     mantissa = (bits & (1 << 52) - 1) << 60 if exponent else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -67,14 +68,15 @@ def test_cpp(name: str, level: str, tmp_path: Path) -> None:
     text = compiled("cpp", level, tmp_path)
     machine = Machine(parse(text))
     machine.run_constructors()
-    expected = {
+    functions: dict[str, Callable[[float, int], float]] = {
         "caught": lambda x, n: {1: x + 10, 2: x + 10, 3: 3 + 100}.get(n, x * x),
         "rethrown": lambda x, n: {1: -2.0, 2: 6 * x, 3: -2.0}.get(n, x * x),
         "virtual_calls": lambda x, n: sum(
             ((x + i) ** 2 if (i + n) % 2 else 3.14159 * (x * i) ** 2) / (i + 1) for i in range(4)
         ),
         "constructed": lambda x, n: 2 * x + n,
-    }[name]
+    }
+    expected = functions[name]
     for x, n in [(0.75, 0), (1.5, 1), (-2.25, 2), (0.5, 3)]:
         value = machine.run(name, [Dual(x, 1.0), n])
         slope = (expected(x + 1e-6, n) - expected(x - 1e-6, n)) / 2e-6

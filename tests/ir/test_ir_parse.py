@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any, cast
 
 import pytest
 from ir_corpus import llvm_print
@@ -62,7 +63,7 @@ def functions(text: str) -> dict[str, Function]:
     return {f.name: f for f in module.functions}
 
 
-def named(f: Function, name: str):
+def named(f: Function, name: str) -> Any:
     return next(v for v in [*f.arguments, *f.blocks, *f.instructions()] if v.name == name)
 
 
@@ -107,7 +108,7 @@ def test_a_quoted_number_is_not_the_unnamed_value() -> None:
 def test_names_are_unescaped() -> None:
     module = parse(llvm_print('@"a\\22 \\C3\\A9" = global i32 1\n@"\\01_raw" = global ptr @"a\\22 \\C3\\A9"'))
     assert set(module.globals) == {'a" é', "\x01_raw"}
-    assert module.globals["\x01_raw"].initializer is module.globals['a" é']
+    assert cast(Any, module.globals["\x01_raw"]).initializer is module.globals['a" é']
 
 
 CONSTANTS = """
@@ -136,7 +137,7 @@ define void @fun() {
 
 def test_constants() -> None:
     module = parse(llvm_print(CONSTANTS))
-    value = {v.name: v.initializer for v in module.variables}
+    value: dict[str, Any] = {v.name: v.initializer for v in module.variables}
     half = ConstFloat(T.FLOAT, 0x3F000000)
     assert value["a"] == ConstAggregate(T.VectorType(T.FLOAT, 4), (half,) * 4)
     assert [e.value for e in value["b"].elements] == [97, 0, 255, 122]
@@ -148,11 +149,12 @@ def test_constants() -> None:
     assert str(value["e"].type.fields[1].fields[0]) == "[2 x double]"
     assert value["f"].opcode == "sub" and value["f"].operands[1].opcode == "ptrtoint"
     assert value["g"].bits == 0x4000C90FDAA22168C235
-    assert value["h"] is None and module.globals["h"].is_declaration
+    h: Any = module.globals["h"]
+    assert value["h"] is None and h.is_declaration
     assert module.globals["h"].type == T.PointerType(2)
     assert value["i"] == BlockAddress(T.PTR, "fun", "the block")
     assert value["j"] == RawConstant(T.PTR, "no_cfi @fun")
-    k, last = module.globals["k"], module.globals["l"]
+    k, last = module.globals["k"], cast(Any, module.globals["l"])
     assert isinstance(k, GlobalVariable) and (k.linkage, k.align, set(k.prefix)) == (
         "common",
         16,
@@ -190,7 +192,7 @@ def test_attributes_are_resolved() -> None:
     assert call.result_attributes == (Attribute("nonnull"),)
     assert set(call.argument_attributes[0]) == {Attribute("signext"), Attribute("range", "i32 -1, 5")}
     assert set(call.attributes) == {Attribute("nounwind"), Attribute("site", string=True)}
-    assert call.called_function is f.module.function("g")
+    assert f.module and call.called_function is f.module.function("g")
 
 
 SHAPES = """
@@ -239,7 +241,7 @@ def test_instruction_shapes() -> None:
     load = named(f, "l")
     assert (load.flags, load.ordering, load.syncscope, load.align) == ({"atomic", "volatile"}, "acquire", "x", 4)
     assert set(load.metadata) == {"range", "noundef"}
-    assert f.module.node(load.metadata["range"]).operands == (ConstInt(T.I32, 0), ConstInt(T.I32, 9))
+    assert f.module and f.module.node(load.metadata["range"]).operands == (ConstInt(T.I32, 0), ConstInt(T.I32, 9))
 
 
 METADATA = """

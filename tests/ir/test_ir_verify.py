@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from ir_corpus import llvm_print
@@ -65,7 +66,7 @@ def module() -> Module:
     return module
 
 
-def find(module: Module, name: str):
+def find(module: Module, name: str) -> Any:
     f = module.function("f")
     return next(v for v in [*f.arguments, *f.blocks, *f.instructions()] if v.name == name)
 
@@ -83,7 +84,7 @@ def expect(module: Module, message: str) -> None:
     assert "@f" in str(caught.value) or "@g" in str(caught.value)
 
 
-def breakage(change: Callable[[Module], object], message: str):
+def breakage(change: Callable[[Module], object], message: str) -> Any:
     return pytest.param(change, message, id=message)
 
 

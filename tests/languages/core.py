@@ -55,9 +55,14 @@ def reference(name: str, active: Sequence[Any]) -> float:
     return float(b @ np.linalg.solve(a, b) + np.linalg.slogdet(a)[1])
 
 
+def called(f: Callable[..., float]) -> Callable[[Sequence[Any]], float]:
+    """The function of one sequence of arguments."""
+    return lambda v: f(*v)
+
+
 def differences(f: Callable[[Sequence[Any]], float], active: Sequence[Any]) -> list[Any]:
     """The gradient by each argument, from central differences of sixth order; None for integers."""
-    found = []
+    found: list[Any] = []
     for n, value in enumerate(active):
         if isinstance(value, int):
             found.append(None)

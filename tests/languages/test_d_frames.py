@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import require
-from core import differences
+from core import called, differences
 
 import llgrad
 from llgrad.frontends.d.nested_frames import with_arrays_apart
@@ -44,7 +44,7 @@ def test_arrays_of_frames(flags: tuple[str, ...], tmp_path: Path) -> None:
     lib = llgrad.load(path, flags=list(flags))
     for f in (lib.sums, lib.around, lib.within):
         gradient = llgrad.grad(f, wrt="x")(X)
-        np.testing.assert_allclose(gradient, differences(lambda v, f=f: f(*v), [X])[0], rtol=1e-7)
+        np.testing.assert_allclose(gradient, differences(called(f), [X])[0], rtol=1e-7)
         assert llgrad.jvp(f, wrt="x")(X, tangents=X)[1] == pytest.approx(gradient @ X, rel=1e-12)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import require
-from core import differences
+from core import called, differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, NoRuleError, UnsupportedError
@@ -352,7 +352,7 @@ def test_nested_procedures(tmp_path: Path) -> None:
     path.write_text(NESTED)
     lib = llgrad.load(path)
     for f in (lib.passed, lib.stored):
-        truth = differences(lambda v, f=f: f(*v), [X, 3])[0]
+        truth = differences(called(f), [X, 3])[0]
         np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X, 3), truth, rtol=1e-8)
 
 

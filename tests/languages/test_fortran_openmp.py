@@ -33,7 +33,9 @@ def lib() -> llgrad.Library:
         ("collapsed", (3,), np.asfortranarray(np.random.default_rng(1).uniform(0, 1, (3, 3))), ()),
     ],
 )  # fmt: skip
-def test_gradient(lib: llgrad.Library, name: str, before: tuple[int, ...], x: np.ndarray, after: tuple) -> None:
+def test_gradient(
+    lib: llgrad.Library, name: str, before: tuple[int, ...], x: np.ndarray, after: tuple[int, ...]
+) -> None:
     s = np.zeros(1)
 
     def value(at: np.ndarray) -> float:

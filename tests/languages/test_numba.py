@@ -737,7 +737,7 @@ def test_random_numbers_are_those_that_the_function_draws() -> None:
 
     def value(at: np.ndarray) -> float:
         seeded(4)
-        return drawn(at.copy())
+        return float(drawn(at.copy()))
 
     seeded(4)
     found, gradient = llgrad.value_and_grad(drawn)(x.copy())

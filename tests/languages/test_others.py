@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import require
-from core import differences
+from core import called, differences
 
 import llgrad
 from llgrad.errors import ArgumentError, CompilerError, ForeignError, KindError, UnsupportedError
@@ -176,7 +176,7 @@ def test_methods_mathematics_and_closures_in_d(tmp_path: Path) -> None:
     lib = llgrad.load(path)
     for name in ("grown", "maths", "closures"):
         f = lib[name]
-        truth = differences(lambda v, f=f: f(*v), [X])[0]
+        truth = differences(called(f), [X])[0]
         np.testing.assert_allclose(llgrad.grad(f, wrt="x")(X), truth, rtol=1e-8, err_msg=name)
 
 
@@ -245,7 +245,7 @@ def test_nims_sequences_and_methods(tmp_path: Path) -> None:
     assert llgrad.value_and_grad(lib.edges, wrt="x")(x, 6)[0] == pytest.approx(np.exp(x[:5]) @ np.arange(5))
     for name in ("methods", "grown", "functional", "edges"):
         f = lib[name]
-        truth = differences(lambda v, f=f: f(*v), [x, 6])[0]
+        truth = differences(called(f), [x, 6])[0]
         np.testing.assert_allclose(llgrad.grad(f, wrt="x")(x, 6), truth, rtol=1e-8, atol=1e-10, err_msg=name)
 
 
@@ -476,12 +476,12 @@ def test_one_program_of_several_languages(tmp_path: Path) -> None:
         "    r = 2*middle(size(x), x**2)\n  end function\nend module\n"
     )
     (tmp_path / "b.cpp").write_text(
-        "#include <vector>\nextern \"C\" double inner(const double *x, std::size_t n);\n"
-        "extern \"C\" double middle(int n, const double *x) {\n  std::vector<double> v(x, x + n);\n"
+        '#include <vector>\nextern "C" double inner(const double *x, std::size_t n);\n'
+        'extern "C" double middle(int n, const double *x) {\n  std::vector<double> v(x, x + n);\n'
         "  for (double &e : v) e = 3 * e;\n  return inner(v.data(), v.size());\n}\n"
     )
     (tmp_path / "c.rs").write_text(
-        "#[no_mangle]\npub extern \"C\" fn inner(x: *const f64, n: usize) -> f64 {\n"
+        '#[no_mangle]\npub extern "C" fn inner(x: *const f64, n: usize) -> f64 {\n'
         "    unsafe { std::slice::from_raw_parts(x, n) }.iter().map(|v| v.sin()).sum()\n}\n"
     )
     lib = llgrad.load([tmp_path / n for n in ("a.f90", "b.cpp", "c.rs")], flags={"c++": ["-std=c++17"]})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -72,7 +74,7 @@ def test_an_archive_of_the_standard_library_will_do(tmp_path: Path, monkeypatch:
     """Debian's rustc has no shared one: it is made, and has what programs call."""
     require("a.rs")
     compiler = rustc.rustc().path
-    there = Path(rustc.answer((compiler, "--print", "target-libdir")).strip())
+    there = Path(cast(Any, rustc).answer((compiler, "--print", "target-libdir")).strip())
     for archive in there.glob("*.rlib"):
         (tmp_path / archive.name).symlink_to(archive)
     monkeypatch.setattr(rustc, "answer", lambda command: f"{tmp_path}\n")
@@ -117,7 +119,7 @@ def test_single_precision(lib: llgrad.Library) -> None:
 def test_a_mutable_slice_is_an_output(lib: llgrad.Library) -> None:
     weights = np.linspace(0.5, 1.5, len(X))
 
-    def at(v: list[object]) -> float:
+    def at(v: Sequence[Any]) -> float:
         x = np.array(v[0])
         lib.smooth(x, v[1])
         return float(weights @ x)
@@ -143,9 +145,7 @@ def test_structs(lib: llgrad.Library) -> None:
 def test_signatures_are_rusts(lib: llgrad.Library) -> None:
     assert str(lib.options.signature) == "fn options(x: &[f64], bound: f64) -> f64"
     assert str(lib.smooth.signature) == "fn smooth(x: &mut [f64], k: f64)"
-    assert str(lib.springs.signature) == (
-        "fn springs(n: usize, s: *const features::Spring, x: *const f64) -> f64"
-    )
+    assert str(lib.springs.signature) == ("fn springs(n: usize, s: *const features::Spring, x: *const f64) -> f64")
     with pytest.raises(ArgumentError, match="float32"):
         lib.sorted(X.astype(np.float32))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +63,7 @@ def test_outputs_and_signatures(lib: llgrad.Library) -> None:
     x = X.copy()
     _, dk = llgrad.vjp(lib.smooth, wrt="k", of="x")(6, x, 0.3, seed=np.ones(6))
 
-    def at(v: list[object]) -> float:
+    def at(v: Sequence[Any]) -> float:
         y = X.copy()
         lib.smooth(6, y, v[0])
         return float(y.sum())

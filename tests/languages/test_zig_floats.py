@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compilers import require
-from core import differences
+from core import called, differences
 
 import llgrad
 from llgrad.errors import ArgumentError, LlgradError, UnsupportedError
@@ -68,7 +68,7 @@ def test_locals_and_memory(t: str, mode: str, level: int, tmp_path: Path) -> Non
             continue
         found = llgrad.grad(lib[name])(0.73, 1.31)
         wide = _doubles(tmp_path)[name] if short else lib[name]  # eleven bits are no use to differences
-        truth = differences(lambda v, f=wide: f(*v), [0.73, 1.31])
+        truth = differences(called(wide), [0.73, 1.31])
         np.testing.assert_allclose(found, truth, rtol=0.02 if short else 1e-8, atol=0.01 if short else 0)
     wide = _doubles(tmp_path).in_memory if short else lib.in_memory
     truth = differences(lambda v: wide(len(X), v[0]), [X])[0]
@@ -123,7 +123,7 @@ def test_between_languages(mode: str, level: int, tmp_path: Path) -> None:
         ("from_c", (0.7,)),
         ("quad_from_c", (0.7,)),
     ):
-        truth = differences(lambda v, f=lib[name]: f(*v), list(arguments))
+        truth = differences(called(lib[name]), list(arguments))
         np.testing.assert_allclose(llgrad.grad(lib[name], wrt=range(len(truth)))(*arguments), truth, rtol=1e-8)
     if level:
         assert llgrad.grad(lib.half_from_zig)(0.7) == 2 * np.float16(0.7)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,7 +110,7 @@ def test_floats_are_rounded_to_nearest(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("type", "dtype"), list(FORMATS.items()))
-def test_edges(engine: Engine, type: str, dtype: type) -> None:
+def test_edges(engine: Engine, type: str, dtype: Any) -> None:
     values = [v for v in edges() if type != "float" or (float(np.float32(float(v))) == v)]
     assert len(values) > 50
     given = np.array([dtype(float(v)) for v in values], dtype)
@@ -120,7 +121,7 @@ def test_edges(engine: Engine, type: str, dtype: type) -> None:
 @pytest.mark.parametrize("type", ["double", "x86_fp80"])
 def test_nothing_is_rounded_twice(engine: Engine, type: str) -> None:
     """Just above a tie, by less than a float can tell: as a float it would be the tie itself."""
-    dtype = FORMATS[type]
+    dtype: Any = FORMATS[type]
     near = np.array([dtype(2) ** -40, dtype(2) ** -50])
     ties = np.array([1 + 2.0**-8, 1 + 3 * 2.0**-8], dtype)
     assert converted(engine, type, ties) == [0x3F80, 0x3F82]
@@ -131,7 +132,7 @@ def test_nothing_is_rounded_twice(engine: Engine, type: str) -> None:
 
 
 @pytest.mark.parametrize(("type", "dtype"), list(FORMATS.items()))
-def test_infinities_and_nans(engine: Engine, type: str, dtype: type) -> None:
+def test_infinities_and_nans(engine: Engine, type: str, dtype: Any) -> None:
     values = np.array([np.inf, -np.inf, 0.0, -0.0, np.nan, -np.nan], dtype)
     infinite, minus, zero, less, nan, other = converted(engine, type, values)
     assert (infinite, minus, zero, less) == (0x7F80, 0xFF80, 0, 0x8000)
@@ -170,7 +171,8 @@ def test_programs(command: str, tmp_path: Path) -> None:
     if clang is None:
         pytest.skip("there is no clang: apt install clang-22")
     (tmp_path / "p.c").write_text(PROGRAM)
-    llgrad, words = [sys.executable, "-m", "llgrad.cli"], {"capture_output": True, "text": True, "cwd": tmp_path}
+    llgrad = [sys.executable, "-m", "llgrad.cli"]
+    words: dict[str, Any] = {"capture_output": True, "text": True, "cwd": tmp_path}
     flags = ["-O1", "-march=x86-64"]
     if command == "run":
         done = subprocess.run([*llgrad, "run", *flags, "p.c"], **words, check=False)

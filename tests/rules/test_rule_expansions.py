@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import platform
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,7 +208,7 @@ def test_intrinsics_of_x86(name: str) -> None:
         given, memory = np.zeros((len(parameters), 64), np.uint8), rng.normal(size=64)
         for row, t in zip(given, parameters, strict=True):
             row[:] = _operand(t, name, rng).view(np.uint8)
-        seen = []
+        seen: list[Any] = []
         for which in ("plain", "expanded"):
             out = np.zeros(8)
             f = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(_of_x86().address(f"{which}.{name}.{immediate}"))

@@ -62,6 +62,7 @@ def poles(name: str) -> list[Case]:
     for k, partial in enumerate(rule.partials[0]):
         for point in itertools.product(CANDIDATES, repeat=len(rule.operands)) if partial is not None else ():
             value = function(*point)
+            assert partial is not None
             if not math.isfinite(evaluate(partial, list(point), [value], FloatAlgebra())):
                 operands = ", ".join("X" if n == k else repr(v) for n, v in enumerate(point))
                 found.append((f"{name}({operands})", point[k], math.isfinite(value)))

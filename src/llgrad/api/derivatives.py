@@ -40,7 +40,7 @@ Names = str | int | Sequence[str | int] | None
 LANES = 8  # directions in one sweep, at most
 
 
-Checkpoints = str | int | Mapping[str | int, str | int] | None
+Checkpoints = str | int | Mapping[str, str | int] | Mapping[int, str | int] | Mapping[str | int, str | int] | None
 
 
 class Options(TypedDict, total=False):
@@ -79,7 +79,8 @@ class Derivative:
             raise ArgumentError(
                 f"{kind} takes a function of a library, not {type(function).__name__} {function!r}"[:200],
                 fix="llgrad.hvp and llgrad.hessian make second derivatives"
-                if isinstance(function, Derivative) else "lib = llgrad.load(…), then lib.name",
+                if isinstance(function, Derivative)
+                else "lib = llgrad.load(…), then lib.name",
             )
         if unknown := sorted(set(options) - set(Options.__annotations__)):
             raise TypeError(
@@ -550,7 +551,7 @@ def _position(function: ForeignFunction, name: str | int, what: str) -> int:
         return function.signature.parameter(name).index
     count = len(function.signature.parameters)
     if isinstance(name, bool) or not isinstance(name, int):
-        raise ArgumentError(f"{what}={name!r} is neither a name nor a position", fix=f"write {what}=\"name\"")
+        raise ArgumentError(f"{what}={name!r} is neither a name nor a position", fix=f'write {what}="name"')
     if not -count <= name < count:
         raise ArgumentError(
             f"{what}={name} is no position of {function.signature.name}",
