@@ -11,10 +11,10 @@ from collections import Counter
 from rich.console import Console
 
 from examples.adbench.instances import HERE
-from llgrad import pipeline
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.frontends import compile_sources
 from llgrad.llvm import LLVMModule, vectorisation_remarks
+from llgrad.programs import derivatives, stages
 
 C, D = Act.CONST, Act.DUP
 PROBLEMS = {"gmm": (C, C, C, D, D, D, C, C, C, D), "lstm": (C, C, C, D, D, C, C, D)}
@@ -22,10 +22,10 @@ PROBLEMS = {"gmm": (C, C, C, D, D, D, C, C, C, D), "lstm": (C, C, C, D, D, C, C,
 
 def remarks(name: str, acts: tuple[Act, ...], console: Console) -> None:
     """Prints the loops of one derivative that LLVM vectorised, and why it left the others."""
-    whole = pipeline.program(compile_sources([HERE / f"{name}.c"]).modules)
+    whole = stages.program(compile_sources([HERE / f"{name}.c"]).modules)
     function = f"{name}_objective"
     request = Request(function, Mode.COMBINED, acts, C, disjoint=True)
-    derived = pipeline.derivative(pipeline.prepare(whole, [function]), request)
+    derived = derivatives.derivative(stages.prepare(whole, [function]), request)
     alone = LLVMModule.from_text(derived.text)
     alone.internalize([derived.symbol])
     alone.run(["global_dce"])

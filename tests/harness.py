@@ -1,7 +1,7 @@
 """From sources to Jacobians: by forward mode, reverse mode, the interpreter, and the program that clang alone built.
 
-The way of a program: clang's raw bitcode, `pipeline.prepare` at a level (0: unoptimised, in normal form), both
-derivatives written into one module, `pipeline.finish`, machine code. All floats are packed into one vector of inputs
+The way of a program: clang's raw bitcode, `stages.prepare` at a level (0: unoptimised, in normal form), both
+derivatives written into one module, `stages.finish`, machine code. All floats are packed into one vector of inputs
 and one of outputs (see `cases`), so that a Jacobian is a matrix.
 
 Derivatives are called through entries `void (ptr results, ptr arguments)` with 16 bytes for each value: no calling
@@ -29,7 +29,6 @@ from interpreter import Machine, tangent
 from oracle import Matrix, Vector
 from sandbox import FAILED
 
-from llgrad import pipeline
 from llgrad.autodiff.derivation import derive
 from llgrad.autodiff.emit import tape
 from llgrad.autodiff.requests.request import Act, Mode, Request
@@ -39,6 +38,8 @@ from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import Engine
 from llgrad.llvm.assembly import with_bodies
+from llgrad.programs import derivatives, stages
+from llgrad.transforms.optimise import normal_form
 
 LEVELS = (0, 1, 2, 3)
 MODES = (Mode.FORWARD, Mode.COMBINED)
@@ -122,7 +123,7 @@ def request(program: Program, mode: Mode) -> Request:
 
 def compiled(paths: Sequence[Path]) -> Any:
     """The linked program, for `prepared`."""
-    return pipeline.program(compile_sources(paths).modules)
+    return stages.program(compile_sources(paths).modules)
 
 
 def build(whole: Any, programs: Sequence[Program], level: int, *, finish: int | None = None) -> Built:
@@ -151,7 +152,7 @@ def prepared(
 ) -> str:
     """The programs' IR at a level. `threads`: thread-local variables may be used, for no one else uses theirs."""
     try:
-        return pipeline.prepare(whole, [p.name for p in programs], level, threads=threads)
+        return stages.prepare(whole, [p.name for p in programs], level, threads=threads)
     except LlgradError as error:
         if built is None or len(programs) > 1:
             raise
@@ -175,7 +176,7 @@ _LAST: dict[tuple[str, tuple[tuple[str, Mode], ...]], str] = {}
 
 
 def _with_derivatives(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> str | None:
-    module = pipeline.reducible(text)
+    module = normal_form.reducible(text)
     entries = []
     for program, mode in wanted:
         try:
@@ -183,7 +184,7 @@ def _with_derivatives(text: str, wanted: Sequence[tuple[Program, Mode]], built: 
         except Exception as error:
             if isinstance(error, UnsupportedError) and error.remedy is not None:
                 with contextlib.suppress(UnsupportedError):
-                    return _with_derivatives(pipeline.mended(text, Mode.COMBINED, error), wanted, built)
+                    return _with_derivatives(derivatives.mended(text, Mode.COMBINED, error), wanted, built)
             if not isinstance(error, LlgradError):
                 error.add_note(traceback.format_exc())
             built.errors[program.name, mode] = error
@@ -239,7 +240,7 @@ def _quoted(name: str) -> str:
 def _engine(text: str, wanted: Sequence[tuple[Program, Mode]], level: int, code: int = 2) -> Engine:
     """`code`: at most how much care code generation takes."""
     keep = [entry_name(p, mode) for p, mode in wanted]
-    module = pipeline.finish(text, [_failure_hook()], [*keep, "llgrad_fail"], level=level, vectorize=level == 3)
+    module = stages.finish(text, [_failure_hook()], [*keep, "llgrad_fail"], level=level, vectorize=level == 3)
     return Engine([module], opt_level=min(level, code))
 
 

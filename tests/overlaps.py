@@ -25,8 +25,8 @@ from llgrad.analysis.memory.polynomial_bounds import Unbounded, Writer
 from llgrad.frontends import find_compiler
 from llgrad.ir.parse import parse
 from llgrad.llvm import LLVMModule
-from llgrad.pipeline import derivative
 from llgrad.programs import noalias_versions, program, resolving
+from llgrad.programs.derivatives import derivative
 
 POINTERS = "xyz"
 CELLS, MIDDLE = 1600, 800  # doubles of memory; where the pointers start, about

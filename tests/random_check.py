@@ -43,7 +43,6 @@ from oracle import Matrix, Vector, directional, disagreement, smoothness
 from sandbox import Crash, isolated
 from wide import WideCall, all_lanes
 
-from llgrad import pipeline
 from llgrad.autodiff.derivation import Derivation
 from llgrad.autodiff.facts.analysis_results import Analysed
 from llgrad.autodiff.requests.request import Mode, Request
@@ -51,7 +50,9 @@ from llgrad.errors import LlgradError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
 from llgrad.ir.values import Function, GlobalValue, GlobalVariable
 from llgrad.ir.write import write
+from llgrad.programs import derivatives
 from llgrad.rules import library
+from llgrad.transforms.optimise import normal_form
 
 BATCH = 48
 LEVELS = (2, 1, 3, 0)
@@ -173,7 +174,7 @@ def _built_together(
 
     Programs that another text of theirs may mend are given back; `mending`, all begin anew with that text.
     """
-    built, module, others = Built(level), pipeline.reducible(text), []
+    built, module, others = Built(level), normal_form.reducible(text), []
     made: list[tuple[Program, Mode, Function]] = []
     for program in programs:
         found, error = _derived(module, program, built)
@@ -183,7 +184,7 @@ def _built_together(
                 others.append(program)
                 continue
             with contextlib.suppress(UnsupportedError):
-                return _built_together(pipeline.mended(text, Mode.COMBINED, error), programs, level, mending=True)
+                return _built_together(derivatives.mended(text, Mode.COMBINED, error), programs, level, mending=True)
     if made:
         written, names = "\n".join([write(module), *(_entry(*m) for m in made)]), [(p, mode) for p, mode, _ in made]
         built.engine = _engine(written, names, FINISH[level], code=2 if level == 3 else 0)

@@ -19,9 +19,9 @@ from harness import MODES, SLOT, Built, _failure_hook, entry_name, jacobian, pre
 from oracle import Matrix, disagreement
 from sandbox import Crash, isolated
 
-from llgrad import pipeline
 from llgrad.autodiff.requests.request import Mode
 from llgrad.llvm import Engine
+from llgrad.programs import stages
 
 SECONDS = 60  # for the tool, and for what it makes of one program
 _NAMES = {Mode.FORWARD: "__enzyme_fwddiff", Mode.COMBINED: "__enzyme_autodiff"}
@@ -62,7 +62,7 @@ def _built(tool: Path, text: str, program: Program) -> Built:
     with tempfile.TemporaryDirectory() as folder:
         made = _run(tool, text + "\n".join(_entry(program, mode) for mode in MODES), Path(folder), SECONDS)
         keep = [*(entry_name(program, mode) for mode in MODES), "llgrad_fail"]
-        return Built(1, Engine([pipeline.finish(made, [_failure_hook()], keep, level=1)], opt_level=1))
+        return Built(1, Engine([stages.finish(made, [_failure_hook()], keep, level=1)], opt_level=1))
 
 
 def _run(tool: Path, text: str, folder: Path, seconds: int | None) -> str:

@@ -17,11 +17,11 @@ from interpreter import Machine, tangent
 from interpreter.floats import primal
 
 import llgrad
-from llgrad import pipeline
 from llgrad.drivers import drive
 from llgrad.errors import ActivityError, CompilerError, NoRuleError
 from llgrad.frontends import compile_sources, language_of
 from llgrad.ir.parse import parse
+from llgrad.programs import stages
 from llgrad.rules import blas
 from llgrad.transforms.canonical.blas_calls import bridged
 
@@ -72,7 +72,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[llgrad.Library, str
     path = tmp_path_factory.mktemp("blas") / "routines.c"
     path.write_text((SOURCES / "routines.c").read_text().partition("extern int enzyme_dup")[0])
     compiled = compile_sources([path]).modules
-    return llgrad.load(path, libraries=[LIBRARY]), pipeline.prepare(pipeline.program(compiled), ["program"], 1)
+    return llgrad.load(path, libraries=[LIBRARY]), stages.prepare(stages.program(compiled), ["program"], 1)
 
 
 @needs_blas

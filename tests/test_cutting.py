@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from llgrad import pipeline
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import without_idle_metadata
+from llgrad.transforms.symbols import extraction
 
 PROGRAM = """
 @kept = global i32 3
@@ -48,7 +48,7 @@ def linkages(text: str) -> dict[str, str]:
 
 
 def test_what_a_static_root_reaches_stays_as_it_was() -> None:
-    text = pipeline.only(LLVMModule.from_text(PROGRAM), ["root"])
+    text = extraction.only(LLVMModule.from_text(PROGRAM), ["root"])
     assert linkages(text) == {
         "root": "internal", "used": "linkonce_odr", "named": "internal", "told": "", "weak": "weak"
     }  # fmt: skip
@@ -57,19 +57,19 @@ def test_what_a_static_root_reaches_stays_as_it_was() -> None:
 
 def test_a_function_of_another_library_is_not_taken_for_one_of_this() -> None:
     text = PROGRAM.replace("define linkonce_odr double @used", "define available_externally double @used")
-    found = pipeline.only(LLVMModule.from_text(text), ["root"])
+    found = extraction.only(LLVMModule.from_text(text), ["root"])
     assert "define available_externally double @used" in found
 
 
 def test_what_is_said_besides_keeps_what_it_names() -> None:
     said = ["@llgrad.registered.inactivefn.1 = global ptr @idle\n"]
-    assert "idle" in linkages(pipeline.only(LLVMModule.from_text(PROGRAM), ["root"], said))
+    assert "idle" in linkages(extraction.only(LLVMModule.from_text(PROGRAM), ["root"], said))
 
 
 def test_the_program_itself_is_left_alone() -> None:
     whole = LLVMModule.from_text(PROGRAM)
     before = whole.text()
-    pipeline.only(whole, ["root"])
+    extraction.only(whole, ["root"])
     assert whole.text() == before and "@idle" in before
 
 

@@ -44,7 +44,13 @@ FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("",),
     ),
     "analysis": (("",), ("layout",), ("bits", "cfg"), ("memory",), ("activity", "statics", "types"), ("valueflow",)),
-    "transforms": (("",), ("intrinsics", "loops"), ("canonical", "guard", "legalize"), ("floatbits",)),
+    "transforms": (
+        ("",),
+        ("intrinsics", "loops"),
+        ("canonical", "guard", "legalize", "symbols"),
+        ("floatbits",),
+        ("optimise",),
+    ),
     "autodiff": (
         ("requests",),
         ("emit",),

@@ -65,7 +65,7 @@ def test_a_parallel_loop_is_a_loop(schedule: str, branches: int, tmp_path: Path)
 
     (LLVM does not see that for static chunks.)
     """
-    from llgrad.pipeline import prepare, program
+    from llgrad.programs.stages import prepare, program
 
     path = tmp_path / "energy.c"
     path.write_text(ENERGY.replace("SCHEDULE", schedule))

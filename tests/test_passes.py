@@ -16,7 +16,7 @@ from llgrad.cli import main
 from llgrad.errors import VerifyError
 from llgrad.ir.module import Module
 from llgrad.llvm import LLVMModule
-from llgrad.programs.program import lists
+from llgrad.pipeline import lists
 from llgrad.transforms.pass_manager import (
     IR,
     LLVM,

@@ -10,9 +10,9 @@ from llgrad.ir.parse import parse
 from llgrad.ir.values import Select
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
-from llgrad.pipeline import NORMAL_FORM
 from llgrad.transforms.loops.peel import LATE, has_borders, peel_borders
 from llgrad.transforms.loops.unroll import in_form
+from llgrad.transforms.optimise.normal_form import NORMAL_FORM
 
 LOOP = """
 define double @f(ptr %x, i64 %n, i64 %m) {{

@@ -14,21 +14,22 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad import pipeline
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
 from llgrad.ir.values import Call
 from llgrad.llvm import Engine, LLVMModule
+from llgrad.programs import derivatives, stages
 from llgrad.programs.program import optimise_program
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.guard import equalities
+from llgrad.transforms.symbols import extraction, shared_globals
 
 Source = Callable[..., Path]
 
 
 def program(path: Path, *flags: str) -> LLVMModule:
-    return pipeline.program(compile_sources([path], flags).modules)
+    return stages.program(compile_sources([path], flags).modules)
 
 
 # --- equality tests ---------------------------------------------------------------------------------------------------
@@ -299,7 +300,7 @@ def test_strings_survive_renaming(source: Source) -> None:
         static double state;
         double f(double x) { state += x; puts("mail me @state please"); return state; }
     """)]).modules[0]).text()  # fmt: skip
-    shared = pipeline.share_globals(text)
+    shared = shared_globals.share_globals(text)
     assert "mail me @state please" in shared
     assert "@llgrad.static.state = global double" in shared
     assert LLVMModule.from_text(shared)
@@ -357,14 +358,14 @@ def test_functions_that_cannot_be_called_are_left_out(source: Source) -> None:
     assert llgrad.grad(lib.f)(3.0) == 10.0
     with pytest.raises(UnsupportedError, match="thread-local"):
         llgrad.grad(lib.g)
-    assert "both" not in pipeline.only(lib._loaded._program(), ["f"])
+    assert "both" not in extraction.only(lib._loaded._program(), ["f"])
 
 
 def test_the_end_of_python_s_stack_is_a_refusal(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = pipeline.prepare(program(source("double f(double x) { return x * x; }")), ["f"])
+    text = stages.prepare(program(source("double f(double x) { return x * x; }")), ["f"])
     monkeypatch.setattr("llgrad.autodiff.derivation.Derivation.derive", lambda self, last: self.derive(last))
     with pytest.raises(UnsupportedError, match="@f computes is nested too deeply"):
-        pipeline.derivative(text, Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
+        derivatives.derivative(text, Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
 
 
 def test_python_s_collector_is_as_it_was_when_compilations_overlap() -> None:
@@ -387,12 +388,12 @@ def test_prepared_text_is_in_normal_form(source: Source) -> None:
         double unused(double x) { return x; }
     """))
     for level in (0, 2):
-        text = pipeline.prepare(whole, ["f"], level)
+        text = stages.prepare(whole, ["f"], level)
         assert text.count("ret double") == 1
         assert "@unused" not in text
         assert not any(line.strip().startswith("%0 ") for line in text.split("\n"))
     with pytest.raises(UnknownNameError):
-        pipeline.prepare(whole, ["g"])
+        stages.prepare(whole, ["g"])
 
 
 # --- programs that ask for derivatives --------------------------------------------------------------------------------
@@ -544,9 +545,9 @@ def test_inlined_lines_have_a_place_in_described_derivatives(source: Source) -> 
         __attribute__((noinline)) static double helper(double *z, double u) { z[1] = u * z[0]; return z[0] + 0.3 * u; }
         double f(double *x) { return helper(x, x[1]) * x[1]; }
     """)
-    text = pipeline.prepare(program(path, "-g"), ["f"], 2)
+    text = stages.prepare(program(path, "-g"), ["f"], 2)
     request = Request("f", Mode.FORWARD, (Act.DUP,), Act.DUP)
-    _, (made,) = pipeline.derived_module(text, [request], 2, described=True)
+    _, (made,) = derivatives.derived_module(text, [request], 2, described=True)
     calls = [i for i in made.instructions() if isinstance(i, Call)]
     assert calls and "dbg" in made.metadata
     assert all("dbg" in i.metadata for i in calls)

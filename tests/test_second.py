@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad import errors, pipeline
+from llgrad import errors
 from llgrad.autodiff.requests.request import Request
+from llgrad.programs import derivatives
 
 CODE = """
 #include <math.h>
@@ -185,13 +186,13 @@ def test_refusals(lib: llgrad.Library) -> None:
 def test_what_is_refused_of_a_derivative_names_where_its_function_is(
     lib: llgrad.Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    derived = pipeline.derived
+    derived = derivatives.derived
 
     def refused(text: str, requests: list[Request], last: bool) -> object:
         if requests[0].function != "rosenbrock":
             raise errors.UnsupportedError("refused")
         return derived(text, requests, last)
 
-    monkeypatch.setattr(pipeline, "derived", refused)
+    monkeypatch.setattr(derivatives, "derived", refused)
     with pytest.raises(errors.UnsupportedError, match=r"code\.c:10: refused"):
         llgrad.hvp(lib.rosenbrock, strong_zero=True)(np.ones(2), 2, np.ones(2))

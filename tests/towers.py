@@ -18,12 +18,12 @@ from cases import Memory, Program
 from harness import _failure_hook, _quoted, compiled, prepared
 from numpy.typing import NDArray
 
-from llgrad import pipeline
 from llgrad.autodiff.emit import tape
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.ir.write import write
 from llgrad.llvm import Engine
 from llgrad.llvm.assembly import with_bodies
+from llgrad.programs import derivatives, stages
 
 Vector = NDArray[np.float64]
 _NUMPY = {"double": "f8", "float": "f4", "x86_fp80": "f16"}
@@ -96,10 +96,10 @@ class Tower:
             module = parse(text)
             f = module.function(self.program.name)
         else:
-            module, (f,) = pipeline.derived_module(text, [request], level)
+            module, (f,) = derivatives.derived_module(text, [request], level)
         text = with_bodies(write(module)) + self._entry(f)
         keep = ["test.entry", "llgrad_fail"]
-        made = pipeline.finish(text, [_failure_hook()], keep, level=level, vectorize=level == 3)
+        made = stages.finish(text, [_failure_hook()], keep, level=level, vectorize=level == 3)
         self.text = made.text()
         self.engine = Engine([made], opt_level=min(level, 2))
         return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(self.engine.address("test.entry"))

@@ -13,13 +13,13 @@ from harness import SLOT, put
 from msgspec.structs import replace
 from oracle import Matrix, Vector
 
-from llgrad import pipeline
 from llgrad.autodiff.derivation import derive
 from llgrad.autodiff.emit import tape
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import Engine
+from llgrad.programs import stages
 
 _NUMPY = {"double": "f8", "float": "f4", "x86_fp80": "f16", "ptr": "u8"}
 
@@ -114,7 +114,7 @@ class Wide(WideCall):
         [f] = derive(module, request)
         whole = write(module) + harness._entry(program, request.mode, f)
         name = harness.entry_name(program, request.mode)
-        made = pipeline.finish(whole, [harness._failure_hook()], [name, "llgrad_fail"], level=1, vectorize=False)
+        made = stages.finish(whole, [harness._failure_hook()], [name, "llgrad_fail"], level=1, vectorize=False)
         super().__init__(Engine([made], opt_level=1), program, request)
 
 

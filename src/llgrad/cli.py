@@ -177,7 +177,7 @@ def check(
 def _show_passes(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    from llgrad.programs.program import lists
+    from llgrad.pipeline import lists
 
     for title, passes in lists().items():
         click.echo(f"{title}:")
@@ -318,7 +318,7 @@ def opt(
 
 
 def _watch(print_after: Sequence[str], print_before_all: bool) -> Watch:
-    from llgrad.programs.program import lists
+    from llgrad.pipeline import lists
     from llgrad.transforms.pass_manager import Watch
 
     known = {p.name for passes in lists().values() for p in passes}

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad import pipeline
 from llgrad.analysis.memory.output_arguments import Outputs, outputs
 from llgrad.analysis.memory.polynomial_bounds import Between, Known, Poly
 from llgrad.analysis.memory.polynomial_proofs import Fact, Proof
 from llgrad.execution.library import loaded
 from llgrad.ir.parse import parse
+from llgrad.programs import stages
+from llgrad.transforms.symbols import own_names
 
 HEAD = "#include <math.h>\n#include <string.h>\n#include <stddef.h>\n#define APART static __attribute__((noinline))\n"
 
@@ -105,8 +106,8 @@ UNKNOWN = {
 def found(path: Path, source: str) -> tuple[Outputs, llgrad.Library]:
     path.write_text(HEAD + source)
     lib = llgrad.load(path)
-    module = parse(pipeline.prepare(loaded(lib)._program(), ["f"], 2))
-    return outputs(module, module.function(pipeline.own_name("f"))), lib
+    module = parse(stages.prepare(loaded(lib)._program(), ["f"], 2))
+    return outputs(module, module.function(own_names.own_name("f"))), lib
 
 
 @pytest.mark.parametrize("name", FILLED)

@@ -6,12 +6,12 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from llgrad import pipeline
 from llgrad.autodiff.derivation import Derivation
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.frontends import compile_sources
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
+from llgrad.programs import stages
 
 FILE = "case.c"  # the name of every source, in spans too
 
@@ -22,7 +22,7 @@ def prepared(source: str, name: str = "f", level: int = 1, flags: tuple[str, ...
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, FILE)
         path.write_text(source)
-        return pipeline.prepare(pipeline.program(compile_sources([path], flags).modules), [name], level)
+        return stages.prepare(stages.program(compile_sources([path], flags).modules), [name], level)
 
 
 def request(mode: Mode, letters: str, name: str = "f") -> Request:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deriving import prepared
 
-from llgrad import pipeline
+from llgrad import llvm
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
@@ -21,6 +21,6 @@ def test_copies_have_loops_in_places_of_their_own() -> None:
     names = fresh_names(module, [f])
     module.add(Function(names["f"], f.function_type, [a.name for a in f.arguments]))
     body = copy(f, names)
-    text = pipeline.verified(joined([write(module), body])).text()
+    text = llvm.verified(joined([write(module), body])).text()
     assert text.count("!llvm.loop") == 2
     assert text.count("DISubprogram") >= 2

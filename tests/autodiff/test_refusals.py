@@ -9,7 +9,7 @@ import pytest
 from deriving import FILE, derived, prepared
 from refusal_cases import BOTH, CASES, Case
 
-from llgrad import errors, pipeline
+from llgrad import errors, llvm
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.ir.write import write
@@ -98,7 +98,7 @@ double f(const double *x) {
 @pytest.mark.parametrize("name", ALLOWED)
 def test_allowed(name: str, mode: Mode) -> None:
     letters, source = ALLOWED[name]
-    pipeline.verified(write(derived(prepared(source), mode, letters)))
+    llvm.verified(write(derived(prepared(source), mode, letters)))
 
 
 TWO_FORMATS = {
@@ -131,7 +131,7 @@ double f(const float *x, const double *y) {
 def test_floats_of_two_formats_are_no_pieces(name: str, level: int) -> None:
     letters, source = TWO_FORMATS[name]
     text = prepared(source, level=level, flags=("-fno-strict-aliasing",))
-    pipeline.verified(write(derived(text, Mode.COMBINED, letters)))
+    llvm.verified(write(derived(text, Mode.COMBINED, letters)))
 
 
 def test_computed_goto_into_loops() -> None:
@@ -148,7 +148,7 @@ double f(double x, int n) {
 """
     text = prepared(source)
     assert "indirectbr" not in text
-    pipeline.verified(write(derived(text, Mode.COMBINED, "oco")))
+    llvm.verified(write(derived(text, Mode.COMBINED, "oco")))
 
 
 # Bits of floats under names of integers, in unoptimised IR, where the types of accesses (TBAA) say "integer".
@@ -216,7 +216,7 @@ def test_punned_bits_are_never_a_silent_zero(name: str, mode: Mode) -> None:
         module = derived(prepared(source, level=0), mode, letters)
     except LlgradError:
         return
-    whole = pipeline.verified(write(module))
+    whole = llvm.verified(write(module))
     whole.optimise(2, vectorize=False, unroll=False)
     bodies = re.findall(rf"^define [^\n]*@llgrad\.{mode}\..*?^}}", whole.text(), re.MULTILINE | re.DOTALL)
     assert any("fmul" in body or "fadd" in body for body in bodies)

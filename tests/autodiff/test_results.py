@@ -8,10 +8,10 @@ import pytest
 from deriving import prepared, request
 from msgspec.structs import replace
 
-from llgrad import pipeline
 from llgrad.autodiff.requests.request import Mode, Request
 from llgrad.execution.entry import Entry, entry_text
 from llgrad.llvm import emit_assembly
+from llgrad.programs import derivatives, stages
 from llgrad.programs.failure_hook import fail_text
 
 RECURSIVE = """
@@ -45,10 +45,10 @@ double f(double a, double b, double c, int n) { return table[n](a, b, c) * a; }
     ],
 )
 def test_no_float_is_on_the_stack_of_floats(source: str, asked: Request) -> None:
-    derived = pipeline.derivative(prepared(source), asked)
+    derived = derivatives.derivative(prepared(source), asked)
     entry = Entry("entry", derived.parameters, derived.results)
     text = entry_text(entry, derived.symbol, aggregate=derived.aggregate, wide=derived.wide)
-    module = pipeline.finish(derived.text, [text, fail_text()], ["entry"], vectorize=False)
+    module = stages.finish(derived.text, [text, fail_text()], ["entry"], vectorize=False)
     assert derived.wide
     assert re.search(r"^define internal [^@]*\{ \{ [^@]*4 x i1", module.text(), re.MULTILINE), "nothing returns it so"
     assert not re.search(r"\bf(ld|st)[a-z]*\b", emit_assembly(module, cpu="x86-64"))
@@ -56,5 +56,5 @@ def test_no_float_is_on_the_stack_of_floats(source: str, asked: Request) -> None
 
 def test_two_floats_are_in_registers() -> None:
     text = prepared("double f(double a, double b) { return a * b; }")
-    derived = pipeline.derivative(text, request(Mode.COMBINED, "ooo"))
+    derived = derivatives.derivative(text, request(Mode.COMBINED, "ooo"))
     assert not derived.wide and "4 x i1" not in derived.text

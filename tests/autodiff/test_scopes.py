@@ -7,7 +7,7 @@ import re
 import pytest
 from deriving import derived, prepared
 
-from llgrad import pipeline
+from llgrad import llvm
 from llgrad.autodiff.requests.request import Mode
 from llgrad.ir.parse import parse
 from llgrad.ir.verify import verify
@@ -65,7 +65,7 @@ def test_well_formed(name: str, mode: Mode, level: int) -> None:
     for function in again.functions:
         list(function.instructions())
     verify(again)
-    pipeline.verified(text)
+    llvm.verified(text)
     assert any(f.name.startswith(f"llgrad.{mode}.f.") for f in again.functions)
 
 

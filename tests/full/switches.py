@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from llgrad import pipeline
 from llgrad.analysis.memory.clobbers import Changes
 from llgrad.analysis.memory.double_buffers import Exchanged
 from llgrad.analysis.memory.mod_ref import Access
@@ -31,15 +30,16 @@ from llgrad.autodiff.recipes.speculated import Unused
 from llgrad.autodiff.sweeps import adjoint_columns_writer, adjoints, precompute_writer, primal_copy
 from llgrad.autodiff.sweeps.reverse_sweep import ReverseSweep
 from llgrad.frontends.c import clang
-from llgrad.programs import noalias_versions, resolving
+from llgrad.programs import derivatives, noalias_versions, resolving, stages
 from llgrad.transforms.loops import peel
+from llgrad.transforms.optimise import before_derivative, normal_form
 
 Patch = pytest.MonkeyPatch
 
 
 def no_purity(patch: Patch) -> None:
     """Functions of libm write errno: LLVM merges no calls of them, and moves none."""
-    patch.setattr(pipeline, "pure_libm", lambda text: text)
+    patch.setattr(derivatives, "pure_libm", lambda text: text)
     patch.setattr(clang, "COMMON_FLAGS", tuple(f.replace("-fno-math", "-fmath") for f in clang.COMMON_FLAGS))
 
 
@@ -93,7 +93,7 @@ def unguarded(patch: Patch) -> None:
 
 def no_unrolling(patch: Patch) -> None:
     """Short loops stay loops."""
-    patch.setattr(pipeline, "mark_short_loops", lambda *_: False)
+    patch.setattr(before_derivative, "mark_short_loops", lambda *_: False)
 
 
 def all_strong_zeros(patch: Patch) -> None:
@@ -257,12 +257,12 @@ def no_own_blocks(patch: Patch) -> None:
 
 def no_merging(patch: Patch) -> None:
     """What LLVM computes on several ways alike stays a choice."""
-    patch.setattr(pipeline, "merged", lambda text: text)
+    patch.setattr(normal_form, "merged", lambda text: text)
 
 
 def split_tests(patch: Patch) -> None:
     """LLVM may test at several places whether a loop is done."""
-    patch.setattr(pipeline, "has_split_tests", lambda module: False)
+    patch.setattr(before_derivative, "has_split_tests", lambda module: False)
 
 
 def no_paired_frees(patch: Patch) -> None:
@@ -298,7 +298,7 @@ def strict_adjoints(patch: Patch) -> None:
 
 def one_version(patch: Patch) -> None:
     """Programs ask for the derivative for any pointers, and test nothing as they run."""
-    patch.setattr(resolving, "dispatched", pipeline.derivative)
+    patch.setattr(resolving, "dispatched", derivatives.derivative)
 
 
 def no_promise(patch: Patch) -> None:
@@ -308,12 +308,12 @@ def no_promise(patch: Patch) -> None:
 
 def unoptimised(patch: Patch) -> None:
     """LLVM leaves the derivative as llgrad wrote it."""
-    whole = pipeline.finish
+    whole = stages.finish
 
     def plain(*arguments: Any, **options: Any) -> Any:
         return whole(*arguments, **{**options, "level": 0, "vectorize": False})
 
-    patch.setattr(pipeline, "finish", plain)
+    patch.setattr(stages, "finish", plain)
 
 
 SWITCHES: dict[str, Callable[[Patch], None]] = {

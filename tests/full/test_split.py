@@ -13,18 +13,18 @@ from msgspec.structs import replace
 from oracle import Matrix, disagreement
 from sandbox import isolated
 
-from llgrad import pipeline
 from llgrad.autodiff.derivation import derive
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError
 from llgrad.ir.write import write
+from llgrad.transforms.optimise import normal_form
 
 LEVEL = 2
 
 
 def built_apart(whole: Any, program: Program) -> Built:
     """Entries for the three sweeps, under the names of three programs."""
-    module = pipeline.reducible(prepared(whole, [program], LEVEL))
+    module = normal_form.reducible(prepared(whole, [program], LEVEL))
     made = derive(module, *sweeps(program))
     names = [replace(program, name=f"{program.name}.{n}") for n in range(3)]
     entries = [_entry(p, Mode.REVERSE, f) for p, f in zip(names, made, strict=True)]

@@ -14,8 +14,8 @@ from harness import build, compiled, jacobian, prepared, request
 from oracle import Matrix, disagreement
 from sandbox import isolated
 
-from llgrad import pipeline
 from llgrad.autodiff.requests.request import Mode
+from llgrad.programs import derivatives, stages
 from llgrad.programs.failure_hook import fail_text
 
 SAMPLE = """
@@ -103,7 +103,7 @@ def test_switch_does_something(name: str) -> None:
     for switch in (None, name):
         with switched(switch):
             text = prepared(compiled([program.path]), [program], LEVEL)
-            texts.append(pipeline.derivative(text, request(program, Mode.COMBINED)).text)
+            texts.append(derivatives.derivative(text, request(program, Mode.COMBINED)).text)
     assert shape(texts[0]) != shape(texts[1])
 
 
@@ -116,11 +116,11 @@ def shape(text: str) -> list[str]:
 def test_last_switch_does_something(name: str) -> None:
     program = read_program(FOLDER / "linked_list.c")
     text = prepared(compiled([program.path]), [program], LEVEL)
-    made = pipeline.derivative(text, request(program, Mode.COMBINED))
+    made = derivatives.derivative(text, request(program, Mode.COMBINED))
     texts = []
     for switch in (None, name):
         with switched(switch):
-            texts.append(pipeline.finish(made.text, [fail_text()], [made.symbol]).text())
+            texts.append(stages.finish(made.text, [fail_text()], [made.symbol]).text())
     assert texts[0] != texts[1]
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from llgrad import pipeline
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import UnsupportedError
 from llgrad.frontends import compile_sources
+from llgrad.programs import derivatives, stages
 
 _HEAD = "#include <exception>\n#define OUT __attribute__((noinline)) static double\n"
 _THROWS = "OUT g(double x) { if (x > 2) throw x * x; return x; }\n"
@@ -38,11 +38,11 @@ extern "C" double f(double x) {
 def test_what_is_thrown_is_not_followed(name: str, tmp_path: Path) -> None:
     source = tmp_path / "f.cpp"
     source.write_text(_HEAD + SOURCES[name])
-    text = pipeline.prepare(pipeline.program(compile_sources([source], ["-w"]).modules), ["f"], 1)
+    text = stages.prepare(stages.program(compile_sources([source], ["-w"]).modules), ["f"], 1)
     for mode in (Mode.FORWARD, Mode.COMBINED):
         act = Act.DUP if mode is Mode.FORWARD else Act.OUT
         with pytest.raises(UnsupportedError, match="an active value is thrown"):
-            pipeline.derivative(text, Request("f", mode, (act,), act))
+            derivatives.derivative(text, Request("f", mode, (act,), act))
 
 
 def test_unknown_code_that_may_throw(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ extern "C" double f(double x) {
 extern "C" double g(double x) {
     try { if (x > 100) fail(1.0, 2); return x * x; } catch (E &g) { return g.v * 3; }
 }""")
-    program = pipeline.program(compile_sources([source], ["-w"]).modules)
+    program = stages.program(compile_sources([source], ["-w"]).modules)
     with pytest.raises(UnsupportedError, match="an active value may be thrown"):
-        pipeline.derivative(pipeline.prepare(program, ["f"], 1), Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
-    pipeline.derivative(pipeline.prepare(program, ["g"], 1), Request("g", Mode.COMBINED, (Act.OUT,), Act.OUT))
+        derivatives.derivative(stages.prepare(program, ["f"], 1), Request("f", Mode.COMBINED, (Act.OUT,), Act.OUT))
+    derivatives.derivative(stages.prepare(program, ["g"], 1), Request("g", Mode.COMBINED, (Act.OUT,), Act.OUT))

@@ -199,7 +199,7 @@ class Derivative:
     @property
     def plan(self) -> str:
         """What is kept on the tape and what is recomputed, as text. Reverse mode only."""
-        from llgrad.pipeline import derived
+        from llgrad.programs.derivatives import derived
 
         if self.mode is Mode.FORWARD:
             raise ArgumentError("forward mode has no plan", cause="it keeps nothing")

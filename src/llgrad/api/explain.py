@@ -71,8 +71,8 @@ class Report(Struct):
 
 def explain(derivative: Derivative) -> Report:
     """What the reverse-mode derivative does. Raises as making the derivative does."""
-    from llgrad.pipeline import derived
     from llgrad.programs import noalias_versions
+    from llgrad.programs.derivatives import derived
 
     signature, library = derivative.signature, derivative.function.library
     made, _ = derived(library.promised(derivative.request), [derivative.request])

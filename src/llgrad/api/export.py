@@ -14,7 +14,6 @@ import re
 
 from msgspec import Struct
 
-from llgrad import pipeline
 from llgrad.api.derivatives import Derivative
 from llgrad.autodiff.emit.wide_results import member
 from llgrad.autodiff.enzyme.wrappers import THROWN
@@ -24,7 +23,7 @@ from llgrad.execution.entry import quoted
 from llgrad.execution.passing import parts
 from llgrad.llvm import emit_object
 from llgrad.llvm.assembly import STATIC
-from llgrad.programs import noalias_versions
+from llgrad.programs import derivatives, noalias_versions, stages
 from llgrad.programs.failure_hook import fail_text
 from llgrad.signature import Array, Parameter, Pointer
 from llgrad.support.elf import read_object
@@ -49,7 +48,7 @@ def export(derivative: Derivative, name: str, *, cpu: str = "native", disjoint: 
     if derivative.flags["flush"]:
         denormals.refuse_jumps(derived.text)
         wrapper = denormals.guarded(wrapper, [name], cleaning)
-    made = pipeline.finish(derived.text, [wrapper], [name], last=fail_text(), cpu=cpu, inlined=[derived.symbol])
+    made = stages.finish(derived.text, [wrapper], [name], last=fail_text(), cpu=cpu, inlined=[derived.symbol])
     data = emit_object(made, cpu=cpu)
     _refuse_statics(data)
     prototype = _prototype(derivative, name)
@@ -82,7 +81,7 @@ def _shadowed(derivative: Derivative) -> list[tuple[Parameter, Act]]:
     return [(p, act) for p, act in pairs if act is not Act.CONST]
 
 
-def _wrapper(derivative: Derivative, derived: pipeline.Derived, name: str, personality: str) -> str:
+def _wrapper(derivative: Derivative, derived: derivatives.Derived, name: str, personality: str) -> str:
     facts = derivative.function.facts
     parameters = [f"{t} {x} %a{n}" for n, (t, x) in enumerate(zip(facts.arguments, facts.extensions, strict=True))]
     parameters += [f"ptr %d{p.index}" for p, _ in _shadowed(derivative)]

@@ -28,7 +28,6 @@ from llgrad.autodiff.plan.plan import Plan
 from llgrad.autodiff.plan.planner import make_plan
 from llgrad.autodiff.recipes.speculated import define_lanes
 from llgrad.autodiff.requests import registrations
-from llgrad.autodiff.requests.address_taken import DISPATCH
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.autodiff.shadows.entry_alias_checks import refuse_behind, test_held
 from llgrad.autodiff.shadows.globals import clear, is_thread_local, shadow_name
@@ -46,6 +45,7 @@ from llgrad.ir.types import I32, PTR, VOID, ArrayType, FunctionType, PointerType
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Return, Undef
 from llgrad.llvm.assembly import STATIC
 from llgrad.rules.library import LIKE
+from llgrad.transforms.symbols.address_taken import DISPATCH
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3, Act.BOTH: 4}
 _ACTS = {"const": Act.CONST, "dup": Act.DUP, "dupnoneed": Act.DUPNONEED, "out": Act.OUT, "active": Act.OUT}

@@ -25,7 +25,7 @@ from llgrad.ir.values import Argument, Function
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import spelt
 from llgrad.llvm.text import unblock
-from llgrad.pipeline import pure_libm
+from llgrad.transforms.canonical.pure_libm import pure_libm
 
 _MARKERS = ("enzyme_dup", "enzyme_out", "enzyme_const", "enzyme_runtime_activity", "enzyme_primal_return")
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from llgrad.frontends import Flags
     from llgrad.ir.module import Module
     from llgrad.llvm import LLVMModule
-    from llgrad.pipeline import Derived
+    from llgrad.programs.derivatives import Derived
 
 
 class AnyCode(Protocol):
@@ -154,11 +154,11 @@ class Loaded:
     @classmethod
     def of_modules(cls, name: str, modules: Sequence[bytes], table: dict[str, Facts]) -> Loaded:
         """IR that is there already, with functions that `table` describes."""
-        from llgrad import pipeline
+        from llgrad.programs import stages
 
         made = cls.__new__(cls)
         made._begin([Path(name)], (), 2, (), False)
-        made._program_ = pipeline.program(modules)
+        made._program_ = stages.program(modules)
         made._key = cache.key("modules", *modules, *cache.surroundings()) if cache.folder() else ""
         made.table = table
         return made
@@ -207,14 +207,15 @@ class Loaded:
         return table
 
     def _compiled(self) -> dict[str, Facts]:
-        from llgrad import pipeline
+        from llgrad.autodiff.legality import leftover_calls
         from llgrad.frontends import compile_sources
+        from llgrad.programs import stages
 
         started = time.time_ns()
         done = compile_sources(self._paths, self._flags)
         self._libraries += tuple(name for name in done.libraries if name not in self._libraries)
         trusted = all(p.suffix.lower() not in (".ll", ".bc", ".o", ".a") for p in self._paths)
-        self._program_ = pipeline.spelt_right(pipeline.program(done.modules, trusted=trusted, names=done.names))
+        self._program_ = leftover_calls.spelt_right(stages.program(done.modules, trusted=trusted, names=done.names))
         table = _table(self._program_, self._paths)
         inputs = cache.Inputs(done.dependencies, done.consulted)
         self._key = cache.remember(self._paths, self._flags, inputs, started) or ""
@@ -259,8 +260,8 @@ class Loaded:
             return code
 
     def _primal_object(self, name: str) -> bytes:
-        from llgrad import pipeline
         from llgrad.llvm.codegen import emit_jit_object
+        from llgrad.programs import stages
         from llgrad.transforms.canonical.trampolines import TRAMPOLINE
 
         program = self._running()
@@ -269,7 +270,7 @@ class Loaded:
         called = {f.entry.name: f for f in self.table.values() if not f.unsupported}  # aliases share one
         entries = [_entry(f, taker, fails) for f in called.values()]
         entries += [fail_text(taker)] if fails or taker == CXX_TAKER else []
-        data = emit_jit_object(pipeline.primal(program, entries, vector_math=self._vector_math))
+        data = emit_jit_object(stages.primal(program, entries, vector_math=self._vector_math))
         if self._key:
             cache.put(name, {"object": data})
         return data
@@ -304,10 +305,11 @@ class Loaded:
 
     def optimised(self, symbol: str) -> tuple[str, str]:
         """The IR of a function as LLVM optimises it, nothing registered or fixed, and its name there."""
-        from llgrad import pipeline
+        from llgrad.programs import stages
+        from llgrad.transforms.symbols import own_names
 
         general = self._special.get(symbol, (symbol, ()))[0]
-        return pipeline.prepare(self._without_requests(())[0], [general], 2), pipeline.own_name(general)
+        return stages.prepare(self._without_requests(())[0], [general], 2), own_names.own_name(general)
 
     # --- sizes of arrays
 
@@ -335,12 +337,12 @@ class Loaded:
 
     def as_optimised(self, symbol: str, said: tuple[str, ...]) -> str:
         """The IR of a function as LLVM optimises it."""
-        from llgrad import pipeline
+        from llgrad.programs import stages
 
         if self._level and said == self._registrations():
             return self.prepared(symbol)
         program, said = self._without_requests(said)
-        return pipeline.prepare(program, [symbol], self._level or 2, said=said)
+        return stages.prepare(program, [symbol], self._level or 2, said=said)
 
     def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
         shared = self.primal() if borrowed else None
@@ -380,8 +382,8 @@ class Loaded:
         return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
 
     def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
-        from llgrad import pipeline
         from llgrad.llvm.codegen import emit_jit_object
+        from llgrad.programs import stages
         from llgrad.support.elf import read_object
 
         requests = tuple(map(self.asked, requests))
@@ -394,7 +396,7 @@ class Loaded:
             entry_text(e, d.symbol, aggregate=d.aggregate, wide=d.wide, taker=taker, flush=flush)
             for e, d in zip(entries, made, strict=True)
         ]
-        whole = pipeline.finish(
+        whole = stages.finish(
             made[0].text, [*written, support_text(taker)], [*(e.name for e in entries), TAPE_FREE, HOOK],
             vector_math=self._vector_math, jit=True,
         )  # fmt: skip
@@ -412,14 +414,14 @@ class Loaded:
 
         root = requests[0].root
         try:
-            return noalias_versions.derivatives(self.prepared(root), requests, self._level)
+            return noalias_versions.derivatives_promised(self.prepared(root), requests, self._level)
         except UnsupportedError as refused:
             other = 0 if self._level else 2
             again = requests[0].inner is not None and (other or not refused.loses_bits)
             for level, blocks in ((self._level, True), *([(other, False)] if again else [])):
                 if text := self.prepared(root, blocks, level):
                     with contextlib.suppress(UnsupportedError):
-                        return noalias_versions.derivatives(text, requests, level)
+                        return noalias_versions.derivatives_promised(text, requests, level)
             raise
 
     def asked(self, request: Request) -> Request:
@@ -444,7 +446,7 @@ class Loaded:
 
         `blocks`: where loops over bytes move blocks, or "".
         """
-        from llgrad import pipeline
+        from llgrad.programs import stages
 
         at = self._level if level is None else level
         with self._lock:
@@ -453,7 +455,7 @@ class Loaded:
             if key not in self._prepared:
                 general, constants = self._special.get(symbol, (symbol, ()))
                 program, said = self._without_requests(said)
-                self._prepared[key] = pipeline.prepare(
+                self._prepared[key] = stages.prepare(
                     program, [general], at, said=said, constants=constants, blocks=blocks
                 )
             return self._prepared[key]
@@ -513,18 +515,18 @@ class Loaded:
 
 def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: bool) -> Check | None:
     """The check of a function; None where there is nothing to check, or it cannot be read."""
-    from llgrad import pipeline
     from llgrad.analysis.memory.access_ranges import Refused
     from llgrad.ir.parse import parse
     from llgrad.llvm import LLVMModule
     from llgrad.llvm.codegen import emit_jit_object
     from llgrad.programs.memory_checks import limits
     from llgrad.programs.noalias_versions import opaque
+    from llgrad.transforms.symbols import own_names
 
     symbol = facts.signature.symbol
     try:
         module = parse(library.as_optimised(symbol, said))
-        root = module.function(pipeline.own_name(symbol))
+        root = module.function(own_names.own_name(symbol))
         found = limits(module, root, opaque(module) if derived else ())
     except (LlgradError, Refused):
         return None

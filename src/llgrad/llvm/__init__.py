@@ -9,7 +9,7 @@ from llgrad.llvm.bfloat import with_brain_floats
 from llgrad.llvm.codegen import emit_assembly, emit_object
 from llgrad.llvm.isolate import check_bitcode, checked_in_child
 from llgrad.llvm.jit import Engine
-from llgrad.llvm.module import FunctionInfo, LLVMModule, Part, pass_names
+from llgrad.llvm.module import FunctionInfo, LLVMModule, Part, pass_names, verified
 from llgrad.llvm.remarks import Remark, vectorisation_remarks
 from llgrad.llvm.target import fingerprint, host_cpu, host_features, host_layout, host_triple, target_machine
 from llgrad.llvm.text import hazards, prefer_vector_width, strip_attributes, unblock
@@ -37,6 +37,7 @@ __all__ = [
     "target_machine",
     "unblock",
     "vectorisation_remarks",
+    "verified",
     "with_brain_floats",
     "with_vector_maths",
 ]

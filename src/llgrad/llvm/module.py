@@ -466,3 +466,14 @@ def _names_cpu(text: str) -> bool:
 
 def _forget(context: llvm.ContextRef) -> None:
     """Called when a module dies; its context dies after it."""
+
+
+def verified(text: str) -> LLVMModule:
+    try:
+        return LLVMModule.from_text(text)
+    except (ParseError, VerifyError) as error:
+        raise VerifyError(
+            "llgrad wrote a derivative that LLVM rejects: this is a bug in llgrad",
+            cause=error.cause or error.message,
+            fix="report it with the source; another optimisation level (optimize=1) may avoid it",
+        ) from error

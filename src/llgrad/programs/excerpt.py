@@ -6,7 +6,7 @@ variables that may change; what these, and the functions that are differentiated
 Afterwards the functions that asked replace those in the program, with the derivatives that they call.
 
 What analyses ask of the whole program is in the excerpt, or is answered before: LLVM has seen which static variables
-never change; the functions whose address the rest uses are listed (`autodiff.requests.address_taken`), and those that
+never change; the functions whose address the rest uses are listed (`transforms.symbols.address_taken`), and those that
 the excerpt may call are part of it. Declared alone is what askers call for other reasons, and no derivative looks at
 that.
 """
@@ -19,13 +19,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from llgrad.autodiff.requests.address_taken import called_types, defined_type, may_call, met, variable
 from llgrad.autodiff.requests.markers import PREFIX
 from llgrad.ir.module import Module
 from llgrad.ir.write import write
 from llgrad.llvm.assembly import COMDAT, DEFINITION, NAME, mutable_globals, plain, spelt, without_idle_metadata
-from llgrad.pipeline import borrow_globals
 from llgrad.support.brackets import listed
+from llgrad.transforms.symbols.address_taken import called_types, defined_type, may_call, met, variable
+from llgrad.transforms.symbols.shared_globals import borrow_globals
 
 _LARGEST = 0.5  # the share of a program that an excerpt may have
 _LEAST = 200_000  # characters of a program

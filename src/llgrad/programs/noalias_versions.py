@@ -17,7 +17,7 @@ of two is written and the source does not say `restrict`, and all shadows with e
 no shadow is primal memory (`autodiff.emit.alias_scopes`).
 
 Python sees buffers whole: where it finds that none overlap, the derivative that it calls is of the function optimised
-once more, without a test (`derivatives`).
+once more, without a test (`derivatives_promised`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from itertools import combinations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llgrad import pipeline
+from llgrad import llvm
 from llgrad.analysis.memory.access_ranges import Extents, Refused, argument_name, extents
 from llgrad.analysis.memory.polynomial_bounds import Unbounded, Value, Writer
 from llgrad.autodiff.requests import registrations
@@ -43,8 +43,11 @@ from llgrad.ir.values import Argument, Attribute, Function
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import spelt
-from llgrad.pipeline import Derived
+from llgrad.programs import derivatives
+from llgrad.programs.derivatives import Derived
 from llgrad.transforms.guard.equalities import hide, hide_bits, reveal
+from llgrad.transforms.optimise import normal_form
+from llgrad.transforms.symbols import own_names
 
 MOST_TESTS = 120
 INTRINSICS = """
@@ -72,24 +75,24 @@ class Versions(Struct, frozen=True):
 def dispatched(text: str, request: Request, level: int) -> Derived:
     """The derivative of the prepared text that `request` asks for, in two versions where that promises something."""
     if request.disjoint:
-        return derivatives(text, [request], level)[0]
-    general = pipeline.derivative(text, request, level)
+        return derivatives_promised(text, [request], level)[0]
+    general = derivatives.derivative(text, request, level)
     found = versions(text, request, level)
     if not isinstance(found, Versions):
         return general
     try:
-        fast = pipeline.derivative(found.text, replace(request, disjoint=True), level)
+        fast = derivatives.derivative(found.text, replace(request, disjoint=True), level)
     except LlgradError:  # the general version does for all
         return general
     return _joined(general, fast, found, request)
 
 
-def derivatives(text: str, requests: Sequence[Request], level: int) -> list[Derived]:
+def derivatives_promised(text: str, requests: Sequence[Request], level: int) -> list[Derived]:
     """The sweeps of one derivative; where no buffers overlap, by the caller's word, of what LLVM makes of that."""
     if (changed := promised(text, requests[0], level)) != text:
         with suppress(LlgradError):  # the text as it is does for all
-            return pipeline.derivatives(changed, requests, level)
-    return pipeline.derivatives(text, requests, level)
+            return derivatives.derivatives(changed, requests, level)
+    return derivatives.derivatives(text, requests, level)
 
 
 def promised(text: str, request: Request, level: int) -> str:
@@ -98,7 +101,7 @@ def promised(text: str, request: Request, level: int) -> str:
         request = request.inner
     if level == 0 or not request.disjoint or request.runtime_activity:
         return text
-    root = parse(text).function(pipeline.own_name(request.function))
+    root = parse(text).function(own_names.own_name(request.function))
     plain = [a for a in root.arguments if isinstance(a.type, PointerType) and a.attribute("noalias") is None]
     read = [a for a in plain if a.attribute("readonly") or a.attribute("readnone")]
     return apart(text, root.name, level) if len(plain) > max(1, len(read)) else text
@@ -111,7 +114,7 @@ def versions(text: str, request: Request, level: int) -> Versions | str:
     if request.disjoint or request.runtime_activity:
         return "one version: its pointers are apart" if request.disjoint else "one version: shadows may be primals"
     module = parse(text)
-    root = module.function(pipeline.own_name(request.function))
+    root = module.function(own_names.own_name(request.function))
     pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
     if any(a.type != PTR for a in pointers):
         return "one version: addresses of several address spaces are not compared"
@@ -142,7 +145,7 @@ def apart(text: str, root: str, level: int) -> str:
     work = LLVMModule.from_text(hide_bits(hide(write(module))))
     work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=True)
     reveal(work)
-    return pipeline.normal(work)
+    return normal_form.normal(work)
 
 
 def opaque(module: Module) -> list[str]:
@@ -225,7 +228,7 @@ def _joined(general: Derived, apart: Derived, found: Versions, request: Request)
     symbol = f"{general.symbol}.either"
     parts = []
     for d in (general, apart):
-        part = pipeline.verified(d.text)
+        part = llvm.verified(d.text)
         part.internalize([d.symbol])
         if d is general:
             part.mark(["cold", "optsize"])

@@ -1,7 +1,7 @@
 """Whole programs that ask for derivatives: calls of `__enzyme_autodiff` and its kin, found and replaced.
 
     program     SROA, so that markers and functions are seen as arguments
-    requests    read before the first optimisation (decision 4 of the design), then `pipeline.prepare`, `derivative`
+    requests    read before the first optimisation (decision 4 of the design), then `stages.prepare`, `derivative`
     link        program, wrappers, derivatives, the arena's runtime; O0 to O3
 """
 
@@ -10,59 +10,46 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
-from llgrad import pipeline
 from llgrad.analysis.memory.call_effects import OWN
-from llgrad.analysis.statics.statics import emptied
+from llgrad.autodiff.emit.arena_runtime import tape_runtime
 from llgrad.autodiff.enzyme.nesting import innermost
-from llgrad.autodiff.enzyme.statements import marked_inactive, says_something, settled
-from llgrad.autodiff.requests.markers import PREFIX, SPLIT
-from llgrad.autodiff.requests.registrations import named, not_inlined, own_names_again
+from llgrad.autodiff.enzyme.statements import marked_inactive, says_something
+from llgrad.autodiff.legality.leftover_calls import complete, spelt_right
+from llgrad.autodiff.requests.markers import PREFIX, SPLIT, markers_as_globals
+from llgrad.autodiff.requests.registrations import not_inlined
 from llgrad.errors import of_file
 from llgrad.ir.internal_errors import told
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Call, Function
 from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule, unblock, with_vector_maths
+from llgrad.llvm import LLVMModule, unblock, verified
 from llgrad.llvm.assembly import (
     GLOBAL,
-    direct_variables,
     joined,
     mutable_globals,
-    numbers_named,
     plain,
-    quoted_again,
     spelt,
     types_named,
-    unquoted,
-    with_bodies,
 )
 from llgrad.llvm.module import BITCODE_MAGIC
-from llgrad.pipeline import (
-    Derived,
-    complete,
-    inline_first,
-    pure_libm,
-    share_globals,
-    shared_names,
-    spelt_right,
-    tape_runtime,
-    verified,
-)
+from llgrad.pipeline import ASKED, FINISHED, LINKED
+from llgrad.programs.derivatives import Derived
 from llgrad.programs.excerpt import Program, excerpt, remainder
 from llgrad.programs.excerpt import read as read_excerpt
 from llgrad.programs.failure_hook import fail_text
 from llgrad.programs.resolving import Options, Resolving, by_text, read_part
 from llgrad.support.gc_pause import collecting_rarely
-from llgrad.transforms.canonical.blas_calls import bridged
-from llgrad.transforms.canonical.lowering import spelt_out
+from llgrad.transforms.canonical.pure_libm import pure_libm
+from llgrad.transforms.contexts import Target
 from llgrad.transforms.guard.constant_tables import set_aside
 from llgrad.transforms.guard.denormals import flushes, guarded, personality, refuse_jumps
 from llgrad.transforms.guard.strings import strings_again
-from llgrad.transforms.pass_manager import Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes
+from llgrad.transforms.pass_manager import Unit, run_passes
+from llgrad.transforms.symbols.shared_globals import share_globals, shared_names
+from llgrad.transforms.symbols.used_once import inline_first
 
 
 @told("differentiating the program")
@@ -114,7 +101,7 @@ def optimise_program(
 
 
 def resolved(program: LLVMModule, said: Sequence[str] = (), level: int = 2) -> LLVMModule:
-    """A library's program (of `pipeline.program`) with derivatives in the place of its requests.
+    """A library's program (of `programs.stages.program`) with derivatives in the place of its requests.
 
     These are code of the program like any other, and can be differentiated; `runnable` completes them. `said`:
     registrations besides those in the program, which the result has.
@@ -135,36 +122,6 @@ def runnable(program: LLVMModule) -> LLVMModule:
     whole = program.clone()
     whole.absorb(tape_runtime())
     return strings_again(run_passes(Unit(whole), LINKED, None).llvm())
-
-
-def markers_as_globals(text: str) -> str:
-    """The text of a program with globals for markers that are metadata strings: LLVM's bitcode loses such arguments."""
-    if 'metadata !"' not in text:
-        return text
-    found: dict[str, None] = {}
-
-    def edit(m: re.Match[str]) -> str:
-        found[m[1]] = None
-        return f"ptr @llgrad.marker.{m[1]}"
-
-    text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
-    return text + "".join(f"\n@llgrad.marker.{name} = external global i8\n" for name in found)
-
-
-ASKED: Passes[bool] = (
-    on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
-    on_text("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies"),
-    on_text("unquote-names", unquoted, "Names that LLVM quotes get plain spellings"),
-    on_text("name-numbers", numbers_named, "Functions and constants that have numbers get names"),
-    on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
-    on_text("markers-as-globals", markers_as_globals, "Markers that are metadata strings become globals"),
-    on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
-    on_text("keep-registered-calls", not_inlined, "Functions that registrations name are not inlined"),
-    on_text("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM"),
-    of_llvm("global_opt"),  # while it can be seen which static variables never change
-    Pass("empty-released", lambda unit, closed: unit.put(emptied(unit.text(), closed)), "Released variables hold null"),
-)
-"""The whole program, before requests are read in it; the context: does no other code call its functions?"""
 
 
 class _Taken(Struct, frozen=True):
@@ -253,15 +210,6 @@ def _linked_program(
     return whole
 
 
-# Inner derivatives have lost the bodies of what has rules: the first pass puts them back.
-LINKED: Passes[None] = (
-    on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
-    on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
-    on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
-    on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
-)
-
-
 def threads_apart(text: str) -> str:
     """Derivatives whose shadows of variables with blocks of their own are each thread's: of a table of such blocks,
     each thread may use one, and a derivative makes shadows of all."""
@@ -274,36 +222,3 @@ def threads_apart(text: str) -> str:
 def _finished(whole: LLVMModule, level: int, cpu: str, vector_math: bool) -> LLVMModule:
     """The linked program at the level that was asked for."""
     return run_passes(Unit(whole), FINISHED, Target(level, cpu, vector_math)).llvm()
-
-
-def lists() -> dict[str, Passes[Any]]:
-    """All lists of passes, by what is done with them."""
-    return {
-        "a library that Python loads": pipeline.PROGRAM,
-        "a program that asks for derivatives": ASKED,
-        "a function that is differentiated": pipeline.PREPARE,
-        "a derivative that Python calls": pipeline.FINISH,
-        "a program with its derivatives": (*LINKED, *FINISHED),
-    }
-
-
-class Target(Struct, frozen=True):
-    """What the linked program is optimised for."""
-
-    level: int
-    cpu: str
-    vector_math: bool
-
-
-def _vectorised(whole: LLVMModule, c: Target) -> None:
-    whole.optimise(c.level, vectorize=c.level > 1, unroll=c.level > 1, cpu=c.cpu)
-
-
-FINISHED: Passes[Target] = (
-    Pass("vector-maths", lambda unit, c: unit.put(with_vector_maths(unit.text(), c.cpu)),
-         "Vector versions of libm are offered", lambda c: c.vector_math),
-    on_llvm("vectorise", _vectorised, "LLVM's optimiser, at the level asked for"),
-    of_llvm("dce", "global_dce"),
-    on_text("quote-names", quoted_again, "Plain spellings become quoted names again"),
-)  # fmt: skip
-"""The program with its derivatives, when it is linked."""

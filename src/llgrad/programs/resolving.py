@@ -19,19 +19,23 @@ from msgspec.structs import replace
 from llgrad.autodiff.enzyme import fwdsplit
 from llgrad.autodiff.enzyme.calls import CallSite
 from llgrad.autodiff.enzyme.nesting import innermost
-from llgrad.autodiff.requests.address_taken import with_met
+from llgrad.autodiff.enzyme.statements import stated
 from llgrad.autodiff.requests.nested_rules import borrowing, shown
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.autodiff.sweeps.primal_copy import takes_shadow
 from llgrad.errors import UnsupportedError
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule
+from llgrad.llvm import LLVMModule, verified
 from llgrad.llvm.assembly import COMDAT, NAME, joined, renamed, types_named
-from llgrad.pipeline import Derived, derivatives, only, prepare, pure_libm, set_apart, stated, verified
+from llgrad.programs.derivatives import Derived, derivatives, set_apart
 from llgrad.programs.inline_wrappers import inline_askers
 from llgrad.programs.noalias_versions import dispatched
+from llgrad.programs.stages import prepare
+from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.guard.equalities import hide
+from llgrad.transforms.symbols.address_taken import with_met
+from llgrad.transforms.symbols.extraction import only
 
 
 class Options(Struct, frozen=True):

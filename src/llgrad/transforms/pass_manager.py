@@ -4,8 +4,8 @@ A `Unit` is a program on its way through the compiler. It has up to three forms:
 `ir.Module`. A pass asks for one form and changes it. Another form is made when a pass asks for it; each making is
 counted in `Unit.made`, for a test.
 
-A `Pass` is a function with a name and a meaning, which `llgrad explain --passes` shows. The lists are in `pipeline` and
-`program`; a list is for units in a context `C`, which holds what its passes must know (roots, level, …).
+A `Pass` is a function with a name and a meaning, which `llgrad explain --passes` shows. The lists are in `pipeline`;
+a list is for units in a context `C`, which holds what its passes must know (roots, level, …).
 
     SIGNS = on_ir("signs", with_signs, "Masks of bits become signs of floats")
     run_passes(Unit("define …"), [SIGNS], None)

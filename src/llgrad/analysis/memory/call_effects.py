@@ -126,7 +126,7 @@ def virtual_functions(module: Module) -> dict[Function, GlobalVariable]:
 
 
 def met_functions(module: Module) -> dict[Function, GlobalVariable]:
-    """The functions that pointers in the program's variables may point to; see `autodiff.requests.address_taken`."""
+    """The functions that pointers in the program's variables may point to; see `transforms.symbols.address_taken`."""
     return _pointed(module, MET)
 
 

@@ -102,3 +102,10 @@ def _shown(symbol: str) -> str:
     """A symbol with the name that it has in C++."""
     plain = demangled(symbol)
     return symbol if plain is None else f"{plain} ({symbol})"
+
+
+def refuse(text: str) -> str:
+    """The text, unless it promises or sets what no derivative can keep."""
+    refuse_promises(text)
+    refuse_modes(text)
+    return text

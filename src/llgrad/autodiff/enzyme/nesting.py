@@ -2,7 +2,7 @@
 
 The derivative of `f` has copies of all code that may run in it. These are the functions that `f` names, directly or
 not; the rules of those that have rules, in the mode that is asked for; what frees what an allocator of the user's gave;
-and the functions that calls through pointers may meet (`autodiff.requests.address_taken`), by their types. A request in
+and the functions that calls through pointers may meet (`symbols.address_taken`), by their types. A request in
 any of them is replaced before the request for `f` is: `innermost` gives what can be replaced now.
 
 Types say little of pointers: where they alone close a cycle, they are not followed.
@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from llgrad.analysis.memory.call_effects import met_functions, virtual_functions
 from llgrad.autodiff.enzyme.calls import CallSite
-from llgrad.autodiff.requests.address_taken import called_types, may_call
 from llgrad.autodiff.requests.registrations import Registrations
 from llgrad.autodiff.requests.registrations import read as read_registrations
 from llgrad.autodiff.requests.request import Mode
@@ -25,6 +24,7 @@ from llgrad.ir.parse_types import decode_name
 from llgrad.ir.types import FunctionType
 from llgrad.ir.values import Alias, Call, Function, GlobalVariable, InlineAsm, Instruction, parts
 from llgrad.llvm.assembly import NAME
+from llgrad.transforms.symbols.address_taken import called_types, may_call
 
 _Nested = Mapping[int, Sequence[CallSite]]  # by the identity of a site: those that come first
 

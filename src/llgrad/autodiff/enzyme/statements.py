@@ -42,7 +42,7 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write import write
 from llgrad.ir.write_values import attributes
-from llgrad.llvm.assembly import spelt
+from llgrad.llvm.assembly import joined, spelt
 from llgrad.transforms.guard.inactive_identity import IGNORE, INACTIVE, ignoring
 from llgrad.transforms.legalize.thrown_to_memory import with_runtime
 
@@ -366,3 +366,11 @@ def settled(text: str) -> str:
 
     return with_runtime(_OPAQUE.sub(body, text))
 
+
+def stated(text: str, raw: Raw = None) -> str:
+    """The program with such calls in llgrad's terms; `raw` gives it as it was written."""
+    if not says_something(text):
+        return text
+    module = parse(text)
+    functions = lower(module, raw)
+    return joined([write(module), functions])

@@ -23,7 +23,9 @@ from llgrad.autodiff.requests.registrations import KINDS
 from llgrad.autodiff.requests.spelling import CALLS, nearest
 from llgrad.errors import Span, UnknownNameError, UnsupportedError
 from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
 from llgrad.ir.values import Alias, Function, GlobalValue, Instruction, parts
+from llgrad.llvm import LLVMModule
 
 REGISTRATIONS = tuple(f"{PREFIX}{k}" for k in KINDS)
 _APART = re.compile(rf"{OWN}(?:value|augmented|reverse|forward)_")  # what objects of `--derivative` define
@@ -121,3 +123,18 @@ def _named(values: Iterable[object], names: Collection[str]) -> Iterator[str]:
             yield v.name
         elif not isinstance(v, Instruction | GlobalValue):
             yield from _named(parts(v), names)
+
+
+def spelt_right(whole: LLVMModule) -> LLVMModule:
+    """The module, in which nothing nearly has a name of the C interface."""
+    declared = misspelt(f.name for f in whole.functions() if f.is_declaration)
+    if declared or registered(whole.definitions()):
+        refuse_misspelt(parse(whole.text()))
+    return whole
+
+
+def complete(whole: LLVMModule) -> LLVMModule:
+    """The finished module, in which no call of the C interface is left."""
+    if any(f.is_declaration and is_call(f.name) for f in whole.functions()):
+        refuse_left(parse(whole.text()))
+    return whole

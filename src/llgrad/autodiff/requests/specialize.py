@@ -12,6 +12,8 @@ from llgrad.ir.types import FloatType, IntType
 from llgrad.ir.values import Argument, Constant, ConstFloat, ConstInt
 from llgrad.ir.write import write
 from llgrad.llvm.assembly import NAME, plain, renamed
+from llgrad.transforms.contexts import Preparation
+from llgrad.transforms.pass_manager import Unit
 
 
 def specialised(text: str, root: str, name: str, constants: Constants) -> str:
@@ -44,3 +46,10 @@ def _replace(a: Argument, constant: Constant) -> None:
         for n, v in enumerate(user.operands):
             if v is a:
                 user.set_operand(n, constant)
+
+
+def specialise(unit: Unit, c: Preparation) -> bool:
+    """The root's constant arguments are fixed."""
+    made = unit.put(specialised(unit.text(), c.roots[0], c.special, c.constants))
+    c.roots = [c.special]
+    return made

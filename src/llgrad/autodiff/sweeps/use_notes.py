@@ -8,12 +8,12 @@ note back; a `select` or a choice of a rule, only to what was chosen.
 from __future__ import annotations
 
 from llgrad.autodiff.emit.expressions import all_true, strong_product, strong_zero, truth
-from llgrad.autodiff.requests.address_taken import DISPATCH
 from llgrad.autodiff.sweeps.primal_values import ForwardValues
 from llgrad.ir.build import FALSE, Builder, Names, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, VOID, FunctionType, Type
 from llgrad.ir.values import AnyValue, Block, Function, Instruction
+from llgrad.transforms.symbols.address_taken import DISPATCH
 
 
 class Used(ForwardValues):

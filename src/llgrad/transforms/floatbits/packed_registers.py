@@ -32,6 +32,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
+from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import FUNCTION, plain, spelt, split_arguments
 from llgrad.transforms.canonical.abi_casts import Writer
 
@@ -41,6 +42,7 @@ _SAID = re.compile(r"\b(?:noundef|nofpclass\([^()]*\)|returned) ")
 _RETURN = r"^  ret {} ([^\n]*?)(, !dbg !\d+)?$"
 _INSIDE = ("internal", "private")
 _NAME = "%llgrad.bits."
+_ROUNDS = 16  # of functions that hand bits on to each other
 Path = tuple[int, ...]
 """Indices of a member of a struct; none of a value that is not one."""
 
@@ -261,3 +263,13 @@ def _apart_at(line: str, f: Function) -> tuple[str, list[str], str]:
 
 
 __all__ = ["has_bits", "with_bits"]
+
+
+def told_apart(work: LLVMModule) -> None:
+    """Registers of doubles in which other floats lie as integers (`retyped`)."""
+    for _ in range(_ROUNDS if has_bits(work.text()) else 0):
+        work.run(["instruction_namer"])
+        if (retyped := with_bits(work.text())) == work.text():
+            return
+        work.replace_text(retyped)
+        work.run(["sroa", "instruction_combine", "dce"])

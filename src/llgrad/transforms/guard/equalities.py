@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from llgrad.llvm import LLVMModule
 from llgrad.support.brackets import listed
+from llgrad.transforms.intrinsics.expansions import unstrict
 
 _HIDE = "llgrad.hide."
 _FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
@@ -303,3 +304,8 @@ def _is_zero(operand: str) -> bool:
 
 def _mangled(t: str) -> str:
     return re.sub(r"\W+", ".", t).strip(".")
+
+
+def ordinary_operations(text: str) -> str:
+    """Constrained operations on floats become ordinary ones."""
+    return hide(ordinary) if (ordinary := unstrict(text)) != text else text

@@ -28,6 +28,7 @@ from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import COMDAT, NAME, plain, renamed
 from llgrad.models.effects import FORMAT, STREAM, STRING
 from llgrad.support.brackets import listed
+from llgrad.transforms.pass_manager import Unit
 
 _CHARACTERS = {"c": "char", "w": "wchar_t", "Ds": "char16_t", "Di": "char32_t", "Du": "char8_t"}
 _CLASSES = {
@@ -258,3 +259,13 @@ def _bodies(family: Family) -> Bodies:
     bare = {_TAG.sub("", f.name): f.name for f in module.functions() if not f.is_declaration}
     known = {name: own for name, own in bare.items() if _changes(name, family)}
     return Bodies(module, {plain(name): plain(other) for name, other in same.items()}, known)
+
+
+def set_apart(unit: Unit, _: object) -> bool:
+    """A pass: members of `std::string` become calls that nobody looks into."""
+    return names_strings(unit.text()) and unit.put(strings_apart(unit.text()))
+
+
+def put_back(unit: Unit, _: object) -> bool:
+    """A pass: members of `std::string` have bodies again."""
+    return has_strings_apart(unit.text()) and unit.put(strings_again(unit.llvm()))

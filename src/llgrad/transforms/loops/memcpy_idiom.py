@@ -40,6 +40,17 @@ class Move(NamedTuple):
     swaps: bool
 
 
+class NothingToDo(Exception):
+    """There are no loops over bytes."""
+
+
+def moved_in_blocks(text: str, fail: int) -> str:
+    """`in_blocks` of a text that has such loops; NothingToDo where it has none."""
+    if (made := in_blocks(text, fail)) == text:
+        raise NothingToDo
+    return made
+
+
 def in_blocks(text: str, fail: int) -> str:
     """The text in which such loops move blocks; itself where there is none. `fail`: the code of the failure."""
     if not re.search(r"\bstore i8 %", text):

@@ -16,7 +16,6 @@ from collections.abc import Collection, Iterable, Mapping
 
 from llgrad.analysis.memory.call_effects import MET, VIRTUAL, met_functions
 from llgrad.analysis.solver import reach
-from llgrad.autodiff.requests.markers import PREFIX
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
 from llgrad.ir.types import PTR
@@ -35,6 +34,7 @@ _MET = re.compile(rf'^(@"?{re.escape(MET)}[^\n]*?) = [^\n]*?global ptr ({NAME})'
 _USED = re.compile(rf'"[^"\n]*"|({NAME})(?![-\w.$(])')
 _ENTITY = re.compile(rf"(?:define [^@\n]*)?({NAME})")
 _OUTSIDE = re.compile(r"@llvm\.|[^\n]* section \"")  # variables that are read by others than the program's code
+ASKS = "__enzyme_"  # what asks for derivatives
 DISPATCH = "llgrad.dispatch"
 """What the functions begin with by which a derivative finds the derivative of what a pointer leads to."""
 _RECORD = "#dbg_"  # what a debugger is told is no use
@@ -80,7 +80,7 @@ def _lines(text: str, runs: bool, beside: Collection[str], defined: Collection[s
             roots += [at] if _OUTSIDE.match(line) else []
         if at and not line.lstrip().startswith(_RECORD):
             own[at].append(line)
-            roots += [at] if PREFIX in line else []
+            roots += [at] if ASKS in line else []
         at = "" if line == "}" or line.startswith("@") else at
     named = (name for name in roots if name in own)
     found: Iterable[str] = own

@@ -1,0 +1,115 @@
+"""The lists of `pipeline`, run: a library's program, the function that is differentiated, the finished derivative.
+
+A derivative uses the program's own mutable globals (`transforms.symbols.shared_globals`); the loader supplies their
+addresses. Constant globals are copied. Constructors of globals run in the program only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from llgrad.autodiff.enzyme.statements import settled
+from llgrad.autodiff.legality.leftover_calls import complete
+from llgrad.autodiff.requests.registrations import protected
+from llgrad.autodiff.requests.request import Constants, special_name
+from llgrad.errors import ArgumentError, of_file
+from llgrad.ir.internal_errors import told
+from llgrad.llvm import LLVMModule, with_vector_maths
+from llgrad.llvm.assembly import GLOBAL, joined
+from llgrad.pipeline import FINISH, PREPARE, PROGRAM
+from llgrad.support.gc_pause import collecting_rarely
+from llgrad.transforms.canonical.abi_casts import with_own_names
+from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines
+from llgrad.transforms.contexts import Finishing, Preparation
+from llgrad.transforms.guard.equalities import reveal
+from llgrad.transforms.loops.memcpy_idiom import NothingToDo
+from llgrad.transforms.pass_manager import Unit, run_passes
+from llgrad.transforms.symbols.extraction import only
+from llgrad.transforms.symbols.own_names import own_name
+
+LEVELS = range(4)
+_UNSEEN = r"\b(?:hidden|protected) "
+
+
+
+@told("reading the program")
+def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[str] = ()) -> LLVMModule:
+    """The linked modules, to be compiled (`primal`) and differentiated (`prepare`); constants are hidden in it.
+
+    `names`: of the files that they come from.
+    """
+    parts = []
+    for n, data in enumerate(modules):
+        with of_file(names[n] if names else ""):
+            parts.append(LLVMModule.read(data, trusted=trusted))
+    unit = Unit(parts[0] if len(parts) == 1 else _linked(parts))
+    return run_passes(unit, PROGRAM, None).llvm()
+
+
+def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
+    """The modules as one; functions that several compilers know by different types have a name for each of these."""
+    for part, text in zip(parts, with_own_names([part.text() for part in parts]), strict=True):
+        if text != part.text():
+            part.replace_text(text)
+    return LLVMModule.linked(parts)
+
+
+def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool = False) -> LLVMModule:
+    """The program (and `others`) as the user runs it: O3 for this machine."""
+    made = whole.clone()
+    reveal(made)
+    text = settled(made.text())
+    if "thread_local" in text:  # then it is loaded as a shared library, which tells no addresses of hidden variables
+        text = GLOBAL.sub(lambda m: f"{m[1]} = {re.sub(_UNSEEN, '', m[2])}{m[3]} ", text)
+    if text != made.text():
+        made.replace_text(text)
+    if others:
+        made.link(LLVMModule.from_text(joined(others)))
+    if vector_math:
+        made.replace_text(with_vector_maths(made.text()))
+    made.optimise(3, vectorize=True, unroll=True)
+    if TRAMPOLINE in (text := made.text()):
+        made.replace_text(failing_trampolines(text))
+    return made
+
+
+@told("preparing the function")
+@collecting_rarely()
+def prepare(
+    whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
+    constants: Constants = (), blocks: bool = False,
+) -> str:  # fmt: skip
+    """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is.
+
+    `threads`: derivatives may use its thread-local variables, because they are linked with it. `said`: registrations
+    (`autodiff.requests.registrations`) besides those in the program, as definitions of globals. `constants`: arguments
+    of the one root that are fixed; it has its special name then. `blocks`: loops that move bytes move blocks
+    (`memcpy_idiom`); where there are none, the text is empty.
+    """
+    if level not in LEVELS:
+        raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
+    context = Preparation(
+        [own_name(r) for r in roots], level, threads, constants, special_name(roots[0], constants), blocks
+    )
+    unit = Unit(protected(only(whole, roots, said) + "\n".join(said), roots))
+    try:
+        return run_passes(unit, PREPARE, context).text()
+    except NothingToDo:
+        return ""
+
+
+@told("finishing the derivative")
+def finish(
+    text: str, others: Sequence[str], keep: Collection[str], *,
+    level: int = 3, vectorize: bool = True, vector_math: bool = False, cpu: str = "native", last: str = "",
+    inlined: Collection[str] = (), jit: bool = False,
+) -> LLVMModule:  # fmt: skip
+    """Machine-ready module: `text` (written by llgrad), the arena's runtime and `others` linked and optimised.
+
+    `last` is linked after the runtime, and defines what that calls. `keep` stays visible; everything else becomes
+    internal. `inlined`: see `used_once`. `jit`: it will be loaded in this process. Raises VerifyError if
+    llgrad wrote IR that LLVM rejects.
+    """
+    context = Finishing(joined(others), last, keep, inlined, level, vectorize, vector_math, cpu, jit)
+    return complete(run_passes(Unit(text), FINISH, context).llvm())

@@ -1,0 +1,43 @@
+"""Contexts of the lists in `pipeline`: what the passes of a list must know, and what they find out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec import Struct
+
+
+class Preparation(Struct):
+    """The context of `PREPARE`."""
+
+    roots: list[str]
+    level: int
+    threads: bool
+    constants: tuple[tuple[int, int | float], ...]
+    special: str  # the name of the root whose constants are fixed
+    blocks: bool
+    shown: tuple[str, ...] = ()  # what besides the roots stays visible
+    formed: str = ""  # the text in which loops have their form
+
+
+class Finishing(Struct):
+    """The context of `FINISH`."""
+
+    others: str
+    last: str
+    keep: Collection[str]
+    inlined: Collection[str]
+    level: int
+    vectorize: bool
+    vector_math: bool
+    cpu: str
+    jit: bool
+    once: Collection[str] = ()  # which of `inlined` are
+
+
+class Target(Struct, frozen=True):
+    """The context of `FINISHED`: what the linked program is optimised for."""
+
+    level: int
+    cpu: str
+    vector_math: bool

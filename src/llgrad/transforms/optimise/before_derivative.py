@@ -1,0 +1,60 @@
+"""LLVM's optimiser before differentiation: short loops unrolled, borders of stencils peeled, tests of loops whole."""
+
+from __future__ import annotations
+
+from llgrad.analysis.memory.call_effects import MET
+from llgrad.llvm import LLVMModule
+from llgrad.transforms.canonical.lowering import unshared
+from llgrad.transforms.contexts import Preparation
+from llgrad.transforms.floatbits.undo_pre import has_split_tests
+from llgrad.transforms.loops import peel
+from llgrad.transforms.loops.unroll import in_form, mark_short_loops
+from llgrad.transforms.pass_manager import Unit
+
+
+def note_form(unit: Unit, c: Preparation) -> bool:
+    c.formed = unit.text()
+    return False
+
+
+def optimise(unit: Unit, c: Preparation) -> bool:
+    """LLVM's optimiser, short loops unrolled; again where atomic operations became ordinary ones."""
+    work = _optimised(unit.llvm(), c.level, unit.text() == c.formed)
+    if unshared(work):
+        work = _optimised(work, c.level)
+    return unit.put(work)
+
+
+def _optimised(work: LLVMModule, level: int, formed: bool = False) -> LLVMModule:
+    """`work` optimised for differentiation; no `switch` becomes a table of functions, which would be a derivative's.
+
+    `formed`: its loops have their form (`unroll.LOOP_FORM`) already.
+    """
+    tables = MET not in work.text()
+    if not tables:
+        work.without_switch_tables()
+    work = _optimised_in_loops(work, level, formed and tables)
+    if not tables:
+        work.strip_attributes(["no-jump-tables"])
+    return work
+
+
+def _optimised_in_loops(work: LLVMModule, level: int, formed: bool) -> LLVMModule:
+    """… short loops unrolled, borders of stencils peeled, tests of loops whole."""
+    mark_short_loops(work, in_form(work, formed))
+    before = work.clone()
+    work.optimise(level, vectorize=False, unroll=False)
+    module = in_form(work)
+    if whole := has_split_tests(module):
+        work = before.clone()
+        work.optimise(level, vectorize=False, unroll=False, tests_whole=True)
+        module = in_form(work)
+    stencils = peel.has_borders(module)
+    if stencils and peel.peel_borders(before, peel.EARLY):
+        work = before
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
+    if stencils and peel.peel_borders(work, peel.LATE):
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
+    if mark_short_loops(work, in_form(work) if stencils else module):
+        work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils, tests_whole=whole)
+    return work

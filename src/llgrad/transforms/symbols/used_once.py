@@ -1,0 +1,34 @@
+"""Functions that are used in one place, which LLVM inlines before it does anything else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+
+from llgrad.llvm import LLVMModule
+from llgrad.llvm.assembly import DEFINITION, NAME, plain, spelt
+from llgrad.transforms.contexts import Finishing
+from llgrad.transforms.pass_manager import Unit
+
+_MOST_INLINED = 4_000  # lines, before they are simplified
+
+
+def used_once(text: str, names: Collection[str]) -> list[str]:
+    """Those of these functions that are used in one place, so that LLVM inlines them in the end.
+
+    Told to do so first, it does not simplify them by themselves before.
+    """
+    used = Counter(re.findall(NAME, text))
+    sizes = {plain(m[2]): text.count("\n", m.end(), text.find("\n}\n", m.end())) for m in DEFINITION.finditer(text)}
+    return [n for n in names if used[spelt(n)] == 2 and sizes.get(n, 0) <= _MOST_INLINED]
+
+
+def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
+    """Have LLVM inline those of these local functions that are used in one place before it does anything else."""
+    whole.mark(["alwaysinline"], used_once(whole.text(), names))
+
+
+def note_single_uses(unit: Unit, c: Finishing) -> bool:
+    c.once = used_once(unit.text() + c.others + c.last, c.inlined)
+    return False

@@ -1,0 +1,48 @@
+"""What stays visible of a program that is differentiated: its roots, and the variables that it shares."""
+
+from __future__ import annotations
+
+import re
+
+from llgrad.errors import UnknownNameError, UnsupportedError
+from llgrad.llvm.assembly import GLOBAL, NAME, STATIC, mutable_globals, plain
+from llgrad.transforms.contexts import Preparation
+from llgrad.transforms.pass_manager import LLVM, Unit
+from llgrad.transforms.symbols.address_taken import function_tables
+
+_WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
+
+
+def note_visible(unit: Unit, c: Preparation) -> bool:
+    """Note the variables and weak functions that stay visible."""
+    text = unit.text()
+    c.shown = (*mutable_globals(text), *(plain(m) for m in _WEAK.findall(text)))
+    return False
+
+
+def internalize(unit: Unit, c: Preparation) -> bool:
+    """All but the roots and the program's variables become local; what nothing reaches goes."""
+    work = unit.llvm()
+    defined = {f.name for f in work.functions() if not f.is_declaration}
+    if missing := [r for r in c.roots if r not in defined]:
+        raise UnknownNameError(f"the program does not define {', '.join(missing)}")
+    named = function_tables(unit.text())
+    work.internalize([*c.roots, *c.shown])
+    work.run(["global_dce"])
+    work.rename({name: name for name in named})  # they stay the program's
+    unit.changed(LLVM)
+    return True
+
+
+def refuse_thread_local(unit: Unit, _: Preparation) -> bool:
+    """Thread-local variables cannot be shared with a derivative."""
+    text = unit.text()
+    for m in GLOBAL.finditer(text):
+        used = len(re.findall(rf"{re.escape(m[1])}(?![-\w.$])", text)) > 1
+        if m[3] == "global" and "thread_local" in m[2] and used:
+            raise UnsupportedError(
+                f"the function uses the thread-local variable {plain(m[1]).removeprefix(STATIC)}",
+                cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
+                fix="make the variable a parameter, or an ordinary global",
+            )
+    return False
