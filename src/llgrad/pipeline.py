@@ -20,7 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -92,12 +92,12 @@ from llgrad.transforms.canonical.relative_tables import with_pointers
 from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
 from llgrad.transforms.floatbits.align_up import as_elements_are, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import with_lanes_apart
-from llgrad.transforms.floatbits.merge_split_loads import rejoined
+from llgrad.transforms.floatbits.merge_split_loads import JOINING, rejoined
 from llgrad.transforms.floatbits.packed_registers import has_bits, with_bits
 from llgrad.transforms.floatbits.rounding import with_steps
 from llgrad.transforms.floatbits.sign_bits import with_signs
-from llgrad.transforms.floatbits.sqrt_sign import rooted
-from llgrad.transforms.floatbits.undo_pre import has_split_tests, merged
+from llgrad.transforms.floatbits.sqrt_sign import ABSOLUTE, rooted
+from llgrad.transforms.floatbits.undo_pre import has_equal_ways, has_split_tests, merged
 from llgrad.transforms.guard.equalities import hide, hide_bits, reveal
 from llgrad.transforms.guard.strings import has_strings_apart, names_strings, strings_again, strings_apart
 from llgrad.transforms.intrinsics.expansions import unstrict
@@ -105,7 +105,19 @@ from llgrad.transforms.loops import peel
 from llgrad.transforms.loops.fix_irreducible import make_reducible
 from llgrad.transforms.loops.memcpy_idiom import in_blocks
 from llgrad.transforms.loops.unroll import LOOP_FORM, in_form, mark_short_loops
-from llgrad.transforms.pass_manager import LLVM, Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes, timed
+from llgrad.transforms.pass_manager import (
+    LLVM,
+    Pass,
+    Passes,
+    Unit,
+    naming,
+    of_llvm,
+    on_ir,
+    on_llvm,
+    on_text,
+    run_passes,
+    timed,
+)
 
 if TYPE_CHECKING:
     from llgrad.autodiff.derivation import Derivation
@@ -468,6 +480,24 @@ def _optimise(unit: Unit, c: Preparation) -> bool:
     return unit.put(work)
 
 
+def _form_again(unit: Unit, _: object) -> bool:
+    """Normal form of what passes have changed since."""
+    if unit.has(LLVM):
+        return False
+    unit.llvm().run([*NORMAL_FORM, "dce"])
+    unit.changed(LLVM)
+    return True
+
+
+NORMAL: Passes[Any] = (
+    of_llvm(*NORMAL_FORM, "global_dce", name="normal-form", meaning="One exit, simple loops, LCSSA, names"),
+    on_ir("signs-of-roots", rooted, "Absolute values of square roots are these roots", asks=naming(ABSOLUTE)),
+    on_ir("equal-ways", merged, "What all ways to a block compute is computed there", asks=has_equal_ways),
+    on_ir("split-loads", rejoined, "Words that are loaded in two parts are loaded whole", asks=naming(JOINING)),
+    Pass("normal-form-again", _form_again, "Normal form of what the passes since have changed"),
+)
+"""What has been optimised, in normal form."""
+
 PREPARE: Passes[Preparation] = (
     on_text("refuse-promises", _refuse, "Attributes and modes that no derivative can keep are refused"),
     on_text("ordinary-operations", _ordinary, "Constrained operations on floats become ordinary ones"),
@@ -491,7 +521,7 @@ PREPARE: Passes[Preparation] = (
     on_llvm("interleaved-lanes", lambda work, _: with_lanes_apart(work), "Lanes of mixed records are told apart"),
     on_llvm("alignment", lambda work, _: with_alignment(work), "Addresses rounded up are offsets"),
     on_llvm("reveal", lambda work, _: reveal(work), "Hidden equality tests of floats are ordinary ones again"),
-    on_llvm("normal-form", lambda work, _: normal(work), "One exit, simple loops, LCSSA, names; split loads joined"),
+    *NORMAL,
     on_text("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves"),
     on_text("absolute-tables", with_pointers, "Tables of relative addresses become tables of pointers"),
     Pass("refuse-thread-local", _refuse_threads, "Thread-local variables cannot be shared", lambda c: not c.threads),
@@ -510,13 +540,7 @@ def _with_bits(work: LLVMModule) -> None:
 
 def normal(work: LLVMModule) -> str:
     """The text of what has been optimised, in normal form."""
-    work.run([*NORMAL_FORM, "global_dce"])
-    text = work.text()
-    if (simpler := rejoined(merged(rooted(text)))) == text:
-        return text
-    work.replace_text(simpler)
-    work.run([*NORMAL_FORM, "dce"])
-    return work.text()
+    return run_passes(Unit(work), NORMAL, None).text()
 
 
 def _optimised(work: LLVMModule, level: int, formed: bool = False) -> LLVMModule:
