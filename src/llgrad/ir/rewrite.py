@@ -19,14 +19,23 @@ from llgrad.ir.module import Module
 from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
+    Binary,
     Call,
+    Cast,
+    Compare,
     ConstAggregate,
-    ConstExpr,
     Constant,
+    ConstExpr,
+    ExtractElement,
     Function,
+    GetElementPtr,
     GlobalValue,
+    InsertElement,
     Instruction,
     Phi,
+    Select,
+    ShuffleVector,
+    Unary,
     Value,
     parts,
     replace_uses,
@@ -66,6 +75,13 @@ def before(i: Instruction, names: Names) -> Builder:
     return b
 
 
+def after(i: Instruction, names: Names) -> Builder:
+    """A builder behind an instruction."""
+    b = before(i, names)
+    b.at = i.block.instructions.index(i) + 1
+    return b
+
+
 def at_start(f: Function, names: Names) -> Builder:
     """A builder at the start of a function."""
     b = Builder(f.entry, names)
@@ -79,6 +95,19 @@ def erase(i: Instruction) -> None:
         rest = i.block.instructions[i.block.instructions.index(i) + 1 :]
         rest[0].debug_records = i.debug_records + rest[0].debug_records
     i.drop()
+
+
+_COMPUTED = Unary | Binary | Cast | Compare | Select | GetElementPtr | ExtractElement | InsertElement | ShuffleVector
+
+
+def drop_unused(v: AnyValue) -> None:
+    """Take out what nobody uses, and what was computed for it alone."""
+    if isinstance(v, _COMPUTED) and v.block is not None and not v.users:
+        operands = list(v.operands)
+        erase(v)
+        v.block = None  # type: ignore[assignment]  # it is taken out once
+        for operand in operands:
+            drop_unused(operand)
 
 
 def replaced(i: Instruction, value: AnyValue) -> None:
@@ -113,9 +142,9 @@ def edit_constants(module: Module, edit: Callable[[AnyConstant], AnyConstant | N
                     i.set_operand(n, new)
                     changed = True
     for g in module.variables:
-        if mentions(g.pending, words) and (old := g.initializer) is not None:
-            if (new := with_parts(old, edit)) is not old:
-                g.initializer, changed = new, True
+        old = g.initializer if mentions(g.pending, words) else None
+        if old is not None and (new := with_parts(old, edit)) is not old:
+            g.initializer, changed = new, True
     return changed
 
 

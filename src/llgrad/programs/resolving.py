@@ -31,7 +31,7 @@ from llgrad.llvm.assembly import COMDAT, NAME, joined, renamed, types_named
 from llgrad.pipeline import Derived, derivatives, only, prepare, pure_libm, set_apart, stated, verified
 from llgrad.programs.inline_wrappers import inline_askers
 from llgrad.programs.noalias_versions import dispatched
-from llgrad.transforms.guard.equalities import hide
+from llgrad.transforms.guard.equalities import hidden
 
 
 class Options(Struct, frozen=True):
@@ -228,6 +228,6 @@ def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = 
     text = renamed(only(program, [name]), {name: _root_name(name)})
     definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
     text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
-    whole = LLVMModule.from_text(hide(text))
+    whole = hidden(text)
     whole.run(["global_opt"])
     return prepare(whole, [_root_name(name)], level, threads=True, blocks=blocks)

@@ -157,6 +157,11 @@ def naming(*words: str) -> Callable[[str], bool]:
     return lambda text: any(word in text for word in words)
 
 
+def some_body(asks: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Asks each function of a text."""
+    return lambda text: any(map(asks, text.split("\n}\n")))
+
+
 # --- watching ---------------------------------------------------------------------------------------------------------
 
 

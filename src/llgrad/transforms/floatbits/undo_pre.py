@@ -45,8 +45,7 @@ _PADS = frozenset(("landingpad", "catchpad", "cleanuppad"))
 
 def merged(module: Module) -> bool:
     """Make phis of equal expressions that expression."""
-    found = [f for f in module.functions if not f.is_declaration and (f.unread is None or has_equal_ways(f.unread))]
-    return any([_merged(f) for f in found])
+    return any([_merged(f) for f in module.concerned(has_equal_ways)])
 
 
 def has_equal_ways(text: str) -> bool:
