@@ -11,9 +11,11 @@ from harness import compiled, prepared
 from llgrad.analysis.memory.access_ranges import extents
 from llgrad.execution.entry import Code
 from llgrad.ir.parse import parse
+from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.codegen import emit_jit_object
-from llgrad.transforms.floatbits.undo_pre import has_split_tests, merged
+from llgrad.transforms.floatbits.undo_pre import has_equal_ways, has_split_tests
+from llgrad.transforms.floatbits.undo_pre import merged as merge
 
 WAYS = """
 define i64 @f(i64 %a, i64 %b, ptr %p) {{
@@ -64,6 +66,14 @@ def outcomes(source: str) -> list[int]:
     code = Code(emit_jit_object(work))
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)(code.addresses["f"])
     return [function(a, b, None) for a, b in ((1, 2), (2, 1), (-7, 3), (4, 4))]
+
+
+def merged(text: str) -> str:
+    """What LLVM prints of what becomes of the text."""
+    module = parse(LLVMModule.from_text(text).text())
+    changed = merge(module)
+    assert changed is has_equal_ways(text)
+    return LLVMModule.from_text(write(module)).text() if changed else text
 
 
 @pytest.mark.parametrize("name", SAME)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from llgrad.ir.parse import parse
-from llgrad.transforms.floatbits.merge_split_loads import rejoined
+from llgrad.ir.write import write
+from llgrad.llvm import LLVMModule
+from llgrad.transforms.floatbits import merge_split_loads
 
 WORD = """
 define double @f(ptr %p, ptr %q) {{
@@ -47,18 +49,24 @@ OTHERS = {
 }  # fmt: skip
 
 
+def rejoined(text: str) -> str:
+    module = parse(LLVMModule.from_text(text).text())
+    changed, made = merge_split_loads.rejoined(module), write(module)
+    assert changed == ("or disjoint" not in made)
+    return LLVMModule.from_text(made).text()
+
+
 @pytest.mark.parametrize("changes", [{}, *ALIKE.values()], ids=["plain", *ALIKE])
 def test_rejoined(changes: dict[str, str]) -> None:
     found = rejoined(WORD.format(**PLAIN | changes))
     assert "load ptr, ptr %p, align 8\n" in found and "or disjoint" not in found
     assert found.index("load ptr, ptr %p") < (found.find("store") + 1 or len(found))
-    parse(found)
 
 
 @pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
 def test_left(changes: dict[str, str]) -> None:
     text = WORD.format(**PLAIN | changes)
-    assert rejoined(text) == text
+    assert "or disjoint" in rejoined(text)
 
 
 def test_numbers() -> None:

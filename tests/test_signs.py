@@ -13,6 +13,7 @@ from interpreter import Machine
 
 import llgrad
 from llgrad.ir.parse import parse
+from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.transforms.floatbits.sign_bits import with_signs
 
@@ -78,9 +79,8 @@ def text_of(body: str) -> str:
 
 
 def rewritten(text: str) -> str:
-    module = LLVMModule.from_text(text)
-    with_signs(module)
-    return module.text()
+    module = parse(LLVMModule.from_text(text).text())
+    return LLVMModule.from_text(write(module)).text() if with_signs(module) else text
 
 
 def bits(text: str, x: list[float], y: list[float]) -> list[bytes]:

@@ -41,18 +41,32 @@ from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.canonical.relative_tables import with_pointers
 from llgrad.transforms.canonical.trampolines import without_trampolines
 from llgrad.transforms.contexts import Finishing, Preparation, Target
-from llgrad.transforms.floatbits.align_up import as_elements_are, with_alignment
-from llgrad.transforms.floatbits.interleaved_lanes import with_lanes_apart
+from llgrad.transforms.floatbits.align_up import as_elements_are, claims_more, may_round_addresses, with_alignment
+from llgrad.transforms.floatbits.interleaved_lanes import may_have_lanes, with_lanes_apart
+from llgrad.transforms.floatbits.merge_split_loads import JOINING, rejoined
 from llgrad.transforms.floatbits.packed_registers import told_apart
-from llgrad.transforms.floatbits.rounding import with_steps
-from llgrad.transforms.floatbits.sign_bits import with_signs
+from llgrad.transforms.floatbits.rounding import may_have_steps, with_steps
+from llgrad.transforms.floatbits.shown_bits import show_bits
+from llgrad.transforms.floatbits.sign_bits import may_have_signs, with_signs
+from llgrad.transforms.floatbits.sqrt_sign import ABSOLUTE, rooted
+from llgrad.transforms.floatbits.undo_pre import has_equal_ways, merged
 from llgrad.transforms.guard import strings
-from llgrad.transforms.guard.equalities import hide, hide_bits, ordinary_operations, reveal
+from llgrad.transforms.guard.equalities import HIDING, REVEALING, hide_bits, may_compare_bits, ordinary_operations
 from llgrad.transforms.loops.memcpy_idiom import moved_in_blocks
 from llgrad.transforms.loops.unroll import LOOP_FORM
 from llgrad.transforms.optimise.before_derivative import note_form, optimise
-from llgrad.transforms.optimise.normal_form import normal
-from llgrad.transforms.pass_manager import Pass, Passes, Unit, of_llvm, on_llvm, on_text
+from llgrad.transforms.optimise.normal_form import NORMAL_FORM, form_again
+from llgrad.transforms.pass_manager import (
+    Pass,
+    Passes,
+    Unit,
+    naming,
+    of_llvm,
+    on_ir,
+    on_llvm,
+    on_text,
+    some_body,
+)
 from llgrad.transforms.symbols.address_taken import with_met
 from llgrad.transforms.symbols.own_names import own_names
 from llgrad.transforms.symbols.shared_globals import constants_of_threads, share
@@ -67,12 +81,15 @@ PROGRAM: Passes[None] = (
     on_text("drop-idle-metadata", without_idle_metadata, "Debug info that no instruction refers to goes"),
     on_text("drop-trampolines", without_trampolines, "Functions called with nested procedures are copied for each"),
     on_text("closures", with_closures, "Pointers to nested procedures that are stored become records"),
-    on_text("usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double"),
+    on_ir(
+        "usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double",
+        asks=claims_more,
+    ),
     on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
     on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms"),
     on_text("functions-met", with_met, "Functions that may be called through pointers are listed in variables"),
     on_text("pure-libm", pure_libm, "Functions of libm are `memory(none)` where nothing reads errno"),
-    on_text("hide-equalities", hide, "Equality tests of floats become opaque to LLVM"),
+    HIDING,
     of_llvm("global_opt"),
     on_text("empty-released", emptied, "Static variables hold null where the block that they point to is released"),
     Pass("share-variables", share, "Static variables are exported: derivatives refer to them"),
@@ -87,9 +104,19 @@ def _optimises(c: Preparation) -> bool:
 _in_blocks = partial(moved_in_blocks, fail=FAIL_BITS)
 
 
+NORMAL: Passes[Any] = (
+    REVEALING,
+    of_llvm(*NORMAL_FORM, "global_dce", name="normal-form", meaning="One exit, simple loops, LCSSA, names"),
+    on_ir("signs-of-roots", rooted, "Absolute values of square roots are these roots", asks=naming(ABSOLUTE)),
+    on_ir("equal-ways", merged, "What all ways to a block compute is computed there", asks=has_equal_ways),
+    on_ir("split-loads", rejoined, "Words that are loaded in two parts are loaded whole", asks=naming(JOINING)),
+    Pass("normal-form-again", form_again, "Normal form of what the passes since have changed"),
+)
+"""For what has been optimised."""
+
 PREPARE: Passes[Preparation] = (
     on_text("refuse-promises", refuse, "Attributes and modes that no derivative can keep are refused"),
-    on_text("ordinary-operations", ordinary_operations, "Constrained operations on floats become ordinary ones"),
+    Pass("ordinary-operations", ordinary_operations, "Constrained operations on floats become ordinary ones"),
     on_text("own-names", own_names, "Definitions that have the name of a rule they do not mean get other names"),
     Pass("note-visible", note_visible, "Variables and weak functions that stay visible are noted"),
     Pass("strings-apart", strings.set_apart, "Members of std::string become calls that nobody looks into"),
@@ -100,17 +127,23 @@ PREPARE: Passes[Preparation] = (
     of_llvm("sroa", "sccp", "dce", *LOOP_FORM, wanted=_optimises),
     Pass("note-loop-form", note_form, "The text in which loops have their form is noted", _optimises),
     on_text("floats-as-bits", stored_as_bits, "Denormal constants are stored as integers", wanted=_optimises),
-    on_text("hide-bits", hide_bits, "Equality tests of a float's bits become opaque to LLVM", wanted=_optimises),
-    on_llvm("signs", lambda work, c: with_signs(work, unoptimised=not c.level), "Masks of bits become signs of floats"),
+    on_ir(
+        "hide-bits", hide_bits, "Equality tests of a float's bits become opaque to LLVM",
+        wanted=_optimises, asks=some_body(may_compare_bits),
+    ),
+    Pass("show-bits", lambda unit, c: show_bits(unit, c.level), "Bits stand where they are changed, in values"),
+    on_ir("signs", with_signs, "Masks of bits become signs of floats", asks=some_body(may_have_signs)),
     Pass("optimise", optimise, "LLVM's optimiser, short loops unrolled", _optimises),
     on_llvm("packed-registers", lambda work, _: told_apart(work), "Doubles that hold other floats", wanted=_optimises),
-    on_llvm("signs-again", lambda work, _: with_signs(work), "What the optimiser made of signs", wanted=_optimises),
+    on_ir(
+        "signs-again", with_signs, "What the optimiser made of signs",
+        wanted=_optimises, asks=some_body(may_have_signs),
+    ),
     on_llvm("ordinary-atomics", lambda work, _: unshared(work), "Atomics of one thread", wanted=lambda c: not c.level),
-    on_llvm("rounding", lambda work, c: with_steps(work, unoptimised=not c.level), "Rounding by a constant is a step"),
-    on_llvm("interleaved-lanes", lambda work, _: with_lanes_apart(work), "Lanes of mixed records are told apart"),
-    on_llvm("alignment", lambda work, _: with_alignment(work), "Addresses rounded up are offsets"),
-    on_llvm("reveal", lambda work, _: reveal(work), "Hidden equality tests of floats are ordinary ones again"),
-    on_llvm("normal-form", lambda work, _: normal(work), "One exit, simple loops, LCSSA, names; split loads joined"),
+    on_ir("rounding", with_steps, "Rounding by a constant is a step", asks=may_have_steps),
+    on_ir("interleaved-lanes", with_lanes_apart, "Mixed records' lanes are told apart", asks=some_body(may_have_lanes)),
+    on_ir("alignment", with_alignment, "Addresses rounded up are offsets", asks=may_round_addresses),
+    *NORMAL,
     on_text("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves"),
     on_text("absolute-tables", with_pointers, "Tables of relative addresses become tables of pointers"),
     Pass("refuse-thread-local", refuse_thread_local, "Thread-local variables cannot be shared",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -58,6 +59,10 @@ class Module:
     @property
     def variables(self) -> list[GlobalVariable]:
         return [g for g in self.globals.values() if isinstance(g, GlobalVariable)]
+
+    def concerned(self, asks: Callable[[str], bool]) -> list[Function]:
+        """The definitions that may concern somebody: `asks` is given the text of a body that nobody has read yet."""
+        return [f for f in self.functions if not f.is_declaration and (f.unread is None or asks(f.unread))]
 
     def function(self, name: str) -> Function:
         """The function of that name, through aliases; KeyError where there is none."""

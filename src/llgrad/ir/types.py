@@ -134,6 +134,11 @@ def is_float(t: Type) -> bool:
     return isinstance(t, FloatType) or (isinstance(t, VectorType) and isinstance(t.element, FloatType))
 
 
+def dotted(t: Type) -> str:
+    """The type as part of a name: `4.x.float` for `<4 x float>`."""
+    return ".".join("".join(c if c.isalnum() else " " for c in str(t)).split())
+
+
 def scalar(t: Type) -> Type:
     """The element type of a vector, `t` itself otherwise."""
     return t.element if isinstance(t, VectorType) else t

@@ -406,8 +406,9 @@ TERMINATORS = frozenset(
 
 
 def put_instead(old: Instruction, new: Instruction) -> None:
-    """Put `new` where `old` is, for all its users; `old` is dropped."""
+    """Put `new` where `old` is, for all its users; `old` is dropped. Its debug records stay."""
     new.block = old.block
+    new.debug_records = new.debug_records or old.debug_records
     old.block.instructions.insert(old.block.instructions.index(old), new)
     replace_uses(old, new)
     old.drop()

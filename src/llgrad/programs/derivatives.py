@@ -26,7 +26,7 @@ from llgrad.programs.stages import prepare
 from llgrad.rules import library
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.pure_libm import pure_libm
-from llgrad.transforms.guard.equalities import hide
+from llgrad.transforms.guard.equalities import hidden
 from llgrad.transforms.optimise.normal_form import NORMAL_FORM, reducible
 from llgrad.transforms.pass_manager import timed
 from llgrad.transforms.symbols.address_taken import as_program_has
@@ -198,5 +198,5 @@ def set_apart(text: str, symbols: Collection[str], made: Collection[str], mark: 
 
 def prepare_again(text: str, symbol: str, level: int) -> str:
     """The derivative `symbol`, prepared to be differentiated itself; derivatives are written to be optimised."""
-    whole = LLVMModule.from_text(hide(pure_libm(text)))
+    whole = hidden(pure_libm(text))
     return prepare(whole, [symbol], max(level, 1))

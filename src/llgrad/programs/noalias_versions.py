@@ -45,8 +45,8 @@ from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import spelt
 from llgrad.programs import derivatives
 from llgrad.programs.derivatives import Derived
-from llgrad.transforms.guard.equalities import hide, hide_bits, reveal
-from llgrad.transforms.optimise import normal_form
+from llgrad.programs.stages import normal
+from llgrad.transforms.guard.equalities import hide, hide_bits
 from llgrad.transforms.symbols import own_names
 
 MOST_TESTS = 120
@@ -142,10 +142,11 @@ def apart(text: str, root: str, level: int) -> str:
     for a in module.function(root).arguments:
         if isinstance(a.type, PointerType) and a.attribute("noalias") is None:
             a.attributes = (*a.attributes, Attribute("noalias"))
-    work = LLVMModule.from_text(hide_bits(hide(write(module))))
+    hide(module)
+    hide_bits(module)
+    work = LLVMModule.from_text(write(module))
     work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=True)
-    reveal(work)
-    return normal_form.normal(work)
+    return normal(work)
 
 
 def opaque(module: Module) -> list[str]:

@@ -33,7 +33,7 @@ from llgrad.programs.inline_wrappers import inline_askers
 from llgrad.programs.noalias_versions import dispatched
 from llgrad.programs.stages import prepare
 from llgrad.transforms.canonical.pure_libm import pure_libm
-from llgrad.transforms.guard.equalities import hide
+from llgrad.transforms.guard.equalities import hidden
 from llgrad.transforms.symbols.address_taken import with_met
 from llgrad.transforms.symbols.extraction import only
 
@@ -232,6 +232,6 @@ def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = 
     text = renamed(only(program, [name]), {name: _root_name(name)})
     definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
     text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
-    whole = LLVMModule.from_text(hide(text))
+    whole = hidden(text)
     whole.run(["global_opt"])
     return prepare(whole, [_root_name(name)], level, threads=True, blocks=blocks)

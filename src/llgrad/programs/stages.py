@@ -17,12 +17,12 @@ from llgrad.errors import ArgumentError, of_file
 from llgrad.ir.internal_errors import told
 from llgrad.llvm import LLVMModule, with_vector_maths
 from llgrad.llvm.assembly import GLOBAL, joined
-from llgrad.pipeline import FINISH, PREPARE, PROGRAM
+from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_own_names
 from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines
 from llgrad.transforms.contexts import Finishing, Preparation
-from llgrad.transforms.guard.equalities import reveal
+from llgrad.transforms.guard.equalities import REVEALING
 from llgrad.transforms.loops.memcpy_idiom import NothingToDo
 from llgrad.transforms.pass_manager import Unit, run_passes
 from llgrad.transforms.symbols.extraction import only
@@ -57,8 +57,7 @@ def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
 
 def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool = False) -> LLVMModule:
     """The program (and `others`) as the user runs it: O3 for this machine."""
-    made = whole.clone()
-    reveal(made)
+    made = run_passes(Unit(whole.clone()), [REVEALING], None).llvm()
     text = settled(made.text())
     if "thread_local" in text:  # then it is loaded as a shared library, which tells no addresses of hidden variables
         text = GLOBAL.sub(lambda m: f"{m[1]} = {re.sub(_UNSEEN, '', m[2])}{m[3]} ", text)
@@ -97,6 +96,11 @@ def prepare(
         return run_passes(unit, PREPARE, context).text()
     except NothingToDo:
         return ""
+
+
+def normal(work: LLVMModule) -> str:
+    """The text of what has been optimised, in normal form."""
+    return run_passes(Unit(work), NORMAL, None).text()
 
 
 @told("finishing the derivative")

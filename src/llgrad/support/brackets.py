@@ -22,4 +22,10 @@ def listed(text: str, start: int = 0) -> tuple[list[str], int]:
     return [*items, *([last] if last else [])], end
 
 
-__all__ = ["listed"]
+def lanes_of(vector: str) -> tuple[int, str]:
+    """How many of which type: of `<4 x float>`; none of what is no vector of so many."""
+    count, _, element = vector[1:-1].partition(" x ")
+    return (int(count), element) if vector[:1] == "<" and count.isdigit() else (0, "")
+
+
+__all__ = ["lanes_of", "listed"]

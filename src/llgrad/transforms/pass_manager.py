@@ -66,6 +66,14 @@ class Unit:
             self._ir = parse(self.text())
         return self._ir
 
+    def has(self, form: str) -> bool:
+        """Is the program there in this form?"""
+        return {TEXT: self._text, LLVM: self._llvm, IR: self._ir}[form] is not None
+
+    def concerns(self, asks: Callable[[str], bool]) -> bool:
+        """May the program concern somebody? `asks` is given the text of what we have not parsed."""
+        return self._ir is not None or asks(self.text())
+
     def put(self, program: LLVMModule | Module | str) -> bool:
         """Make this the program; False if it is the same text."""
         if isinstance(program, str):
@@ -124,12 +132,13 @@ def on_llvm(
 
 
 def on_ir(
-    name: str, change: Callable[[Module], bool], meaning: str, *, wanted: Callable[[C], bool] = _always
-) -> Pass[C]:
-    """A pass that changes our module and says whether it has."""
+    name: str, change: Callable[[Module], bool], meaning: str, *,
+    wanted: Callable[[C], bool] = _always, asks: Callable[[str], bool] = _always,
+) -> Pass[C]:  # fmt: skip
+    """A pass that changes our module and says whether it has. `asks` says whether an unread text concerns it."""
 
     def run(unit: Unit, _: C) -> bool:
-        if not change(unit.ir()):
+        if not unit.concerns(asks) or not change(unit.ir()):
             return False
         unit.changed(IR)
         return True
@@ -137,9 +146,20 @@ def on_ir(
     return Pass(name, run, meaning, wanted)
 
 
-def of_llvm(*passes: str, wanted: Callable[[C], bool] = _always) -> Pass[C]:
+def of_llvm(*passes: str, name: str = "", meaning: str = "", wanted: Callable[[C], bool] = _always) -> Pass[C]:
     """Passes of LLVM's own, by llvmlite's names."""
-    return on_llvm("+".join(passes), lambda module, _: module.run(passes), f"LLVM's {', '.join(passes)}", wanted=wanted)
+    meaning = meaning or f"LLVM's {', '.join(passes)}"
+    return on_llvm(name or "+".join(passes), lambda module, _: module.run(passes), meaning, wanted=wanted)
+
+
+def naming(*words: str) -> Callable[[str], bool]:
+    """Says whether a text has one of these words."""
+    return lambda text: any(word in text for word in words)
+
+
+def some_body(asks: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Asks each function of a text."""
+    return lambda text: any(map(asks, text.split("\n}\n")))
 
 
 # --- watching ---------------------------------------------------------------------------------------------------------

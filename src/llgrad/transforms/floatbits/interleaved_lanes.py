@@ -12,10 +12,9 @@ and stores them in the same way. What is computed of all lanes before some are p
 
 from __future__ import annotations
 
-import re
-
 from llgrad.ir.build import Builder, Names, zero
-from llgrad.ir.parse import parse
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import before, drop_unused, local_names
 from llgrad.ir.types import FLOAT_BITS, FloatType, IntType, Type, VectorType
 from llgrad.ir.values import (
     AnyValue,
@@ -33,29 +32,24 @@ from llgrad.ir.values import (
     put_instead,
     replace_uses,
 )
-from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule
 
-_VECTOR = r"<\d+ x (?:half|float|double)>"
 _BY_LANES = ("fadd", "fsub", "fmul", "fdiv", "fneg")
-_CAST = re.compile(rf" = bitcast (?:{_VECTOR}|[^\n]*? to {_VECTOR})")
 
 
-def with_lanes_apart(work: LLVMModule) -> None:
-    """Rewrite the wide loads and stores of mixed records in `work`."""
-    if not _CAST.search(text := work.text()) or "shufflevector" not in text:
-        return
-    module = parse(text)
-    found = [f for f in module.functions if _CAST.search(f.unread or "")]
-    changed = [f.name for f in found if _rewritten(f)]
-    if changed:
-        work.replace_text(write(module))
-    for name in changed:
-        work.run(("dce",), function=name)
+def with_lanes_apart(module: Module) -> bool:
+    """Rewrite the wide loads and stores of mixed records."""
+    return any([_rewritten(f) for f in module.concerned(may_have_lanes)])
+
+
+def may_have_lanes(text: str) -> bool:
+    """May a function's text pick lanes of other types? This is quick to say."""
+    if "shufflevector" not in text or " = bitcast " not in text:
+        return False
+    return any(f" x {t}>" in line for line in text.split("\n") if " = bitcast " in line for t in FLOAT_BITS)
 
 
 def _rewritten(f: Function) -> bool:
-    names = Names([v.name for v in (*f.arguments, *f.instructions())])
+    names = local_names(f)
     picked = _picks_first(f, names)
     taken_apart = [i for i in f.instructions() if isinstance(i, Load) and _is_taken_apart(i)]
     mixed = [i for i in taken_apart if any(isinstance(u, Cast) for u in i.users)]
@@ -66,8 +60,10 @@ def _rewritten(f: Function) -> bool:
         if load in mixed or not _all_picked(load):
             _load_bits(load, names)
     for store in stores:
-        store.set_operand(0, _as_bits(_before(store, names), store.value))
+        old = store.value
+        store.set_operand(0, _as_bits(before(store, names), old))
         store.metadata.pop("tbaa", None)
+        drop_unused(old)
     return True
 
 
@@ -91,7 +87,7 @@ def _picks_first(f: Function, names: Names) -> bool:
         if not (isinstance(whole, Binary | Unary) and whole.opcode in _BY_LANES and all(map(_picks, whole.users))):
             continue
         assert isinstance(pick.type, VectorType)
-        b = _before(pick, names)
+        b = before(pick, names)
         operands = [_picked(b, o, pick) for o in whole.operands]
         new = (Binary if isinstance(whole, Binary) else Unary)(whole.opcode, pick.type, operands, pick.name)
         new.flags, new.metadata = whole.flags, {k: v for k, v in whole.metadata.items() if k in ("dbg", "fpmath")}
@@ -148,10 +144,12 @@ def _load_bits(i: Load, names: Names) -> None:
     for user in users:
         if isinstance(user, ShuffleVector):
             _pick_bits(user, new, names)
-        elif user.type == bits:
+            continue
+        if user.type == bits:
             replace_uses(user, new)
         elif _bits_of(user.type) is not None:
             _cast_late(user, new, names)
+        drop_unused(user)
 
 
 def _cast_late(cast: Instruction, new: AnyValue, names: Names) -> None:
@@ -159,7 +157,7 @@ def _cast_late(cast: Instruction, new: AnyValue, names: Names) -> None:
     bits = _bits_of(cast.type)
     if bits is None or not all(map(_picks, cast.users)):
         return
-    whole = _before(cast, names).cast("bitcast", new, bits)
+    whole = before(cast, names).cast("bitcast", new, bits)
     for user in list(cast.users):
         assert isinstance(user, ShuffleVector)
         _pick_bits(user, whole, names)
@@ -169,13 +167,7 @@ def _pick_bits(user: ShuffleVector, whole: AnyValue, names: Names) -> None:
     bits = _bits_of(user.type)
     assert bits is not None
     picked = ShuffleVector(bits, whole, Undef(whole.type, True), user.mask, user.mask_constant)
-    put_instead(user, Cast("bitcast", user.type, [_before(user, names).insert(picked)], user.name))
-
-
-def _before(i: Instruction, names: Names) -> Builder:
-    b = Builder(i.block, names)
-    b.at = i.block.instructions.index(i)
-    return b
+    put_instead(user, Cast("bitcast", user.type, [before(user, names).insert(picked)], user.name))
 
 
 # --- stores -----------------------------------------------------------------------------------------------------------

@@ -1,29 +1,45 @@
 """Words that are loaded in two parts and put together again are loaded whole.
 
+    %low = load i8, ptr %p, align 8
+    %at = getelementptr i8, ptr %p, i64 1
+    %high = load i56, ptr %at, align 1               →      %word = load i64, ptr %p, align 8
+    %a = zext i8 %low to i64
+    %b = zext i56 %high to i64
+    %c = shl i64 %b, 8
+    %word = or disjoint i64 %c, %a
+
 Rust's `Result<Vec<f64>, Error>` has an error's first byte where a vector has its pointer. Where a program asks for
 both, LLVM (`sroa`) loads that byte and the seven after it, for either use: an address is then computed from integers,
-and its shadow cannot be. The machine counts from the low end: the part that is shifted lies behind the other.
+and its shadow cannot be. The machine counts from the low end: the part that is shifted lies behind the other. A word
+that becomes an address is loaded as a pointer.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-_LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
-_BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_JOINED = re.compile(rf"^  ({_LOCAL}) = or disjoint i(\d+) ({_LOCAL}), ({_LOCAL})(?:,[^\n]*)?\n", re.MULTILINE)
-_MADE = re.compile(rf"^  ({_LOCAL}) = ([^\n]*)\n", re.MULTILINE)
-_SHIFTED = re.compile(rf"shl (?:nuw |nsw )*i\d+ ({_LOCAL}), (\d+)(?!\d)")
-_WIDENED = re.compile(rf"zext (?:nneg )?i(\d+) ({_LOCAL}) to ")
-_LOADED = re.compile(rf"load i\d+, ptr ({_LOCAL}), (align \d+)(?:.*(, !dbg !\d+))?")
-_MOVED = re.compile(rf"getelementptr (?:inbounds |nuw |nusw )*i8, ptr ({_LOCAL}), i64 (\d+)(?!\d)")
-_LABEL = re.compile(r'^([-\w.$]+|"[^"\n]+"):(?: +; preds = ([^\n]*))?$', re.MULTILINE)
-_WRITES = re.compile(
-    r"^ +(?:store|fence|[^\n]*\b(?:cmpxchg|atomicrmw|invoke|call\b(?![^\n]*@llvm\.(?:assume|experimental)\b)))\b",
-    re.MULTILINE,
+from llgrad.ir.build import Builder
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import bodies, local_names, replaced
+from llgrad.ir.types import I8, I64, PTR, IntType
+from llgrad.ir.values import (
+    AnyValue,
+    Binary,
+    Call,
+    Cast,
+    ConstInt,
+    Function,
+    GetElementPtr,
+    Instruction,
+    Load,
+    Other,
+    Phi,
+    Store,
+    Value,
 )
+
+JOINING = "or disjoint"
+_READS = ("llvm.assume", "llvm.experimental.")
 
 
 class _Part(NamedTuple):
@@ -31,71 +47,83 @@ class _Part(NamedTuple):
 
     shift: int
     bits: int
-    base: str
+    base: AnyValue
     offset: int
-    address: str
-    told: str  # alignment and place in the source
-    load: re.Match[str]
+    load: Load
 
 
-def rejoined(text: str) -> str:
-    """The text in which such words are loaded whole."""
-    return _BODY.sub(lambda m: _rejoined(m[0]), text) if _JOINED.search(text) else text
+def rejoined(module: Module) -> bool:
+    """Load such words whole."""
+    return any([_rejoined(f) for f in bodies(module, JOINING)])
 
 
-def _rejoined(body: str) -> str:
-    number = 0
-    while (found := next(_words(body), None)) is not None:
-        joined, low, last = found
-        name, bits = joined[1], joined[2]
-        line = f"  {name} = load i{bits}, ptr {low.address}, {low.told}\n"
-        if re.search(rf" = inttoptr i64 {re.escape(name)} to ptr\b", body):
-            pointer, number = f"%llgrad.whole.{number}", number + 1
-            line = f"  {pointer} = load ptr, ptr {low.address}, {low.told}\n  {name} = ptrtoint ptr {pointer} to i64\n"
-        body = "".join((body[: last.end()], line, body[last.end() : joined.start()], body[joined.end() :]))
-    return body
+def _rejoined(f: Function) -> bool:
+    joining = [i for i in f.instructions() if isinstance(i, Binary) and i.opcode == "or" and "disjoint" in i.flags]
+    return any([_is_loaded_whole(i) for i in joining])
 
 
-def _words(body: str) -> Iterator[tuple[re.Match[str], _Part, re.Match[str]]]:
-    """What joins two parts, the first of them, and the load that comes last; nothing is written between the loads."""
-    made = {m[1]: m for m in _MADE.finditer(body)} if _JOINED.search(body) else {}
-    for joined in _JOINED.finditer(body):
-        parts = sorted(filter(None, (_part(made, name) for name in joined.groups()[2:])), key=lambda p: p.shift)
-        if len(parts) == 2 and _is_word(parts[0], parts[1], int(joined[2])):
-            first, last = sorted((p.load for p in parts), key=lambda m: m.start())
-            if (between := _between(body, first.end(), last.start())) is not None and not _WRITES.search(between):
-                yield joined, parts[0], last
+def _is_loaded_whole(i: Binary) -> bool:
+    """Load the word that `i` puts together, if nothing is written between the loads of its parts."""
+    parts = sorted(filter(None, map(_part, i.operands)), key=lambda p: p.shift)
+    if len(parts) < 2 or not _is_word(parts[0], parts[1], i.type):
+        return False
+    low, last = parts[0].load, _last_unless_written(parts[0].load, parts[1].load)
+    if last is None:
+        return False
+    assert i.block.function is not None
+    b = Builder(last.block, local_names(i.block.function))
+    b.at = last.block.instructions.index(last) + 1
+    b.metadata = {k: v for k, v in low.metadata.items() if k == "dbg"}
+    address = i.type == I64 and any(isinstance(u, Cast) and u.opcode == "inttoptr" for u in i.users)
+    word = b.load(PTR if address else i.type, low.pointer, "llgrad.whole", low.align)
+    replaced(i, b.cast("ptrtoint", word, i.type, "llgrad.word"))
+    return True
 
 
-def _between(body: str, start: int, end: int) -> str | None:
-    """What runs between two places, of one block or of one and the only block that leads to it."""
-    labels = list(_LABEL.finditer(body, 0, end))
-    inner = [label for label in labels if label.start() >= start]
-    if not inner:
-        return body[start:end]
-    if len(inner) == len(labels):
-        return None
-    before, last = labels[-len(inner) - 1], inner[-1]
-    return body[start : inner[0].start()] + body[last.end() : end] if last[2] == f"%{before[1]}" else None
+def _last_unless_written(a: Load, b: Load) -> Load | None:
+    """The later of two loads of one block, or of one and the one block that leads to it; None if that is written to."""
+    if a.block is b.block:
+        first, last = sorted((a, b), key=a.block.instructions.index)
+        between = a.block.instructions[a.block.instructions.index(first) : a.block.instructions.index(last)]
+    else:
+        first, last = (a, b) if _leads_to(a, b) else (b, a)
+        if not _leads_to(first, last):
+            return None
+        before, after = first.block.instructions, last.block.instructions
+        between = before[before.index(first) :] + after[: after.index(last)]
+    return None if any(map(_writes, between)) else last
 
 
-def _is_word(low: _Part, high: _Part, bits: int) -> bool:
-    beside = low.base == high.base and low.bits % 8 == 0 and low.offset + low.bits // 8 == high.offset
-    return beside and low.shift == 0 and high.shift == low.bits and low.bits + high.bits == bits
+def _leads_to(first: Load, last: Load) -> bool:
+    return [u.block for u in last.block.users if not isinstance(u, Phi)] == [first.block]
 
 
-def _part(made: dict[str, re.Match[str]], name: str) -> _Part | None:
+def _writes(i: Instruction) -> bool:
+    if isinstance(i, Call) and (f := i.called_function) is not None and f.name.startswith(_READS):
+        return False
+    return isinstance(i, Store | Call | Other)
+
+
+def _is_word(low: _Part, high: _Part, t: object) -> bool:
+    beside = low.base is high.base and low.bits % 8 == 0 and low.offset + low.bits // 8 == high.offset
+    return beside and low.shift == 0 and high.shift == low.bits and t == IntType(low.bits + high.bits)
+
+
+def _part(v: AnyValue) -> _Part | None:
     """The part of memory that a value holds, if it is one."""
+    shift = 0
+    match v:
+        case Binary("shl", shifted, ConstInt(value=shift)):
+            v = shifted
+    match v:
+        case Cast("zext", Load(Value() as pointer) as load) if not load.flags and isinstance(load.type, IntType):
+            base, offset = _moved(pointer)
+            return _Part(shift, load.type.bits, base, offset, load)
+    return None
 
-    def of(name: str) -> str:
-        return made[name][2] if name in made else ""
 
-    shifted = _SHIFTED.match(of(name))
-    widened = _WIDENED.match(of(shifted[1] if shifted else name))
-    loaded = _LOADED.match(of(widened[2])) if widened else None
-    if widened is None or loaded is None:
-        return None
-    moved = _MOVED.match(of(loaded[1]))
-    base, offset = (moved[1], int(moved[2])) if moved else (loaded[1], 0)
-    shift, told = int(shifted[2]) if shifted else 0, loaded[2] + (loaded[3] or "")
-    return _Part(shift, int(widened[1]), base, offset, loaded[1], told, made[widened[2]])
+def _moved(pointer: AnyValue) -> tuple[AnyValue, int]:
+    match pointer:
+        case GetElementPtr(source_type, base, [ConstInt() as n]) if source_type == I8:
+            return base, n.signed
+    return pointer, 0

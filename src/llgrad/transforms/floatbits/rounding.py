@@ -10,13 +10,11 @@ cancel to a silent zero.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
+from llgrad.ir.rewrite import after, local_names, uses_as_operand
 from llgrad.ir.types import FloatType, Type, scalar
 from llgrad.ir.values import (
     AnyValue,
@@ -27,47 +25,45 @@ from llgrad.ir.values import (
     Function,
     Select,
 )
-from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule
 from llgrad.transforms.guard.inactive_identity import ignoring
 
 Shape = tuple[Any, ...]
 _FORMATS = {"float": (8, 23, 22), "double": (11, 52, 40)}  # bits of exponent and fraction, and the least exponent
-_LARGE = re.compile(
-    r"\b(?:0x[4C](?:1[5-9A-F]|[2-7][0-9A-F])[08]0{12}\b|(?:4\.194304|6\.291456|8\.388608)e\+06)"
-)  # as LLVM prints such numbers, all floats as doubles
-_TABLE = re.compile(rf"^(@[-\w.$]+) = [^\n]*\bconstant (?:float|double) {_LARGE.pattern}", re.MULTILINE)
-_ADDS = re.compile(r" = f(?:add|sub) ")
-_TIDY = ("sroa", "sccp", "dce")  # what shows constants, and sums, that were kept in variables
+# what all large constants begin with, as LLVM prints them (all floats as doubles)
+_LARGE = tuple(f"0x{sign}{digit}" for sign in "4C" for digit in "1234567")
+_LARGE += ("4.194304e+06", "6.291456e+06", "8.388608e+06")
+_ADDS = " = fadd ", " = fsub "
 
 
-def with_steps(work: LLVMModule, *, unoptimised: bool = False) -> None:
-    """Mark what is rounded so in `work`; where it is `unoptimised`, variables become values for that."""
-    if not _LARGE.search(text := work.text()):
-        return
-    named = re.compile("|".join([_LARGE.pattern, *(rf"{re.escape(name)}\b" for name in _TABLE.findall(text))]))
-    found = [f.name for f in parse(text).functions if _ADDS.search(f.unread or "") and named.search(f.unread or "")]
-    if unoptimised:
-        for name in found:
-            work.run(_TIDY, function=name)
-    module = parse(work.text())
-    if sum([_marked(module, module.function(name)) for name in found]):
-        work.replace_text(write(module))
+def with_steps(module: Module) -> bool:
+    """Mark what is rounded so."""
+    named = [f"@{v.name}" for v in module.variables if v.constant and _has_large(getattr(v.pending, "text", ""))]
+
+    def may_round(body: str) -> bool:
+        return any(word in body for word in _ADDS) and (_has_large(body) or any(name in body for name in named))
+
+    return any([_marked(module, f) for f in module.concerned(may_round)])
 
 
-def _marked(module: Module, f: Function) -> int:
+def may_have_steps(text: str) -> bool:
+    """May a program's text, or a function's, round so? This is quick to say."""
+    return any(word in text for word in _ADDS) and _has_large(text)
+
+
+def _has_large(text: str) -> bool:
+    return any(word in text for word in _LARGE) and ("0" * 12 in text or "e+06" in text)
+
+
+def _marked(module: Module, f: Function) -> bool:
     steps = [i for i in f.instructions() if isinstance(i, Binary) and _is_step(i)]
-    names = Names([v.name for v in (*f.arguments, *f.instructions())])
+    names = local_names(f)
     for i in steps:
-        users, b = list(i.users), Builder(i.block, names)
-        b.at = i.block.instructions.index(i) + 1
+        users, b = list(i.users), after(i, names)
         call = b.call(ignoring(module, i.type), [i], i.name)
-        call.metadata = {k: v for k, v in i.metadata.items() if k == "dbg"}
         for user in users:
-            for n, v in enumerate(user.operands):
-                if v is i:
-                    user.set_operand(n, call)
-    return len(steps)
+            for n in uses_as_operand(user, i):
+                user.set_operand(n, call)
+    return bool(steps)
 
 
 def _is_step(i: Binary) -> bool:
@@ -79,7 +75,7 @@ def _added(v: AnyValue, t: Type, shape: Shape) -> bool:
     """Is `v` a sum, or a product and a sum, with that constant?"""
     if isinstance(v, Call):
         f = v.called_function
-        fused = f is not None and re.match(r"(?:llvm\.(?:fma|fmuladd)\.|fmaf?$)", f.name) is not None
+        fused = f is not None and (f.name.startswith(("llvm.fma.", "llvm.fmuladd.")) or f.name in ("fma", "fmaf"))
         return fused and _shape(v.arguments[2], t) == shape
     return isinstance(v, Binary) and any(other == shape for _, other in _terms(v, t))
 
@@ -102,7 +98,7 @@ def _shape(c: AnyValue, t: Type, *, negative: bool = False) -> Shape | None:
         case Select(condition, if_true, if_false):
             left, right = _shape(if_true, t, negative=negative), _shape(if_false, t, negative=negative)
             return None if left is None or right is None else (id(condition), left, right)
-        case Call() if (f := c.called_function) is not None and re.match(r"(?:llvm\.copysign\.|copysignf?$)", f.name):
+        case Call() if (f := c.called_function) is not None and f.name.startswith(("llvm.copysign.", "copysign")):
             return None if _shape(c.arguments[0], t) is None else (id(c), negative)
     return None
 

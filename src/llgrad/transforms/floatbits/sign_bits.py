@@ -9,16 +9,19 @@
 and through casts to lanes of other widths, as the intrinsics of `immintrin.h` make them. All are exact, bit by bit.
 LLVM's combiner knows most of them, but not all, and it makes integers of loads before it sees what they are for; at
 level 0 it does not run.
+
+    %i = bitcast double %x to i64
+    %m = and i64 %i, 9223372036854775807         →      %m = call double @llvm.fabs.f64(double %x)
+    %y = bitcast i64 %m to double
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from llgrad.ir.build import Builder, Names, declare, zero
+from llgrad.ir.build import Builder, declare, zero
 from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
+from llgrad.ir.rewrite import drop_unused, local_names
 from llgrad.ir.types import FloatType, IntType, Type, VectorType, scalar
 from llgrad.ir.values import (
     AnyValue,
@@ -37,47 +40,32 @@ from llgrad.ir.values import (
     Undef,
     put_instead,
 )
-from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule
 
 _FORMATS = ("half", "float", "double")
-_FLOAT = r"(?:<\d+ x )?(?:half|float|double)\b"
-_BITWISE = re.compile(r" = (?:and|or|xor) (?:disjoint )?(?:<\d+ x )?i(?:16|32|64)\b")
-_CAST = re.compile(rf" = bitcast (?:{_FLOAT}|[^\n]*? to {_FLOAT})")
-_SIGN = re.compile(
-    r" = (?:and|or|xor) (?:i64 [^,\n]+, (?:-9223372036854775808|9223372036854775807)"
-    r"|i32 [^,\n]+, (?:-2147483648|2147483647))\b"
-)
-_TIDY = ("sroa", "sccp", "dce")  # what shows constants that were kept in variables
+_BITWISE = (" = and ", " = or ", " = xor ")
+_SIGNS = (" -9223372036854775808", " 9223372036854775807", " -2147483648", " 2147483647")
 
 
-def with_signs(work: LLVMModule, *, unoptimised: bool = False) -> None:
-    """Rewrite what `work` does to the bits of floats; where it is `unoptimised`, variables become values for that."""
-    if not _BITWISE.search(text := work.text()):
-        return
-    if re.search(r"\balwaysinline\b", text):
-        work.run(("always_inliner", "global_dce"))
-    found = [f.name for f in parse(work.text()).functions if _candidate(f)]
-    if unoptimised:
-        for name in found:
-            work.run(_TIDY, function=name)
-    module = parse(work.text())
-    changed = [name for name in found if _Rewriting(module, module.function(name)).run()]
-    if changed:
-        work.replace_text(write(module))
-    for name in changed:
-        work.run(("dce",), function=name)
+def with_signs(module: Module) -> bool:
+    """Rewrite what is done to the bits of floats."""
+    return any([_Rewriting(module, f).run() for f in module.concerned(may_have_signs)])
 
 
-def _candidate(f: Function) -> bool:
-    text = f.unread or ""
-    return bool(_BITWISE.search(text) and (_CAST.search(text) or (_SIGN.search(text) and re.search(_FLOAT, text))))
+def changes_bits(text: str) -> bool:
+    return any(word in text for word in _BITWISE)
+
+
+def may_have_signs(text: str) -> bool:
+    """May a function's text do that? This is quick to say."""
+    if not changes_bits(text) or not any(name in text for name in _FORMATS):
+        return False
+    return " = bitcast " in text or any(sign in text for sign in _SIGNS)
 
 
 class _Rewriting:
     def __init__(self, module: Module, f: Function) -> None:
         self.module, self.f = module, f
-        self.names = Names([v.name for v in (*f.arguments, *f.instructions())])
+        self.names = local_names(f)
 
     def run(self) -> int:
         """How many instructions were rewritten."""
@@ -93,10 +81,12 @@ class _Rewriting:
         made = self._by_value(b, i, t) if bits is None else self._by_constant(b, i.opcode, x, bits, t)
         if made is None:
             return False
-        new = Cast("bitcast", i.type, [made], i.name)
+        new, old = Cast("bitcast", i.type, [made], i.name), list(i.operands)
         put_instead(i, new)
         for other in (new, *i.block.instructions[first : b.at]):
             other.metadata = {k: v for k, v in i.metadata.items() if k == "dbg"}
+        for v in (new, *old):
+            drop_unused(v)
         return True
 
     # --- constants

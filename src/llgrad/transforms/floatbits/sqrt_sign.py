@@ -1,6 +1,7 @@
 """A square root is never below zero: `fabs(sqrt(x))`, which LLVM makes of `pow(x, 0.5)`, is that root plus zero.
 
-    a = fabs(sqrt(x))      →      a = sqrt(x) + 0.0
+    %r = call double @llvm.sqrt.f64(double %x)         →      %r = call double @llvm.sqrt.f64(double %x)
+    %a = call double @llvm.fabs.f64(double %r)                %a = fadd double %r, 0.0
 
 LLVM clears the sign for the root of -0.0 alone, which is -0.0, and so does the sum. The absolute value has derivative 0
 at zero, where the power has an infinite slope.
@@ -8,28 +9,30 @@ at zero, where the power has an infinite slope.
 
 from __future__ import annotations
 
-import re
+from llgrad.ir.build import zero
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import calls
+from llgrad.ir.types import FloatType
+from llgrad.ir.values import AnyValue, Binary, Call, Function, put_instead
 
-_LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
-_FORMAT = r"(?:half|float|double|x86_fp80|fp128)"
-_BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_ROOT = re.compile(rf"^  ({_LOCAL}) = [^@\n]*call [^@\n]*@(?:llvm\.sqrt\.|sqrt[fl]?\()", re.MULTILINE)
-_ABSOLUTE = re.compile(
-    rf"^  ({_LOCAL}) = [^@\n]*call [^@\n]*?({_FORMAT}) @llvm\.fabs\.\w+\({_FORMAT} (?:noundef )?({_LOCAL})\)[^,\n]*",
-    re.MULTILINE,
-)
-_ZERO = {"half": "0xH0000", "x86_fp80": f"0xK{'0' * 20}", "fp128": f"0xL{'0' * 32}"}
+ABSOLUTE = "llvm.fabs."
 
 
-def rooted(text: str) -> str:
-    """The text in which absolute values of square roots are sums with zero."""
-    return _BODY.sub(lambda m: _rooted(m[0]), text) if "@llvm.fabs." in text and _ROOT.search(text) else text
+def rooted(module: Module) -> bool:
+    """Make absolute values of square roots sums with zero."""
+    known = any(_is_root(f) for f in module.functions)
+    found = [c for c in calls(module, ABSOLUTE) if _is_of_root(c)] if known else []
+    for c in found:
+        new = Binary("fadd", c.type, [c.arguments[0], zero(c.type)], c.name)
+        new.metadata = c.metadata
+        put_instead(c, new)
+    return bool(found)
 
 
-def _rooted(body: str) -> str:
-    roots = set(_ROOT.findall(body))
+def _is_of_root(c: Call) -> bool:
+    v: AnyValue = c.arguments[0]
+    return isinstance(c.type, FloatType) and isinstance(v, Call) and _is_root(v.called_function)
 
-    def edit(m: re.Match[str]) -> str:
-        return f"  {m[1]} = fadd {m[2]} {m[3]}, {_ZERO.get(m[2], '0.000000e+00')}" if m[3] in roots else m[0]
 
-    return _ABSOLUTE.sub(edit, body) if roots else body
+def _is_root(f: Function | None) -> bool:
+    return f is not None and (f.name.startswith("llvm.sqrt.") or f.name in ("sqrt", "sqrtf", "sqrtl"))

@@ -1,5 +1,9 @@
 """What LLVM computes on each way to a block alike, computed there once: a sum is a sum again, and not a choice of two.
 
+    left:   %x = add nsw i64 %t, 1                        left:
+    right:  %y = add nuw nsw i64 %t, 1            →       right:
+    end:    %z = phi i64 [ %x, %left ], [ %y, %right ]    end:    %z = add nsw i64 %t, 1
+
 Where a loop's body stands behind `if (0 < n)` and uses `t + 1`, LLVM (the elimination of partial redundancies) computes
 `t + 1` on the other way, too, and lets a phi choose between equals. As the step of `t`, that phi hides how often the
 loop runs and where its accesses lie. The operands of what all ways compute are computed before the ways part, and have
@@ -12,52 +16,89 @@ threading): `for (t …) { for (i < n) … } for (i < n) …` tests whether the 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from typing import TypeGuard
 
 from llgrad.analysis.cfg.flow import Loop, flow
+from llgrad.ir.build import clone
 from llgrad.ir.module import Module
-from llgrad.ir.values import AnyValue, Binary, Branch, Compare, ConstInt
-
-_LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
-_BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_PHI = re.compile(rf"^  ({_LOCAL}) = phi (?:i\d+|ptr) (\[ {_LOCAL}, [^\n]*?\])(?:, ![^\n]*)?\n", re.MULTILINE)
-_WAY = re.compile(r"\[ ([^\[\]\n]*), %[^\[\]\n]* \]")
-_PURE = "add|sub|mul|shl|and|or|xor|sext|zext|trunc|getelementptr"
-_MADE = re.compile(
-    rf"^  ({_LOCAL}) = ({_PURE}) ((?:(?:nuw|nsw|disjoint|nneg|inbounds|nusw) )*)([^\n]*?)(?:, ![a-zA-Z][^\n]*)?\n",
-    re.MULTILINE,
+from llgrad.ir.types import PTR, IntType
+from llgrad.ir.values import (
+    AnyValue,
+    Binary,
+    Block,
+    Branch,
+    Cast,
+    Compare,
+    ConstInt,
+    Function,
+    GetElementPtr,
+    Instruction,
+    Other,
+    Phi,
+    replace_uses,
 )
-_FIRST = re.compile(  # what a block begins with: phis, and what catches, of which the clauses are lines of their own
-    rf"(?:  {_LOCAL} = phi [^\n]*\n)*"
-    rf"(?:(?: +#dbg_[^\n]*\n)*  {_LOCAL} = (?:landingpad|catchpad|cleanuppad) [^\n]*\n(?: {{6,}}[^\n]*\n)*)?"
-)
+
+_PURE = frozenset(("add", "sub", "mul", "shl", "and", "or", "xor", "sext", "zext", "trunc", "getelementptr"))
+_FLAGS = frozenset(("nuw", "nsw", "disjoint", "nneg", "inbounds", "nusw"))
+_PADS = frozenset(("landingpad", "catchpad", "cleanuppad"))
 
 
-def merged(text: str) -> str:
-    """The text, each phi of equal expressions being that expression."""
-    return _BODY.sub(lambda m: _merged(m[0]), text)
+def merged(module: Module) -> bool:
+    """Make phis of equal expressions that expression."""
+    return any([_merged(f) for f in module.concerned(has_equal_ways)])
 
 
-def _merged(body: str) -> str:
-    while (found := next(_equal(body), None)) is not None:
-        phi, made = found
-        others = _FIRST.match(body, phi.end())
-        assert others is not None
-        body = f"{body[: phi.start()]}{others[0]}  {phi[1]} = {made}\n{body[others.end() :]}"
-    return body
+def has_equal_ways(text: str) -> bool:
+    """May phis of a function's text, or of a program's, choose between equals? This is quick to say."""
+    return any(" = phi " in body and _has_equals(body.split("\n")) for body in text.split("\n}\n"))
 
 
-def _equal(body: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Phis whose ways compute the same, and what they compute: with the flags that it has on all ways."""
-    phis = [(phi, _WAY.findall(phi[2])) for phi in _PHI.finditer(body)]
-    wanted = {name for _, names in phis for name in names if len(set(names)) > 1}
-    made = {m[1]: m for m in _MADE.finditer(body) if m[1] in wanted} if wanted else {}
-    for phi, names in phis:
-        ways = [made[name] for name in names if name in made]
-        if len(ways) == len(names) > 1 and len({(way[2], way[4]) for way in ways}) == 1:
-            flags = [flag for flag in ways[0][3].split() if all(flag in way[3].split() for way in ways)]
-            yield phi, " ".join([ways[0][2], *flags, ways[0][4]])
+def _has_equals(lines: list[str]) -> bool:
+    chosen = {word.rstrip(",") for line in lines if " = phi " in line for word in line.split()[4:]}
+    made = [line.split(", !")[0].split() for line in lines if line[:3] == "  %" and " = phi " not in line]
+    seen = [tuple(w for w in m[2:] if w not in _FLAGS) for m in made if m[0] in chosen and m[2] in _PURE]
+    return len(set(seen)) < len(seen)
+
+
+def _merged(f: Function) -> bool:
+    phis = [phi for block in f.blocks for phi in block.phis() if isinstance(phi.type, IntType) or phi.type == PTR]
+    found = [phi for phi in phis if _chooses_of_equals(phi)]
+    for phi in found:
+        one, *others = phi.operands
+        assert isinstance(one, Instruction)
+        new = clone(one)
+        new.name, new.metadata = phi.name, {}
+        new.flags = one.flags.intersection(*(v.flags for v in others if isinstance(v, Instruction)))
+        for v in one.operands:
+            new.operands.append(v)
+            v.users.append(new)
+        _put_first(new, phi.block)
+        replace_uses(phi, new)
+        phi.drop()
+    if found:
+        _merged(f)  # what was made of these
+    return bool(found)
+
+
+def _chooses_of_equals(phi: Phi) -> bool:
+    made = [(v.opcode, v.type, v.operands, _stride(v)) for v in phi.operands if _is_pure(v)]
+    return len(made) == len(phi.operands) > 1 and len(set(phi.operands)) > 1 and all(m == made[0] for m in made)
+
+
+def _is_pure(v: AnyValue) -> TypeGuard[Instruction]:
+    return isinstance(v, Binary | Cast | GetElementPtr) and v.opcode in _PURE
+
+
+def _stride(v: Instruction) -> object:
+    return (v.source_type, v.extra) if isinstance(v, GetElementPtr) else None
+
+
+def _put_first(new: Instruction, block: Block) -> None:
+    """Put an instruction at a block's beginning: behind phis, and what catches."""
+    there = block.instructions
+    at = sum(isinstance(i, Phi) or isinstance(i, Other) and i.opcode in _PADS for i in there)
+    there.insert(at, new)
+    new.block = block
 
 
 def has_split_tests(module: Module) -> bool:

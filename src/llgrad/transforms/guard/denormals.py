@@ -12,17 +12,20 @@ their own; a function that leaves by `longjmp` is refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Sequence
 
 from msgspec import Struct
 
 from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.ir.parse import parse
+from llgrad.ir.values import Alias, Function
+from llgrad.ir.write import write
+from llgrad.ir.write_values import attributes
 from llgrad.llvm import host_triple
+from llgrad.llvm.assembly import spelt
 
 FLUSH, KEEP = "flush", "keep"
-_JUMPS = re.compile(r"^declare [^@\n]*@(_?longjmp|siglongjmp|__longjmp_chk)\(", re.MULTILINE)
-_PERSONALITY = re.compile(r"\bpersonality ptr (@[-\w.$]+)")
+_JUMPS = ("longjmp", "_longjmp", "siglongjmp", "__longjmp_chk")
 
 
 def flushes(said: str | None) -> bool:
@@ -105,15 +108,17 @@ def behind_memory(target: str) -> list[str]:
 
 def personality(text: str) -> str:
     """The symbol by which the functions of a module clean up when something is thrown; "" where nothing is."""
-    found = dict.fromkeys(_PERSONALITY.findall(text))
-    return "@__gxx_personality_v0" if "@__gxx_personality_v0" in text else next(iter(found), "")
+    if "@__gxx_personality_v0" in text:
+        return "@__gxx_personality_v0"
+    _, found, rest = text.partition(" personality ptr @")
+    return f"@{rest.split(maxsplit=1)[0]}" if found else ""
 
 
 def refuse_jumps(text: str) -> None:
     """UnsupportedError where the module of a derivative may leave it by `longjmp`."""
-    if m := _JUMPS.search(text):
+    if found := [name for name in _JUMPS if f"@{name}(" in text]:
         raise UnsupportedError(
-            f'a derivative with denormals="flush" may leave by {m[1]}',
+            f'a derivative with denormals="flush" may leave by {found[0]}',
             cause="denormals would stay zero for the rest of the program",
             fix='return an error code instead of jumping, or leave out denormals="flush"',
         )
@@ -121,8 +126,6 @@ def refuse_jumps(text: str) -> None:
 
 def guard(name: str, inner: str, result: str, parameters: Sequence[str], handler: str) -> str:
     """The function `name` in IR: it calls `inner` with the mode set. `parameters` are named; `handler`: personality."""
-    from llgrad.llvm.assembly import spelt
-
     given = ", ".join(parameters)
     call = f"{result} %behind({given})"
     got = "" if result == "void" else "%r = "
@@ -149,21 +152,17 @@ def declarations(known: Container[str] = ()) -> list[str]:
 
 def guarded(text: str, names: Iterable[str], handler: str = "") -> str:
     """The module with the mode set in the functions `names`, as far as it defines them. `handler`: if not its own."""
-    from llgrad.ir.parse import parse
-    from llgrad.ir.values import Function
-    from llgrad.ir.write_values import attributes
-    from llgrad.llvm.assembly import spelt
-
     module, handler = parse(text), handler or personality(text)
     guards = []
     for name in names:
         f = module.globals.get(name)
         if not isinstance(f, Function) or f.is_declaration:
             continue
-        inner = f"llgrad.flushed.{name}"
-        text = re.sub(rf"^(define [^@\n]*){re.escape(spelt(name))}\(", rf"\1{spelt(inner)}(", text, flags=re.MULTILINE)
+        f.name = f"llgrad.flushed.{name}"  # what is not read yet, bodies and initializers, names the guard then
+        for alias in (a for a in module.globals.values() if isinstance(a, Alias) and a.aliasee is f):
+            alias.aliasee = Function(name, f.function_type)
         parameters = [f"{a.type} {attributes(a.attributes)}%x{n}" for n, a in enumerate(f.arguments)]
-        guards.append(guard(name, inner, str(f.function_type.result), parameters, handler))
+        guards.append(guard(name, f.name, str(f.function_type.result), parameters, handler))
     if handler and handler[1:] not in module.globals:
         guards.append(f"declare i32 {handler}(...)\n")
-    return "\n".join([text, *declarations(module.globals), *guards]) if guards else text
+    return "\n".join([write(module), *declarations(module.globals), *guards]) if guards else text

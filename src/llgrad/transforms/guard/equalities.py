@@ -8,304 +8,343 @@ float again. Integers are compared everywhere, and loops are counted by it, so i
 the constant is one that no number has, by far, and the other operand is not computed; or one of two operands that are
 not computed becomes a float, or lies where floats are read. So do operands that are computed from bits that certainly
 are a float, too: of `(bits ^ c) == 0` and of two tests of its halves LLVM makes one of all bits.
+
+    %c = fcmp oeq double %x, 3.0        →      %a = call double @llgrad.hide.double(double %x)
+                                               %b = call double @llgrad.hide.double(double 3.0)
+                                               %c = fcmp oeq double %a, %b
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from typing import Any
 
+from llgrad.ir.build import declare
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import before, calls, local_names, replaced
+from llgrad.ir.types import DOUBLE, FLOAT, I1, FloatType, IntType, Type, VectorType, dotted, scalar
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Attribute,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    ConstExpr,
+    ConstFloat,
+    ConstInt,
+    ConstZero,
+    Function,
+    GetElementPtr,
+    Instruction,
+    Load,
+    Phi,
+    Select,
+    Store,
+    Switch,
+    Unary,
+    Value,
+)
 from llgrad.llvm import LLVMModule
-from llgrad.support.brackets import listed
 from llgrad.transforms.intrinsics.expansions import unstrict
+from llgrad.transforms.pass_manager import Pass, Unit, on_ir, run_passes
 
-_HIDE = "llgrad.hide."
-_FLOAT = r"(?:half|bfloat|float|double|x86_fp80|fp128|ppc_fp128)"
-_TYPE = rf"({_FLOAT}|<[^>]*>)"
-_COMPARED = re.compile(rf"^( *%[^=\n]+ = fcmp (?:[a-z]+ )*?(o..|u..|one|une)) {_TYPE} (?=\S)")
+HIDE = "llgrad.hide."
+_HIDDEN = "llgrad.hidden."
 _EQUAL = ("oeq", "one", "ueq", "une")
 _AT_LEAST, _AT_MOST = ("oge", "ult"), ("ole", "ugt")
-_ABSOLUTE = re.compile(r"^ *(%[^= \n]+) = [^@\n]*call [^@\n]*@llvm\.fabs\.", re.MULTILINE)
 _SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
+_WORDS = ("nocallback", "nofree", "nosync", "nounwind", "speculatable", "willreturn")
 
 
-def hide(text: str) -> str:
+def hide(module: Module) -> bool:
     """Pass both operands of every `==` and `!=` on floats through an opaque call, unless one is zero.
 
     Comparing with zero tells nothing about a float's bits, so no optimiser puts the zero in; but of `3.0 - x == 0` it
     makes `x == 3.0`. There the other operand passes through `llvm.canonicalize`, which is folded if it is a constant.
     What LLVM makes equality tests of is such a test: `x >= 3.0 && x <= 3.0`, and `fabs(x) <= 0`.
     """
-    if " = fcmp " not in text:
-        return text
-    start = max((int(n) for n in re.findall(r"%llgrad\.hidden\.(\d+)", text)), default=-1) + 1
-    hiding = _Hiding(start)
-    text = _BODY.sub(lambda m: hiding.body(m[0]) if " = fcmp " in m[0] else m[0], text)
-    new = [f"{line}\n" for line in hiding.declared if line.split(" no")[0] not in text]
-    return "".join([text, *new])
+    return any([_hidden(module, f) for f in module.concerned(may_test_equality)])
+
+
+def may_test_equality(text: str) -> bool:
+    """May a function's text, or a program's, compare floats so? This is quick to say."""
+    return " = fcmp " in text and any(f" {p} " in text for p in (*_EQUAL, *_AT_LEAST, *_AT_MOST))
+
+
+def _hidden(module: Module, f: Function) -> bool:
+    tests = [i for i in f.instructions() if isinstance(i, Compare) and i.opcode == "fcmp"]
+    least, most = (
+        {v for i in tests if i.predicate in side for v in i.operands if not isinstance(v, Value)}
+        for side in (_AT_LEAST, _AT_MOST)
+    )
+    hiding = _Hiding(module, f, _HIDDEN)
+    for i in tests:
+        if any(isinstance(v, Call) and v.name.startswith(_HIDDEN) for v in i.operands):
+            continue
+        between = i.predicate in (*_AT_LEAST, *_AT_MOST) and not (least & most).isdisjoint(i.operands)
+        if any(map(_is_zero, i.operands)) and (i.predicate in _EQUAL or most and any(map(_is_absolute, i.operands))):
+            hiding.operands(i, [n for n, v in enumerate(i.operands) if not _is_zero(v)], _canonical(i.lhs.type))
+        elif i.predicate in _EQUAL or between:
+            hiding.operands(i, [0, 1], _opaque(i.lhs.type))
+    return hiding.count > 0
+
+
+def _opaque(t: Type) -> str:
+    return HIDE + dotted(t)
+
+
+def _canonical(t: Type) -> str:
+    """The name of LLVM's function that gives a number of this type as it is; "" where there is none."""
+    suffix = _SUFFIX.get(str(scalar(t)), "")
+    count = f"v{t.count}" if isinstance(t, VectorType) else ""
+    return f"llvm.canonicalize.{count}{suffix}" if suffix and not getattr(t, "scalable", False) else ""
+
+
+def _is_absolute(v: AnyValue) -> bool:
+    f = v.called_function if isinstance(v, Call) else None
+    return f is not None and f.name.startswith("llvm.fabs.")
+
+
+def _is_zero(v: AnyValue) -> bool:
+    if isinstance(v, ConstFloat) and isinstance(v.type, FloatType):
+        return v.bits in (0, 1 << v.type.bits - 1)
+    return isinstance(v, ConstZero)
 
 
 class _Hiding:
-    """Writes the calls, and collects what is declared."""
+    """Writes the calls in a function."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self.declared: dict[str, None] = {}
+    def __init__(self, module: Module, f: Function, name: str) -> None:
+        self.module, self.names, self.name, self.count = module, local_names(f), name, 0
 
-    def body(self, text: str) -> str:
-        lines = text.split("\n")
-        found: list[tuple[int, str, str, str, str, str, str]] = []
-        for n, line in enumerate(lines):
-            m = _COMPARED.match(line)
-            split = _operands(line[m.end() :]) if m else None
-            if m is not None and split is not None:
-                found.append((n, m[1], m[2], m[3], *split))
-        least, most = (
-            {(t, v) for _, _, predicate, t, a, b, _ in found if predicate in side for v in (a, b) if v[0] != "%"}
-            for side in (_AT_LEAST, _AT_MOST)
-        )
-        both = least & most
-        absolute = set(_ABSOLUTE.findall(text)) if most else set[str]()
-        for n, head, predicate, t, a, b, rest in found:
-            if any(v.startswith("%llgrad.hidden.") for v in (a, b)):
-                continue
-            zero, between = _is_zero(a) or _is_zero(b), (t, a) in both or (t, b) in both
-            if zero and (predicate in _EQUAL or a in absolute or b in absolute):
-                calls = [v if _is_zero(v) else self._canonical(t, v) for v in (a, b)]
-            elif predicate in _EQUAL or between and predicate in (*_AT_LEAST, *_AT_MOST):
-                calls = [self._opaque(t, v) for v in (a, b)]
-            else:
-                continue
-            made, names = zip(*map(self._named, calls), strict=True)
-            lines[n] = "\n".join([*filter(None, made), f"{head} {t} {names[0]}, {names[1]}{rest}"])
-        return "\n".join(lines)
+    def operands(self, i: Instruction, which: list[int], helper: str) -> None:
+        """Pass these operands of an instruction through the function `helper`, if there is one."""
+        for n in which if helper else ():
+            t = i.operands[n].type
+            f = declare(self.module, helper, t, [t])
+            if helper.startswith(HIDE):
+                f.attributes = (*map(Attribute, _WORDS), Attribute("memory", "none"))
+            call = before(i, self.names).call(f, [i.operands[n]], f"{self.name}{self.count}")
+            i.set_operand(n, call)
+            self.count += 1
 
-    def _named(self, call: str) -> tuple[str, str]:
-        """The line that makes what a call gives, and its name; of what is no call, itself."""
-        if not call.startswith("call "):
-            return "", call
-        self.count += 1
-        return f"  %llgrad.hidden.{self.count - 1} = {call}", f"%llgrad.hidden.{self.count - 1}"
 
-    def _opaque(self, t: str, v: str) -> str:
-        helper = f"{_HIDE}{_mangled(t)}"
-        attributes = "nocallback nofree nosync nounwind speculatable willreturn memory(none)"
-        self.declared[f"declare {t} @{helper}({t}) {attributes}"] = None
-        return f"call {t} @{helper}({t} {v})"
-
-    def _canonical(self, t: str, v: str) -> str:
-        if (m := re.fullmatch(rf"(?:<(\d+) x )?({_FLOAT})>?", t)) is None or m[2] not in _SUFFIX:
-            return v
-        name = f"@llvm.canonicalize.{f'v{m[1]}' if m[1] else ''}{_SUFFIX[m[2]]}"
-        self.declared[f"declare {t} {name}({t})"] = None
-        return f"call {t} {name}({t} {v})"
-
+# --- bits -------------------------------------------------------------------------------------------------------------
 
 MOST_PARTS = 200  # of what an operand is computed from; what is made of more is hidden
-_LOCAL = r'%(?:[-\w.$]+|"[^"\n]*")'
-_NUMBER = r"-?\d+"
-_BODY = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_BITS_COMPARED = re.compile(
-    rf"^( *{_LOCAL} = icmp (?:samesign )?\w+) (i\d+) ({_LOCAL}|{_NUMBER}), ({_LOCAL}|{_NUMBER})(?=,|$)", re.MULTILINE
-)
-_COMPUTED = re.compile(
-    rf"^  ({_LOCAL}) = (?:and|or|xor|add|sub|shl|lshr|ashr|trunc|zext|sext) ([^\n]*?)(?:, ![^\n]*)?$", re.MULTILINE
-)
-_INTEGER = re.compile(rf"^  ({_LOCAL}) = alloca i(?:32|64)\b", re.MULTILINE)
-_BITS_CHOSEN = re.compile(rf"^(  switch) (i32|i64) ({_LOCAL})(, label [^\n]*\n(?:    [^\n]*\n)*)", re.MULTILINE)
-_MOVES = "load|bitcast|phi|select|freeze|call|invoke|getelementptr"
-_MADE = re.compile(rf"^  ({_LOCAL}) = (?:tail )?({_MOVES}) ([^\n]*)", re.MULTILINE)
-_SOME_FLOAT = r"(?:double|float|<\d+ x (?:double|float)>)"
-_CALL_OF_FLOAT = re.compile(rf" = (?:[a-z]+ )*call [^@\n]*?{_SOME_FLOAT} @[^\n]*")
-_FLOATS_AT = re.compile(
-    rf"^  (?:{_LOCAL} = load {_SOME_FLOAT}, ptr|store {_SOME_FLOAT} [^\n]*, ptr) ({_LOCAL}|@[-\w.$]+)", re.MULTILINE
-)
-_POINTER = re.compile(rf"\bptr (?:[a-z_]+(?:\([^()\n]*\)| \d+)? )*({_LOCAL}|@[-\w.$]+)")
+_COMPUTING = ("and", "or", "xor", "add", "sub", "shl", "lshr", "ashr", "trunc", "zext", "sext")
 
 
-def hide_bits(text: str) -> str:
+def hide_bits(module: Module) -> bool:
     """Pass both operands of equality tests of what may be the bits of floats through an opaque call."""
-    used: set[str] = set()
-    text = _BODY.sub(lambda m: _Bits(m[0], used).hidden() if _may_compare_bits(m[0]) else m[0], text)
-    attributes = "nocallback nofree nosync nounwind speculatable willreturn memory(none)"
-    new = {t: f"declare {t} @{_HIDE}{t}({t})" for t in sorted(used)}
-    return "".join([text, *(f"{head} {attributes}\n" for head in new.values() if head not in text)])
+    return any([_Bits(module, f).hidden() for f in module.concerned(may_compare_bits)])
 
 
-def _may_compare_bits(body: str) -> bool:
-    return _BITS_COMPARED.search(body) is not None or _BITS_CHOSEN.search(body) is not None
+def may_compare_bits(text: str) -> bool:
+    """May a function's text do that? It compares integers, and they may be floats. This is quick to say."""
+    if " = icmp " not in text and "  switch i" not in text:
+        return False
+    lines = text.split("\n")
+    floats = "double" in text or "float" in text
+    moved = any(word in text for word in (" = bitcast ", "load i", "store i")) or any(map(_gives_integers, lines))
+    return floats and moved or any(map(_compares_large, lines))
+
+
+def _gives_integers(line: str) -> bool:
+    """May a line call a function that returns floats, with integers?"""
+    before, _, given = line.partition(" @")
+    return before.endswith(("double", "float", ">")) and " call " in before and (" i" in given or "(i" in given)
+
+
+def _compares_large(line: str) -> bool:
+    """Does a line that compares hold a number of seven digits or more?"""
+    words = [w.strip("-,") for w in line.split()] if " = icmp " in line or ", label %" in line else []
+    return any(len(w) > 6 and w.isdigit() for w in words)
 
 
 class _Bits:
     """One function: what in it is moved, and not computed, and what of that is a float elsewhere."""
 
-    def __init__(self, body: str, used: set[str]) -> None:
-        self.body, self.used = body, used
-        self.made = {m[1]: (m[2], m[3]) for m in _MADE.finditer(body)}
-        self.computed = set(re.findall(rf"^  ({_LOCAL}) = ", body, re.MULTILINE)) - self.made.keys()
-        self.parts = {m[1]: re.findall(_LOCAL, m[2]) for m in _COMPUTED.finditer(body)}
-        self.places = set(_FLOATS_AT.findall(body))
-        self.floats = {self._base(p) for p in self.places}
-        self.cast = set(re.findall(rf" = bitcast i\d+ ({_LOCAL}) to", body))
-        self.given = {v for line in _CALL_OF_FLOAT.findall(body) for v in re.findall(_LOCAL, line)}
-        self.stored: dict[str, list[str]] = {}
-        for v, pointer in re.findall(rf"^  store i\d+ ({_LOCAL}), ptr ({_LOCAL})", body, re.MULTILINE):
-            self.stored.setdefault(v, []).append(pointer)
-        self.places |= self.given.intersection(_INTEGER.findall(body))
-        self.count = 0
+    def __init__(self, module: Module, f: Function) -> None:
+        self.instructions = list(f.instructions())
+        self.hiding = _Hiding(module, f, f"{_HIDDEN}bits.")
+        accesses = [i for i in self.instructions if isinstance(i, Load | Store) and not i.flags]
+        self.places = {i.pointer for i in accesses if _is_some_float(i.value.type if isinstance(i, Store) else i.type)}
+        self.floats = set(map(_base, self.places))
+        called = [i for i in self.instructions if isinstance(i, Call) and i.opcode == "call" and i.called_function]
+        self.given = {v for i in called if _is_some_float(i.type) for v in i.arguments if _is_local(v)}
+        self.places |= {v for v in self.given if isinstance(v, Alloca) and str(v.allocated_type) in ("i32", "i64")}
 
-    def hidden(self) -> str:
-        body = _BITS_COMPARED.sub(self._compared, self.body)
-        return _BITS_CHOSEN.sub(self._chosen, body)
+    def hidden(self) -> bool:
+        """Hide what must be; is there any?"""
+        for i in self.instructions:
+            if isinstance(i, Compare) and i.opcode == "icmp" and self._is_test(i):
+                self.hiding.operands(i, [0, 1], _opaque(i.lhs.type))
+            elif isinstance(i, Switch) and self._is_choice(i):
+                self.hiding.operands(i, [0], _opaque(i.condition.type))
+        return self.hiding.count > 0
 
-    def _compared(self, m: re.Match[str]) -> str:
-        test, t, *sides = m.groups()
-        equal = test.endswith(("eq", "ne")) and self._are_bits(t, sides)
-        if not (equal or self._are_ordered(t, sides) or any(map(self._is_part, sides))):
-            return m[0]
-        lines, names = zip(*(self._hide(t, v) for v in sides), strict=True)
-        return f"{''.join(lines)}{test} {t} {', '.join(names)}"
-
-    def _are_bits(self, t: str, sides: list[str]) -> bool:
-        """Are what is compared the bits of floats as they are?"""
-        constants = [int(v) for v in sides if v[0] != "%"]
-        if t not in ("i32", "i64") or not all(self._is_moved(v) for v in sides if v[0] == "%"):
+    def _is_test(self, i: Compare) -> bool:
+        if not all(_is_local(v) or isinstance(v, ConstInt) and v.type != I1 for v in i.operands):
             return False
-        return any(_is_float(t, n) for n in constants) if constants else any(map(self._is_a_float, sides))
+        equal = i.predicate in ("eq", "ne") and self._are_bits(i.operands)
+        return equal or self._are_ordered(i.operands) or any(map(self._is_part, i.operands))
 
-    def _are_ordered(self, t: str, sides: list[str]) -> bool:
+    def _is_choice(self, i: Switch) -> bool:
+        return _is_local(i.condition) and _is_moved(i.condition) and any(map(_is_float, i.values))
+
+    def _are_bits(self, sides: list[AnyValue]) -> bool:
+        """Are what is compared the bits of floats as they are?"""
+        if not _is_word(sides[0].type) or not all(_is_moved(v) for v in sides if _is_local(v)):
+            return False
+        constants = [v for v in sides if isinstance(v, ConstInt)]
+        return any(map(_is_float, constants)) if constants else any(map(self._is_a_float, sides))
+
+    def _are_ordered(self, sides: list[AnyValue]) -> bool:
         """Are a float's bits compared with a constant, perhaps from both sides?"""
-        constant = any(v[0] != "%" and t in ("i32", "i64") and _is_float(t, int(v)) for v in sides)
+        constant = any(isinstance(v, ConstInt) and _is_float(v) for v in sides)
         return constant and any(map(self._is_surely_a_float, sides))
 
-    def _is_part(self, v: str) -> bool:
+    def _is_part(self, v: AnyValue) -> bool:
         """Is it computed from the bits of what certainly is a float, too? (LLVM finds out what the bits are, then.)"""
-        work, seen = [*self.parts.get(v, ())], set[str]()
+        work, seen = list(_parts(v)), set[AnyValue]()
         while work:
             v = work.pop()
             if len(seen) > MOST_PARTS:
                 return True
             if v not in seen:
                 seen.add(v)
-                work += self.parts.get(v, ())
-        return any(map(self._is_surely_a_float, seen - self.parts.keys()))
+                work += _parts(v)
+        return any(self._is_surely_a_float(v) for v in seen if not _is_computed(v))
 
-    def _is_surely_a_float(self, v: str) -> bool:
-        how, of = self.made.get(v, ("", ""))
-        cast = how == "bitcast" and re.match(_SOME_FLOAT, of) is not None
-        if cast or v in self.cast or how == "load" and _pointer(of) in self.places:
-            return True
-        return not self.places.isdisjoint(self.stored.get(v, ()))
+    def _is_surely_a_float(self, v: AnyValue) -> bool:
+        match v:
+            case Cast("bitcast", inner) if _is_some_float(inner.type):
+                return True
+            case Load(pointer) if pointer in self.places:
+                return True
+        return _becomes_another(v) or not self.places.isdisjoint(_stored_at(v))
 
-    def _chosen(self, m: re.Match[str]) -> str:
-        start, t, value, cases = m.groups()
-        found = re.findall(rf"^    {t} ({_NUMBER}), label", cases, re.MULTILINE)
-        if not self._is_moved(value) or not any(_is_float(t, int(n)) for n in found):
-            return m[0]
-        line, name = self._hide(t, value)
-        return f"{line}{start} {t} {name}{cases}"
-
-    def _hide(self, t: str, value: str) -> tuple[str, str]:
-        self.used.add(t)
-        name, self.count = f"%llgrad.hidden.bits.{self.count}", self.count + 1
-        return f"  {name} = call {t} @{_HIDE}{t}({t} {value})\n", name
-
-    def _is_moved(self, v: str) -> bool:
-        """Is it read, or given, or one of several such, and nowhere the result of arithmetic?"""
-        work, seen = [v], set[str]()
-        while work:
-            v = work.pop()
-            if v in self.computed:
-                return False
-            if v not in seen:
-                seen.add(v)
-                work += self._sources(v)
-        return True
-
-    def _sources(self, v: str) -> Iterator[str]:
-        how, of = self.made.get(v, ("", ""))
-        if how == "phi":
-            yield from re.findall(rf"\[ ({_LOCAL}), ", of)
-        elif how == "select":
-            yield from re.findall(_LOCAL, of)[1:]
-        elif how == "freeze":
-            yield from re.findall(_LOCAL, of)
-
-    def _is_a_float(self, v: str) -> bool:
+    def _is_a_float(self, v: AnyValue) -> bool:
         """Is it made of a float, or read where floats are, or does it become one?"""
-        how, of = self.made.get(v, ("", ""))
-        if how == "bitcast" or how == "load" and self._holds_floats(_pointer(of)):
-            return True
-        return v in self.cast or v in self.given or any(map(self._holds_floats, self.stored.get(v, ())))
+        match v:
+            case Cast("bitcast", _):
+                return True
+            case Load(pointer) if self._holds_floats(pointer):
+                return True
+        return _becomes_another(v) or v in self.given or any(map(self._holds_floats, _stored_at(v)))
 
-    def _holds_floats(self, pointer: str) -> bool:
-        return pointer in self.given or self._base(pointer) in self.floats
-
-    def _base(self, pointer: str) -> str:
-        """What an address is computed from."""
-        while self.made.get(pointer, ("",))[0] == "getelementptr":
-            pointer = _pointer(self.made[pointer][1])
-        return pointer
+    def _holds_floats(self, pointer: AnyValue) -> bool:
+        return pointer in self.given or _base(pointer) in self.floats
 
 
-def _pointer(of: str) -> str:
-    m = _POINTER.search(of)
-    return m[1] if m else ""
+def _is_local(v: AnyValue) -> bool:
+    return isinstance(v, Instruction | Argument)
 
 
-def _is_float(t: str, n: int) -> bool:
+def _is_computed(v: AnyValue) -> bool:
+    return isinstance(v, Binary | Cast) and v.opcode in _COMPUTING
+
+
+def _parts(v: AnyValue) -> list[AnyValue]:
+    return [o for o in v.operands if _is_local(o)] if isinstance(v, Binary | Cast) and _is_computed(v) else []
+
+
+def _is_moved(v: AnyValue) -> bool:
+    """Is it read, or given, or one of several such, and nowhere the result of arithmetic?"""
+    work, seen = [v], set[AnyValue]()
+    while work:
+        v = work.pop()
+        if v in seen or not isinstance(v, Instruction):
+            continue
+        seen.add(v)
+        if not isinstance(v, Load | Phi | Select | Call | GetElementPtr) and v.opcode not in ("bitcast", "freeze"):
+            return False
+        work += _sources(v)
+    return True
+
+
+def _sources(v: Instruction) -> Iterator[AnyValue]:
+    match v:
+        case Phi() | Unary("freeze", _):
+            yield from v.operands
+        case Select(_, if_true, if_false):
+            yield from (if_true, if_false)
+
+
+def _becomes_another(v: AnyValue) -> bool:
+    """Is an integer cast to what is no integer?"""
+    return isinstance(v.type, IntType) and any(isinstance(u, Cast) and u.opcode == "bitcast" for u in v.users)
+
+
+def _stored_at(v: AnyValue) -> list[AnyValue]:
+    """Where an integer is stored."""
+    if not isinstance(v.type, IntType) or not _is_local(v):
+        return []
+    return [u.pointer for u in v.users if isinstance(u, Store) and u.value is v and not u.flags]
+
+
+def _base(pointer: AnyValue) -> AnyValue:
+    """What an address is computed from."""
+    while isinstance(pointer, GetElementPtr) or isinstance(pointer, ConstExpr) and pointer.opcode == "getelementptr":
+        pointer = pointer.operands[0]
+    return pointer
+
+
+def _is_some_float(t: Type) -> bool:
+    return scalar(t) in (DOUBLE, FLOAT)
+
+
+def _is_word(t: Type) -> bool:
+    return isinstance(t, IntType) and t.bits in (32, 64)
+
+
+def _is_float(n: ConstInt) -> bool:
     """Has the float with these bits an exponent of its own? (Numbers that a program counts have none.)"""
-    exponent = n >> 23 & 0xFF if t == "i32" else n >> 52 & 0x7FF
-    return 0 < exponent < (0xFF if t == "i32" else 0x7FF)
+    if not _is_word(n.type):
+        return False
+    narrow = n.type == IntType(32)
+    exponent = n.value >> 23 & 0xFF if narrow else n.value >> 52 & 0x7FF
+    return 0 < exponent < (0xFF if narrow else 0x7FF)
 
 
-def reveal(module: LLVMModule) -> None:
+# --- back -------------------------------------------------------------------------------------------------------------
+
+
+def reveal(module: Module) -> bool:
     """Undo `hide`: the opaque calls become their arguments."""
-    types = rf"{_FLOAT}|i\d+|<[^>\n]*>"
-    declared = re.compile(rf"^declare [^@\n]*?({types}) @({re.escape(_HIDE)}[\w.]+)\(", re.MULTILINE)
-    found = declared.findall(module.text())
-    text = module.text()
-    if "%llgrad.hidden." in text and "@llvm.canonicalize." in text:
-        module.replace_text(_BODY.sub(lambda m: _plain(m[0]), text))
-    if found:
-        body = "define internal {0} @{1}({0} %x) alwaysinline {{\n  ret {0} %x\n}}\n"
-        text = re.sub(rf"^declare [^\n]*@{re.escape(_HIDE)}[^\n]*$", "", module.text(), flags=re.MULTILINE)
-        module.replace_text(text + "".join(body.format(t, name) for t, name in found))
-        module.run(["always_inliner", "global_dce"])
+    found = calls(module, HIDE)
+    found += [c for c in calls(module, "llvm.canonicalize.") if c.name.startswith(_HIDDEN)]
+    for c in found:
+        replaced(c, c.arguments[0])
+    helpers = [f.name for f in module.functions if f.name.startswith(HIDE)]
+    for name in helpers:
+        del module.globals[name]
+    return bool(found or helpers)
 
 
-_CANONICAL = re.compile(
-    r"^  (%llgrad\.hidden\.[-\w.$]+) = [^@\n]*call [^@\n]*@llvm\.canonicalize\.\w+\([^%@\n]*?(\S+)\)[^()\n]*\n",
-    re.MULTILINE,
+def has_hidden(text: str) -> bool:
+    """Is anything in a text hidden?"""
+    return f"@{HIDE}" in text or f"%{_HIDDEN}" in text
+
+
+# --- passes -----------------------------------------------------------------------------------------------------------
+
+HIDING: Pass[Any] = on_ir(
+    "hide-equalities", hide, "Equality tests of floats become opaque to LLVM", asks=may_test_equality
 )
+REVEALING: Pass[Any] = on_ir("reveal", reveal, "Hidden equality tests are ordinary ones again", asks=has_hidden)
 
 
-def _plain(body: str) -> str:
-    """A function in which numbers that are compared with zero are compared as they are."""
-    known = {m[1]: m[2] for m in _CANONICAL.finditer(body)}
-
-    def of(name: str) -> str:
-        while name in known:
-            name = known[name]
-        return name
-
-    return re.sub(r"%llgrad\.hidden\.[-\w.$]+", lambda m: of(m[0]), _CANONICAL.sub("", body)) if known else body
+def hidden(text: str) -> LLVMModule:
+    """The program, in which equality tests of floats are opaque."""
+    return run_passes(Unit(text), [HIDING], None).llvm()
 
 
-def _operands(text: str) -> tuple[str, str, str] | None:
-    """`%x, 3.0, !dbg !7` → (`%x`, `3.0`, `, !dbg !7`); None where it does not look like that."""
-    parts, _ = listed(text)
-    return (parts[0], parts[1], "".join(f", {part}" for part in parts[2:])) if len(parts) > 1 else None
-
-
-def _is_zero(operand: str) -> bool:
-    return operand == "zeroinitializer" or bool(re.fullmatch(r"-?0\.0+e\+00|0x[HKLRM]?0+", operand))
-
-
-def _mangled(t: str) -> str:
-    return re.sub(r"\W+", ".", t).strip(".")
-
-
-def ordinary_operations(text: str) -> str:
-    """Constrained operations on floats become ordinary ones."""
-    return hide(ordinary) if (ordinary := unstrict(text)) != text else text
+def ordinary_operations(unit: Unit, context: object) -> bool:
+    """Constrained operations on floats become ordinary ones, whose equality tests are hidden then."""
+    changed = unit.put(unstrict(unit.text()))
+    return changed and (HIDING.run(unit, context) or True)

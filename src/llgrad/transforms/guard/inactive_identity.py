@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import re
-
 from llgrad.ir.build import declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import Type
+from llgrad.ir.types import Type, dotted
 from llgrad.ir.values import Attribute, Function
 
 INACTIVE = "enzyme_inactive"  # attribute of calls, metadata of all instructions
@@ -18,7 +16,7 @@ IGNORE = "llgrad.ignore."
 
 def ignoring(module: Module, t: Type) -> Function:
     """The identity of numbers of type `t` that has no derivative."""
-    f = declare(module, f"{IGNORE}{re.sub(r'[^a-z0-9]+', '.', str(t)).strip('.')}", t, [t])
+    f = declare(module, IGNORE + dotted(t), t, [t])
     f.attributes = (
         Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "none"),
         Attribute(INACTIVE, string=True),

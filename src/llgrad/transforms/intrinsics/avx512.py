@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from .x86 import BITS, SUFFIX, lanes_of, listed, rounded
+from llgrad.support.brackets import lanes_of
+
+from .x86 import BITS, SUFFIX, listed, rounded
 
 
 def lines(symbol: str, parameters: Sequence[str], result: str) -> Iterator[str]:
@@ -24,7 +26,7 @@ def lines(symbol: str, parameters: Sequence[str], result: str) -> Iterator[str]:
             return
     for pattern, computed in _MASKED:
         if pattern.fullmatch(name):
-            made = _first if re.search(r"\.s[sd]|sd2ss|ss2sd", name) else _lanes
+            made = _first if any(word in name for word in (".ss", ".sd", "sd2ss", "ss2sd")) else _lanes
             yield from made(name, parameters, result, computed)
             return
 
@@ -68,13 +70,16 @@ def _lanes(name: str, parameters: Sequence[str], result: str, computed: Computed
     yield f"ret {result} {last}"
 
 
+_OF_SECOND = ("rndscale", "getexp", "getmant", "sqrt", "rcp", "rsqrt", "cvt")
+
+
 def _first(name: str, parameters: Sequence[str], result: str, computed: Computed) -> Iterator[str]:
     """f(a, b, otherwise, mask[, immediate][, mode]): of the first lanes, before the others of `a`."""
     other = lanes_of(result)[1]
     mask = _at_mask(parameters)
     immediates = [f"%a{n}" for n in (*range(2, mask - 1), *range(mask + 1, len(parameters)))]
     yield f"%on = trunc {parameters[mask]} %a{mask} to i1"
-    first, second = ("y", "x") if re.match("rndscale|getexp|getmant|sqrt|rcp|rsqrt|cvt", name) else ("x", "y")
+    first, second = ("y", "x") if name.startswith(_OF_SECOND) else ("x", "y")
     yield f"%l.{first} = extractelement {parameters[0]} %a0, i64 0"
     t, x = lanes_of(parameters[1])[1], f"%l.{second}"
     if name.startswith("sqrt"):  # of 1 where it is off: LLVM 22 confuses the operands of a root that is selected

@@ -16,14 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from llgrad.support.brackets import listed
+from llgrad.support.brackets import lanes_of, listed
 
 from . import avx512, vector_predication, x86
 
 PREFIX = "llgrad.expanded."
 _FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "x86_fp80": "f80", "fp128": "f128"}
 _REDUCED = {"fmax": "maxnum", "fmin": "minnum", "fmaximum": "maximum", "fminimum": "minimum"}
-_VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
 _BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16, "ptr": 8}
 _BYTES |= {"i8": 1, "i16": 2, "i32": 4, "i64": 8}  # they may carry floats, and lie beside them
 
@@ -54,16 +53,11 @@ def _declared(lines: list[str]) -> list[str]:
 _CALL = re.compile(r"call (<[^>]*>|\w+) @([\w.]+)\(([^)]*)\)")
 
 
-def _lanes(vector: str) -> tuple[int, str]:
-    m = _VECTOR.fullmatch(vector)
-    return (int(m[1]), m[2]) if m else (0, "")
-
-
 def _reduce(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     """`llvm.vector.reduce.fadd(start, v)`, `fmul`, `fmax(v)`, …: one lane after the other, as the LangRef says."""
     operation = symbol.split(".")[3]
     vector = len(parameters) - 1
-    count, element = _lanes(parameters[vector])
+    count, element = lanes_of(parameters[vector])
     if element not in _FLOAT or operation not in {*_REDUCED, "fadd", "fmul"}:
         return
     for n in range(count):
@@ -84,7 +78,7 @@ def _masked(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -
     operation = symbol.split(".")[2]
     stores = operation in ("store", "compressstore")
     data = parameters[0] if stores else result
-    count, element = _lanes(data)
+    count, element = lanes_of(data)
     if element not in _BYTES:
         return
     alignment = 1 if "i32" in parameters else 0
@@ -120,12 +114,12 @@ def _gathered(symbol: str, parameters: list[str], result: str, _: Sequence[int])
     """Masked gather and scatter: each lane has a pointer."""
     scatters = ".scatter." in symbol
     data = parameters[0] if scatters else result
-    count, element = _lanes(data)
+    count, element = lanes_of(data)
     if element not in _BYTES:
         return
     where = int(scatters)
     mask = where + 1 + ("i32" in parameters)
-    pointer = _lanes(parameters[where])[1]
+    pointer = lanes_of(parameters[where])[1]
     yield from _cell(element, pointer)
     for n in range(count):
         yield f"%m{n} = extractelement <{count} x i1> %a{mask}, i64 {n}"
@@ -155,7 +149,7 @@ def _loads(count: int, element: str, data: str, otherwise: str, pointer: str) ->
 
 def _compressed(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     """(vector, mask, what the lanes behind the chosen ones are)"""
-    count, element = _lanes(result)
+    count, element = lanes_of(result)
     if element not in _BYTES:
         return
     yield f"%kept = alloca [{count} x {element}]"
@@ -189,7 +183,7 @@ def _paired(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -
         yield f"%first = call {of} @llvm.sin.{suffix}({of} %a0)"
         yield f"%second = call {of} @llvm.cos.{suffix}({of} %a0)"
     else:
-        count = _lanes(of)[0]
+        count = lanes_of(of)[0]
         bits = f"<{count} x i1>" if count else "i1"
         yield f"%second = call {of} @llvm.trunc.{suffix}({of} %a0)"
         yield f"%rest = fsub {of} %a0, %second"
@@ -203,9 +197,9 @@ def _paired(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -
 
 def _mantissa(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     """`llvm.frexp` by the library's, number by number: the struct of a float and an integer is taken apart."""
-    count, element = _lanes(parameters[0])
+    count, element = lanes_of(parameters[0])
     element, exponents = element or parameters[0], result.split(", ", 1)[1].rstrip("} ")
-    integer = _lanes(exponents)[1] or exponents
+    integer = lanes_of(exponents)[1] or exponents
     name = {"float": "frexpf", "double": "frexp", "x86_fp80": "frexpl", "fp128": "frexpf128"}.get(element)
     if name is None:
         return
@@ -240,7 +234,7 @@ def _predicated(symbol: str, parameters: list[str], result: str, _: Sequence[int
 
 def _partial(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
     """`llvm.vector.partial.reduce.fadd(sums, v)`: which lanes of `v` are in which sum is not said."""
-    (sums, t), (count, element) = _lanes(parameters[0]), _lanes(parameters[1])
+    (sums, t), (count, element) = lanes_of(parameters[0]), lanes_of(parameters[1])
     if t != element or t not in _FLOAT or not sums or count % sums:
         return
     last = "%a0"
@@ -289,7 +283,7 @@ def _halves(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -
 def _multiply(_: str, parameters: list[str], result: str, sizes: Sequence[int]) -> Iterator[str]:
     """(A, B, rows of A, columns of A, columns of B)"""
     (a, b), (m, k, n) = parameters[:2], sizes
-    element = _lanes(a)[1]
+    element = lanes_of(a)[1]
     if element not in _FLOAT:
         return
     for i in range(m * k):
@@ -320,7 +314,7 @@ def _column_load(_: str, parameters: list[str], result: str, sizes: Sequence[int
 ) -> Iterator[str]:
     """(pointer, stride, volatile, rows, columns)"""
     m, n = sizes
-    element, last = _lanes(result)[1], "poison"
+    element, last = lanes_of(result)[1], "poison"
     for i, at in enumerate(_places("%a0", "%a1", parameters[1], element, m, n)):
         yield from at
         yield f"%e{i} = load {element}, ptr %p{i}, align 1"
@@ -332,7 +326,7 @@ def _column_load(_: str, parameters: list[str], result: str, sizes: Sequence[int
 def _column_store(_: str, parameters: list[str], result: str, sizes: Sequence[int]) -> Iterator[str]:
     """(matrix, pointer, stride, volatile, rows, columns)"""
     m, n = sizes
-    element = _lanes(parameters[0])[1]
+    element = lanes_of(parameters[0])[1]
     for i, at in enumerate(_places("%a1", "%a2", parameters[2], element, m, n)):
         yield from at
         yield f"%e{i} = extractelement {parameters[0]} %a0, i64 {i}"
@@ -378,7 +372,7 @@ def _one_by_one(m: re.Match[str]) -> str:
     vectors = [_VECTOR_OPERAND.fullmatch(o) for o in operands]
     if not any(vectors):
         return m[0]
-    count = max(_lanes(v[1])[0] for v in vectors if v)
+    count = max(lanes_of(v[1])[0] for v in vectors if v)
     pointer = re.findall(r"\bptr(?: addrspace\(\d+\))?", operands[0])[0]
     stem = m[1][1:].strip('"')
 
@@ -392,7 +386,7 @@ def _one_by_one(m: re.Match[str]) -> str:
             if v is not None:
                 own = name(f"operand{k}.{n}")
                 lines.append(f"  {own} = extractelement {v[1]} {v[2]}, i64 {n}")
-                operand = f"{_lanes(v[1])[1]} {own}"
+                operand = f"{lanes_of(v[1])[1]} {own}"
             given.append(operand)
         lines.append(f"  {name(f'lane{n}')} = getelementptr {m[2]}{type}, {', '.join(given)}")
         made = m[1] if n == count - 1 else name(f"first{n}")

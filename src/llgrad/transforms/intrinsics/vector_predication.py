@@ -7,11 +7,11 @@ nothing there. Accesses become masked ones, which are written out in their turn 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from llgrad.support.brackets import lanes_of
+
 PREFIXES = ("llvm.vp.", "llvm.experimental.vp.")
-_VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
 _ONE = {
     "half": "0xH3C00", "bfloat": "0xR3F80", "float": "1.0", "double": "1.0", "x86_fp80": "0xK3FFF8000000000000000",
     "fp128": "0xL00000000000000003FFF000000000000",
@@ -36,12 +36,12 @@ def lines(symbol: str, parameters: list[str], result: str) -> Iterator[str]:
     operation = symbol.split(".vp.")[1].split(".")
     mask = len(parameters) - 2
     choice = operation[0] in ("select", "merge")
-    m = _VECTOR.fullmatch(parameters[0 if choice else mask])
-    if m is None or m[2] != "i1":
+    count, element = lanes_of(parameters[0 if choice else mask])
+    if element != "i1":
         return
-    body = list(_choice(parameters, result) if choice else _operation(operation, parameters, result, int(m[1])))
+    body = list(_choice(parameters, result) if choice else _operation(operation, parameters, result, count))
     if body:
-        yield from _enabled(int(m[1]), f"%a{0 if choice else mask}", f"%a{len(parameters) - 1}")
+        yield from _enabled(count, f"%a{0 if choice else mask}", f"%a{len(parameters) - 1}")
         yield from body
         yield "ret void" if result == "void" else f"ret {result} %r"
 
@@ -76,9 +76,8 @@ def _operation(operation: list[str], parameters: list[str], result: str, count: 
         yield from _strided(rest[0], parameters, result, count)
     elif name in _OPCODES | _CASTS | _CALLED:
         given = len(parameters) - 2
-        if any(m[2] not in _SUFFIX for t in (result, *parameters[:given]) if (m := _VECTOR.fullmatch(t))) and (
-            name not in _CASTS
-        ):
+        elements = {lanes_of(t)[1] for t in (result, *parameters[:given])} - {""}
+        if not elements <= _SUFFIX.keys() and name not in _CASTS:
             return  # LLVM's verifier lets integers pass
         for n, t in enumerate(parameters[:given]):
             yield from _safe(f"%s{n}", t, f"%a{n}", _ONE, bits)
@@ -94,10 +93,9 @@ def _operation(operation: list[str], parameters: list[str], result: str, count: 
 
 def _safe(name: str, t: str, value: str, other: dict[str, str], bits: str) -> Iterator[str]:
     """An operand with a number of `other` in lanes that are off; integers as they are."""
-    m = _VECTOR.fullmatch(t)
-    assert m is not None
-    number = other.get(m[2], "0")
-    yield f"{name} = select {bits} %on, {t} {value}, {t} <{', '.join([f'{m[2]} {number}'] * int(m[1]))}>"
+    count, element = lanes_of(t)
+    lanes = ", ".join([f"{element} {other.get(element, '0')}"] * count)
+    yield f"{name} = select {bits} %on, {t} {value}, {t} <{lanes}>"
 
 
 def _reduced(operation: str, parameters: list[str], count: int) -> Iterator[str]:
@@ -135,10 +133,8 @@ def _strided(way: str, parameters: list[str], result: str, count: int) -> Iterat
 
 def _kind(vector: str) -> str:
     """`v4f64` for `<4 x double>`, `p0` for a pointer"""
-    m = _VECTOR.fullmatch(vector)
-    if m is None:
-        return "p0"
-    return f"v{m[1]}{_SUFFIX.get(m[2], 'p0' if m[2] == 'ptr' else m[2])}"
+    count, element = lanes_of(vector)
+    return f"v{count}{_SUFFIX.get(element, 'p0' if element == 'ptr' else element)}" if count else "p0"
 
 
 __all__ = ["PREFIXES", "lines"]

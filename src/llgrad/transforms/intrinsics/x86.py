@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-_VECTOR = re.compile(r"<(\d+) x ([^>]+)>")
+from llgrad.support.brackets import lanes_of
+
 SUFFIX = {"float": "f32", "double": "f64"}
 BITS = {"float": 32, "double": 64}
 _PREDICATES = {
@@ -28,18 +29,13 @@ def lines(symbol: str, parameters: Sequence[str], result: str) -> Iterator[str]:
     return make(name, parameters, result) if make is not None else iter(())
 
 
-def lanes_of(vector: str) -> tuple[int, str]:
-    m = _VECTOR.fullmatch(vector)
-    return (int(m[1]), m[2]) if m else (0, "")
-
-
 def listed(numbers: Sequence[int]) -> str:
     return f"<{len(numbers)} x i32> <{', '.join(f'i32 {n}' for n in numbers)}>"
 
 
 def _ends(name: str, v: str, wanted: str) -> Iterator[str]:
     """Return a vector, or the first operand with its first lane, where the intrinsic is about that."""
-    if re.search(r"\.s[sd]$", name):
+    if name.endswith((".ss", ".sd")):
         count, element = lanes_of(v)
         yield f"%first = extractelement {v} {wanted}, i64 0"
         yield f"%whole = insertelement {v} %a0, {element} %first, i64 0"

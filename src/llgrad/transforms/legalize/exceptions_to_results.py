@@ -14,7 +14,6 @@ catches, that goes the same way (`transforms.legalize.thrown_to_memory`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from llgrad.analysis.activity.graph import declares_inactive, has_rule, is_opaque
@@ -62,7 +61,7 @@ _SILENT = (
     "__cxa_get_exception_ptr", "__clang_call_terminate", "malloc", "free",
 )  # fmt: skip
 _THROWING = ("__cxa_throw", "__cxa_rethrow")
-_OF_LIBRARY = re.compile(r"_ZN?K?St|_Zn[wa]|__cxa_")
+_OF_LIBRARY = ("_ZSt", "_ZNSt", "_ZKSt", "_ZNKSt", "_Znw", "_Zna", "__cxa_")
 _NOT_TRUE = ("memory", "noreturn", "returned")  # of a function that writes to one more place, and returns
 _EXTENDED = ("zeroext", "signext", "inreg")
 _PAIR = StructType((PTR, I32))
@@ -139,7 +138,7 @@ def _foreign(call: Call, found: dict[str, int]) -> int:
     name = _name(call)
     if name in found or _throws(call) or name == "__cxa_end_catch" or not _may_raise(call, None):
         return found.get(name, 0)
-    return 1 if _OF_LIBRARY.match(name) else 2
+    return 1 if name.startswith(_OF_LIBRARY) else 2
 
 
 def _calls(f: Function) -> list[Call]:

@@ -8,7 +8,6 @@ tells which of the two it was (`autodiff.emit.helpers`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from llgrad.autodiff.facts.analysis_results import Facts
 
 _BYTES, _MOST = 8, 8
-_OF_LIBRARY = re.compile(r"_ZTSN?St|_ZTSN9__gnu_cxx")
+_OF_LIBRARY = ("_ZTSSt", "_ZTSNSt", "_ZTSN9__gnu_cxx")
 _MOVED = (PTR, DOUBLE)
 
 
@@ -143,7 +142,7 @@ class _Places:
         """Do types keep them apart, one being of the standard library? Others may break the rules."""
         types = self.memory.types
         tags = types.tag(load), types.tag(store)
-        return not types.may_alias(*tags) and any(t is not None and _OF_LIBRARY.match(t.base.name) for t in tags)
+        return not types.may_alias(*tags) and any(t is not None and t.base.name.startswith(_OF_LIBRARY) for t in tags)
 
     def is_read_as_other(self, store: Store) -> bool:
         """May what a store writes be read as the other type, or copied?"""

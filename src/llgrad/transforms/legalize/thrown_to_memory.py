@@ -17,7 +17,6 @@ Left alone (`payloads` is None): pointers to members, classes whose virtual tabl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -60,8 +59,10 @@ ADDRESS = ("__cxa_begin_catch", "__cxa_get_exception_ptr")
 _SINGLE = "_ZTVN10__cxxabiv120__si_class_type_infoE"
 _MULTIPLE = "_ZTVN10__cxxabiv121__vmi_class_type_infoE"
 _NODE = StructType((PTR, PTR))  # what a handler has caught, and the handler around it
-_KEPT = re.compile("current_exception|rethrow_exception|_primary_exception|exception_ptr")
-_SEES_EXCEPTION = re.compile("__cxa_(begin_catch|get_exception_ptr|call_)|__clang_call_terminate|_Unwind_Resume")
+_KEPT = ("current_exception", "rethrow_exception", "_primary_exception", "exception_ptr")
+_SEES_EXCEPTION = (
+    "__cxa_begin_catch", "__cxa_get_exception_ptr", "__cxa_call_", "__clang_call_terminate", "_Unwind_Resume",
+)  # fmt: skip
 _FUNDAMENTAL = "vwbcahstijlmxynofdegz"  # Itanium's letters
 
 
@@ -84,7 +85,7 @@ def payloads(changed: Sequence[Function]) -> Payloads | None:
     calls = [(i, n) for f in changed for i in f.instructions() if isinstance(i, Call) and (n := _name(i))]
     if not any(looks_at_exception(i) for f in changed for i in f.instructions()):
         return None
-    if any(_KEPT.search(n) for f in changed[:1] if f.module is not None for n in f.module.globals):
+    if any(word in n for f in changed[:1] if f.module is not None for n in f.module.globals for word in _KEPT):
         return None
     offsets, pointed, others = {0}, set[int](), False
     for i, n in calls:
@@ -156,7 +157,7 @@ def _caught_type(catch: Call) -> AnyValue | None:
 
 def _is_of_library(type: AnyValue | None) -> bool:
     """May it be a class of the standard library's?"""
-    return re.match("_ZTIN?K?St", getattr(type, "name", "_ZTISt")) is not None
+    return getattr(type, "name", "_ZTISt").startswith(("_ZTISt", "_ZTINSt", "_ZTIKSt", "_ZTINKSt"))
 
 
 def _is_pointer(type: AnyValue | None) -> bool:
@@ -267,8 +268,9 @@ def with_runtime(text: str) -> str:
     """Finished text with bodies for what the analyses only know by name."""
     if f"@{THROW}(" not in text and f"@{GIVE}(" not in text:
         return text
-    heads = re.compile(rf"^declare [^@\n]*@(?:{re.escape(THROW)}|{re.escape(GIVE)})\([^\n]*\n", re.MULTILINE)
-    return joined([heads.sub("", text), _BODIES])
+    heads = (f"@{THROW}(", f"@{GIVE}(")
+    rest = (line for line in text.split("\n") if not (line.startswith("declare ") and any(h in line for h in heads)))
+    return joined(["\n".join(rest), _BODIES])
 
 
 def helpers(p: Payloads) -> str:
@@ -457,7 +459,7 @@ class Objects:
                 match i:
                     case GetElementPtr(IntType(8), pointer, [ConstInt(signed=at)]) if at == HEADER and pointer is v:
                         replace_uses(i, origin.of(v))
-                    case Call() if not _SEES_EXCEPTION.match(_name(i)):
+                    case Call() if not _name(i).startswith(_SEES_EXCEPTION):
                         raise BeyondError
                     case Call() | InsertValue() | Phi():
                         pass

@@ -6,24 +6,20 @@ from llgrad.analysis.cfg.flow import may_go_round
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule, verified
-from llgrad.transforms.floatbits.merge_split_loads import rejoined
-from llgrad.transforms.floatbits.sqrt_sign import rooted
-from llgrad.transforms.floatbits.undo_pre import merged
+from llgrad.llvm import verified
 from llgrad.transforms.loops.fix_irreducible import make_reducible
+from llgrad.transforms.pass_manager import LLVM, Unit
 
 NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
 
 
-def normal(work: LLVMModule) -> str:
-    """The text of what has been optimised, in normal form."""
-    work.run([*NORMAL_FORM, "global_dce"])
-    text = work.text()
-    if (simpler := rejoined(merged(rooted(text)))) == text:
-        return text
-    work.replace_text(simpler)
-    work.run([*NORMAL_FORM, "dce"])
-    return work.text()
+def form_again(unit: Unit, _: object) -> bool:
+    """Normal form of what passes have changed since LLVM has seen it."""
+    if unit.has(LLVM):
+        return False
+    unit.llvm().run([*NORMAL_FORM, "dce"])
+    unit.changed(LLVM)
+    return True
 
 
 def reducible(text: str) -> Module:
