@@ -114,7 +114,6 @@ NORMAL_FORM = ("unify_function_exit_nodes", "loop_simplify", "lcssa", "instructi
 LEVELS = range(4)
 _DECLARATION = re.compile(rf"^(declare [^@\n]*)({NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
 _WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
-_COMDAT_OF = re.compile(rf"^({NAME}) = [^\n]*, comdat(?=,|$)", re.MULTILINE)
 # Reserved by C with external linkage (C11 7.1.3): whoever defines one means the function of the library.
 _LIBM = """
 acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin
@@ -281,8 +280,6 @@ def share_globals(text: str, closed: bool = False) -> str:
     if not found:
         return text + made
     text = GLOBAL.sub(edit, text)
-    if "comdat" in text:  # one that has the variable's own name is not named
-        text = _COMDAT_OF.sub(lambda m: f"{m[0]}(${m[1][1:]})" if plain(m[1]) in found else m[0], text)
     return renamed(text, found) + made
 
 
