@@ -742,3 +742,33 @@ import llgrad
 print(len(sys.modules) - before, [m for m in ("numpy", "llvmlite", "msgspec") if m in sys.modules])"""
     modules, heavy = python(code, Path("unused")).split(" ", 1)
     assert heavy == "[]\n" and int(modules) < 100
+
+
+# Hooks for errors, which another program sets: how one is declared, how it is called, what is done with its result.
+HOOKS = {
+    "in a struct": ("struct host { int version; int (*complain)(int, const char *, ...); }; struct host *front;",
+                    "front->complain(3, \"%g\", p[1]);"),
+    "in a variable": ("int (*complain)(int, const char *, ...);", "if (complain) complain(3, \"%g %g\", p[0], p[1]);"),
+    "behind two": ("struct table { void (*say)(const char *, ...); }; struct host { struct table *t; } *front;",
+                   "if (front) front->t->say(\"%g\", p[1]);"),
+    "whose result counts": ("double (*mend)(int, ...);", "if (mend) return mend(2, p[0], p[1]);"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("hook", HOOKS)
+def test_variadic_hooks_that_others_set(hook: str, level: int, source: Source) -> None:
+    declared, called = HOOKS[hook]
+    path = source(f"""
+        {declared}
+        static int prepare(const double *p, double *g) {{
+            if (p[1] <= 0) {{ {called} return 1; }}
+            *g = 1 / p[1];
+            return 0;
+        }}
+        double power(const double *p) {{ double g; return prepare(p, &g) ? -1 : p[0] * p[0] * g; }}
+    """)
+    lib = llgrad.load(path, optimize=level)
+    np.testing.assert_allclose(llgrad.grad(lib.power)(np.array([3.0, 2.0])), [3, -2.25], rtol=1e-14)
+    value, slope = llgrad.jvp(lib.power)(np.array([3.0, 2.0]), tangents=np.array([1.0, 0.0]))
+    assert (value, slope) == pytest.approx((4.5, 3), rel=1e-14)

@@ -94,10 +94,16 @@ def value_of(argument: str) -> str:
     return m[0] if (m := _EXPRESSION.search(argument)) else argument.split()[-1]
 
 
+# A definition in the comdat of its own name, which is not spelt: ` comdat align 2 {`.
+_OWN_COMDAT = re.compile(rf"^(?:define [^@\n]*)?({NAME})(?:\(| = )[^\n]*?[ ,] ?comdat(?=[ ,]|$)", re.MULTILINE)
+
+
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """Give globals other names; strings are left alone."""
+    """Give globals other names; strings are left alone. A definition stays in the comdat of its old name."""
     if not names:
         return text
+    if "comdat" in text:
+        text = _OWN_COMDAT.sub(lambda m: f"{m[0]}(${m[1][1:]})" if plain(m[1]) in names else m[0], text)
 
     def edit(m: re.Match[str]) -> str:
         new = names.get(plain(m[0])) if m[0][0] == "@" else None

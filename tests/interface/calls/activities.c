@@ -65,7 +65,7 @@ int main(void) {
     CHECK(gx[0], 9);
     gx[0] = gx[1] = 0, d = 1;
     __enzyme_autodiff_void((void *)constant_return, enzyme_noret, x, gx, &out, &d);
-    CHECK(gx[0], 4);
+    CHECK(gx[0], 5);
     gx[0] = 0, d = 1, x[0] = 0.5;
     __enzyme_autodiff_void((void *)count, x, gx, &out, &d);
     CHECK(gx[0], exp(0.5));

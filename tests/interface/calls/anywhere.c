@@ -11,9 +11,9 @@ int main(void) {
     __enzyme_autodiff_void((void *)powers, enzyme_dup, &x, &dx);
     CHECK(dx, 1 + 4 + 12);
     dx = 0;
-    __enzyme_autodiff_void((void *)powers, enzyme_dup, &x, &dx, enzyme_noret);
+    __enzyme_autodiff_void((void *)powers, enzyme_dup, &x, &dx, enzyme_const_return);
     CHECK(dx, 0);
-    __enzyme_autodiff_void((void *)powers, enzyme_noret, enzyme_dup, &x, &dx);
+    __enzyme_autodiff_void((void *)powers, enzyme_const_return, enzyme_dup, &x, &dx);
     CHECK(dx, 0);
     two both =
         __enzyme_fwddiff_two((void *)product, enzyme_dup, 2.0, 1.0, 0.0, enzyme_dup, 3.0, 0.0, 1.0, enzyme_width, 2);

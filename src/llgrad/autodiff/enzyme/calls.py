@@ -250,7 +250,7 @@ class _Reader:
         acts: list[Act] = []
         slots: list[list[Slot]] = []
         if hidden_type(self.f) is not None:
-            wanted = not self.about & {"enzyme_const_return", "enzyme_noret"}
+            wanted = "enzyme_const_return" not in self.about
             shadows = [Slot(made="shadow", lane=n) for n in range(width if wanted else 0)]
             acts, slots = [Act.DUP if wanted else Act.CONST], [[Slot(made="primal"), *shadows]]
             del parameters[0]

@@ -152,7 +152,7 @@ class Facts:
     def no_rule(self, call: Call) -> NoRuleError:
         """The refusal of a call whose derivative is not known; the remedy where the program has no such function."""
         error = no_rule(call, self.span(call))
-        if self._is_never_set(call) and not call.function_type.vararg:
+        if self._is_never_set(call):
             error.remedy = partial(without_others, found=Position.of(call))
         return error
 

@@ -26,12 +26,10 @@ ACTS = {
     "enzyme_dupv": Act.DUP, "enzyme_dupnoneedv": Act.DUPNONEED,
 }  # fmt: skip
 STRIDED = frozenset({"enzyme_dupv", "enzyme_dupnoneedv"})
-RETURNS = {
-    "enzyme_const_return": Act.CONST, "enzyme_noret": Act.CONST, "enzyme_active_return": Act.OUT,
-    "enzyme_dup_return": Act.DUP,
-}  # fmt: skip
+RETURNS = {"enzyme_const_return": Act.CONST, "enzyme_active_return": Act.OUT, "enzyme_dup_return": Act.DUP}
 FLAGS = frozenset({
     "enzyme_primal_return", "enzyme_runtime_activity", "enzyme_strong_zero", "enzyme_nofree", "enzyme_interleave",
+    "enzyme_noret",  # the value is not wanted: it is returned only where `enzyme_primal_return` asks for it anyway
 })  # fmt: skip
 VALUED = frozenset({"enzyme_width", "enzyme_allocated", "enzyme_tape"})  # a value follows
 OF_ARGUMENT = frozenset({*ACTS, "enzyme_not_overwritten", "enzyme_byref", "enzyme_vector", "enzyme_scalar"})

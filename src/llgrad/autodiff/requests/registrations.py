@@ -357,12 +357,12 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
         found = read(module)
     for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost]):
         text = _weak(text, name)
-    names = {f"@{name}": f"@{_likened(module, like, name)}" for name, like in found.like.items()}
+    names = {name: _likened(module, like, name) for name, like in found.like.items()}
     if names:
-        text = re.sub(NAME, lambda m: names.get(m[0].replace('"', ""), m[0]), text)
-        text = _with_callers(text, {names[f"@{name}"]: module.function(name) for name in found.like})
+        text = renamed(text, names)
+        text = _with_callers(text, {spelt(names[name]): module.function(name) for name in found.like})
     text = _read_anew(_with_heap(text, module, found.heap), found.inactive_globals, roots)
-    return text + "".join(caller(module.function(r), plain(names[f"@{r}"])) for r in roots if r in found.like)
+    return text + "".join(caller(module.function(r), names[r]) for r in roots if r in found.like)
 
 
 def _with_callers(text: str, likened: dict[str, Function]) -> str:

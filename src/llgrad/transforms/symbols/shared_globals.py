@@ -12,11 +12,10 @@ from collections.abc import Collection
 from llgrad.analysis.statics.statics import tables
 from llgrad.ir.module import Module
 from llgrad.ir.values import Alias, ConstExpr, GlobalVariable
-from llgrad.llvm.assembly import COMDAT, GLOBAL, NAME, STATIC, plain, renamed
+from llgrad.llvm.assembly import COMDAT, GLOBAL, STATIC, plain, renamed
 from llgrad.transforms.pass_manager import LLVM, Unit
 from llgrad.transforms.symbols.address_taken import function_tables
 
-_COMDAT_OF = re.compile(rf"^({NAME}) = [^\n]*, comdat(?=,|$)", re.MULTILINE)
 _OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(?:\w+ )*constant )", re.MULTILINE)
 """Constants that each thread has for its own: one will do."""
 
@@ -50,8 +49,6 @@ def share_globals(text: str, closed: bool = False) -> str:
     if not found:
         return text + made
     text = GLOBAL.sub(edit, text)
-    if "comdat" in text:  # one that has the variable's own name is not named
-        text = _COMDAT_OF.sub(lambda m: f"{m[0]}(${m[1][1:]})" if plain(m[1]) in found else m[0], text)
     return renamed(text, found) + made
 
 
