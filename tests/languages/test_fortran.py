@@ -132,6 +132,169 @@ def test_files_are_ordered_by_their_modules(tmp_path: Path) -> None:
     assert llgrad.grad(lib.f, wrt="x")(3.0) == 54.0
 
 
+
+def test_files_in_their_own_order_find_the_runtime(tmp_path: Path) -> None:
+    """Bodies of flang's runtime are linked after all files: the linker drops what nothing calls yet."""
+    require("a.f90")
+    first, second = tmp_path / "kinds.f90", tmp_path / "sums.f90"
+    first.write_text("module kinds\n  integer, parameter :: wp = kind(1d0)\nend module\n")
+    second.write_text(
+        "module sums\n  use kinds\ncontains\n"
+        "  pure subroutine inner(f, n, r)\n    integer, intent(in) :: n\n    real(wp), intent(in) :: f(n)\n"
+        "    real(wp), intent(out) :: r\n    r = sum(f**2)\n  end subroutine\n"
+        "  subroutine top(f, r)\n    real(wp), intent(in) :: f(:)\n    real(wp), intent(out) :: r\n"
+        "    call inner(f, size(f), r)\n  end subroutine\nend module\n"
+    )  # a section that may have strides is packed by the runtime
+    gradient = llgrad.grad(llgrad.load([first, second]).top, wrt="f", of="r")(np.arange(1.0, 7.0)[::2], np.zeros(1))
+    assert gradient.tolist() == [2, 6, 10]
+
+
+UNUSUAL = """
+module unusual
+  implicit none
+  type :: t
+    real(8) :: x
+  end type
+contains
+  function text(k) result(s)
+    integer, intent(in) :: k
+    character(len=8) :: s
+    write(s, '(i0)') k
+  end function
+  function upper(a) result(s)
+    character(len=*), intent(in) :: a
+    character(len=len(a)) :: s
+    s = a
+  end function
+  function wide(k) result(i)
+    integer(16), intent(in) :: k
+    integer(16) :: i
+    i = k
+  end function
+  function complex(z) result(w)
+    complex(8), intent(in) :: z
+    complex(8) :: w
+    w = z
+  end function
+  function scaled(x, k) result(r)
+    real(8), intent(in) :: x(3), k
+    real(8) :: r(3)
+    r = k*x
+  end function
+  function pure_array() result(r)
+    real(8) :: r(2)
+    r = 4
+  end function
+  function doubled(x) result(r)
+    real(8), intent(in) :: x(:)
+    real(8), allocatable :: r(:)
+    r = 2*x
+  end function
+  function whole(x) result(r)
+    real(8), target, intent(in) :: x(:)
+    real(8), pointer :: r(:)
+    r => x
+  end function
+  function fresh(x) result(r)
+    real(8), intent(in) :: x
+    real(8), pointer :: r
+    allocate (r)
+    r = x
+  end function
+  subroutine grow(x)
+    real(8), allocatable, intent(inout) :: x(:)
+    x = [x, x]
+  end subroutine
+  subroutine point(x, y)
+    real(8), pointer, intent(inout) :: x(:)
+    real(8), target, intent(in) :: y(:)
+    x => y
+  end subroutine
+  subroutine number(x, r)
+    real(8), allocatable, intent(in) :: x
+    real(8), intent(out) :: r
+    r = x
+  end subroutine
+  subroutine object(x, r)
+    class(t), intent(in) :: x
+    real(8), intent(out) :: r
+    r = x%x
+  end subroutine
+  subroutine anything(x, r)
+    class(*), intent(in) :: x
+    real(8), intent(out) :: r
+    select type (x)
+    type is (real(8))
+      r = x
+    end select
+  end subroutine
+  function total(x) result(r)
+    real(8), allocatable, intent(in) :: x(:)
+    real(8) :: r
+    r = 0
+    if (allocated(x)) r = sum(x**2)
+  end function
+  subroutine twice(x)
+    real(8), allocatable, intent(inout) :: x(:)
+    integer :: i
+    do i = 1, size(x)
+      x(i) = 2*x(i)
+    end do
+  end subroutine
+  function area(x) result(r)
+    real(8), intent(in) :: x
+    real(8) :: r
+    associate (y => x)
+      r = y*y
+    end associate
+  end function
+end module
+"""
+
+
+@pytest.fixture(scope="module")
+def unusual(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
+    require("a.f90")
+    path = tmp_path_factory.mktemp("unusual") / "unusual.f90"
+    path.write_text(UNUSUAL)
+    return llgrad.load(path)
+
+
+def test_functions_that_python_cannot_call_do_not_spoil_the_others(unusual: llgrad.Library) -> None:
+    """Results of unusual types; allocatables and pointers, which would free or replace NumPy's memory."""
+    assert unusual.area(3.0) == 9 and llgrad.grad(unusual.area)(3.0) == 6
+    two, one = np.ones(2), np.ones(1)
+    for name, arguments in {
+        "text": (3,), "upper": (two,), "wide": (3,), "complex": (1j,), "doubled": (two, two), "whole": (two, two),
+        "fresh": (one, 2.0), "grow": (two,), "point": (two, two), "number": (one, one), "object": (one, one),
+        "anything": (one, one),
+    }.items():  # fmt: skip
+        with pytest.raises(UnsupportedError, match=r"unusual.f90:\d+: (.|\n)*cannot be called from Python"):
+            unusual[name](*arguments)
+        with pytest.raises(UnsupportedError, match="cannot be called from Python"):
+            llgrad.jvp(unusual[name], wrt=0)
+    assert two.tolist() == [1, 1]
+
+
+def test_allocatables_that_stay_where_they_are_take_arrays(unusual: llgrad.Library) -> None:
+    x = np.array([3.0, 4.0])
+    assert unusual.total(x) == 25 and llgrad.grad(unusual.total)(x).tolist() == [6, 8]
+    unusual.twice(x)
+    assert x.tolist() == [6, 8]
+
+
+def test_results_in_memory_are_the_first_parameter(unusual: llgrad.Library) -> None:
+    """An array that is returned has the name of the result, and the others have theirs."""
+    assert [p.name for p in unusual.scaled.signature.parameters] == ["r", "x", "k"]
+    assert [p.name for p in unusual.pure_array.signature.parameters] == ["r"]
+    assert [p.name for p in unusual.area.signature.parameters] == ["x"]
+    r, x = np.zeros(3), np.arange(3.0)
+    unusual.scaled(r, x, 2.0)
+    assert r.tolist() == [0, 2, 4] and x.tolist() == [0, 1, 2]
+    _, (dx, dk) = llgrad.vjp(unusual.scaled, wrt=("x", "k"), of="r")(r, x, 2.0, seed=np.array([1.0, 10, 100]))
+    assert dx.tolist() == [2, 20, 200] and dk == 210
+
+
 BOXES = """
 module boxes
   implicit none

@@ -13,7 +13,7 @@ from compilers import require
 from core import differences
 
 import llgrad
-from llgrad.errors import ArgumentError, CompilerError, ForeignError
+from llgrad.errors import ArgumentError, CompilerError, ForeignError, UnsupportedError
 from llgrad.frontends.rust import rustc
 
 HERE = Path(__file__).parent
@@ -82,6 +82,37 @@ def test_an_archive_of_the_standard_library_will_do(tmp_path: Path, monkeypatch:
     (made,) = rustc._linked.__wrapped__(compiler, "")
     assert b"3std2io5stdio6__print" in Path(made).read_bytes()
     assert ctypes.CDLL(made)
+
+
+
+UNUSUAL = """
+#![no_std]
+pub struct P { pub a: f64, pub b: f64, pub c: f64 }
+pub fn wide(x: f64) -> i128 { (x * 8.0) as i128 }
+pub fn wider(x: u128) -> u128 { x + 1 }
+pub fn pair(x: f64) -> (f64, f64) { (x, x) }
+pub fn record(x: P) -> P { x }
+pub fn text(x: &str) -> &str { x }
+pub fn maybe(x: Option<f64>) -> Option<f64> { x }
+pub fn called(x: &dyn Fn(f64) -> f64) -> f64 { x(1.0) }
+pub fn never(x: f64) -> ! { panic!("{}", x) }
+#[inline(never)]
+fn tag(x: f64) -> u64 { x.to_bits().rotate_left(12) & 0xfff }
+pub fn f(x: f64) -> f64 { x * x + x + tag(x) as f64 }
+"""
+
+
+def test_functions_that_python_cannot_call_do_not_spoil_the_others(tmp_path: Path) -> None:
+    """Results of unusual types. Without the standard library `rotate_left` leaves a declared personality routine, whose
+    group of attributes is empty once `nonlazybind` is gone."""
+    require("a.rs")
+    path = tmp_path / "unusual.rs"
+    path.write_text(UNUSUAL)
+    lib = llgrad.load(path)
+    assert lib.f(1.5) == 1026.75 and llgrad.grad(lib.f)(1.5) == 4
+    for name in ("wide", "wider", "pair", "record", "text", "maybe", "called"):
+        with pytest.raises(UnsupportedError, match=r"unusual.rs:\d+: (.|\n)*cannot be called from Python"):
+            lib[name](1)
 
 
 PANICS = """

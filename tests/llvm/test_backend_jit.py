@@ -270,3 +270,10 @@ def test_calls_reach_functions_that_are_far_away() -> None:
     assert "sin@GOTPCREL" in code and "other@GOTPCREL" in code
     code = emit_assembly(LLVMModule.from_text(for_jit(NOT_LAZY)))
     assert "sin@PLT" in code and "other@PLT" in code and "GOTPCREL" not in code
+
+
+def test_groups_that_lose_their_only_attribute_can_be_read() -> None:
+    """LLVM refuses `attributes #0 = { }`."""
+    text = for_jit(LLVMModule.from_text("declare void @g() nonlazybind\n").text())
+    assert "nonlazybind" not in text
+    LLVMModule.from_text(text)

@@ -194,11 +194,27 @@ class ForeignFunction:
                 cause=self.facts.unsupported,
                 fix="write a wrapper in C that takes pointers and scalars",
             )
+        self._require_fixed_memory()
         if self.library.isolated and addresses_of_other_memory(self.signature):
             raise UnsupportedError(
                 f"{self.signature.name} takes addresses of this process, in descriptors or behind pointers to pointers",
                 fix="load without isolate=True, or pass the arrays themselves, with their sizes",
             )
+
+    def _require_fixed_memory(self) -> None:
+        """UnsupportedError if the function may give an allocatable or pointer other memory than its caller's array."""
+        moving = [p for p in self.signature.parameters if p.moves]
+        if not moving:
+            return
+        access = self.library.effects(self.facts.signature.symbol).access
+        for p in moving:
+            if any(access[n] not in ("read", "none") for n in p.ir_arguments):
+                raise UnsupportedError(
+                    f"{self.signature} cannot be called from Python",
+                    span=self.signature.source,
+                    cause=f"{p.name} is an allocatable or pointer, and the function may give it other memory",
+                    fix=f"declare {p.name} as an assumed shape ({p.type}), or intent(in); or write a wrapper",
+                )
 
     @property
     def __signature__(self) -> inspect.Signature:

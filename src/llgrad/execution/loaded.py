@@ -586,11 +586,12 @@ def _facts(module: Module, symbol: str) -> Facts:
         next((x.name for x in a.attributes if x.name in ("zeroext", "signext")), "") for a in f.arguments
     )
     arguments = tuple(str(a.type) for a in f.arguments)
-    unsupported = _unsupported(s, arguments, f.function_type.vararg)
-    return Facts(s, arguments, extensions, str(f.function_type.result), unsupported)
+    result = str(f.function_type.result)
+    unsupported = _unsupported(s, arguments, result, f.function_type.vararg)
+    return Facts(s, arguments, extensions, result, unsupported)
 
 
-def _unsupported(s: Signature, arguments: tuple[str, ...], variadic: bool) -> str:
+def _unsupported(s: Signature, arguments: tuple[str, ...], result: str, variadic: bool) -> str:
     """Why a function cannot be called from Python; empty if it can."""
     if variadic:
         return "it takes a variable number of arguments"
@@ -602,7 +603,7 @@ def _unsupported(s: Signature, arguments: tuple[str, ...], variadic: bool) -> st
         if not isinstance(p.type, Scalar | Pointer) or len(p.ir_arguments) != len(parts(p.type)):
             return f"its parameter {p.name} is {p.type} by value"
     try:
-        for t in arguments:
+        for t in (*arguments, *(() if result == "void" else (result,))):
             slot_bytes(t)
     except UnsupportedError as error:
         return error.message

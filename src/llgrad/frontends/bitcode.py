@@ -29,7 +29,7 @@ def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
         for n, module in zip(places, finish([found[n].module.decode() for n in places]), strict=True):
             found[n] = replace(found[n], module=module)
         if places and finish is swiftc.finished:
-            found.append(Compiled(swiftc.runtime(raw), found[places[0]].dependencies))
+            found.append(Compiled(swiftc.runtime(raw), found[places[0]].dependencies, is_runtime=True))
     return found
 
 

@@ -34,7 +34,9 @@ Flags = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 class CompiledSources(Struct, frozen=True):
-    """Modules in the order of the sources; every file that was read, as absolute paths; libraries that the code needs.
+    """Modules in the order of the sources, then those of runtimes; files that were read; libraries that the code needs.
+
+    Files are absolute paths.
 
     The fingerprint, the contents of the dependencies, and what else was consulted decide the modules.
     """
@@ -71,6 +73,7 @@ def compile_sources(paths: Sequence[str | os.PathLike[str]], flags: Flags = (), 
             place = next((n for n in places if sources[n].path == compiled.dependencies[0]), places[0])
             modules.setdefault(place, []).append(compiled)
     results = [compiled for n in sorted(modules) for compiled in modules[n]]
+    results.sort(key=lambda compiled: compiled.is_runtime)
     named = [path for source in sources for path in named_files(source.flags, source.folder)]
     read = [*(path for result in results for path in result.dependencies), *databases, *named]
     consulted = together(result.consulted for result in results)

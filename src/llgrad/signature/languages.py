@@ -48,6 +48,16 @@ def terms(language: str, declared: bl.ByteType | None, t: CType) -> CType:
     return t
 
 
+def by_descriptor_alone(declared: bl.ByteType | None, name: str) -> str:
+    """Why a Fortran dummy cannot be passed from Python: only a descriptor that flang's code makes can carry it."""
+    match declared:
+        case bl.Pointer() if not isinstance(declared.to(), bl.Unknown):
+            return f"{name} is an allocatable or pointer"
+        case bl.Record(name="", members=members) if [m.name for m in members[:2]] == ["base_addr", "elem_len"]:
+            return f"{name} is a class, allocatable or pointer"
+    return ""
+
+
 def by_reference(declared: bl.ByteType | None, t: CType) -> CType:
     """What a Fortran dummy argument of this type is passed as."""
     match declared:

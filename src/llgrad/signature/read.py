@@ -11,7 +11,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, SimpleType, Type, VectorType
 from llgrad.ir.values import Argument, Function, MDNode, MDRef
 from llgrad.signature import frontend_metadata
-from llgrad.signature.languages import by_reference, language_of, terms
+from llgrad.signature.languages import by_descriptor_alone, by_reference, language_of, terms
 from llgrad.signature.names import demangled, find
 from llgrad.signature.signature import Parameter, Signature
 from llgrad.signature.types import Array, Complex, CType, Field, Opaque, Pointer, Scalar, Struct, Void
@@ -79,6 +79,8 @@ class _Reader:
             self.next = 1
         variables = self._variables()
         names = {n: v.name for n, v in variables.items()}
+        if (result_name := self._result_in_memory()) is not None:
+            names = {1: result_name, **{n + 1: name for n, name in names.items()}}
         if self.language == "D" and not declared:  # ldc writes the types of parameters with the variables only
             declared = tuple(v for _, v in sorted(variables.items()))
         parameters = []
@@ -106,6 +108,25 @@ class _Reader:
             found.setdefault(variable.arg, variable)
         return found
 
+    def _result_in_memory(self) -> str | None:
+        """The name of a Fortran function's result where the first IR argument is the memory for it, else None.
+
+        Debug info has it among the types of parameters. The numbers of variables do not count it:
+        `#dbg_declare(ptr %1, !x)` with `arg: 1` says that x is the second IR argument.
+        """
+        if self.language != "Fortran" or self.function.function_type.result != SimpleType("void"):
+            return None
+        places = {f"ptr %{a.name}": a.index for a in self.function.arguments}
+        found = {}
+        for i in self.function.instructions():
+            for record in filter(None, map(debug_record, i.debug_records)):
+                node = self.module.node(record.variable)
+                place = places.get(record.operand)
+                if place is not None and self._node(node.fields.get("scope")) is self.node:
+                    found[number(node.fields.get("arg")), place] = text(node.fields.get("name"))
+        shifts = {place - arg + 1 for arg, place in found if arg} or {1 for arg, place in found if not (arg or place)}
+        return found.get((0, 0), "result") if shifts == {1} else None
+
     def _own_variable(self, ref: MDRef) -> Declared | None:
         node = self.module.node(ref)
         scope = self._node(node.fields.get("scope"))
@@ -117,11 +138,12 @@ class _Reader:
         rest = self.function.arguments[self.next :]
         used, why = self._carriers(d.type, rest, name)
         if self.language == "Fortran" and used == 1 and isinstance(rest[0].type, PointerType):
+            why = why or by_descriptor_alone(d.type, name)
             t = by_reference(d.type, t)
         else:
             t = terms(self.language, d.type, t)
         first, self.next = self.next, self.next + used
-        return Parameter(name, t, n, tuple(range(first, self.next)), why)
+        return Parameter(name, t, n, tuple(range(first, self.next)), why, d.moves)
 
     def _carriers(self, t: bl.ByteType | None, rest: list[Argument], name: str) -> tuple[int, str]:
         """How many of the next IR arguments carry a parameter of type `t`, or why that is not known."""

@@ -11,13 +11,17 @@ from llgrad.signature.types import CType
 
 
 class Parameter(Struct, frozen=True):
-    """`ir_arguments` are the indices of the IR arguments that carry it; `unsupported` says why that is not known."""
+    """`ir_arguments` are the indices of the IR arguments that carry it; `unsupported` says why that is not known.
+
+    `moves`: it is a Fortran allocatable or pointer, to which the function may give other memory.
+    """
 
     name: str
     type: CType
     index: int
     ir_arguments: tuple[int, ...]
     unsupported: str = ""
+    moves: bool = False
 
 
 class Signature(Struct, frozen=True):

@@ -34,11 +34,15 @@ _ENCODINGS = {
 
 
 class Declared(Struct, frozen=True):
-    """A parameter's or variable's name and type (None: `void` or unknown); `arg` counts from 1, 0 for locals."""
+    """A parameter's or variable's name and type (None: `void` or unknown); `arg` counts from 1, 0 for locals.
+
+    `moves`: it is a Fortran allocatable or pointer, to which a callee may give other memory.
+    """
 
     name: str
     type: ByteType | None
     arg: int = 0
+    moves: bool = False
 
 
 class DebugTypes:
@@ -73,8 +77,12 @@ class DebugTypes:
         names = {v.arg: v.name for v in self._variables(node) if v.arg}
         variadic = len(types) > 1 and types[-1] is None
         formal = types[1:-1] if variadic else types[1:]
-        parameters = tuple(Declared(names.get(i, ""), self.type(t), i) for i, t in enumerate(formal, 1))
+        parameters = tuple(Declared(names.get(i, ""), self.type(t), i, self._moves(t)) for i, t in enumerate(formal, 1))
         return self.type(types[0]) if types else None, parameters
+
+    def _moves(self, ref: Any) -> bool:
+        node = self._node(ref)
+        return node is not None and any(node.fields.get(f) is not None for f in ("allocated", "associated"))
 
     def retained(self, function: Function) -> Iterator[Declared]:
         """The parameters that a function's debug info keeps, with their numbers."""

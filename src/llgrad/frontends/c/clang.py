@@ -153,7 +153,7 @@ def _compile(sources: Sequence[Source], raw: bool, cxx: bool) -> list[Compiled]:
     with ThreadPoolExecutor(max_workers=min(len(sources), os.cpu_count() or 1)) as pool:
         made = list(pool.map(lambda source: compile_file(source, raw=raw, cxx=cxx), sources))
     more = additions([compiled.module for compiled in made], raw=raw) if cxx else []
-    return made + [replace(a, dependencies=(sources[0].path, *a.dependencies)) for a in more]
+    return made + [replace(a, dependencies=(sources[0].path, *a.dependencies), is_runtime=True) for a in more]
 
 
 def additions(modules: Sequence[bytes], *, raw: bool) -> list[Compiled]:

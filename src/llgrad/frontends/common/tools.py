@@ -25,12 +25,17 @@ UNOPTIMISED = "-opt-bisect-limit=0"  # of any LLVM compiler: run its own passes,
 
 class Compiled(Struct, frozen=True):
     """One module, bitcode or assembly; every file that was read for it (the source as it was given first, then absolute
-    paths); libraries it needs; what else the compilation consulted."""
+    paths); libraries it needs; what else the compilation consulted.
+
+    `is_runtime`: it holds bodies of a language's runtime. It is linked after all sources: the linker drops a body that
+    nothing calls yet.
+    """
 
     module: bytes
     dependencies: tuple[Path, ...]
     libraries: tuple[str, ...] = ()
     consulted: Consulted = Consulted()
+    is_runtime: bool = False
 
 
 class Source(Struct, frozen=True):

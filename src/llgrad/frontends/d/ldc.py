@@ -58,7 +58,7 @@ def ldc() -> Tool:
 
 
 def _compile(sources: Sequence[Source], raw: bool) -> list[Compiled]:
-    bodies = Compiled(_COPIED.encode(), (sources[0].path,))
+    bodies = Compiled(_COPIED.encode(), (sources[0].path,), is_runtime=True)
     made = [_file(source, raw) for source in sources]
     texts = unread_elsewhere(unsliced([c.module.decode() for c in made]))
     return [*(replace(c, module=t.encode()) for c, t in zip(made, texts, strict=True)), bodies]

@@ -78,7 +78,7 @@ def _bodies(path: Path, source: Source, raw: bool) -> Compiled:
     made = clang.compile_file(Source(path, ("-S", f"-I{_RUNTIME}")), raw=raw, cxx=False)
     module = _DEFINED.sub(b"define linkonce_odr ", made.module)
     read = made.dependencies if path in _BODIES else made.dependencies[1:]
-    return Compiled(module, (source.path, *read), consulted=made.consulted)
+    return Compiled(module, (source.path, *read), consulted=made.consulted, is_runtime=True)
 
 
 def ordered(sources: Sequence[Source]) -> list[Source]:

@@ -61,7 +61,7 @@ def _bodies(source: Source, bodies: Path, raw: bool) -> Compiled:
     """What StableHLO leaves to libraries, of which what nobody calls may be dropped."""
     made = clang.compile_file(Source(bodies, ("-S",)), raw=raw, cxx=False)
     module = _DEFINED.sub(b"define linkonce_odr ", made.module)
-    return Compiled(module, (source.path, *made.dependencies), consulted=made.consulted)
+    return Compiled(module, (source.path, *made.dependencies), consulted=made.consulted, is_runtime=True)
 
 
 def _file(source: Source) -> Compiled:
