@@ -649,6 +649,49 @@ exit:
         assert count is not None and evaluate(count, {"n": 5 * 7 + 5}) == 7
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "stays", "expected"),
+    [
+        ("true", "false", True, 1),
+        ("false", "false", True, 0),
+        ("false", "true", False, 1),
+        ("true", "true", False, 0),
+        ("%x", "false", True, (0, 1)),
+        ("%x", "true", False, (1, 0)),
+        ("true", "true", True, None),  # goes on for ever
+        ("true", "%x", True, None),
+        ("undef", "false", True, None),
+        ("poison", "false", True, None),
+    ],
+)
+def test_a_flag_that_says_leave_from_the_second_trip_on(
+    first: str, then: str, stays: bool, expected: int | tuple[int, int] | None
+) -> None:
+    ways = "label %head, label %exit" if stays else "label %exit, label %head"
+    text = f"""
+define i32 @f(i1 %x) {{
+entry:
+  br label %head
+head:
+  %more = phi i1 [ {first}, %entry ], [ {then}, %head ]
+  %i = phi i32 [ 0, %entry ], [ %next, %head ]
+  %next = add i32 %i, 1
+  br i1 %more, {ways}
+exit:
+  ret i32 %i
+}}
+"""
+    count, number = only_loop(text)
+    if not isinstance(expected, tuple):
+        assert number == expected and (count is None) == (expected is None)
+        return
+    function = parse(text).function("f")
+    assert count is not None
+    for x, trips in enumerate(expected):
+        ran = run(function, flow(function).loops[-1], {"x": x}, 4)
+        assert evaluate(count, {"x": x}) == trips == ran.backedges and ran.end == "exit"
+
+
 def test_vectors_wide_integers_and_switches_are_refused() -> None:
     wide = CONSTANT.replace("i64", "i128")
     fields = {"start": 0, "step": 1, "flags": "", "predicate": "ult", "subject": "%i", "bound": 9}

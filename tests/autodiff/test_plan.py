@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from deriving import derivation, prepared
 
+from llgrad import pipeline
 from llgrad.autodiff.plan.plan import Plan
 from llgrad.autodiff.requests.request import Mode
+from llgrad.llvm import LLVMModule
 
 FOLDER = Path(__file__).parent / "plans"
 NAMES = sorted(p.stem for p in FOLDER.glob("*.c"))
@@ -132,3 +134,38 @@ def test_a_callee_reads_again_what_nobody_writes(after: str, kept: bool) -> None
 def test_a_split_derivative_keeps_what_its_callees_read() -> None:
     made = derivation(prepared(READS % "", level=2), Mode.AUGMENTED, "dcdo")
     assert made.plan("g", True).nests
+
+
+TWO_TRIPS = """
+define double @f(ptr %x, i64 %n) mustprogress {
+entry:
+  br label %outer
+outer:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %latch ]
+  %s = phi double [ 1.0, %entry ], [ %s.next, %latch ]
+  br label %inner
+inner:
+  %more = phi i1 [ true, %outer ], [ false, %inner ]
+  %j = phi i64 [ 0, %outer ], [ 1, %inner ]
+  %t = phi double [ %s, %outer ], [ %t.next, %inner ]
+  %p = getelementptr inbounds double, ptr %x, i64 %j
+  %v = load double, ptr %p
+  %square = fmul double %t, %t
+  %t.next = fmul double %square, %v
+  br i1 %more, label %inner, label %latch
+latch:
+  %s.next = fsub double %t.next, %s
+  %i.next = add nuw nsw i64 %i, 1
+  %again = icmp ult i64 %i.next, %n
+  br i1 %again, label %outer, label %exit
+exit:
+  ret double %s.next
+}
+"""
+
+
+def test_loops_of_two_trips_need_no_chunks() -> None:
+    """LLVM's IndVarSimplify leaves such a flag where users switch unrolling off."""
+    text = pipeline.prepare(LLVMModule.from_text(TWO_TRIPS), ["f"], 2)
+    found = derivation(text, Mode.COMBINED, "dco").plan("f", False)
+    assert found.nests and not any(n.chunked for n in found.nests.values()) and depth(found) == 1, str(found)

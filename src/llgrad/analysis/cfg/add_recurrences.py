@@ -467,6 +467,7 @@ FOLD: dict[str, Callable[[int, int], int]] = {
     "udiv": lambda a, b: a // b,
     "lshr": lambda a, b: a >> b,
     "and": lambda a, b: a & b,
+    "xor": lambda a, b: a ^ b,
 }
 
 

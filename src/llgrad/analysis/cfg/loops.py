@@ -53,7 +53,9 @@ from llgrad.ir.values import (
     MDRef,
     MDString,
     Other,
+    Phi,
     Store,
+    Undef,
     Value,
 )
 
@@ -96,8 +98,8 @@ def backedge_count(flow: Flow, loop: Loop, layout: DataLayout | None = None) -> 
     The loop has one exit that can return, tested in every iteration. Without a layout, the module's.
     """
     test = _exit_test(flow, loop)
-    if test is None:
-        return None
+    if isinstance(test, Count) or test is None:
+        return test
     reader = Reader(flow, loop, layout)
     tested = _orient(test, reader)
     recipe = _recipe(*tested) if tested else None
@@ -148,8 +150,11 @@ class _Test(Struct, frozen=True):
     rhs: AnyValue
 
 
-def _exit_test(flow: Flow, loop: Loop) -> _Test | None:
-    """The comparison that alone decides, once in each iteration, whether the loop is left for a place that returns."""
+def _exit_test(flow: Flow, loop: Loop) -> _Test | Count | None:
+    """The comparison that alone decides, once in each iteration, whether the loop is left for a place that returns.
+
+    The count itself, where what decides is a phi that has left its first value behind (`_two_trips`).
+    """
     leaving = [(b, s) for b, s in loop.exits if flow.reaches_return(s)]
     if len(leaving) != 1:
         return None
@@ -161,10 +166,35 @@ def _exit_test(flow: Flow, loop: Loop) -> _Test | None:
     condition, stay = branch.condition, branch.targets[0] in loop
     while isinstance(condition, Binary) and condition.opcode == "xor" and condition.rhs == ConstInt(I1, 1):
         condition, stay = condition.lhs, not stay
+    if isinstance(condition, Phi):
+        return _two_trips(flow, loop, condition, stay)
     if not isinstance(condition, Compare) or condition.opcode != "icmp":
         return None
     predicate = condition.predicate if stay else OPPOSITE[condition.predicate]
     return _Test(predicate, condition.lhs, condition.rhs)
+
+
+def _two_trips(flow: Flow, loop: Loop, phi: Phi, stay: bool) -> Count | None:
+    """The count of a loop that goes on once at most, because the flag that it tests says "leave" from then on.
+
+    LLVM's IndVarSimplify writes the test of a loop of two trips so:
+
+        %more = phi i1 [ true, %preheader ], [ false, %latch ]
+        br i1 %more, label %header, label %exit        -> count: zext i1 true to i64
+    """
+    if phi.block is not loop.header:
+        return None
+    live = [(v, b) for v, b in phi.incoming() if b in flow]
+    starts, leave = list(dict.fromkeys(v for v, b in live if b not in loop)), ConstInt(I1, int(not stay))
+    if len(starts) != 1 or isinstance(starts[0], Undef) or any(v != leave for v, b in live if b in loop):
+        return None
+    start = starts[0]
+
+    def term(e: Emit, values: Values) -> AnyValue:
+        first = values.get(start, start)
+        return e.cast("zext", first if stay else e.binary("xor", first, ConstInt(I1, 1)), I64)
+
+    return Count(variables(start), term, f"once more if {text_of(start)} is {str(stay).lower()}")
 
 
 def _orient(test: _Test, reader: Reader) -> tuple[str, Recurrence, Recurrence] | None:
