@@ -558,6 +558,14 @@ class Phi(Instruction):
         self.blocks.append(block)
         block.users.append(self)
 
+    def remove(self, block: Block) -> None:
+        """Forget one way from a block."""
+        n = self.blocks.index(block)
+        value = self.operands.pop(n)
+        if isinstance(value, Value):
+            value.users.remove(self)
+        self.blocks.pop(n).users.remove(self)
+
     def incoming(self) -> list[tuple[AnyValue, Block]]:
         return list(zip(self.operands, self.blocks, strict=True))
 

@@ -46,7 +46,7 @@ from llgrad.rules import library
 from llgrad.support.brackets import listed
 from llgrad.transforms.canonical import blas_calls, lapack_calls, openmp, varargs
 from llgrad.transforms.canonical.atomics import private
-from llgrad.transforms.intrinsics.asm_barriers import opened
+from llgrad.transforms.intrinsics.asm_barriers import ASM, opened
 from llgrad.transforms.intrinsics.expansions import expansion, name_of, pointer_lanes
 from llgrad.transforms.intrinsics.inline_asm import spelt
 
@@ -74,7 +74,7 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
     """Apply all that the module needs; functions in `keep` are inlined nowhere."""
     if openmp.applies(module.text()):
         in_one_thread(module)
-    text = known(spelt(opened(switched(module.text()))))
+    text = known(without_assembly(switched(module.text())))
     text = expanded(text, _PREDICATED) if ".vp." in text else text  # by masked accesses and reductions
     text = varargs.prototyped(plain_calls(small_copies(expanded(text))))
     declared = {_plain(m[1]) for m in _DECLARED.finditer(text) if "extern_weak" not in m[0]}
@@ -97,6 +97,14 @@ def lower(module: LLVMModule, keep: Collection[str] = ()) -> None:
         module.run(["always_inliner", "global_dce"])
     for name in sorted(set(varargs.converted(text)) & set(module.definitions())) if variable else ():
         module.run(["sroa", "sccp", "simplify_cfg"], function=name)  # what `va_arg` does with registers goes
+
+
+def without_assembly(text: str) -> str:
+    """The text without inline assembly that is empty, or one instruction that is known."""
+    if ASM not in text:
+        return text
+    module = parse(text)
+    return write(module) if any([opened(module), spelt(module)]) else text
 
 
 def in_one_thread(module: LLVMModule) -> None:

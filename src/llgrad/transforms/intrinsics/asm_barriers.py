@@ -5,77 +5,82 @@ Expressions): an output that is tied to an input (`"=x,0"`) is that input, one i
 alone, and an input that is tied to an output in memory is stored there. An output that nothing is tied to has no
 value: such assembly stays, and is refused where it carries a float. One line that is a comment is empty, too: all
 assemblers take one that begins with `#` for that (Eigen marks its kernels so).
+
+    %y = call double asm "", "=x,0"(double %x)        →      uses of %y are uses of %x
 """
 
 from __future__ import annotations
 
-import re
+from llgrad.ir.build import Builder
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import before, bodies, erase, local_names, replaced
+from llgrad.ir.types import StructType, Type
+from llgrad.ir.values import AnyValue, Call, InlineAsm, Undef
 
-from llgrad.support.brackets import listed
-
-_EMPTY = re.compile(
-    r'^(?P<space> +)(?:(?P<name>%[-\w.$]+|%"[^"]*") = )?(?:(?:tail|notail) )?call (?P<type>[^@\n]*?) asm '
-    r'(?:(?:sideeffect|alignstack|inteldialect|unwind) )*"(?:#[^"\\;]*)?", "(?P<said>[^"]*)"\((?P<given>.*)\)[^()\n]*$',
-    re.MULTILINE,
-)
-_POINTEE = re.compile(r"^ptr elementtype\((.*)\) (\S+)$")
+ASM = " asm "
 
 
-def opened(text: str) -> str:
-    """The text without empty assembly."""
-    if " asm " not in text:
-        return text
-    count = 0
-
-    def edit(m: re.Match[str]) -> str:
-        nonlocal count
-        count += 1
-        lines = _lines(m, f"%llgrad.opened.{count}")
-        return m[0] if lines is None else "\n".join(f"{m['space']}{line}" for line in lines)
-
-    return _EMPTY.sub(edit, text)
+def opened(module: Module) -> bool:
+    """Leave empty assembly out."""
+    changed = False
+    for f in bodies(module, ASM):
+        names = local_names(f)
+        for i in list(f.instructions()):
+            if isinstance(i, Call) and isinstance(i.callee, InlineAsm) and i.opcode == "call":
+                changed |= _is_left_out(i, i.callee, before(i, names))
+    return changed
 
 
-def _lines(m: re.Match[str], mark: str) -> list[str] | None:
-    """What stands for the call; None where an output has no value."""
-    constraints = [c for c in m["said"].split(",") if not c.startswith("~")]
-    given, _ = listed(m["given"])
-    outputs = [c for c in constraints if c.startswith("=")]
-    places = [n for n, c in enumerate(outputs) if c.startswith("=*")]
-    if any("*" in c and not c.startswith(("=*", "*")) for c in constraints) or "!" in m["said"]:
+def parts(code: InlineAsm) -> tuple[str, str, list[str]]:
+    """The words before the text of some assembly, its text, and its constraints."""
+    words, text, _, constraints, *_ = code.text.split('"')
+    return words, text, constraints.split(",")
+
+
+def _is_left_out(c: Call, code: InlineAsm, b: Builder) -> bool:
+    _, text, constraints = parts(code)
+    comment = text.startswith("#") and not {";", "\\"}.intersection(text)
+    if text and not comment or c.tail == "musttail" or (found := _found(c, constraints)) is None:
+        return False
+    stores, results = found
+    for value, pointer in stores:
+        b.store(value, pointer)
+    if results and isinstance(c.type, StructType):
+        whole: AnyValue = Undef(c.type, poison=True)
+        for n, v in enumerate(results):
+            whole = b.insert_value(whole, v, n, name="llgrad.opened")
+        replaced(c, whole)
+    elif results:
+        replaced(c, b.cast("bitcast", results[0], c.type, "llgrad.opened"))
+    else:
+        erase(c)
+    return True
+
+
+def _found(c: Call, constraints: list[str]) -> tuple[list[tuple[AnyValue, AnyValue]], list[AnyValue]] | None:
+    """What is stored where, and what the results are; None where an output has no value."""
+    constraints = [s for s in constraints if not s.startswith("~")]
+    outputs = [s for s in constraints if s.startswith("=")]
+    inputs, places = constraints[len(outputs) :], [n for n, s in enumerate(outputs) if s.startswith("=*")]
+    if any("!" in s or "*" in s and not s.startswith(("=*", "*")) for s in constraints):
         return None
-    inputs = constraints[len(outputs) :]
-    if len(given) != len(places) + len(inputs):
+    if c.arity != len(places) + len(inputs):
         return None
-    memory, values = dict(zip(places, given, strict=False)), given[len(places) :]
-    tied = {int(c): v for c, v in zip(inputs, values, strict=True) if c.isdigit()}
-    lines, results = [], []
+    memory, values = dict(zip(places, c.arguments, strict=False)), c.arguments[len(places) :]
+    tied = {int(s): v for s, v in zip(inputs, values, strict=True) if s.isdigit()}
+    stores, results = [], []
     for n in range(len(outputs)):
         if n not in memory:
             if n not in tied:
                 return None
             results.append(tied[n])
         elif n in tied:
-            pointee = _POINTEE.match(memory[n])
-            if pointee is None:
+            if not any(isinstance(a.value, Type) for a in c.argument_attributes[places.index(n)]):
                 return None
-            lines.append(f"store {tied[n]}, ptr {pointee[2]}, align 1")
+            stores.append((tied[n], memory[n]))
         elif memory[n] not in values:
             return None
-    return [*lines, *_results(m["name"], m["type"], results, mark)]
+    return stores, results
 
 
-def _results(name: str | None, type: str, results: list[str], mark: str) -> list[str]:
-    """The call's value: one, or members of a struct."""
-    if name is None or not results:
-        return []
-    if not type.startswith("{"):
-        return [f"{name} = bitcast {results[0]} to {type}"]
-    lines, whole = [], "poison"
-    for n, v in enumerate(results):
-        made = name if n == len(results) - 1 else f"{mark}.{n}"
-        lines.append(f"{made} = insertvalue {type} {whole}, {v}, {n}")
-        whole = made
-    return lines
-
-
+__all__ = ["ASM", "opened", "parts"]

@@ -5,33 +5,58 @@ The loop stays, without its accesses, and counts (LLVM knows the result); what f
 the same unless the two blocks overlap (and are not one), which is tested as the program runs: then the derivative
 fails. So this is done to what was refused, and to nothing else. LLVM does the same to copies, where it sees that
 nothing overlaps.
+
+    body:                                                  body:
+      %i = phi i64 [ 0, %entry ], [ %next, %body ]           %i = phi i64 [ 0, %entry ], [ %next, %body ]
+      %from = getelementptr i8, ptr %p, i64 %i        →      %next = add i64 %i, 1
+      %to = getelementptr i8, ptr %q, i64 %i                 br i1 …, label %body, label %moved
+      %b = load i8, ptr %from                              moved:
+      store i8 %b, ptr %to                                   call void @llvm.memmove(ptr %q, ptr %p, i64 %next, …)
+      %next = add i64 %i, 1                                  br label %exit
+      br i1 …, label %body, label %exit
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from itertools import count
 from typing import NamedTuple
 
+from llgrad.ir.build import FALSE, I64, PTR, Builder, Names, declare, i64
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
+from llgrad.ir.rewrite import local_names
+from llgrad.ir.types import I1, I8, I32, VOID, Type
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Attribute,
+    Binary,
+    Block,
+    Branch,
+    Call,
+    Cast,
+    ConstInt,
+    ConstNull,
+    GetElementPtr,
+    Instruction,
+    Load,
+    Other,
+    Phi,
+    Store,
+)
+from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 
 _BEFORE = ("sroa", "simplifycfg", "loop_simplify", "loop_rotate", "simplifycfg", "loop_simplify", "instruction_namer")
-_NAME = r"%[-\w.$]+"
-_FUNCTION = re.compile(r"^define [^\n]*\{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
-_BLOCK = re.compile(r"^([-\w.$]+):[^\n]*\n((?:  [^\n]+\n)+)", re.MULTILINE)
-_BRANCH = re.compile(rf"  br i1 ({_NAME}), label %([-\w.$]+), label %([-\w.$]+)(.*)\n\Z")
-_LOAD = re.compile(rf"^  ({_NAME}) = load i8, ptr ({_NAME})[,\n][^\n]*\n?", re.MULTILINE)
-_STORE = re.compile(rf"^  store i8 ({_NAME}), ptr ({_NAME})[,\n][^\n]*\n?", re.MULTILINE)
-_OTHERS = re.compile(r"\b(?:load|store|call|invoke|atomicrmw|cmpxchg|fence)\b")
-_PHI = re.compile(rf"^  ({_NAME}) = phi (\S+) \[ (\S+), %([-\w.$]+) \], \[ (\S+), %([-\w.$]+) \]", re.MULTILINE)
-_STEP = r"getelementptr (?:inbounds |nuw |nusw )*i8, ptr {0}, i\d+ 1$"
-_GEP = r"^  {0} = getelementptr (?:inbounds |nuw |nusw )*i8, ptr (\S+), (i\d+) (\S+)$"
-_TOLD = re.compile(r"^ *#dbg_[^\n]*\n|, ![\w.]+ !\d+(?=\n|,)", re.MULTILINE)
-_ADD = r"^  {0} = add (?:nuw |nsw )*i\d+ (?:{1}, 1|1, {1})$"
-_WIDE = r"^  {0} = ([sz]ext)(?: nneg)? (i\d+) ({1}) to (i\d+)$"
-Place = tuple[str, ...]
-"""Where a pointer of the loop starts: it, or a base, the index's type and first value, and how that is widened."""
+_STORE = "store i8 %"
+_NO_WRAP = {"zext": "nuw", "sext": "nsw"}  # so that an index that is widened goes on by one
+
+
+class Place(NamedTuple):
+    """Where a pointer of the loop starts: `base`, or so many bytes behind it, of a number that is widened perhaps."""
+
+    base: AnyValue
+    number: AnyValue | None = None
+    widened: tuple[str, Type] | None = None
 
 
 class Move(NamedTuple):
@@ -53,147 +78,156 @@ def moved_in_blocks(text: str, fail: int) -> str:
 
 def in_blocks(text: str, fail: int) -> str:
     """The text in which such loops move blocks; itself where there is none. `fail`: the code of the failure."""
-    if not re.search(r"\bstore i8 %", text):
+    if _STORE not in text:
         return text
     work = LLVMModule.from_text(text)
     work.run(_BEFORE)
-    before = work.text()
-    names = count()
-    after = _FUNCTION.sub(lambda f: _moved(f[0], names, fail), before)
-    if after == before:
-        return text
-    if "@llgrad_fail(" not in before:
-        after += "\ndeclare void @llgrad_fail(i32, ptr) noreturn\n"
-    return after
+    module = parse(work.text())
+    return write(module) if move_blocks(module, fail) else text
 
 
-def _moved(function: str, names: Iterator[int], fail: int) -> str:
-    """A function's text in which its loops are written anew, one after the other."""
-    for block in _BLOCK.finditer(function):
-        label, body = block[1], _TOLD.sub("", block[2])
-        branch, phis = _BRANCH.search(body), {m[1]: m for m in _PHI.finditer(body)}
-        if branch is None or (branch[2] == label) == (branch[3] == label) or not phis:
-            continue
-        if (move := _move(function, body, label, phis)) is not None:
-            out = branch[3] if branch[2] == label else branch[2]
-            into = f"bytewise.{next(names)}"
-            text = _counting(body, label, branch, phis, into) + _blocks(into, out, move, fail)
-            return _moved(_entered(function.replace(block[0], text), out, label, f"{into}.move"), names, fail)
-    return function
+def move_blocks(module: Module, fail: int) -> bool:
+    """Make such loops of functions, whose loops are rotated and simple, moves of blocks."""
+    moved = False
+    for f in module.concerned(lambda body: _STORE in body):
+        names = local_names(f)
+        for block in list(f.blocks):
+            if (move := _move(block)) is not None:
+                _rewrite(module, block, move, names, fail)
+                moved = True
+    return moved
 
 
-def _counting(body: str, label: str, branch: re.Match[str], phis: dict[str, re.Match[str]], into: str) -> str:
-    """The loop without its accesses, which counts how often it runs and then goes to the block `into`."""
-    first = next(iter(phis.values()))
-    entry = first[6] if first[4] == label else first[4]
-    number = f"  %{into}.n = phi i64 [ 0, %{entry} ], [ %{into}.count, %{label} ]\n"
-    start = body.index("\n", max(m.end() for m in phis.values())) + 1
-    steps = _STORE.sub("", _LOAD.sub("", body[start : branch.start()]))
-    steps += f"  %{into}.count = add nuw i64 %{into}.n, 1\n"
-    here, there = (f"label %{n}" for n in (label, into))
-    ends = (here, there) if branch[2] == label else (there, here)
-    last = f"  br i1 {branch[1]}, {ends[0]}, {ends[1]}{branch[4]}\n"
-    return f"{label}:\n{number}{body[:start]}{steps}{last}"
-
-
-def _entered(function: str, block: str, before: str, now: str) -> str:
-    """The function in which a block is entered from the block `now` where it was from `before`."""
-    phis = re.compile(rf"^{re.escape(block)}:[^\n]*\n(?:  {_NAME} = phi [^\n]*\n)+", re.MULTILINE)
-    return phis.sub(lambda m: m[0].replace(f", %{before} ]", f", %{now} ]"), function)
-
-
-def _move(function: str, body: str, label: str, phis: dict[str, re.Match[str]]) -> Move | None:
-    """What a loop moves; None if it does anything else."""
-    loads, stores = list(_LOAD.finditer(body)), list(_STORE.finditer(body))
-    rest = _STORE.sub("", _LOAD.sub("", body))
-    if len(loads) != len(stores) or len(loads) not in (1, 2) or _OTHERS.search(rest) or "phi" in _PHI.sub("", rest):
+def _move(block: Block) -> Move | None:
+    """What the block moves, if it is a loop; None if it does anything else."""
+    if not isinstance(block.terminator, Branch) or [t is block for t in block.terminator.targets].count(True) != 1:
         return None
-    if max(m.start() for m in loads) > min(m.start() for m in stores):
+    if len(block.terminator.targets) != 2 or any(len(p.operands) != 2 for p in block.phis()):
         return None
-    if any(len(re.findall(rf"^ +[^#\n]*{re.escape(m[1])}(?![-\w.$])", function, re.MULTILINE)) != 2 for m in loads):
+    accesses = [i for i in block.instructions if isinstance(i, Load | Store | Call | Other)]
+    loads, stores = [i for i in accesses if isinstance(i, Load)], [i for i in accesses if isinstance(i, Store)]
+    if len(loads) not in (1, 2) or accesses != [*loads, *stores] or any(i.flags for i in (*loads, *stores)):
         return None
-    read = {m[1]: _start(m[2], body, label, phis) for m in loads}
-    written = {m[1]: _start(m[2], body, label, phis) for m in stores}
-    if read.keys() != written.keys():
+    if any(i.type != I8 or len(i.users) != 1 for i in loads) or {i.value for i in stores} != set(loads):
         return None
-    a, b = next(iter(read)), list(read)[-1]
+    read = {i: _start(i.pointer, block) for i in loads}
+    written = {i.value: _start(i.pointer, block) for i in stores}
+    a, b = loads[0], loads[-1]
     source, to = read[a], written[a]
-    if source is None or to is None or source == to or (a != b and (read[b], written[b]) != (to, source)):
+    if source is None or to is None or source == to or (a is not b and (read[b], written[b]) != (to, source)):
         return None
-    return Move(source, to, swaps=a != b)
+    return Move(source, to, a is not b)
 
 
-def _start(pointer: str, body: str, label: str, phis: dict[str, re.Match[str]]) -> Place | None:
+def _start(pointer: AnyValue, block: Block) -> Place | None:
     """Where a pointer that goes on by one byte in each iteration starts."""
-    if (phi := phis.get(pointer)) is not None:
-        first, step = _ends(phi, label)
-        ahead = re.search(rf"^  {re.escape(step)} = " + _STEP.format(re.escape(pointer)), body, re.MULTILINE)
-        return (first,) if ahead else None
-    gep = re.search(_GEP.format(re.escape(pointer)), body, re.MULTILINE)
-    if gep is None or f"  {gep[1]} = " in body:
+    match pointer:
+        case Phi() if pointer.block is block:
+            first, step = _ends(pointer)
+            match step:
+                case GetElementPtr(source_type, base, [ConstInt(value=1)]) if source_type == I8 and base is pointer:
+                    return Place(first)
+        case GetElementPtr(source_type, base, [index]) if source_type == I8 and not _is_in(base, block):
+            return _indexed(base, index, block)
+    return None
+
+
+def _indexed(base: AnyValue, index: AnyValue, block: Block) -> Place | None:
+    widened = None
+    match index:
+        case Cast("zext" | "sext" as opcode, narrow) if _is_in(index, block):
+            widened, index = (opcode, index.type), narrow
+    if not isinstance(index, Phi) or index.block is not block:
         return None
-    index, kind = gep[3], gep[2]
-    wide = re.search(_WIDE.format(re.escape(index), _NAME), body, re.MULTILINE)
-    if (phi := phis.get(wide[3] if wide else index)) is None:
+    first, step = _ends(index)
+    if not isinstance(step, Binary) or step.opcode != "add" or not _is_next(step, index):
         return None
-    first, step = _ends(phi, label)
-    ahead = re.search(_ADD.format(re.escape(step), re.escape(phi[1])), body, re.MULTILINE)
-    if ahead is None or {"zext": "nuw ", "sext": "nsw ", "": "i64 "}[wide[1] if wide else ""] not in ahead[0]:
-        return None
-    return (gep[1], kind, first, wide[1], wide[2]) if wide else (gep[1], kind, first)
+    counts = _NO_WRAP[widened[0]] in step.flags if widened else index.type == I64
+    return Place(base, first, widened) if counts else None
 
 
-def _ends(phi: re.Match[str], label: str) -> tuple[str, str]:
-    return (phi[5], phi[3]) if phi[4] == label else (phi[3], phi[5])
+def _is_next(step: Binary, phi: Phi) -> bool:
+    return any(a is phi and isinstance(b, ConstInt) and b.value == 1 for a, b in (step.operands, step.operands[::-1]))
 
 
-def _blocks(into: str, out: str, move: Move, fail: int) -> str:
-    """The blocks after the loop: whether the blocks of memory overlap, and what is done."""
-    lines: list[str] = []
-    source, to = (_pointer(p, f"%{into}.{n}", lines) for n, p in enumerate((move.source, move.to)))
-    size = f"i64 %{into}.count"
-
-    def copy(target: str, of: str) -> str:
-        return f"  call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {of}, {size}, i1 false)"
-
-    if move.swaps:
-        kept = f"%{into}.kept"
-        steps = [f"  {kept} = alloca i8, {size}, align 16", copy(kept, source), copy(source, to), copy(to, kept)]
-    else:
-        steps = [copy(to, source)]
-    same = "eq" if move.swaps else "ule"  # a copy to before its source may overlap
-    starts, does = "".join(f"{line}\n" for line in lines), "\n".join(steps)
-    return f"""
-{into}:
-{starts}  %{into}.end = getelementptr i8, ptr {source}, {size}
-  %{into}.end.to = getelementptr i8, ptr {to}, {size}
-  %{into}.before = icmp ule ptr %{into}.end, {to}
-  %{into}.behind = icmp ule ptr %{into}.end.to, {source}
-  %{into}.same = icmp {same} ptr {to}, {source}
-  %{into}.apart = or i1 %{into}.before, %{into}.behind
-  %{into}.good = or i1 %{into}.apart, %{into}.same
-  br i1 %{into}.good, label %{into}.move, label %{into}.fail
-
-{into}.fail:
-  call void @llgrad_fail(i32 {fail}, ptr null)
-  unreachable
-
-{into}.move:
-{does}
-  br label %{out}
-"""
+def _is_in(v: AnyValue, block: Block) -> bool:
+    return isinstance(v, Instruction) and v.block is block
 
 
-def _pointer(place: Place, name: str, lines: list[str]) -> str:
-    """The pointer that a place is, written before a use."""
-    if len(place) == 1:
-        return place[0]
-    base, kind, index, *widened = place
-    if widened:
-        lines.append(f"  {name}.wide = {widened[0]} {widened[1]} {index} to {kind}")
-        index = f"{name}.wide"
-    lines.append(f"  {name} = getelementptr i8, ptr {base}, {kind} {index}")
-    return name
+def _ends(phi: Phi) -> tuple[AnyValue, AnyValue]:
+    """What it is at first, and from then on."""
+    first, step = phi.operands if phi.blocks[1] is phi.block else phi.operands[::-1]
+    return first, step
 
 
-__all__ = ["in_blocks"]
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _rewrite(module: Module, block: Block, move: Move, names: Names, fail: int) -> None:
+    """Have the loop count how often it runs, and move as many bytes behind it."""
+    assert block.function is not None
+    name = names.fresh("bytewise.0").removesuffix(".0")
+    into, failed, moved = (Block(names.fresh(f"{name}.{word}"), block.function) for word in ("test", "fail", "move"))
+    at = block.function.blocks.index(block) + 1
+    block.function.blocks[at:at] = [into, failed, moved]
+    size = _counting(block, into, moved, names)
+    _test(module, Builder(into, names), move, size, moved, failed)
+    b = Builder(failed, names)
+    f = declare(module, "llgrad_fail", VOID, [I32, PTR])
+    f.attributes = f.attributes or (Attribute("noreturn"),)
+    b.call(f, [ConstInt(I32, fail), ConstNull(PTR)])
+    b.unreachable()
+
+
+def _counting(block: Block, into: Block, moved: Block, names: Names) -> AnyValue:
+    """Leave out the loop's accesses, and go on to `into`; from `moved` to where it went. Gives how often it has run."""
+    for access in [i for t in (Store, Load) for i in block.instructions if isinstance(i, t)]:
+        access.drop()
+    end = block.terminator
+    end.metadata.pop("llvm.loop", None)
+    leaving = 1 - end.targets.index(block)
+    out, end.targets[leaving] = end.targets[leaving], into
+    out.users.remove(end)
+    into.users.append(end)
+    for phi in [phi for phi in out.phis() if block in phi.blocks]:
+        phi.add(phi.incoming_from(block), moved)
+        phi.remove(block)
+    Builder(moved, names).branch(out)
+    first = next(block.phis())
+    entry = first.blocks[1 - first.blocks.index(block)]
+    number = Phi(I64, [(i64(0), entry)], names.fresh(f"{into.name}.n"))
+    number.block = block
+    block.instructions.insert(0, number)
+    b = Builder(block, names)
+    b.at = len(block.instructions) - 1
+    size = b.insert(Binary("add", I64, [number, i64(1)], f"{into.name}.count"))
+    size.flags = frozenset(["nuw"])
+    number.add(size, block)
+    return size
+
+
+def _test(module: Module, b: Builder, move: Move, size: AnyValue, moved: Block, failed: Block) -> None:
+    """Whether the blocks of memory overlap; where they do not, they are moved."""
+    source, to = (_pointer(b, place) for place in move[:2])
+    ends = [b.gep(I8, place, [size]) for place in (source, to)]
+    before, behind = b.icmp("ule", ends[0], to, "before"), b.icmp("ule", ends[1], source, "behind")
+    same = b.icmp("eq" if move.swaps else "ule", to, source, "same")  # a copy to before its source may overlap
+    b.branch_if(b.binary("or", b.binary("or", before, behind), same), moved, failed)
+    b = Builder(moved, b.names)
+    b.at = 0
+    f = declare(module, "llvm.memmove.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
+    kept = b.insert(Alloca(I8, size, 16), "kept") if move.swaps else to
+    copies = [(kept, source), (source, to), (to, kept)] if move.swaps else [(to, source)]
+    for target, of in copies:
+        b.call(f, [target, of, size, FALSE])
+
+
+def _pointer(b: Builder, place: Place) -> AnyValue:
+    """The pointer that a place is."""
+    if place.number is None:
+        return place.base
+    index = place.number if place.widened is None else b.cast(place.widened[0], place.number, place.widened[1])
+    return b.gep(I8, place.base, [index])
+
+
+__all__ = ["in_blocks", "move_blocks"]
