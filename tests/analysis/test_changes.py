@@ -9,10 +9,13 @@ import pytest
 from compiled import c, ll, loads, named, short
 from work import calls
 
+from llgrad.analysis.memory.alias import Overlaps
 from llgrad.analysis.memory.clobbers import Changes
 from llgrad.analysis.memory.mod_ref import analyse
+from llgrad.analysis.valueflow.partial_float_copies import made_of_others, pieces
 from llgrad.ir.module import Module
-from llgrad.ir.values import Function, Instruction
+from llgrad.ir.types import FloatType
+from llgrad.ir.values import AnyValue, Function, Instruction
 
 
 def of(module: Module, root: str, **options: Any) -> tuple[Changes, Function]:
@@ -201,6 +204,60 @@ def chain(functions: int, statements: int = 20) -> str:
             f"w[0] = x[0]; struct s q = *p; q.a = w; {call} {body} return t + q.a[p->n]; }}"
         )
     return "\n".join(text)
+
+
+def straight_lines(count: int) -> str:
+    """Assignments through one array, each of which reads the one before."""
+    lines = [
+        f"""
+          %p{k} = getelementptr double, ptr %v, i64 {k}
+          %v{k} = load double, ptr %p{k - 1}
+          %w{k} = fmul double %v{k}, %v{k}
+          store double %w{k}, ptr %p{k}"""
+        for k in range(1, count)
+    ]
+    return f"""
+        define void @f(ptr %v) {{
+          %p0 = getelementptr double, ptr %v, i64 0{"".join(lines)}
+          store double 1.0, ptr %p7
+          ret void
+        }}"""
+
+
+def test_comparisons_of_straight_lines_grow_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each read is compared with the writes near it, and with none where all are floats of one format."""
+    asked, own = list[int](), Overlaps.meet
+    monkeypatch.setattr(Overlaps, "meet", lambda self, a, b: asked.append(1) or own(self, a, b))
+    counts = []
+    for n in (100, 400):
+        changes, f = of(ll(straight_lines(n)), "f")
+        assert [i.name for i in loads(f, "double") if overwritten(changes, i)] == ["v8"]
+        asked.clear()
+        assert not list(made_of_others(changes.memory)) and not list(pieces(changes.memory, _NoFormats()))
+        assert not asked
+        changes = Changes(changes.memory)
+        assert [i.name for i in loads(f, "double") if overwritten(changes, i)] == ["v8"]
+        counts.append(len(asked))
+    assert counts[1] < 6 * counts[0]
+
+
+class _NoFormats:
+    def formats(self, v: AnyValue) -> frozenset[FloatType]:
+        return frozenset()
+
+    def declared_formats(self, pointer: AnyValue) -> frozenset[FloatType]:
+        return frozenset()
+
+
+def test_floats_among_doubles_are_found() -> None:
+    """A float that is stored in a double's upper half, near enough or not."""
+    for at, expected in ((4, ["v2"]), (800, [])):
+        text = straight_lines(9).replace("%v2 = load", f"""
+          %h = getelementptr i8, ptr %p1, i64 {at}
+          store float 2.0, ptr %h
+          %v2 = load""")
+        changes, _ = of(ll(text), "f")
+        assert [i.name for i in made_of_others(changes.memory)] == expected
 
 
 def all_overwritten(module: Module, root: Function) -> None:

@@ -13,6 +13,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from llgrad.analysis.memory.alias import Place
+from llgrad.analysis.memory.cells import Spot
 from llgrad.analysis.memory.effective_types import used_again
 from llgrad.analysis.memory.mod_ref import Access, Memory
 from llgrad.analysis.memory.tbaa import Tag
@@ -31,13 +32,35 @@ _Shape = tuple[frozenset[Place], int | None, Tag | None]
 """What two accesses must have in common to be aliased alike, pointers aside."""
 
 
+class _Shapes:
+    """The shapes of writes to one object, by the blocks of it that they begin in."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int | None, dict[_Shape, None]] = {}
+
+    def add(self, shape: _Shape, at: Spot) -> None:
+        """A shape that begins at `at`, among others. None has those that may begin in any block, or are large."""
+        size = shape[1]
+        block = at // _BLOCK if isinstance(at, int) and size is not None and size <= _BLOCK else None
+        self._blocks.setdefault(block, {})[shape] = None
+
+    def near(self, read: Access, obj: MemoryObject) -> Iterator[_Shape]:
+        """The shapes that may touch what is read in this object, or all where nothing tells."""
+        spots = [at for o, at in read.places if o == obj]
+        known = [at for at in spots if isinstance(at, int)]
+        if not spots or read.size is None or len(known) < len(spots):
+            return chain.from_iterable(self._blocks.values())
+        near = {n for at in known for n in range(at // _BLOCK - 1, (at + read.size) // _BLOCK + 1)}
+        return chain.from_iterable(self._blocks.get(n, ()) for n in (None, *near))
+
+
 class Changes:
     """See the module. Answers are computed when first asked for."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._mutable: dict[frozenset[Place], frozenset[Place]] = {}
-        self._indices: dict[Function, dict[MemoryObject, dict[_Shape, None]]] = {}
+        self._indices: dict[Function, dict[MemoryObject, _Shapes]] = {}
         self._writers: dict[Function, dict[_Shape, list[_Write]]] = {}
         self._by_base: dict[tuple[Function, _Shape], _ByBase] = {}
         self._relations: dict[tuple[Function, MemoryObject], tuple[MemoryObject, ...]] = {}
@@ -199,7 +222,7 @@ class Changes:
         if key not in self._matches:
             index = self._index(function)
             near = dict.fromkeys(p for o in read.objects if not o.is_constant for p in self._related(function, o))
-            shapes = dict.fromkeys(shape for p in near for shape in index[p])
+            shapes = dict.fromkeys(shape for p in near for shape in index[p].near(read, p))
             writers = self._writers[function]
             self._matches[key] = [w for w in shapes if self._may_write(writers[w][0][1], read)]
         for shape in self._matches[key]:
@@ -239,7 +262,7 @@ class Changes:
             self._relations[key] = tuple(p for p in written if p == obj or self.memory.overlaps.may_coincide(obj, p))
         return self._relations[key]
 
-    def _index(self, function: Function) -> dict[MemoryObject, dict[_Shape, None]]:
+    def _index(self, function: Function) -> dict[MemoryObject, _Shapes]:
         """The shapes of the writes and frees in a function by object."""
         if function not in self._indices:
             writers: dict[_Shape, list[_Write]] = {}
@@ -248,11 +271,11 @@ class Changes:
                 for is_free, accesses in ((False, touches.writes), (True, touches.frees)):
                     for a in accesses:
                         writers.setdefault(_shape(a), []).append((i, a, is_free))
-            index: dict[MemoryObject, dict[_Shape, None]] = {}
+            index: dict[MemoryObject, _Shapes] = {}
             for shape, found in writers.items():
                 found.reverse()
-                for o, _ in shape[0]:
-                    index.setdefault(o, {})[shape] = None
+                for o, at in shape[0]:
+                    index.setdefault(o, _Shapes()).add(shape, at)
             self._indices[function], self._writers[function] = index, writers
         return self._indices[function]
 

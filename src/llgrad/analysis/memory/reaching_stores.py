@@ -42,6 +42,7 @@ class Reaching:
         self._by_calls: dict[tuple[int, Part], bool] = {}
         self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
         self._found: dict[Part, list[Instruction]] = {}
+        self._places: dict[AnyValue, tuple[AnyValue, int]] = {}
         for f in memory.functions:
             for i in f.instructions():
                 for a in self._own_writes(i):
@@ -214,13 +215,17 @@ class Reaching:
 
     def _place(self, pointer: AnyValue) -> tuple[AnyValue, int]:
         """A pointer as a base and constant bytes."""
-        at = 0
-        while isinstance(pointer, GetElementPtr):
-            offset = gep_offset(pointer.source_type, pointer.indices, self.memory.module.layout)
-            if offset is None:
+        chain, base = list[tuple[AnyValue, int]](), pointer
+        while isinstance(base, GetElementPtr) and base not in self._places:
+            if (offset := gep_offset(base.source_type, base.indices, self.memory.module.layout)) is None:
                 break
-            at, pointer = at + offset, pointer.pointer
-        return pointer, at
+            chain.append((base, offset))
+            base = base.pointer
+        base, at = self._places.get(base, (base, 0))
+        for gep, offset in reversed(chain):
+            at += offset
+            self._places[gep] = base, at
+        return base, at
 
     def _starts_here(self, block: Block, access: Access) -> bool:
         """At the function's entry: does all that is read begin to exist in this call of it?"""
@@ -274,4 +279,4 @@ def predecessors(block: Block) -> Iterator[Block]:
     return (u.block for u in dict.fromkeys(block.users) if isinstance(u, Instruction) and u.is_terminator)
 
 
-__all__ = ["Reaching", "predecessors", "written_value"]
+__all__ = ["Part", "Reaching", "predecessors", "written_value"]

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from llgrad.analysis.memory.call_effects import is_copy
 from llgrad.analysis.memory.mod_ref import Access, Memory, MemoryObject
-from llgrad.analysis.memory.reaching_stores import Reaching, predecessors, written_value
+from llgrad.analysis.memory.reaching_stores import Part, Reaching, predecessors, written_value
 from llgrad.ir.types import FloatType, IntType, scalar
 from llgrad.ir.values import (
     AnyValue,
@@ -70,7 +70,27 @@ def made_of_others(memory: Memory) -> Iterator[Load]:
 class _Written(Reaching):
     """Looks at what ran before a load, as far back as one block follows another alone."""
 
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._offsets: dict[AnyValue, dict[Format, set[int]]] = {}
+        for i in (i for f in memory.functions for i in f.instructions()):
+            if isinstance(i, Store) and (format := _format(i.value)) is not None:
+                base, at = self._place(i.pointer)
+                size = self.memory.module.layout.size(format)
+                self._offsets.setdefault(base, {}).setdefault(format, set()).add(at % size)
+
+    def _may_be_made_of_others(self, load: Load) -> bool:
+        """Does any store from the base of a load write another format, or floats at other offsets modulo their size?"""
+        own = _format(load)
+        base, at = self._place(load.pointer)
+        stored = self._offsets.get(base, {})
+        return own is not None and (
+            not stored.keys() <= {own} or not stored.get(own, set()) <= {at % self.memory.module.layout.size(own)}
+        )
+
     def is_made_of_others(self, load: Load) -> bool:
+        if not self._may_be_made_of_others(load):
+            return False
         block, before, seen = load.block, load.block.instructions[: load.block.instructions.index(load)], {load.block}
         access = self.memory.reads(load)[0]
         while True:
@@ -108,6 +128,7 @@ class _Pieces(Reaching):
         self.kinds = kinds
         self._known: dict[_Read, _Writers] = {}
         self._stored: dict[MemoryObject, set[Format]] = {}
+        self._others: dict[Format, list[Part]] = {}
         for part, writers in self._writers.items():
             formats = {f for i in writers if isinstance(i, Store) and (f := _format(i.value)) is not None}
             for o in part.objects if formats else ():
@@ -134,8 +155,16 @@ class _Pieces(Reaching):
     def _meets_another(self, access: Access, own: Format) -> bool:
         """May memory that is read have been written as another format, directly or by a copy?"""
         known = {o for o in access.objects if o.kind != "unknown"}
-        near = (a for a in self._nearby(self._part(access)) if not known.isdisjoint(a.objects))
-        return any(self._formats_written(i) - {own} for a in near for i in self._writers[a])
+        part = self._part(access)
+        return any(not known.isdisjoint(a.objects) and self.meets(a, part) for a in self._written_but_as(own))
+
+    def _written_but_as(self, own: Format) -> list[Part]:
+        """What is written as another format somewhere."""
+        if own not in self._others:
+            self._others[own] = [
+                a for a, writers in self._writers.items() if any(self._formats_written(i) - {own} for i in writers)
+            ]
+        return self._others[own]
 
     def _formats_written(self, i: Instruction) -> set[Format | None]:
         if isinstance(i, Store):
