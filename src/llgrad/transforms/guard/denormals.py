@@ -17,7 +17,6 @@ from collections.abc import Container, Iterable, Sequence
 from msgspec import Struct
 
 from llgrad.errors import ArgumentError, UnsupportedError
-from llgrad.ir.parse import parse
 from llgrad.ir.values import Alias, Function
 from llgrad.ir.write import write
 from llgrad.ir.write_values import attributes
@@ -152,6 +151,8 @@ def declarations(known: Container[str] = ()) -> list[str]:
 
 def guarded(text: str, names: Iterable[str], handler: str = "") -> str:
     """The module with the mode set in the functions `names`, as far as it defines them. `handler`: if not its own."""
+    from llgrad.ir.parse import parse  # what is loaded from the cache parses nothing
+
     module, handler = parse(text), handler or personality(text)
     guards = []
     for name in names:
