@@ -93,7 +93,7 @@ from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampoli
 from llgrad.transforms.floatbits.align_up import as_elements_are, claims_more, may_round_addresses, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import may_have_lanes, with_lanes_apart
 from llgrad.transforms.floatbits.merge_split_loads import JOINING, rejoined
-from llgrad.transforms.floatbits.packed_registers import has_bits, with_bits
+from llgrad.transforms.floatbits.packed_registers import told_apart
 from llgrad.transforms.floatbits.rounding import may_have_steps, with_steps
 from llgrad.transforms.floatbits.shown_bits import show_bits
 from llgrad.transforms.floatbits.sign_bits import may_have_signs, with_signs
@@ -142,7 +142,6 @@ fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow remainder 
 tgamma trunc
 """
 _RESERVED = frozenset(f"{name}{suffix}" for name in _LIBM.split() for suffix in ("", "f", "l"))
-_ROUNDS = 16  # of functions that hand bits on to each other
 _MOST_INLINED = 4_000  # lines, before they are simplified
 
 
@@ -524,7 +523,7 @@ PREPARE: Passes[Preparation] = (
     Pass("show-bits", lambda unit, c: show_bits(unit, c.level), "Bits stand where they are changed, in values"),
     on_ir("signs", with_signs, "Masks of bits become signs of floats", asks=some_body(may_have_signs)),
     Pass("optimise", _optimise, "LLVM's optimiser, short loops unrolled", _optimises),
-    on_llvm("packed-registers", lambda work, _: _with_bits(work), "Doubles that hold other floats", wanted=_optimises),
+    on_llvm("packed-registers", lambda work, _: told_apart(work), "Doubles that hold other floats", wanted=_optimises),
     on_ir(
         "signs-again", with_signs, "What the optimiser made of signs",
         wanted=_optimises, asks=some_body(may_have_signs),
@@ -538,16 +537,6 @@ PREPARE: Passes[Preparation] = (
     on_text("absolute-tables", with_pointers, "Tables of relative addresses become tables of pointers"),
     Pass("refuse-thread-local", _refuse_threads, "Thread-local variables cannot be shared", lambda c: not c.threads),
 )
-
-
-def _with_bits(work: LLVMModule) -> None:
-    """Registers of doubles in which other floats lie as integers (`retyped`)."""
-    for _ in range(_ROUNDS if has_bits(work.text()) else 0):
-        work.run(["instruction_namer"])
-        if (retyped := with_bits(work.text())) == work.text():
-            return
-        work.replace_text(retyped)
-        work.run(["sroa", "instruction_combine", "dce"])
 
 
 def normal(work: LLVMModule) -> str:
