@@ -264,7 +264,14 @@ def expanded(text: str, which: str = _EXPANDED) -> str:
         if body is not None:
             bodies[f.name] = body
             text = text.replace(line, "").replace(f"@{f.name}(", f"@{name_of(f.name)}(")
-    return _with_bodies(pointer_lanes(text) if " x ptr" in text else text, bodies)
+    text = _with_bodies(text, bodies)
+    return with_lanes(text) if " x ptr" in text else text
+
+
+def with_lanes(text: str) -> str:
+    """The text with the addresses in vectors computed one by one."""
+    module = parse(text)
+    return write(module) if pointer_lanes(module) else text
 
 
 def _with_bodies(text: str, bodies: dict[str, str]) -> str:

@@ -4,23 +4,32 @@ C's rules pass `struct { float a, b; }` in one register for floats; rustc and ld
 function takes the bits apart. A float's type says that one float lies there, an integer's says nothing: what is in
 which bytes is then seen from what is done with them. So a parameter of the program's own functions that is used as bits
 alone is an integer, and so is a result of which all who call the function take the bits.
+
+    define internal double @f(double %s)                      define internal double @f(i64 %b)
+      %i = bitcast double %s to i64                    →        %s = bitcast i64 %b to double
+      %low = trunc i64 %i to i32                                %i = bitcast double %s to i64
+    …                                                         …
+    %r = call double @f(double %x)                            %b = bitcast double %x to i64
+                                                              %r = call double @f(i64 %b)
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from itertools import count
 
 from msgspec.structs import replace
 
+from llgrad.ir.build import Builder
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
+from llgrad.ir.rewrite import after, at_start, before, bodies, local_names, mentions
 from llgrad.ir.types import DOUBLE, FLOAT, I64, StructType, Type
 from llgrad.ir.values import (
+    Alias,
     Alloca,
     AnyValue,
     Argument,
+    Attribute,
     Binary,
     Call,
     Cast,
@@ -29,86 +38,102 @@ from llgrad.ir.values import (
     Function,
     GetElementPtr,
     Load,
+    Return,
     Store,
+    Undef,
     Value,
+    parts,
+    replace_uses,
 )
+from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import FUNCTION, plain, spelt, split_arguments
-from llgrad.transforms.canonical.abi_casts import Writer
+from llgrad.llvm.assembly import spelt
 
-_TAKEN = re.compile(r"= bitcast double %[-\w.$]+ to (?:i64|<2 x float>)")
-_MATHS = re.compile(r"\b(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) ")
-_SAID = re.compile(r"\b(?:noundef|nofpclass\([^()]*\)|returned) ")
-_RETURN = r"^  ret {} ([^\n]*?)(, !dbg !\d+)?$"
+_OF_FLOATS = ("noundef", "nofpclass", "returned")
 _INSIDE = ("internal", "private")
-_NAME = "%llgrad.bits."
 _ROUNDS = 16  # of functions that hand bits on to each other
 Path = tuple[int, ...]
 """Indices of a member of a struct; none of a value that is not one."""
 
 
+def told_apart(work: LLVMModule) -> bool:
+    """Make integers of such registers, until there are none; were there any?"""
+    for n in range(_ROUNDS):
+        if not has_bits(work.text()):
+            return n > 0
+        work.run(["instruction_namer"])
+        module = parse(work.text())
+        if not with_bits(module):
+            return True  # names were given
+        work.replace_text(write(module))
+        work.run(["sroa", "instruction_combine", "dce"])
+    return True
+
+
 def has_bits(text: str) -> bool:
-    """May there be such registers? This is quick to say."""
-    return _TAKEN.search(text) is not None or (" = alloca double," in text and " = load float, ptr %" in text)
+    """May there be such registers in a text? This is quick to say."""
+    taken = "bitcast double %" in text and (" to i64" in text or " to <2 x float>" in text)
+    return taken or (" = alloca double," in text and " = load float, ptr %" in text)
 
 
-def with_bits(text: str) -> str:
-    """The program, whose values have names, with integers for such registers; the text itself if there are none.
+def with_bits(module: Module) -> bool:
+    """Give such registers integers. What is handed on by functions that were found is seen when it is done again."""
+    looking = module.concerned(has_bits)
+    for f in looking:
+        assert f.blocks  # they are read when they are asked for, and arguments have users then
+    parameters = dict(_found_parameters(module, looking))
+    results = dict(_found_results(module, looking))
+    for f in dict.fromkeys([*parameters, *results]):
+        calls = list(_calls(f, module))
+        _give(f, parameters.get(f, {}), results.get(f))
+        for c in calls:
+            _hand(c, f, parameters.get(f, {}), results.get(f))
+    return bool(parameters or results)
 
-    What is handed on by functions that were found is seen when it is done again.
-    """
-    return _Bits(text).text() if has_bits(text) else text
+
+# --- what is bits -----------------------------------------------------------------------------------------------------
 
 
-class _Bits:
-    """What is found in a program."""
+def _found_parameters(module: Module, looking: list[Function]) -> Iterator[tuple[Function, dict[int, Type]]]:
+    for f in looking:
+        new = {a.index: t for a in f.arguments if (t := _retyped(a.type, [a], apart=True)) != a.type}
+        if new and _is_own(f, module):
+            yield f, new
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        module = parse(text)
-        self._looking = [module.function(plain(m[1])) for m in FUNCTION.finditer(text) if has_bits(m[0])]
-        self._parameters = dict(self._found_parameters())
-        self._results = dict(self._found_results(module))
 
-    def text(self) -> str:
-        """The program with other types."""
-        if not self._parameters and not self._results:
-            return self._text
-        edit = _Edit(self._parameters, self._results, next(n for n in count() if f"{_NAME}{n}." not in self._text))
-        return FUNCTION.sub(lambda m: edit.function(plain(m[1]), m[0]), self._text)
+def _found_results(module: Module, looking: list[Function]) -> Iterator[tuple[Function, Type]]:
+    called = dict.fromkeys(_made_by(i.value) for f in looking for i in f.instructions() if isinstance(i, Cast))
+    for f in called:
+        if f is None or not _is_own(f, module):
+            continue
+        calls = list(_calls(f, module))
+        new = _retyped(f.function_type.result, calls)
+        if new != f.function_type.result and all(c.opcode == "call" for c in calls):
+            yield f, new
 
-    # --- what is bits
 
-    def _found_parameters(self) -> Iterator[tuple[Function, dict[int, Type]]]:
-        for f in self._looking:
-            assert f.blocks  # they are read when they are asked for, and arguments have users then
-            new = {a.index: t for a in f.arguments if (t := _retyped(a.type, [a], apart=True)) != a.type}
-            if new and self._is_own(f):
-                yield f, new
+def _calls(f: Function, module: Module) -> Iterator[Call]:
+    for caller in bodies(module, f"{spelt(f.name)}("):
+        yield from (i for i in caller.instructions() if isinstance(i, Call) and i.callee is f)
 
-    def _found_results(self, module: Module) -> Iterator[tuple[Function, Type]]:
-        called = {_made_by(i.value) for f in self._looking for i in f.instructions() if isinstance(i, Cast)}
-        for f in called - {None}:
-            assert f is not None
-            if not self._is_own(f):
-                continue
-            calls = list(self._calls(f, module))
-            new = _retyped(f.function_type.result, calls)
-            if new != f.function_type.result and all(c.opcode == "call" for c in calls):
-                yield f, new
 
-    def _calls(self, f: Function, module: Module) -> Iterator[Call]:
-        for m in FUNCTION.finditer(self._text):
-            if f"{spelt(f.name)}(" in m[0]:
-                instructions = module.function(plain(m[1])).instructions()
-                yield from (i for i in instructions if isinstance(i, Call) and i.called_function is f)
+def _is_own(f: Function, module: Module) -> bool:
+    """Does the program call the function by name, as what it is, and do nothing else with it?"""
+    if f.is_declaration or f.linkage not in _INSIDE or f.function_type.vararg:
+        return False
+    for caller in bodies(module, spelt(f.name), "musttail"):
+        for i in caller.instructions():
+            called = isinstance(i, Call) and i.callee is f and i.function_type == f.function_type
+            uses = [v for n, v in enumerate(i.operands) if not (called and isinstance(i, Call) and n == i.arity)]
+            if any(_names(v, f) for v in uses) or (isinstance(i, Call) and i.tail == "musttail"):
+                return False
+    aliases = [a.aliasee for a in module.globals.values() if isinstance(a, Alias)]
+    held = [v.initializer for v in module.variables if mentions(v.pending, [spelt(f.name)])]
+    return not any(_names(v, f) for v in (*aliases, *held))
 
-    def _is_own(self, f: Function) -> bool:
-        """Does the program call the function by name, as what it is, and do nothing else with it?"""
-        if f.is_declaration or f.linkage not in _INSIDE or f.function_type.vararg or "musttail" in self._text:
-            return False
-        name = re.escape(spelt(f.name))
-        return not re.search(rf"{name}(?![-\w.$(])", self._text)
+
+def _names(v: object, f: Function) -> bool:
+    return v is f or any(_names(part, f) for part in parts(v))
 
 
 def _made_by(v: AnyValue) -> Function | None:
@@ -168,108 +193,64 @@ def _is_half(u: Value) -> bool:
     return isinstance(u, Cast) and u.opcode == "trunc"
 
 
-class _Edit:
-    """Writes the new types of parameters and results, of functions and of calls."""
-
-    def __init__(
-        self, parameters: Mapping[Function, Mapping[int, Type]], results: Mapping[Function, Type],
-        number: int,
-    ) -> None:  # fmt: skip
-        self._functions = {f.name: f for f in (*parameters, *results)}
-        self._parameters, self._results = parameters, results
-        names = "|".join(re.escape(spelt(f)) for f in self._functions)
-        self._called = re.compile(rf"\b(?:call|invoke) [^@\n]*?({names})\(")
-        self._names = (f"{_NAME}{number}.{n}" for n in count())
-        self._bits: dict[tuple[str, Type, Type], str] = {}  # of values of this block
-
-    def function(self, name: str, text: str) -> str:
-        """A function of the program."""
-        lines, self._bits = text.split("\n"), {}
-        made = [new for line in lines[1:] for new in self._line(line)]
-        f = self._functions.get(name)
-        if f is None:
-            return "\n".join([lines[0], *made])
-        head, first = self._head(f, lines[0])
-        return self._returning(f, "\n".join([head, made[0], *first, *made[1:]]))
-
-    def _writer(self) -> Writer:
-        return Writer(f"{next(self._names)}.")
-
-    def _head(self, f: Function, line: str) -> tuple[str, list[str]]:
-        """The head, and what makes parameters of the old types."""
-        start, given, rest = _apart_at(line, f)
-        lines: list[str] = []
-        for n, t in self._parameters.get(f, {}).items():
-            old, name, bits = f.arguments[n].type, given[n].split()[-1], next(self._names)
-            w = self._writer()
-            w.as_type(bits, t, old)
-            lines += [*w.lines[:-1], f"{name} = {w.lines[-1].partition(' = ')[2]}"]
-            given[n] = f"{t} {bits}"
-        return f"{self._returned(f, start)}({', '.join(given)}){rest}", [f"  {line}" for line in lines]
-
-    def _returned(self, f: Function, start: str) -> str:
-        """What stands before the parameters, with the new type of the result."""
-        if (new := self._results.get(f)) is None:
-            return start
-        before = start.removesuffix(f"{f.function_type.result} {spelt(f.name)}")
-        return f"{_MATHS.sub('', _SAID.sub('', before))}{new} {spelt(f.name)}"
-
-    def _returning(self, f: Function, text: str) -> str:
-        if (new := self._results.get(f)) is None:
-            return text
-        old = f.function_type.result
-
-        def edit(m: re.Match[str]) -> str:
-            w = self._writer()
-            value = w.as_type(m[1], old, new)
-            return "".join(f"  {line}\n" for line in w.lines) + f"  ret {new} {value}{m[2] or ''}"
-
-        return re.sub(_RETURN.format(re.escape(str(old))), edit, text, flags=re.MULTILINE)
-
-    def _line(self, line: str) -> list[str]:
-        if not line.startswith("  "):
-            self._bits = {}
-        return self._instruction(line)
-
-    def _instruction(self, line: str) -> list[str]:
-        """An instruction; a call with what makes its arguments, and its result, before and after it."""
-        m = self._called.search(line) if "@" in line and line.startswith("  ") else None
-        if m is None:
-            return [line]
-        f = self._functions[plain(m[1])]
-        start, given, rest = _apart_at(line, f)
-        w = self._writer()
-        for n, t in self._parameters.get(f, {}).items():
-            old = f.arguments[n].type
-            value = _SAID.sub("", given[n].removeprefix(f"{old} "))
-            if (value, old, t) not in self._bits:
-                self._bits[value, old, t] = w.as_type(value, old, t)
-            given[n] = f"{t} {self._bits[value, old, t]}"
-        before, after = [f"  {line}" for line in w.lines], list[str]()
-        if (new := self._results.get(f)) is not None and " = " in start:
-            name, bits = start.split(" = ")[0].strip(), next(self._names)
-            w = self._writer()
-            w.as_type(bits, new, f.function_type.result)
-            after = [f"  {line}" for line in (*w.lines[:-1], f"{name} = {w.lines[-1].partition(' = ')[2]}")]
-            start = start.replace(f"{name} =", f"{bits} =", 1)
-        return [*before, f"{self._returned(f, start)}({', '.join(given)}){rest}", *after]
+# --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _apart_at(line: str, f: Function) -> tuple[str, list[str], str]:
-    """A head or a call: what stands before the arguments, these, and what comes after them."""
-    at = line.index(f"{spelt(f.name)}(") + len(spelt(f.name))
-    given, rest = split_arguments(line[at + 1 :])
-    return line[:at], given, rest
+def _give(f: Function, parameters: Mapping[int, Type], result: Type | None) -> None:
+    """Change the types of the function's parameters and of its result."""
+    params = tuple(parameters.get(n, t) for n, t in enumerate(f.function_type.params))
+    f.value_type = replace(f.function_type, params=params, result=result or f.function_type.result)
+    names = local_names(f)
+    b = at_start(f, names)
+    for n, new in parameters.items():
+        old = f.arguments[n]
+        f.arguments[n] = bits = Argument(new, names.fresh(f"{old.name}.bits"), n)
+        bits.attributes = _without_floats(old.attributes)
+        _called_by_name_of(old, _as_type(b, bits, old.type))
+    for block in f.blocks if result is not None else ():
+        if isinstance(end := block.terminator, Return) and end.value is not None and result is not None:
+            end.set_operand(0, _as_type(before(end, names), end.value, result))
+    if result is not None:
+        f.result_attributes = _without_floats(f.result_attributes)
 
 
-__all__ = ["has_bits", "with_bits"]
+def _hand(c: Call, f: Function, parameters: Mapping[int, Type], result: Type | None) -> None:
+    """Call the function by its new type."""
+    assert c.block.function is not None
+    names = local_names(c.block.function)
+    for n, t in parameters.items():
+        c.set_operand(n, _as_type(before(c, names), c.operands[n], t))
+        c.argument_attributes[n] = _without_floats(c.argument_attributes[n])
+    c.function_type = f.function_type
+    if result is None:
+        return
+    old = Value(c.type, c.name)
+    replace_uses(c, old)
+    c.type, c.name, c.flags = result, names.fresh(f"{c.name}.bits"), frozenset()
+    c.result_attributes = _without_floats(c.result_attributes)
+    if old.users:
+        _called_by_name_of(old, _as_type(after(c, names), c, old.type))
 
 
-def told_apart(work: LLVMModule) -> None:
-    """Registers of doubles in which other floats lie as integers (`retyped`)."""
-    for _ in range(_ROUNDS if has_bits(work.text()) else 0):
-        work.run(["instruction_namer"])
-        if (retyped := with_bits(work.text())) == work.text():
-            return
-        work.replace_text(retyped)
-        work.run(["sroa", "instruction_combine", "dce"])
+def _called_by_name_of(old: Value, new: AnyValue) -> None:
+    """Put a value in another's place, under its name."""
+    replace_uses(old, new)
+    if isinstance(new, Value):
+        new.name = old.name
+
+
+def _as_type(b: Builder, v: AnyValue, t: Type) -> AnyValue:
+    """The value, of whose type only doubles are other than in `t`."""
+    if not isinstance(t, StructType) or v.type == t:
+        return b.cast("bitcast", v, t)
+    made: AnyValue = Undef(t, poison=True)
+    for n, member in enumerate(t.fields or ()):
+        made = b.insert_value(made, _as_type(b, b.extract(v, n), member), n)
+    return made
+
+
+def _without_floats(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    return tuple(a for a in attributes if a.name not in _OF_FLOATS)
+
+
+__all__ = ["has_bits", "told_apart", "with_bits"]

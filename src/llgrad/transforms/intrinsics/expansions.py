@@ -13,9 +13,26 @@ floating-point environment.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
+from llgrad.ir.build import Builder, declare
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import before, bodies, calls, local_names, replaced
+from llgrad.ir.types import FunctionType, VectorType
+from llgrad.ir.values import (
+    AnyValue,
+    Attribute,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    ConstAggregate,
+    GetElementPtr,
+    Instruction,
+    MetadataValue,
+    Undef,
+    put_instead,
+)
 from llgrad.support.brackets import lanes_of, listed
 
 from . import avx512, vector_predication, x86
@@ -45,12 +62,17 @@ def expansion(symbol: str, parameters: list[str], result: str, sizes: Sequence[i
 
 def _declared(lines: list[str]) -> list[str]:
     """Declarations of the functions that a body calls."""
-    calls = {m[2]: f"declare {m[1]} @{m[2]}({', '.join(a[: -len(_value(a)) - 1] for a in _split(m[3]))})"
-             for m in map(_CALL.search, lines) if m}  # fmt: skip
-    return list(calls.values())
+    called = dict[str, str]()
+    for line in lines:
+        head, _, given = line.partition("call ")[2].partition("(")
+        result, found, name = head.partition(" @")
+        if found:
+            called[name] = f"declare {result} @{name}({', '.join(map(_type_of, listed(given)[0]))})"
+    return list(called.values())
 
 
-_CALL = re.compile(r"call (<[^>]*>|\w+) @([\w.]+)\(([^)]*)\)")
+def _type_of(operand: str) -> str:
+    return operand[: operand.index(">") + 1] if operand[0] == "<" else operand.partition(" ")[0]
 
 
 def _reduce(symbol: str, parameters: list[str], result: str, _: Sequence[int]) -> Iterator[str]:
@@ -357,95 +379,99 @@ _MAKERS: dict[str, Callable[[str, list[str], str, Sequence[int]], Iterator[str]]
 
 # --- vectors of pointers ---------------------------------------------------------------------------------------------
 
-_VECTOR_GEP = re.compile(r"^  (%[-\w.$]+|%\"[^\"]*\") = getelementptr ((?:inbounds |nuw |nusw )*)(.*)$", re.MULTILINE)
-_VECTOR_OPERAND = re.compile(r"(<\d+ x (?:ptr(?: addrspace\(\d+\))?|i\d+)>) (.*)")
+
+def pointer_lanes(module: Module) -> bool:
+    """Compute the addresses in vectors one by one.
+
+    %q = getelementptr double, <2 x ptr> %p, i64 1    →    a getelementptr of each lane, put together to %q
+    """
+    changed = False
+    for f in bodies(module, " x ptr"):
+        names = local_names(f)
+        for i in list(f.instructions()):
+            if isinstance(i, GetElementPtr) and isinstance(i.type, VectorType) and not i.type.scalable:
+                replaced(i, _one_by_one(i, i.type, before(i, names)))
+                changed = True
+    return changed
 
 
-def pointer_lanes(text: str) -> str:
-    """The text with the addresses in vectors computed one by one."""
-    return _VECTOR_GEP.sub(_one_by_one, text)
+def _one_by_one(i: GetElementPtr, t: VectorType, b: Builder) -> AnyValue:
+    made: AnyValue = Undef(t, poison=True)
+    for n in range(t.count):
+        base, *indices = (_lane(b, v, n) for v in i.operands)
+        made = b.insert_element(made, b.gep(i.source_type, base, indices, flags=i.flags), n, "llgrad.lanes")
+    return made
 
 
-def _one_by_one(m: re.Match[str]) -> str:
-    body, _, notes = m[3].partition(", !")
-    type, *operands = _split(body)
-    vectors = [_VECTOR_OPERAND.fullmatch(o) for o in operands]
-    if not any(vectors):
-        return m[0]
-    count = max(lanes_of(v[1])[0] for v in vectors if v)
-    pointer = re.findall(r"\bptr(?: addrspace\(\d+\))?", operands[0])[0]
-    stem = m[1][1:].strip('"')
-
-    def name(word: str) -> str:
-        return f'%"lanes.{stem}.{word}"'
-
-    lines, last = [], "poison"
-    for n in range(count):
-        given = []
-        for k, (operand, v) in enumerate(zip(operands, vectors, strict=True)):
-            if v is not None:
-                own = name(f"operand{k}.{n}")
-                lines.append(f"  {own} = extractelement {v[1]} {v[2]}, i64 {n}")
-                operand = f"{lanes_of(v[1])[1]} {own}"
-            given.append(operand)
-        lines.append(f"  {name(f'lane{n}')} = getelementptr {m[2]}{type}, {', '.join(given)}")
-        made = m[1] if n == count - 1 else name(f"first{n}")
-        lines.append(f"  {made} = insertelement <{count} x {pointer}> {last}, {pointer} {name(f'lane{n}')}, i64 {n}")
-        last = made
-    return "\n".join(lines) + (f", !{notes}" if notes else "")
+def _lane(b: Builder, v: AnyValue, n: int) -> AnyValue:
+    if not isinstance(v.type, VectorType):
+        return v
+    return v.elements[n] if isinstance(v, ConstAggregate) else b.extract_element(v, n)
 
 
 # --- strict floating point -------------------------------------------------------------------------------------------
 
-_STRICT = re.compile(
-    r"(?P<head>(?:%[-\w.$]+|%\"[^\"]*\") = )(?:(?:tail|notail|musttail) )?call "
-    r"(?P<flags>(?:(?:fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*)(?P<type>[^@\n]+?) "
-    r"@llvm\.(?:experimental\.constrained\.(?P<op>\w+)|fptrunc\.round)\.(?P<suffix>[\w.]+)"
-    r"\((?P<arguments>[^\n]*?)(?:, )?(?P<meta>metadata [^\n]*?)\)(?: #\d+)?"
-)
-_STRICTLY = re.compile(r"^((?:attributes #\d+ = \{|define |declare )[^\n]*?) strictfp\b", re.MULTILINE)
+_STRICT = ("llvm.experimental.constrained.", "llvm.fptrunc.round.")
 _CASTS = {"fptosi", "fptoui", "sitofp", "uitofp", "fptrunc", "fpext"}
 _BINARY = {"fadd", "fsub", "fmul", "fdiv", "frem"}
 
 
-def unstrict(text: str) -> str:
-    """The module without constrained operations, as far as `library` knows what they are without."""
-    text = _STRICTLY.sub(r'\1 "was-strictfp"', text) if "strictfp" in text else text  # or what LLVM inlines gets strict
-    if "@llvm.experimental.constrained." not in text and "@llvm.fptrunc.round." not in text:
-        return text
-    used: dict[str, str] = {}
-    text = _STRICT.sub(lambda m: _ordinary(m, used), text)
-    known = set(re.findall(r"^declare [^@\n]*@([\w.]+)\(", text, re.MULTILINE))
-    return text + "".join(line + "\n" for name, line in used.items() if name not in known)
+def is_strict(text: str) -> bool:
+    """Has a program constrained operations?"""
+    return "strictfp" in text or any(f"@{name}" in text for name in _STRICT)
 
 
-def _ordinary(m: re.Match[str], used: dict[str, str]) -> str:
-    operation = m["op"] or "fptrunc"
-    head, flags, result = m["head"], m["flags"], re.sub(r"^(?:noundef )+", "", m["type"])
-    arguments = _split(m["arguments"])
+def unstrict(module: Module) -> bool:
+    """Leave no constrained operations, as far as `library` knows what they are without.
+
+    %r = call double @llvm.experimental.constrained.fadd.f64(double %x, double %y, metadata …)
+                                                                                  →    %r = fadd double %x, double %y
+    """
+    changed = _are_ordinary(module)
+    for c in calls(module, *_STRICT):
+        put_instead(c, _ordinary(module, c))
+        changed = True
+    return changed
+
+
+def _are_ordinary(module: Module) -> bool:
+    """Let no function say that it is strict, or what LLVM inlines gets strict."""
+    changed = False
+    for n, group in module.attribute_groups.items():
+        module.attribute_groups[n] = _not_strict(group)
+        changed |= module.attribute_groups[n] != group
+    for f in module.functions:
+        old, f.attributes = f.attributes, _not_strict(f.attributes)
+        changed |= old != f.attributes
+    return changed
+
+
+def _not_strict(attributes: tuple[Attribute, ...]) -> tuple[Attribute, ...]:
+    return tuple(Attribute("was-strictfp", string=True) if a.name == "strictfp" else a for a in attributes)
+
+
+def _ordinary(module: Module, c: Call) -> Instruction:
+    f = c.called_function
+    assert f is not None
+    operation, _, suffix = f.name.removeprefix(_STRICT[0]).partition(".")
+    if f.name.startswith(_STRICT[1]):
+        operation = "fptrunc"
+    said = [v.text for v in c.arguments if isinstance(v, MetadataValue)]
+    given = [v for v in c.arguments if not isinstance(v, MetadataValue)]
+    new: Instruction
     if operation in _BINARY:
-        return f"{head}{operation} {flags}{arguments[0]}, {_value(arguments[1])}"
-    if operation in _CASTS:
-        return f"{head}{operation} {flags if operation[:3] in ('fpt', 'fpe') else ''}{arguments[0]} to {result}"
-    if operation in ("fcmp", "fcmps"):
-        predicate = re.findall(r'metadata !"(\w+)"', m["meta"])[0]
-        return f"{head}fcmp {flags}{predicate} {arguments[0]}, {_value(arguments[1])}"
-    if operation == "fmuladd":
-        operation = "fma"
-    name = f"llvm.{operation}.{m['suffix']}"
-    used[name] = f"declare {result} @{name}({', '.join(a[: -len(_value(a)) - 1] for a in arguments)})"
-    return f"{head}call {flags}{result} @{name}({', '.join(arguments)})"
+        new = Binary(operation, c.type, given)
+    elif operation in _CASTS:
+        new = Cast(operation, c.type, given)
+    elif operation in ("fcmp", "fcmps"):
+        new = Compare("fcmp", said[0].strip('!"'), given[0], given[1], c.type)
+    else:
+        types = [v.type for v in given]
+        name = f"llvm.{'fma' if operation == 'fmuladd' else operation}.{suffix}"
+        new = Call(FunctionType(c.type, tuple(types)), declare(module, name, c.type, types), given)
+    new.name, new.metadata = c.name, c.metadata
+    new.flags = c.flags if operation not in _CASTS or operation in ("fptrunc", "fpext") else frozenset()
+    return new
 
 
-def _split(arguments: str) -> list[str]:
-    """Arguments at the commas outside brackets, without attributes."""
-    return [re.sub(r"\b(?:noundef|nofpclass\([^)]*\)) ", "", a) for a in listed(arguments)[0]]
-
-
-def _value(argument: str) -> str:
-    """An argument without its type."""
-    m = re.match(r"(?:<[^>]*>|\w+) (.*)", argument)
-    return m[1] if m else argument
-
-
-__all__ = ["PREFIX", "expansion", "name_of", "pointer_lanes", "unstrict"]
+__all__ = ["PREFIX", "expansion", "is_strict", "name_of", "pointer_lanes", "unstrict"]
