@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -221,3 +222,34 @@ def test_errors_are_text(source: Source, words: list[str], text: str) -> None:
     path = source(CODE)
     result = run(*(w.format(path=path) for w in words))
     assert result.exit_code == 2 and text in result.stderr and "Traceback" not in result.output
+
+
+# What ends LLVM's reader (its upgrade of old intrinsics takes the number for a pointer), and a body that it drops.
+FATAL = """
+declare <4 x float> @llvm.masked.load.v4f32.p0(i32, i32, <4 x i1>, <4 x float>)
+define <4 x float> @f(i32 %x) {
+  %y = call <4 x float> @llvm.masked.load.v4f32.p0(i32 %x, i32 4, <4 x i1> zeroinitializer, <4 x float> undef)
+  ret <4 x float> %y
+}
+"""
+DROPPED = """
+define available_externally double @f(double %x) {
+  ret double %x
+}
+declare double @__enzyme_autodiff(...)
+define double @g(double %x) {
+  %r = call double (...) @__enzyme_autodiff(ptr @f, double %x)
+  ret double %r
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "text"), [(FATAL, "LLVM itself ended while reading"), (DROPPED, "or LLVM dropped it")]
+)
+def test_what_llvm_does_is_told(program: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "f.ll"
+    path.write_text(program)
+    command = [sys.executable, "-m", "llgrad", "opt", str(path), "-o", str(tmp_path / "out.ll")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and text in done.stderr and "Traceback" not in done.stderr

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from llgrad.transforms.pass_manager import Watch
 
 
+_FAILED = 2  # exit status
+
+
+def _tell(error: LlgradError) -> None:
+    click.echo(f"{shown(error)}llgrad: {error}", err=True)
+
+
 class _Group(click.Group):
     """A group whose commands report llgrad's errors as text."""
 
@@ -31,11 +38,11 @@ class _Group(click.Group):
         try:
             return self._invoked(ctx)
         except LlgradError as error:
-            click.echo(f"{shown(error)}llgrad: {error}", err=True)
-            ctx.exit(2)
+            _tell(error)
+            ctx.exit(_FAILED)
         except OSError as error:
             click.echo(f"llgrad: {error.filename or ''}: {error.strerror or error}", err=True)
-            ctx.exit(2)
+            ctx.exit(_FAILED)
 
     def _invoked(self, ctx: click.Context) -> Any:
         """The command's work; click's own exceptions are its way to end."""
@@ -287,13 +294,17 @@ def opt(
     from llgrad.autodiff.requests.registrations import ignored
     from llgrad.errors import SourceError
     from llgrad.llvm import LLVMModule, with_brain_floats
+    from llgrad.llvm.isolate import end_told
     from llgrad.programs.program import optimise_program, read_ir
     from llgrad.transforms.pass_manager import watching
 
     for source in sources:
         if not source.is_file() and str(source) != "-":
             raise SourceError(f"there is no file {source}", fix="check the path")
-    parts = [read_ir(sys.stdin.buffer.read() if str(s) == "-" else s.read_bytes(), str(s)) for s in sources]
+    parts = []
+    for source in sources:
+        with end_told(f"reading {source}", _tell, _FAILED):
+            parts.append(read_ir(sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes(), str(source)))
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
     for name in ignored(whole.text()):
         click.echo(
@@ -301,7 +312,8 @@ def opt(
             " compiler has inlined it\n  to do: give llgrad IR that is not optimised, or declare it"
             " __attribute__((noinline))", err=True,
         )  # fmt: skip
-    with watching(_watch(print_after, print_before_all)) as watch:
+    last = end_told(f"differentiating {', '.join(map(str, sources))}", _tell, _FAILED)
+    with watching(_watch(print_after, print_before_all)) as watch, last:
         made = optimise_program(
             whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
             denormals=denormals, strict=strict,

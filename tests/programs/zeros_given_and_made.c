@@ -59,6 +59,35 @@ static __attribute__((noinline)) double root(double x) { return sqrt(x); }
 static double left_roots(double x) { return fmax(root(x), 1) + fmax(sqrt(sqrt(x)), 1) + x; }
 static double left_branch(double x) { return x > 1 ? sqrt(sqrt(x)) : 3 * x; }
 
+/* Chains of poles whose first adjoint or tangent is given and zero: x[0] = 0, y[1] = 2 x[0]. */
+static __attribute__((noinline)) double root_of_root(double x) { return sqrt(sqrt(x)); }
+static __attribute__((noinline)) double larger(double a, double b) { return a > b ? a : b; }
+static __attribute__((noinline)) double roots(double x, int n) { return n == 0 ? x : sqrt(roots(x, n - 1)); }
+static void chain(const double *x, double *y) { y[1] = 2 * x[0], y[0] = sqrt(sqrt(x[0])); }
+static void chain_called(const double *x, double *y) { y[1] = 2 * x[0], y[0] = root_of_root(x[0]); }
+static void chain_of_call(const double *x, double *y) { y[1] = 2 * x[0], y[0] = sqrt(root(x[0])); }
+static void chain_twice(const double *x, double *y)
+{
+    double r = sqrt(x[0]);
+    y[1] = 2 * x[0], y[0] = r, y[2] = sqrt(r);
+}
+static void chain_in_loop(const double *x, double *y)
+{
+    double r = x[0];
+    for (int i = 0; i < 3 && r < 2; i++)
+        r = sqrt(r);
+    y[1] = 2 * x[0], y[0] = r;
+}
+static void chain_recursive(const double *x, double *y) { y[1] = 2 * x[0], y[0] = roots(x[0], 3); }
+static void chain_infinite(const double *x, double *y) { y[1] = 2 * x[0], y[0] = log(x[0]) * log(x[0]) + 1 / (1 / x[0]); }
+static double left_chain(double x) { return fmax(root_of_root(x), 1) + larger(root_of_root(x), 1) + x; }
+static double left_product(double x)
+{
+    double a = larger(x - 1, 0), b = larger(-1 - x, 0);
+    return x + (a * b > 0 ? 1 : 1 / (a * b) > 1 ? 2 : 3);
+}
+static double pole_of_left(double x) { return 1 / (larger(x - 1, 0) * fmax(-1 - x, 0)); }
+
 /* What arithmetic made: all are x at x >= 0. */
 static double in_branch(double x)
 {
@@ -138,8 +167,35 @@ static void expect_one_or_none(const char *what, int index, double got)
         expect(#f ", strong, forward", 0, __enzyme_fwddiff((void *)f, enzyme_strong_zero, (double)x, 1.0), 0); \
     } while (0)
 
+#define CHAIN(f) \
+    do { \
+        double x[1] = {0}, dx[1] = {0}, y[3], dy[3] = {0, 1, 0}, none[1] = {0}, slope[3] = {0}; \
+        __enzyme_autodiff_void((void *)f, enzyme_dup, x, dx, enzyme_dup, y, dy); \
+        expect(#f ", reverse", 0, dx[0], 2); \
+        double wide[2] = {0}, seeds[6] = {0, 1, 0, 0, 3, 0}; \
+        __enzyme_autodiff_void((void *)f, enzyme_width, 2, enzyme_dup, x, wide, wide + 1, enzyme_dup, y, seeds, seeds + 3); \
+        expect(#f ", reverse, first lane", 0, wide[0], 2); \
+        expect(#f ", reverse, second lane", 0, wide[1], 6); \
+        dy[0] = 1, dy[1] = 0, dx[0] = 0; \
+        __enzyme_autodiff_void((void *)f, enzyme_dup, x, dx, enzyme_dup, y, dy); \
+        expect(#f ", reverse, asked for", 0, isfinite(dx[0]), 0); \
+        if ((void *)f == (void *)chain_infinite || (void *)f == (void *)chain_recursive) \
+            break; \
+        __enzyme_fwddiff_void((void *)f, enzyme_dup, x, none, enzyme_dup, y, slope); \
+        expect(#f ", forward", 0, slope[0], 0); \
+    } while (0)
+
 int main(void)
 {
+    CHAIN(chain);
+    CHAIN(chain_called);
+    CHAIN(chain_twice);
+    CHAIN(chain_in_loop);
+    CHAIN(chain_recursive);
+    CHAIN(chain_infinite);
+    ONE(left_chain, 0, 1);
+    ONE(left_product, 0, 1);
+    ONE(pole_of_left, 0, 0);
     CHECK_GRADIENT(walk, 6);
     TWO(floored, 1000, 0);
     TWO(chosen, 1000, 0);

@@ -10,10 +10,14 @@ bytes on standard output. Exit status 3 means that standard output is a JSON err
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import llgrad.errors as errors
@@ -65,6 +69,33 @@ def cpu_is_known(cpu: str) -> bool:
         return "not a recognized processor" not in run_job("cpu", b"", cpu=cpu)[1]
     except LlgradError:
         return False
+
+
+@contextmanager
+def end_told(doing: str, tell: Callable[[LlgradError], None], status: int) -> Iterator[None]:
+    """Where LLVM aborts meanwhile, `tell` an error and end with `status`: for commands, which may end.
+
+    `doing`: what llgrad asks of LLVM, "reading a.ll". A child process would cost 0.3 s; this costs nothing.
+    """
+
+    def ended(_: int) -> None:
+        try:
+            tell(UnsupportedError(
+                f"LLVM itself ended while {doing}", cause="it met what it takes for impossible; its words are above",
+                fix="try `opt -passes=verify` of LLVM 22 on it; if that accepts it, report it to LLVM",
+            ))  # fmt: skip
+            sys.stdout.flush(), sys.stderr.flush()
+        finally:
+            os._exit(status)
+
+    called = ctypes.CFUNCTYPE(None, ctypes.c_int)(ended)
+    install = ctypes.CDLL(None).signal
+    install.restype, install.argtypes = ctypes.c_void_p, [ctypes.c_int, ctypes.c_void_p]
+    before = install(signal.SIGABRT, ctypes.cast(called, ctypes.c_void_p))
+    try:
+        yield
+    finally:
+        install(signal.SIGABRT, before)
 
 
 def _environment() -> dict[str, str]:

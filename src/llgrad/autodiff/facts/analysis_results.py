@@ -137,6 +137,7 @@ class Facts:
         self.allocated: Any = None  # see `tape_allocations`
         self.left: Any = None  # see `zeroed_tangents`
         self.made: Any = None  # see `given_zeros`
+        self.steep: Any = None  # see `speculated`
         given = zip(root.arguments, arguments, strict=True)
         self.unwanted = Unwanted(self.memory, [a for a, act in given if act is Act.DUPNONEED])
         self.marked = Marked(self.activity, self.kinds)

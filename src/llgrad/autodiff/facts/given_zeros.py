@@ -34,6 +34,8 @@ from llgrad.ir.values import (
     ConstFloat,
     ConstInt,
     Instruction,
+    Return,
+    Store,
     Unary,
 )
 from llgrad.rules import library
@@ -45,6 +47,10 @@ FINITE = frozenset({
     "fmaximum_num", "fminimum_num", "sin", "cos", "tanh", "atan",
 })  # fmt: skip
 """Rules whose results and partials are finite where their operands are (but for overflow)."""
+STEEP = frozenset({
+    "sqrt", "cbrt", "pow", "asin", "acos", "acosh", "csqrt", "casin", "cacos", "casinh", "cacosh", "cpow",
+})  # fmt: skip
+"""Rules whose results are finite where their partials are infinite."""
 _LARGEST = 2.0**60  # of a literal factor: products of a few of these neither underflow nor overflow
 _PLAIN = ("copy", "allocate")  # memory that is moved
 _ROUNDED = ("half", "bfloat")  # their sums are rounded again, which may make zeros
@@ -62,6 +68,25 @@ class Made(Struct, frozen=True):
         if isinstance(t, FloatType) and t.name in _ROUNDED:
             return False
         return v not in (self.everywhere if made else self.within)
+
+    def hands(self, facts: Facts, user: Instruction, v: AnyValue, made: bool = False) -> bool:
+        """Is the adjoint given that a store, a return or a call hands back to `v`?"""
+        among, t = self.everywhere if made else self.within, scalar(v.type)
+        if isinstance(t, FloatType) and t.name in _ROUNDED:
+            return False
+        match user:
+            case Store(value=x) if x is v:
+                return all(o not in among for access in facts.memory.writes(user) for o in access.objects)
+            case Return():
+                assert user.block.function is not None
+                return not made and Result(user.block.function) not in among
+            case Call(arguments=arguments):
+                callees, unknown = facts.callees(user)
+                places = [k for k, x in enumerate(arguments) if x is v]
+                if unknown or any(f.is_declaration or len(f.arguments) < len(arguments) for f in callees):
+                    return False
+                return bool(callees) and all(f.arguments[k] not in among for f in callees for k in places)
+        return False
 
 
 def made(facts: Facts) -> Made:
@@ -120,6 +145,18 @@ def rule_of(facts: Facts, i: Instruction) -> Rule | None:
     return library.instruction(i.opcode) if isinstance(i, Binary | Unary) else None
 
 
+def is_steep(facts: Facts, i: Instruction) -> bool:
+    """Has an instruction a rule whose result is finite where a partial is infinite?"""
+    entry = facts.entry(i) if isinstance(i, Call) else None
+    return entry is not None and entry.rule.name in STEEP
+
+
+def is_pole(facts: Facts, i: Instruction) -> bool:
+    """May a partial be infinite or no number where the operands are finite?"""
+    rule = rule_of(facts, i)
+    return rule is not None and rule.name not in FINITE and bool(_factors(i, rule))
+
+
 def _factors(i: Instruction, rule: Rule) -> list[int]:
     """The positions of the operands with a partial that varies."""
     pairs = isinstance(i, Call) and len(rule.operands) > len(i.arguments)  # in vectors
@@ -151,4 +188,4 @@ def _is_literal(v: AnyValue) -> bool:
     return False
 
 
-__all__ = ["FINITE", "Made", "is_plain", "made", "rule_of"]
+__all__ = ["FINITE", "STEEP", "Made", "is_plain", "is_pole", "is_steep", "made", "rule_of"]

@@ -9,7 +9,8 @@ adjoint 0 at 0 where it is not chosen, and where `sqrt(x) * sqrt(x)` is; only th
 Values that are always used are not touched: there the derivative is what IEEE arithmetic says. Nor are
 those whose partials are finite because their operands are: sums and products of what the program chose to compute.
 
-Beside these are the values whose adjoints are given (`given`): zero, they say that nothing depends on the value.
+Beside these are the values whose adjoints are given (`given`): zero, they say that nothing depends on the value. What
+hands its adjoint on through a partial that varies (`sqrt(sqrt(x))`) is *chained*: its note comes from the given ones.
 
 But products may overflow, or be of what nobody has set. Where `select`s of the same block say when a value is used,
 what is handed back from there to what is used at other times, too, is *cut*: it counts where the conditions hold. One
@@ -18,15 +19,16 @@ what is handed back from there to what is used at other times, too, is *cut*: it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
 
 from llgrad.analysis.cfg.flow import Flow
+from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import FINITE, is_plain, made
+from llgrad.autodiff.facts.given_zeros import FINITE, is_plain, is_steep, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Effect, Nothing, Partials, operand_parts
 from llgrad.ir.build import const_float, const_int
 from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
@@ -53,6 +55,7 @@ from llgrad.rules.expression import Const
 Path = frozenset[tuple[AnyValue, bool]]
 _ALWAYS: frozenset[Path] = frozenset({frozenset()})
 _MOST_PATHS = 4
+Handed = frozenset[tuple[AnyValue, AnyValue]]
 
 
 class Cut(Struct, frozen=True):
@@ -67,13 +70,17 @@ class Unused(Struct, frozen=True):
 
     `guarded`: of `candidates`, those whose partials may be infinite or nan; `tracked`: the values of which the reverse
     sweep notes whether they are used (of other candidates it looks whether their adjoint is zero); `given`: those whose
-    partials may be infinite or nan and whose adjoint is given, by whether that of the function's result may be made.
+    partials may be infinite or nan and whose adjoint is given; `chained`: those whose adjoint is made of given ones
+    alone; `handed`: stores, returns and calls, and the values to which they hand given adjoints. The last three by
+    whether the adjoint of the function's result may be made.
     """
 
     guarded: frozenset[Instruction]
     candidates: frozenset[Instruction] = frozenset()
     tracked: frozenset[Instruction] = frozenset()
     given: tuple[frozenset[Instruction], frozenset[Instruction]] = (frozenset(), frozenset())
+    chained: tuple[frozenset[Instruction], frozenset[Instruction]] = (frozenset(), frozenset())
+    handed: tuple[Handed, Handed] = (frozenset(), frozenset())
 
 
 def cuts(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> dict[Instruction, Cut]:
@@ -147,17 +154,59 @@ def unused(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> U
     """What contributes nothing, whatever its partials are, and how the reverse sweep of a function knows."""
     speculated = _speculated(facts, flow, effects)
     guarded = _guarded(flow, effects, speculated)
-    candidates = set(guarded)
-    work = list(guarded)
-    while work:
-        further = {u for u in work.pop().users if u in speculated} - candidates
-        candidates |= further
-        work += further
-    tracked = frozenset(i for i in candidates if _is_tracked(facts, i, effects))
+    candidates = _with_users(guarded, speculated)
+    tracked = {i for i in candidates if _is_tracked(facts, i, effects)}
     own = [i for b in flow.order for i in b.instructions if facts.active(i)]
-    steep = [i for i in own if _is_pole(i, effects.get(i)) or isinstance(effects.get(i), CallBody)]
-    certain, inside = (frozenset(i for i in steep if made(facts).gives(i, m)) for m in (True, False))
-    return Unused(frozenset(guarded), frozenset(candidates), tracked, (inside, certain))
+    poles = [i for i in own if _is_pole(i, effects.get(i)) or isinstance(effects.get(i), CallBody)]
+    given = [frozenset(i for i in poles if made(facts).gives(i, m)) for m in (False, True)]
+    handed = [_handed(facts, own, m) if poles else frozenset[tuple[AnyValue, AnyValue]]() for m in (False, True)]
+    chained = []
+    for m in (False, True):
+        linked = _speculated(facts, flow, effects, handed[m]) if handed[m] else set()
+        links = {i for i in _guarded(flow, effects, linked) - given[m] if _is_link(facts, i, effects)}
+        tracked |= {i for i in _with_users(links, linked) if _is_tracked(facts, i, effects)}
+        chained.append(frozenset(links))
+    return Unused(
+        frozenset(guarded), frozenset(candidates), frozenset(tracked),
+        (given[0], given[1]), (chained[0], chained[1]), (handed[0], handed[1]),
+    )  # fmt: skip
+
+
+def _is_link(facts: Facts, i: Instruction, effects: Mapping[Instruction, Effect]) -> bool:
+    """Does `i` need a note if its adjoint is made of given ones? (Of a call two versions are made then.)"""
+    effect = effects.get(i)
+    if isinstance(effect, CallBody) and not any(f in _steep_functions(facts) for f in effect.callees):
+        return False
+    return isinstance(effect, CallBody | Partials) and _is_tracked(facts, i, effects)
+
+
+def _steep_functions(facts: Facts) -> Collection[Function]:
+    """The functions in which a result is finite and its partial is not, there or in what they call."""
+    if facts.steep is None:
+        callers: dict[Function, list[Function]] = {}
+        for i in (i for f in facts.memory.functions for i in f.instructions() if isinstance(i, Call)):
+            assert i.block.function is not None
+            for f in facts.callees(i)[0]:
+                callers.setdefault(f, []).append(i.block.function)
+        start = [f for f in facts.memory.functions if any(is_steep(facts, i) for i in f.instructions())]
+        facts.steep = reach(start, lambda f: callers.get(f, ()))
+    found: Collection[Function] = facts.steep
+    return found
+
+
+def _with_users(start: Iterable[Instruction], among: Collection[Instruction]) -> set[Instruction]:
+    """`start`, and what uses it and is `among` those given, directly or through others."""
+    return set(reach(start, lambda i: [u for u in i.users if isinstance(u, Instruction) and u in among]))
+
+
+def _handed(facts: Facts, own: Sequence[Instruction], result_made: bool) -> Handed:
+    """The stores, returns and calls that hand a given adjoint back, with the value that gets it."""
+    found: set[tuple[AnyValue, AnyValue]] = set()
+    for v in (v for v in own if isinstance(scalar(v.type), FloatType)):
+        for u in v.users:
+            if isinstance(u, Instruction) and made(facts).hands(facts, u, v, result_made):
+                found.add((u, v))
+    return frozenset(found)
 
 
 def _guarded(flow: Flow, effects: Mapping[Instruction, Effect], candidates: set[Instruction]) -> set[Instruction]:
@@ -218,27 +267,32 @@ def chooses(u: Value, i: Instruction, effects: Mapping[Instruction, Effect]) -> 
     return bool(partials) and all(p is None or is_choice(p) for p in partials)
 
 
-def _speculated(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> set[Instruction]:
-    """The active instructions each of whose uses may not take place, or is by another of them."""
+def _speculated(
+    facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect], handed: Handed = frozenset()
+) -> set[Instruction]:
+    """The active instructions each of whose uses may not take place, or is by another of them, or is `handed`."""
     active = [i for b in flow.order for i in b.instructions if facts.active(i)]
     found = set(active)
-    work = [i for i in active if _used_for_certain(facts, flow, i, found, effects)]
+    work = [i for i in active if _used_for_certain(facts, flow, i, found, effects, handed)]
     while work:
         i = work.pop()
         if i in found:
             found.remove(i)
             operands = [o for o in i.operands if isinstance(o, Instruction) and o in found]
-            work += [o for o in operands if _used_for_certain(facts, flow, o, found, effects)]
+            work += [o for o in operands if _used_for_certain(facts, flow, o, found, effects, handed)]
     return found
 
 
 def _used_for_certain(
-    facts: Facts, flow: Flow, i: Instruction, candidates: set[Instruction], effects: Mapping[Instruction, Effect]
-) -> bool:
+    facts: Facts, flow: Flow, i: Instruction, candidates: set[Instruction], effects: Mapping[Instruction, Effect],
+    handed: Handed,
+) -> bool:  # fmt: skip
     """Is there a use outside of `candidates` that follows whenever `i` is executed? (A phi uses at the edge.)"""
     lanes: set[int] = set()
     for u in i.users:
         if u in candidates or not (facts.active(u) or u.opcode in ("store", "ret", "call", "invoke")):
+            continue
+        if (u, i) in handed:
             continue
         if u.opcode != "ret" and isinstance(effects.get(u), Nothing):  # it hands nothing back
             continue

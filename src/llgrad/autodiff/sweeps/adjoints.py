@@ -452,6 +452,7 @@ class Adjoints(Used):
         if self.facts.marked.is_sure_float(v) and self.facts.marked.may_be_written(i):
             self.test_floats(leaves)
         if leaves and self.facts.active(v):
+            self.note_given(i, v, leaves[0][2])
             self.add(v, leaves)
         if (place := self.facts.marked.part_overwritten(i)) is not None:
             at, t = place
@@ -569,12 +570,14 @@ class Adjoints(Used):
             _, other = self.callee(functions, indirect, False)
             derivative, arguments = either(self.module, derivative, other), [used, *arguments]
         made = self.b.call(derivative, arguments, f"{i.name}.rev")
-        self.use = used if not self.facts.memory.writes(i) else None
+        use = used if not self.facts.memory.writes(i) else None
         n = 0
         for v, act in zip(i.arguments, request.arguments, strict=True):
             for _ in self.each_lane() if act is Act.OUT else ():
                 if self.facts.active(v):
-                    self.add_whole(v, self.b.extract(made, n))
+                    self.use, adjoint = use, self.b.extract(made, n)
+                    self.note_given(i, v, adjoint)
+                    self.add_whole(v, adjoint)
                 n += 1
 
     def _used_call(self, i: Call) -> AnyValue | None:

@@ -18,7 +18,6 @@ from llgrad.autodiff.facts.given_zeros import FINITE, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.autodiff.requests.request import Act, Request
 from llgrad.autodiff.sweeps.change_notes import Changing
-from llgrad.autodiff.sweeps.zeroed_tangents import STEEP
 from llgrad.ir.build import const_float, const_int, zero
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
 from llgrad.ir.values import (
@@ -308,7 +307,7 @@ class ForwardSweep(Changing):
             return product
         if made(self.facts).gives(v):
             return strong_zero(self.b, tangent, product)
-        if rule.name in STEEP and v in self.notes:
+        if v in self.notes:
             return strong_zero(self.b, tangent, product, self.part(self.changes_of(v), lane))
         return product
 

@@ -73,7 +73,9 @@ class ReverseSweep(Postponing):
         returned = last.terminator.operands[0] if last.terminator.operands else None
         if returned is not None and self.facts.active(returned):
             for lane in self.each_lane() if seeds else ():
+                self.note_given(last.terminator, returned, seeds[lane])
                 self.add_whole(returned, seeds[lane])
+                self.use = None
         self.goto(None, last)
         for block in visited:
             self.at(self.blocks[block], self.flow.loop_of(block))

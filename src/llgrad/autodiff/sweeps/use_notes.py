@@ -41,6 +41,12 @@ class Used(ForwardValues):
             return self.b.fcmp("une", adjoint, zero(adjoint.type))
         return None
 
+    def note_given(self, user: Instruction, v: AnyValue, adjoint: AnyValue) -> None:
+        """`user` hands an adjoint back to `v`, which is used, unless a given zero says that it is not."""
+        given = (user, v) in self.plan.unused.handed[self.request.made] and v in self.plan.unused.tracked
+        if given and self.use is None and adjoint.type == v.type:
+            self.use = self.b.fcmp("une", adjoint, zero(adjoint.type))
+
     def _cleared(self, i: Instruction) -> AnyValue | None:
         if i not in self.plan.unused.tracked:
             return None
@@ -82,6 +88,8 @@ class Used(ForwardValues):
             return strong_product(self.b, factor, seed, product)
         if i in self.plan.unused.given[self.request.made]:
             return strong_zero(self.b, seed, product)
+        if i in self.plan.unused.chained[self.request.made] and i in self.plan.unused.tracked:
+            return strong_zero(self.b, seed, product, self.use)
         if i in self.plan.unused.guarded:
             return strong_zero(self.b, seed, product, self.use if i in self.plan.unused.tracked else None)
         return product

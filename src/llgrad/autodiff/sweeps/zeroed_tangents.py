@@ -22,30 +22,20 @@ from msgspec import Struct
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import made, rule_of
+from llgrad.autodiff.facts.given_zeros import is_pole, made, rule_of
 from llgrad.ir.types import FloatType, VectorType, scalar
 from llgrad.ir.values import Alloca, AnyValue, Call, Function, Instruction, Load, Phi, Return, Select, Store, Value
-
-STEEP = frozenset({
-    "sqrt", "cbrt", "pow", "asin", "acos", "acosh", "csqrt", "casin", "cacos", "casinh", "cacosh", "cpow",
-})  # fmt: skip
-"""Rules whose results are finite where their partials are infinite."""
 
 
 def left(facts: Facts) -> frozenset[AnyValue]:
     """The values of all functions whose tangent may be zero for that."""
     if facts.left is None:
         active = [i for f in facts.memory.functions for i in f.instructions() if facts.active(i)]
-        steep = any(_is_steep(facts, i) for i in active)
+        steep = any(is_pole(facts, i) for i in active)
         start: list[AnyValue] = [i for i in active if _leaves(facts, i)] if steep else []
         facts.left = frozenset(reach(start, lambda v: _onwards(facts, v)))
     found: frozenset[AnyValue] = facts.left
     return found
-
-
-def _is_steep(facts: Facts, i: Instruction) -> bool:
-    entry = facts.entry(i) if isinstance(i, Call) else None
-    return entry is not None and entry.rule.name in STEEP
 
 
 def _leaves(facts: Facts, i: Instruction) -> bool:
@@ -85,8 +75,8 @@ class Notes(Struct, frozen=True):
 
 def noted(facts: Facts, function: Function) -> Notes:
     """What is noted in a function, so that its steep rules know what a zero tangent means; other values do depend."""
-    asked = [i for i in function.instructions() if isinstance(i, Call) and _is_steep(facts, i) and facts.active(i)]
-    start = [v for i in asked for v in i.arguments if facts.active(v)]
+    asked = [i for i in function.instructions() if is_pole(facts, i) and facts.active(i)]
+    start = [v for i in asked for v in (i.arguments if isinstance(i, Call) else i.operands) if facts.active(v)]
     if not start:
         return Notes(frozenset(), frozenset())
     every = reach(start, lambda v: _computed_from(facts, v))
@@ -155,4 +145,4 @@ def _onwards(facts: Facts, v: AnyValue) -> list[AnyValue]:
     return found
 
 
-__all__ = ["STEEP", "Notes", "left", "noted"]
+__all__ = ["Notes", "left", "noted"]

@@ -23,9 +23,14 @@ def note_visible(unit: Unit, c: Preparation) -> bool:
 def internalize(unit: Unit, c: Preparation) -> bool:
     """All but the roots and the program's variables become local; what nothing reaches goes."""
     work = unit.llvm()
-    defined = {f.name for f in work.functions() if not f.is_declaration}
-    if missing := [r for r in c.roots if r not in defined]:
-        raise UnknownNameError(f"the program does not define {', '.join(missing)}")
+    defined = {f.name: not f.is_declaration for f in work.functions()}
+    if missing := [r for r in c.roots if not defined.get(r)]:
+        raise UnknownNameError(
+            f"the program does not define {', '.join(missing)}",
+            cause="it is only declared: it had no body, or LLVM dropped it (`available_externally`: another has it)"
+            if any(r in defined for r in missing) else "there was none, or LLVM dropped it, as nothing used it",
+            fix="give llgrad the file that defines it; a C function that is `inline` alone needs `static` or `extern`",
+        )  # fmt: skip
     named = function_tables(unit.text())
     work.internalize([*c.roots, *c.shown])
     work.run(["global_dce"])
