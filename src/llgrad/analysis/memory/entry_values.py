@@ -25,7 +25,7 @@ from llgrad.analysis.cfg.flow import Flow, Loop, flow
 from llgrad.analysis.cfg.loops import Count, backedge_count
 from llgrad.analysis.memory.call_effects import STOPS, behaviour
 from llgrad.analysis.objects import gep_offset
-from llgrad.ir.types import DataLayout, IntType, PointerType, Type
+from llgrad.ir.types import I64, PTR, DataLayout, IntType, PointerType, StructType, Type
 from llgrad.ir.values import (
     AnyValue,
     Argument,
@@ -255,13 +255,14 @@ class Prelude:
         self._base(scan.first)
         assert isinstance(scan.first.type, IntType)
         self.scanned[scan.first.type.bits] = None
-        at = self._line(f"getelementptr i8, ptr %p{scan.first.base}, i64 {scan.first.offset}")
+        at = f"%{self._made(PTR, f'getelementptr i8, ptr %p{scan.first.base}, i64 {scan.first.offset}').name}"
         counts = [self._text(count.emit(self, tuple(map(self._value, count.operands)))) for count in found]
         nest = [*zip(counts, (n for _, n in scan.loops), strict=True), ("0", 0)][:MOST_LOOPS]
         given_nest = ", ".join(f"i64 {count}, i64 {n}" for count, n in nest)
-        both = self._line(f"call {{ i64, i64 }} @llgrad.bounds.i{scan.first.type.bits}(ptr {at}, {given_nest})")
+        pair = StructType((I64, I64))
+        both = self._made(pair, f"call {pair} @llgrad.bounds.i{scan.first.type.bits}(ptr {at}, {given_nest})")
         for n, end in enumerate(("low", "high")):
-            self.lines.append(f"{name}.{end} = extractvalue {{ i64, i64 }} {both}, {n}")
+            self.lines.append(f"{name}.{end} = extractvalue {pair} %{both.name}, {n}")
 
     def _base(self, found: Field) -> None:
         if found.base in self.ahead.pointers:
