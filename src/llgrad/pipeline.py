@@ -62,7 +62,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, StructType, Type, UnsizedError
 from llgrad.ir.values import Alias, ConstExpr, Function, GlobalVariable
 from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule, Part, unblock, with_vector_maths
+from llgrad.llvm import LLVMModule, Part, strip_attributes, unblock, with_vector_maths
 from llgrad.llvm.assembly import (
     COMDAT,
     DEFINITION,
@@ -405,6 +405,14 @@ def _refuse(text: str) -> str:
     return text
 
 
+def _for_speed(text: str) -> str:
+    """What is differentiated loses -Os and -Oz, under which LLVM leaves loops as they are written.
+
+        define void @f(ptr %x) optsize   ->    define void @f(ptr %x)
+    """
+    return strip_attributes(text, SIZE_FIRST) if any(name in text for name in SIZE_FIRST) else text
+
+
 def _ordinary(text: str) -> str:
     """Constrained operations on floats become ordinary ones."""
     return hide(ordinary) if (ordinary := unstrict(text)) != text else text
@@ -468,8 +476,10 @@ def _optimise(unit: Unit, c: Preparation) -> bool:
     return unit.put(work)
 
 
+SIZE_FIRST = ("optsize", "minsize")
 PREPARE: Passes[Preparation] = (
     on_text("refuse-promises", _refuse, "Attributes and modes that no derivative can keep are refused"),
+    on_text("for-speed", _for_speed, "`optsize` and `minsize` go: a size of the primal's code says nothing of a sweep"),
     on_text("ordinary-operations", _ordinary, "Constrained operations on floats become ordinary ones"),
     on_text("own-names", _own_names, "Definitions that have the name of a rule they do not mean get other names"),
     Pass("note-visible", _remember_shown, "Variables and weak functions that stay visible are noted"),
