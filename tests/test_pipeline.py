@@ -558,3 +558,30 @@ def test_inlined_lines_have_a_place_in_described_derivatives(source: Source) -> 
     calls = [i for i in made.instructions() if isinstance(i, Call)]
     assert calls and "dbg" in made.metadata
     assert all("dbg" in i.metadata for i in calls)
+
+
+FOR_SIZE = """
+declare double @__enzyme_autodiff(ptr, double)
+define double @f(double %x) noinline SIZE {
+  %y = fmul double %x, %x
+  ret double %y
+}
+define double @g(double %x) SIZE {
+  %d = call double @__enzyme_autodiff(ptr @f, double %x)
+  ret double %d
+}
+define double @h(double %x) noinline SIZE {
+  ret double %x
+}
+"""
+
+
+@pytest.mark.parametrize("size", ["optsize", "optsize minsize"])
+def test_derivatives_are_not_for_size(size: str) -> None:
+    """-Os and -Oz go from what is differentiated and from what takes the derivative in; the rest keeps them."""
+    text = FOR_SIZE.replace("SIZE", size)
+    prepared = parse(stages.prepare(LLVMModule.from_text(text.split("define double @g")[0]), ["f"], 2))
+    made = parse(optimise_program(LLVMModule.from_text(text), 2).text())
+    fast = (prepared.function("f"), made.function("g"))
+    assert not {"optsize", "minsize"} & {a.name for f in fast for a in f.attributes}
+    assert {a.name for a in made.function("h").attributes} >= set(size.split())

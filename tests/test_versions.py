@@ -19,6 +19,7 @@ from full.switches import switched
 
 import llgrad
 from llgrad.analysis.memory.access_ranges import Refused, extents
+from llgrad.analysis.memory.entry_values import bounds
 from llgrad.analysis.memory.polynomial_bounds import Between, Known, Poly, Unbounded, Writer
 from llgrad.api.derivatives import Derivative
 from llgrad.api.explain import explain
@@ -266,6 +267,65 @@ def test_what_is_compared(prepared: Callable[[str], str]) -> None:
     assert "in the way" in str(tests(asked(*dup), prepared(straight)))
 
 
+BEHIND = """#include <math.h>
+struct net { int w; double *a, *b; const int *at; struct net *more; };
+void f(struct net *s, int n) {
+    for (int t = 0; t < n; t++)
+        for (int i = 0; i < s->w; i++) { s->b[i] = sin(s->b[i]) * s->a[s->at[t] * s->w + i]; } }
+"""
+NOT_AHEAD = {
+    "s->b[i] = sin(s->b[i])": ("s->at = s->at + 1; s->b[i] = sin(s->b[i])", "pointers in memory"),  # it is changed
+    "i < s->w": ("s->b[i] > 0", "pointers in memory"),
+    "s->at[t]": ("s->at[s->at[t]]", "not known at the entry"),  # of which no load reads all
+    "for (int t = 0": ("if (s->w > 9) exit(1);\n    for (int t = 0", "one pointer"),  # it need not come back
+    "s->a[": ("s->more[t].a[", "pointers in memory"),
+}
+
+
+@pytest.mark.parametrize("change", [None, *NOT_AHEAD])
+def test_pointers_sizes_and_indices_in_memory(change: str | None, prepared: Callable[[str], str]) -> None:
+    """What the function does not change is read before it: three pointers, a size, the bounds of what `at` holds."""
+    code = BEHIND if change is None else BEHIND.replace(change, NOT_AHEAD[change][0])
+    found = noalias_versions.versions(prepared(code), asked(Act.DUP, Act.CONST), 2)
+    if change is not None:
+        assert isinstance(found, str) and NOT_AHEAD[change][1] in found
+        return
+    assert isinstance(found, noalias_versions.Versions)
+    assert found.request.arguments == (Act.DUP, Act.CONST, Act.DUP, Act.DUP, Act.DUP)
+    lines = "\n".join(found.prelude.lines)
+    assert lines.count("load ptr") == 6 and lines.count("load i32") == 1 and "@llgrad.bounds.i32(" in lines
+    assert lines.index("icmp sgt i32 %p1, 0") < lines.index("load ptr")  # nothing is read where no iteration runs
+
+
+def test_bounds_of_what_memory_holds() -> None:
+    """The helper that the test calls, beside NumPy, of nests of one and of two loops."""
+    text = noalias_versions.INTRINSICS + "".join(bounds(bits) for bits in (8, 32, 64))
+    engine = Engine([LLVMModule.from_text(text + BOUNDED)])
+    rng = np.random.default_rng(1)
+    for bits in (8, 32, 64):
+        ends, size = np.iinfo(f"i{bits // 8}"), bits // 8
+        cells = rng.integers(ends.min, ends.max, 60, dtype=f"i{size}", endpoint=True)
+        run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4, ctypes.c_void_p)(
+            engine.address(f"b{bits}")
+        )
+        for n, s, m, t in [(0, 1, 0, 0), (6, 1, 0, 0), (4, 2, 2, 12), (9, -1, 2, 7)]:
+            out, first = (ctypes.c_int64 * 2)(), 20
+            run(cells[first:].ctypes.data, n, s * size, m, t * size, out)
+            seen = [cells[first + i * s + j * t] for i in range(n + 1) for j in range(m + 1)]
+            assert list(out) == [min(seen), max(seen)]
+
+
+BOUNDED = "".join(
+    f"""define void @b{bits}(ptr %p, i64 %n, i64 %s, i64 %m, i64 %t, ptr %out) {{
+  %r = call {{ i64, i64 }} @llgrad.bounds.i{bits}(ptr %p, i64 %n, i64 %s, i64 %m, i64 %t)
+  store {{ i64, i64 }} %r, ptr %out
+  ret void
+}}
+"""
+    for bits in (8, 32, 64)
+)
+
+
 def test_what_rarely_runs_costs_little(prepared: Callable[[str], str]) -> None:
     """The version for memory that overlaps stays apart and small; the other is taken in where the test is."""
     made = noalias_versions.dispatched(prepared(NORM), asked(Act.CONST, Act.DUP, Act.DUP), 2)
@@ -278,7 +338,7 @@ def test_what_rarely_runs_costs_little(prepared: Callable[[str], str]) -> None:
 
 
 def test_explained(source: Callable[..., Path]) -> None:
-    gather = "void g(double *x, double *y, int *k) { for (int i = 0; i < 99; i++) y[k[i]] = x[i]; }"
+    gather = "void g(double *x, double *y, int *k) { for (int i = 0; i < 99; i++) y[k[k[i]]] = x[i]; }"
     lib = llgrad.load(source(NORM + gather))
     asked = [Derivative(lib[name], Mode.COMBINED, ("x",), "y", "grad", compile=False) for name in "fg"]
     said = [explain(derivative).versions for derivative in asked]

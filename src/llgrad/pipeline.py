@@ -54,7 +54,7 @@ from llgrad.transforms.guard import strings
 from llgrad.transforms.guard.equalities import HIDING, REVEALING, hide_bits, may_compare_bits, ordinary_operations
 from llgrad.transforms.loops.memcpy_idiom import moved_in_blocks
 from llgrad.transforms.loops.unroll import LOOP_FORM
-from llgrad.transforms.optimise.before_derivative import note_form, optimise
+from llgrad.transforms.optimise.before_derivative import for_speed, note_form, optimise
 from llgrad.transforms.optimise.normal_form import NORMAL_FORM, form_again
 from llgrad.transforms.pass_manager import (
     Pass,
@@ -116,6 +116,7 @@ NORMAL: Passes[Any] = (
 
 PREPARE: Passes[Preparation] = (
     on_text("refuse-promises", refuse, "Attributes and modes that no derivative can keep are refused"),
+    on_text("for-speed", for_speed, "`optsize` and `minsize` go: a size of the primal's code says nothing of a sweep"),
     Pass("ordinary-operations", ordinary_operations, "Constrained operations on floats become ordinary ones"),
     on_text("own-names", own_names, "Definitions that have the name of a rule they do not mean get other names"),
     Pass("note-visible", note_visible, "Variables and weak functions that stay visible are noted"),

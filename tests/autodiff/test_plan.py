@@ -166,6 +166,6 @@ exit:
 
 def test_loops_of_two_trips_need_no_chunks() -> None:
     """LLVM's IndVarSimplify leaves such a flag where users switch unrolling off."""
-    text = pipeline.prepare(LLVMModule.from_text(TWO_TRIPS), ["f"], 2)
+    text = stages.prepare(LLVMModule.from_text(TWO_TRIPS), ["f"], 2)
     found = derivation(text, Mode.COMBINED, "dco").plan("f", False)
     assert found.nests and not any(n.chunked for n in found.nests.values()) and depth(found) == 1, str(found)

@@ -31,6 +31,7 @@ from msgspec.structs import replace
 
 from llgrad import llvm
 from llgrad.analysis.memory.access_ranges import Extents, Refused, argument_name, extents
+from llgrad.analysis.memory.entry_values import Prelude
 from llgrad.analysis.memory.polynomial_bounds import Unbounded, Value, Writer
 from llgrad.autodiff.requests import registrations
 from llgrad.autodiff.requests.request import Mode, Request
@@ -45,11 +46,42 @@ from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import spelt
 from llgrad.programs import derivatives
 from llgrad.programs.derivatives import Derived
+from llgrad.programs.promoted_pointers import promote
 from llgrad.programs.stages import normal
 from llgrad.transforms.guard.equalities import hide, hide_bits
 from llgrad.transforms.symbols import own_names
 
-MOST_TESTS = 120
+MOST_TESTS = 2_000
+MOST_WRITTEN = 60  # each by instructions of its own; more are compared in a loop over a table
+CLASH = """define linkonce_odr hidden i1 @llgrad.clash(ptr %ends, ptr %pairs, i64 %n) noinline nounwind {
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %head ]
+  %any = phi i1 [ false, %entry ], [ %more, %head ]
+  %pair = getelementptr { i16, i16 }, ptr %pairs, i64 %i
+  %other = getelementptr i16, ptr %pair, i64 1
+  %one.i = load i16, ptr %pair
+  %other.i = load i16, ptr %other
+  %one.at = getelementptr { i64, i64 }, ptr %ends, i16 %one.i
+  %other.at = getelementptr { i64, i64 }, ptr %ends, i16 %other.i
+  %one.end = getelementptr i64, ptr %one.at, i64 1
+  %other.end = getelementptr i64, ptr %other.at, i64 1
+  %a = load i64, ptr %one.at
+  %b = load i64, ptr %one.end
+  %c = load i64, ptr %other.at
+  %d = load i64, ptr %other.end
+  %first = icmp sgt i64 %b, %c
+  %second = icmp sgt i64 %d, %a
+  %both = and i1 %first, %second
+  %more = or i1 %any, %both
+  %next = add i64 %i, 1
+  %go = icmp ne i64 %next, %n
+  br i1 %go, label %head, label %done
+done:
+  ret i1 %more
+}
+"""
 INTRINSICS = """
 declare { i64, i1 } @llvm.sadd.with.overflow.i64(i64, i64)
 declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
@@ -62,11 +94,15 @@ class Versions(Struct, frozen=True):
     """What is chosen between: the function prepared for pointers that are apart, and the test that they are.
 
     `test` computes `%apart` from `%p0`, `%p1`, … (arguments) and `%s0.0`, … (shadows, by lane); `tests` of ranges.
+    The function has more arguments than it had: pointers that `prelude` finds in memory. `request` has them, too.
     """
 
     text: str
     test: tuple[str, ...]
     tests: int
+    constants: str
+    request: Request
+    prelude: Prelude
 
     def __str__(self) -> str:
         return f"two versions, of which {self.tests} tests of where memory lies choose when it is called"
@@ -81,7 +117,7 @@ def dispatched(text: str, request: Request, level: int) -> Derived:
     if not isinstance(found, Versions):
         return general
     try:
-        fast = derivatives.derivative(found.text, replace(request, disjoint=True), level)
+        fast = derivatives.derivative(found.text, replace(found.request, disjoint=True), level)
     except LlgradError:  # the general version does for all
         return general
     return _joined(general, fast, found, request)
@@ -115,25 +151,28 @@ def versions(text: str, request: Request, level: int) -> Versions | str:
         return "one version: its pointers are apart" if request.disjoint else "one version: shadows may be primals"
     module = parse(text)
     root = module.function(own_names.own_name(request.function))
+    request, ahead = promote(module, root, request)
     pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
     if any(a.type != PTR for a in pointers):
         return "one version: addresses of several address spaces are not compared"
     if len(pointers) < 2:
         return "one version: it has one pointer at most"
     try:
-        before = extents(module, root, opaque(module))
+        before = extents(module, root, opaque(module), ahead)
         looped = {a for a, touched in before.touched.items() if touched.looped}
         if not any(a in looped or b in looped for a, b in _hindered(root, before)):
             return "one version: in its own loops, no pointer is in the way of another"
-        changed = apart(text, root.name, level)
+        changed = apart(write(module) if ahead.pointers else text, root.name, level)
         module = parse(changed)
         again = module.function(root.name)
-        after = extents(module, again, opaque(module))
+        after = extents(module, again, opaque(module), ahead)
         w = Writer()
         tests = _test(w, [(root, before), (again, after)], request)
+        shadows = [request.width * takes_shadow(act) for act in request.arguments]
+        prelude = Prelude(ahead, shadows, module.layout)
     except (Refused, Unbounded) as reason:
         return f"one version: whether memory overlaps cannot be tested, because {reason}"
-    return Versions(changed, tuple(w.lines), tests)
+    return Versions(changed, tuple(w.lines), tests, "".join(w.constants), request, prelude)
 
 
 def apart(text: str, root: str, level: int) -> str:
@@ -202,7 +241,10 @@ def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request
     if len(pairs) > MOST_TESTS:
         raise Refused(f"there are {len(pairs)} pairs of pointers")
     ends = {name: (w.least_of(lows), w.most_of(highs)) for name, (lows, highs) in found_ends.items()}
-    clashes = [_clash(w, ends, one, other) for one, other in pairs]
+    if len(pairs) > MOST_WRITTEN:
+        clashes = [_looked_up(w, ends, list(pairs))]
+    else:
+        clashes = [_clash(w, ends, one, other) for one, other in pairs]
     total = "false"
     for name in (*w.failed(), *clashes):
         total = name if total == "false" else w.emit(f"or i1 {total}, {name}")
@@ -212,13 +254,29 @@ def _test(w: Writer, found: Sequence[tuple[Function, Extents]], request: Request
 
 def _clash(w: Writer, ends: dict[str, tuple[Value, Value]], one: str, other: str) -> str:
     """May two ranges overlap?"""
-    places = {}
-    for name in (one, other):
-        at = w.emit(f"ptrtoint ptr {name} to i64")
-        places[name] = [w.checked("sadd", at, end) if end != 0 else at for end in ends[name]]
-    first = w.emit(f"icmp sgt i64 {places[one][1]}, {places[other][0]}")
-    second = w.emit(f"icmp sgt i64 {places[other][1]}, {places[one][0]}")
+    (a, b), (c, d) = (_addresses(w, name, ends[name]) for name in (one, other))
+    first = w.emit(f"icmp sgt i64 {b}, {c}")
+    second = w.emit(f"icmp sgt i64 {d}, {a}")
     return w.emit(f"and i1 {first}, {second}")
+
+
+def _addresses(w: Writer, name: str, ends: tuple[Value, Value]) -> list[Value]:
+    at = w.emit(f"ptrtoint ptr {name} to i64")
+    return [w.checked("sadd", at, end) if end != 0 else at for end in ends]
+
+
+def _looked_up(w: Writer, ends: dict[str, tuple[Value, Value]], pairs: Sequence[Pair]) -> str:
+    """May two ranges of any pair overlap? `llgrad.clash` goes through a table of pairs."""
+    places = list(dict.fromkeys(name for pair in pairs for name in pair))
+    found = [x for name in places for x in _addresses(w, name, ends[name])]
+    w.lines.append(f"%ends = alloca [{len(found)} x i64]")
+    for n, x in enumerate(found):
+        at = w.emit(f"getelementptr i64, ptr %ends, i64 {n}")
+        w.lines.append(f"store i64 {x}, ptr {at}")
+    table = [places.index(name) for pair in pairs for name in pair]
+    pairs_at = f"[{len(table)} x i16] [{', '.join(f'i16 {n}' for n in table)}]"
+    w.constants.append(f"@llgrad.pairs = private unnamed_addr constant {pairs_at}\n{CLASH}")
+    return w.emit(f"call i1 @llgrad.clash(ptr %ends, ptr @llgrad.pairs, i64 {len(pairs)})")
 
 
 # --- the derivative that chooses --------------------------------------------------------------------------------------
@@ -248,30 +306,38 @@ def _joined(general: Derived, apart: Derived, found: Versions, request: Request)
 
 
 def _chooser(general: Derived, apart: Derived, found: Versions, request: Request, symbol: str) -> str:
-    names = ["%arena"] * (request.mode is not Mode.FORWARD)
-    for n, act in enumerate(request.arguments):
-        names.append(f"%p{n}")
-        names += [f"%s{n}.{lane}" for lane in range(request.width if takes_shadow(act) else 0)]
-    names += [f"%x{n}" for n in range(len(general.parameters) - len(names))]
-    given = ", ".join(f"{t} {name}" for t, name in zip(general.parameters, names, strict=True))
-    types = ", ".join(general.parameters)
+    given = _parameters(general, request)
+    more = _parameters(apart, found.request)
+    seen = ", ".join([more, *(f"{t} {name}" for t, name in found.prelude.names())])
+    types = [", ".join(d.parameters) for d in (general, apart)]
     result = general.returned
-    lines = "\n".join(f"  {line}" for line in found.test)
+    ahead, lines = ("\n".join(f"  {line}" for line in part) for part in (found.prelude.lines, found.test))
     returned = ("", "ret void") if result == "void" else ("%r = ", f"ret {result} %r")
 
-    def version(label: str, d: Derived) -> str:
+    def version(label: str, d: Derived, given: str) -> str:
         call = f"{returned[0]}call {result} {spelt(d.symbol)}({given})"
         return f"{label}:\n  {call}\n  {returned[1]}\n".replace("%r", f"%r.{label}")
 
-    return f"""{INTRINSICS}
-declare {result} {spelt(general.symbol)}({types})
-declare {result} {spelt(apart.symbol)}({types})
+    return f"""{INTRINSICS}{found.constants}{found.prelude.functions()}
+declare {result} {spelt(general.symbol)}({types[0]})
+declare {result} {spelt(apart.symbol)}({types[1]})
 define {result} {spelt(symbol)}({given}) {{
-  %apart = call i1 {spelt(f"{symbol}.test")}({given})
+{ahead}
+  %apart = call i1 {spelt(f"{symbol}.test")}({seen})
   br i1 %apart, label %fast, label %slow
-{version("fast", apart)}{version("slow", general)}}}
-define i1 {spelt(f"{symbol}.test")}({given}) noinline noimplicitfloat nounwind {{
+{version("fast", apart, more)}{version("slow", general, given)}}}
+define i1 {spelt(f"{symbol}.test")}({seen}) noinline noimplicitfloat nounwind {{
 {lines}
   ret i1 %apart
 }}
 """
+
+
+def _parameters(derived: Derived, request: Request) -> str:
+    """What a derivative is given, with types."""
+    names = ["%arena"] * (request.mode is not Mode.FORWARD)
+    for n, act in enumerate(request.arguments):
+        names.append(f"%p{n}")
+        names += [f"%s{n}.{lane}" for lane in range(request.width if takes_shadow(act) else 0)]
+    names += [f"%x{n}" for n in range(len(derived.parameters) - len(names))]
+    return ", ".join(f"{t} {name}" for t, name in zip(derived.parameters, names, strict=True))

@@ -14,16 +14,28 @@ variables of the program, in functions that are not known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from msgspec import Struct, field
 
 from llgrad.analysis.cfg.flow import Flow, Loop, flow
 from llgrad.analysis.cfg.loops import OPPOSITE, SWAPPED
 from llgrad.analysis.memory.call_effects import STOPS, behaviour
-from llgrad.analysis.memory.polynomial_bounds import Between, Known, Poly, Value, Writer, extreme, hull, mapped
+from llgrad.analysis.memory.entry_values import Ahead, Field
+from llgrad.analysis.memory.polynomial_bounds import (
+    Between,
+    Known,
+    Poly,
+    Unbounded,
+    Value,
+    Writer,
+    extreme,
+    hull,
+    mapped,
+)
 from llgrad.analysis.objects import gep_base
 from llgrad.ir.module import Module
-from llgrad.ir.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
+from llgrad.ir.types import PTR, ArrayType, DataLayout, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -78,6 +90,7 @@ class Touched(Struct):
     ranges: dict[tuple[Poly, Poly], None] = field(default_factory=dict)
     written: bool = False
     looped: bool = False
+    writes: dict[tuple[Poly, Poly], None] = field(default_factory=dict)  # of `ranges`
 
     def write(self, w: Writer) -> tuple[Value, Value]:
         """Write the first byte and the one behind the last, as distances from the argument."""
@@ -110,10 +123,15 @@ class Extents(Struct):
     needs: dict[tuple[Poly, int, int], None] = field(default_factory=dict)
 
 
-def extents(module: Module, root: Function, opaque: Iterable[str] = ()) -> Extents:
-    """What `root` touches. `opaque`: functions whose bodies are not what is run. Raises Refused."""
+def extents(module: Module, root: Function, opaque: Iterable[str] = (), ahead: Ahead | None = None) -> Extents:
+    """What `root` touches. `opaque`: functions whose bodies are not what is run. Raises Refused.
+
+    `ahead`: numbers may come from memory that the function does not write. They are noted there, and whoever uses the
+    extents reads them at the entry.
+    """
     found = Extents()
     reader = Reader(module, found, frozenset(opaque))
+    reader.ahead = ahead
     numbers = {a: Poly.of(given_number(a)) for a in root.arguments if is_readable(a.type)}
     pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
     places: dict[Argument, Places] = {a: (Place(a, Poly.of(0)),) for a in pointers}
@@ -123,7 +141,25 @@ def extents(module: Module, root: Function, opaque: Iterable[str] = ()) -> Exten
         if isinstance(a.type, (VectorType, StructType, ArrayType)):
             raise Refused("it takes vectors or structs in registers")
     reader.function(Frame(root, flow(root), numbers, places, (root,)))
+    if ahead is not None:
+        _unwritten(root, found, ahead, module.layout)
     return found
+
+
+def _unwritten(root: Function, found: Extents, ahead: Ahead, layout: DataLayout) -> None:
+    """Refuse what is read ahead and written through the argument that leads to it; name the bytes of pointers."""
+    for p in ahead.pointers.values():
+        low = Poly.of(p.field.offset)
+        found.touched.setdefault(root.arguments[p.field.base], Touched()).ranges[low, low + layout.size(PTR)] = None
+    fields = [*(p.field for p in ahead.pointers.values()), *ahead.fields]
+    for at in fields:
+        end = at.offset + layout.size(at.type)
+        for low, high in found.touched[root.arguments[at.base]].writes:
+            a, b = low.constant, high.constant
+            if a is None or b is None or a < end and at.offset < b:
+                raise Refused("it writes what it reads pointers or sizes from")
+    if any(found.touched[root.arguments[scan.first.base]].writes for scan in ahead.scans):
+        raise Refused("it writes where it reads indices")
 
 
 def argument_name(a: Argument) -> str:
@@ -133,7 +169,10 @@ def argument_name(a: Argument) -> str:
 
 def given_number(a: Argument) -> Known:
     assert isinstance(a.type, IntType)
-    name, bits = argument_name(a), a.type.bits
+    return _extended(argument_name(a), a.type.bits)
+
+
+def _extended(name: str, bits: int) -> Known:
     return Known(lambda w: name if bits == 64 else w.emit(f"sext i{bits} {name} to i64"))
 
 
@@ -167,6 +206,7 @@ class Reader:
     def __init__(self, module: Module, found: Extents, opaque: frozenset[str]) -> None:
         self.module, self.found, self.opaque, self.budget = module, found, opaque, MOST_INSTRUCTIONS
         self.entered: set[object] = set()
+        self.ahead: Ahead | None = None
 
     # --- instructions
 
@@ -203,7 +243,9 @@ class Reader:
                 raise Refused(f"addresses in argument {place.base.index + 1} are not known at the entry")
             at = self.found.touched.setdefault(place.base, Touched())
             at.ranges[place.offset, place.offset + size] = None
-            at.written |= written
+            if written:
+                at.written = True
+                at.writes[place.offset, place.offset + size] = None
             at.looped |= f.in_loop(by)
 
     def call(self, f: Frame, call: Call) -> None:
@@ -394,9 +436,35 @@ class Reader:
                 return self.one_of(f, v, [self.number(f, x) for x, b in v.incoming() if b in f.flow])
             case Select():
                 return self.one_of(f, v, [self.number(f, x) for x in (v.if_true, v.if_false)])
+            case Load() if self.ahead is not None and len(f.stack) == 1:
+                return self.from_memory(f, v, self.ahead)
             case Call() if (callee := v.called_function) is not None:
                 return self.intrinsic(f, v, callee.name.split(".")[1:2])
         return None
+
+    def from_memory(self, f: Frame, load: Load, ahead: Ahead) -> Poly | None:
+        """A field, or an integer of an array that a nest reads, as it was at the entry."""
+        layout = self.module.layout
+        places = self.pointer(f, load.pointer)
+        if len(places) != 1 or (p := places[0]).base is None or p.offset is None or not is_readable(load.type):
+            return None
+        assert isinstance(load.type, IntType)
+        if p.offset.constant is not None:
+            name = ahead.number(f.flow, load, layout)
+            return None if name is None else Poly.of(_extended(name, load.type.bits))
+        loops = {x: loop for loop, x in f.iterations.items()}
+        strides = list[tuple[Loop, int]]()
+        for m, c in p.offset.terms.items():
+            if len(m) == 1 and isinstance(x := m[0], Between) and x in loops:
+                strides.append((loops[x], c))
+            elif m:
+                return None
+        first = Field(p.base.index, p.offset.terms.get((), 0), load.type)
+        name = ahead.bounds(f.flow, load, first, strides, layout)
+        if name is None:
+            return None
+        low, high = (Known(lambda _, end=end: f"{name}.{end}") for end in ("low", "high"))  # type: ignore[misc]
+        return Poly.of(Between(Poly.of(low), Poly.of(high), True, f.scope(load)))
 
     def one_of(self, f: Frame, v: Instruction, parts: list[Poly | None]) -> Poly | None:
         known = [p for p in parts if p is not None]
@@ -418,13 +486,25 @@ class Reader:
         return None
 
     def binary(self, f: Frame, v: Binary) -> Poly | None:
-        if v.opcode in ("srem", "urem") and isinstance(v.rhs, ConstInt) and v.rhs.signed > 0:
-            n = v.rhs.signed - 1
-            return self.within(f, v, -n if v.opcode == "srem" else 0, n)
         if v.opcode == "and" and isinstance(v.rhs, ConstInt):
             return self.masked(f, v, v.rhs)
         a, b = self.number(f, v.lhs), self.number(f, v.rhs)
+        if v.opcode in ("srem", "urem") and b is not None:
+            return self.remainder(f, v, a, self.need(b, 1))
         return None if a is None or b is None else self.computed(f, v, a, b)
+
+    def remainder(self, f: Frame, v: Binary, a: Poly | None, b: Poly) -> Poly:
+        """Of a division by at least 1: on the dividend's side of zero, no farther than that, and nearer than `b`."""
+        if v.opcode == "urem":
+            return Poly.of(Between(Poly.of(0), b - 1, True, f.scope(v)))
+
+        def low(w: Writer) -> Value:
+            least = w.least(Poly.of(1) - b)
+            with suppress(Unbounded):
+                least = w.larger(least, w.smaller(w.least(a), 0)) if a is not None else least
+            return least
+
+        return Poly.of(Between(Poly.of(Known(low)), b - 1, True, f.scope(v)))
 
     def computed(self, f: Frame, v: Binary, a: Poly, b: Poly) -> Poly | None:
         by = v.rhs.signed if isinstance(v.rhs, ConstInt) else None

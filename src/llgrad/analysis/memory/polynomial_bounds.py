@@ -154,6 +154,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.constants: list[str] = []  # beside the function that the lines are in
         self.failures: dict[str, None] = {}
         self._made: dict[str, str] = {}
         self._known: dict[Known, Value] = {}

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from llgrad.analysis.memory.call_effects import MET
-from llgrad.llvm import LLVMModule
+from llgrad.llvm import LLVMModule, strip_attributes
 from llgrad.transforms.canonical.lowering import unshared
 from llgrad.transforms.contexts import Preparation
 from llgrad.transforms.floatbits.undo_pre import has_split_tests
 from llgrad.transforms.loops import peel
 from llgrad.transforms.loops.unroll import in_form, mark_short_loops
 from llgrad.transforms.pass_manager import Unit
+
+SIZE_FIRST = ("optsize", "minsize")
+
+
+def for_speed(text: str) -> str:
+    """What is differentiated loses -Os and -Oz, under which LLVM leaves loops as they are written.
+
+    define void @f(ptr %x) optsize   ->    define void @f(ptr %x)
+    """
+    return strip_attributes(text, SIZE_FIRST) if any(name in text for name in SIZE_FIRST) else text
 
 
 def note_form(unit: Unit, c: Preparation) -> bool:
