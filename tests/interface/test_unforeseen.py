@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 import llgrad
 from llgrad.autodiff.plan import planner
 from llgrad.errors import InternalError, LlgradError, UnsupportedError
+from llgrad.ir import progress
 from llgrad.ir.internal_errors import told
+from llgrad.ir.parse import parse
 from llgrad.llvm import LLVMModule
 from llgrad.programs.program import optimise_program
+from llgrad.transforms.pass_manager import Pass, Unit, run_passes
 
 OPAQUE = """%struct.channel = type opaque
 @channel = external global %struct.channel
@@ -44,6 +50,36 @@ def derived(text: str) -> str:
 
 def broken(*_: object) -> None:
     raise KeyError(3)
+
+
+def test_long_work_says_what_it_does(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line has the phase, the pass and the function, where somebody reads it; else there is no thread."""
+    monkeypatch.setattr(progress, "_FIRST", 0.02)
+    slow = Pass[None]("slowly", lambda *_: time.sleep(0.5) is None, "Takes its time")
+    with caplog.at_level("INFO", "llgrad"), told("preparing"):
+        root = parse(SQUARE.replace("@f", "@llgrad.root.f")).function("llgrad.root.f")
+        run_passes(Unit(SQUARE), [slow], None)
+    assert root.name == "llgrad.root.f"
+    assert "preparing, slowly, @f, after 0 s" in caplog.messages
+    for level, asked in (("WARNING", "info"), ("INFO", "off")):
+        monkeypatch.setenv("LLGRAD_LOG", asked)
+        caplog.clear()
+        with caplog.at_level(level, "llgrad"), told("preparing"):
+            assert not [t for t in threading.enumerate() if t.name == "llgrad.progress" and not t.done.is_set()]
+        assert not caplog.messages
+
+
+def test_progress_goes_to_stderr_where_it_is_asked_for() -> None:
+    code = """if True:
+        import time
+        from llgrad.ir import progress
+        progress._FIRST = 0.02
+        with progress.shown("reading"):
+            time.sleep(0.5)"""
+    for asked, expected in (("info", "llgrad: reading, after 0 s"), ("", "")):
+        env = {**os.environ, "LLGRAD_LOG": asked}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert done.stderr.strip() == expected
 
 
 def test_an_exception_is_told_as_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,10 @@
 """What nobody foresaw: an exception of Python's that compiling ends with is told as an error, a bug in llgrad.
 
-`told` is a context manager, or a decorator, around a phase of compilation. The error says the phase, the exception,
-where in llgrad it was raised, and the function and the instruction that llgrad looked at then, as far as they are
-among the variables of the functions that were running. The exception stays its `__cause__`, with its traceback; the
-command line shows that where `LLGRAD_TRACEBACK` is set. Errors of llgrad, of the machine (`OSError`), and the end of
-memory pass through, as everything does that is no `Exception`.
+`told` is a context manager, or a decorator, around a phase of compilation, which `progress` shows. The error says the
+phase, the exception, where in llgrad it was raised, and the function and the instruction that llgrad looked at then, as
+far as they are among the variables of the functions that were running. The exception stays its `__cause__`, with its
+traceback; the command line shows it where `LLGRAD_TRACEBACK` is set. Errors of llgrad, of the machine (`OSError`), and
+the end of memory pass through, as everything does that is no `Exception`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 from llgrad.errors import InternalError, LlgradError, Span
+from llgrad.ir import progress
 from llgrad.ir.module import Module
 from llgrad.ir.values import Function, Instruction
 from llgrad.ir.write import write_instruction
 
 TRACEBACK = "LLGRAD_TRACEBACK"
-_OWN, _ROOT = "llgrad.", "llgrad.root."  # what llgrad writes; and the function that it is asked for
 _MOST_SHOWN = 160  # characters of an instruction
 
 
@@ -30,7 +30,8 @@ _MOST_SHOWN = 160  # characters of an instruction
 def told(phase: str) -> Iterator[None]:
     """Raise InternalError for an exception that nobody foresaw while llgrad was `phase`: "reading the program"."""
     try:
-        yield
+        with progress.shown(phase):
+            yield
     except (LlgradError, OSError, MemoryError):
         raise
     except Exception as error:
@@ -39,7 +40,9 @@ def told(phase: str) -> Iterator[None]:
 
 def internal_error(phase: str, error: Exception) -> InternalError:
     """What is told of an exception."""
-    function, instruction = _looked_at(error.__traceback__)
+    function, instruction = progress.looked_at(_frames(error.__traceback__))
+    block = instruction.block if instruction is not None else None
+    function = block.function if block is not None and block.function is not None else function
     looked = f", at {_shown(instruction)}" if instruction is not None else ""
     within = f" of @{function.name}" if function is not None else ""
     cause = f"{type(error).__name__}: {error} ({_raised(error)}){looked}{within}"
@@ -61,19 +64,11 @@ def _raised(error: Exception) -> str:
     return f"{Path(frame.filename).name}:{frame.lineno}, {frame.name}"
 
 
-def _looked_at(found: TracebackType | None) -> tuple[Function | None, Instruction | None]:
-    """The innermost instruction, and the innermost function of the program, among the variables of what was running."""
-    function: Function | None = None
-    instruction: Instruction | None = None
-    while found is not None:  # the innermost comes last
-        for value in found.tb_frame.f_locals.values():
-            if isinstance(value, Instruction):
-                instruction = value
-            elif isinstance(value, Function) and not (value.name.startswith(_OWN) and not value.name.startswith(_ROOT)):
-                function = value
+def _frames(found: TracebackType | None) -> Iterator[FrameType]:
+    """The functions that were running, the innermost last."""
+    while found is not None:
+        yield found.tb_frame
         found = found.tb_next
-    block = instruction.block if instruction is not None else None
-    return (block.function if block is not None and block.function is not None else function), instruction
 
 
 def _shown(instruction: Instruction) -> str:
