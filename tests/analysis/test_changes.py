@@ -227,7 +227,12 @@ def straight_lines(count: int) -> str:
 def test_comparisons_of_straight_lines_grow_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each read is compared with the writes near it, and with none where all are floats of one format."""
     asked, own = list[int](), Overlaps.meet
-    monkeypatch.setattr(Overlaps, "meet", lambda self, a, b: asked.append(1) or own(self, a, b))
+
+    def meet(self: Overlaps, a: Any, b: Any) -> bool:
+        asked.append(1)
+        return own(self, a, b)
+
+    monkeypatch.setattr(Overlaps, "meet", meet)
     counts = []
     for n in (100, 400):
         changes, f = of(ll(straight_lines(n)), "f")

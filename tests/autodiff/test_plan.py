@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from deriving import derivation, prepared
 
-from llgrad import pipeline
 from llgrad.autodiff.plan.plan import Plan
 from llgrad.autodiff.requests.request import Mode
 from llgrad.llvm import LLVMModule
+from llgrad.programs import stages
 
 FOLDER = Path(__file__).parent / "plans"
 NAMES = sorted(p.stem for p in FOLDER.glob("*.c"))
