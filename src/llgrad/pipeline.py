@@ -110,7 +110,7 @@ PREPARE: Passes[Preparation] = (
     on_llvm("interleaved-lanes", lambda work, _: with_lanes_apart(work), "Lanes of mixed records are told apart"),
     on_llvm("alignment", lambda work, _: with_alignment(work), "Addresses rounded up are offsets"),
     on_llvm("reveal", lambda work, _: reveal(work), "Hidden equality tests of floats are ordinary ones again"),
-    on_llvm("normal-form", lambda work, _: normal(work), "One exit, simple loops, LCSSA, names; split loads joined"),
+    on_llvm("normal-form", lambda work, c: normal(work, c.formed), "One exit, LCSSA, names; split loads joined"),
     on_text("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves"),
     on_text("absolute-tables", with_pointers, "Tables of relative addresses become tables of pointers"),
     Pass("refuse-thread-local", refuse_thread_local, "Thread-local variables cannot be shared",

@@ -153,6 +153,11 @@ class LLVMModule:
             self._printed = str(self._ref)
         return self._printed
 
+    @property
+    def is_printed(self) -> bool:
+        """Has it been printed since it was changed last?"""
+        return self._printed is not None
+
     def bitcode(self) -> bytes:
         """The module as LLVM bitcode."""
         data: bytes = self._ref.as_bitcode()

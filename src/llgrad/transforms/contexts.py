@@ -17,7 +17,7 @@ class Preparation(Struct):
     special: str  # the name of the root whose constants are fixed
     blocks: bool
     shown: tuple[str, ...] = ()  # what besides the roots stays visible
-    formed: str = ""  # the text in which loops have their form
+    formed: str = ""  # the text in which loops have their form, as far as it is known
 
 
 class Finishing(Struct):
