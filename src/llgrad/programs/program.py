@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -212,11 +211,19 @@ def _linked_program(
 
 def threads_apart(text: str) -> str:
     """Derivatives whose shadows of variables with blocks of their own are each thread's: of a table of such blocks,
-    each thread may use one, and a derivative makes shadows of all."""
-    for owner in re.findall(rf"^@{re.escape(OWN)}(\S+) = ", text, re.MULTILINE):
-        text = re.sub(rf"^(@{re.escape(owner)}\.shadow(?:\.\d+)? = internal )(?=global )", r"\1thread_local ", text,
-                      flags=re.MULTILINE)  # fmt: skip
-    return text
+    each thread may use one, and a derivative makes shadows of all.
+
+        @work.shadow = internal global ptr null  ->  @work.shadow = internal thread_local global ptr null
+    """
+    if OWN not in text:
+        return text
+    module = parse(text)
+    owners = {v.name.removeprefix(OWN) for v in module.variables if v.name.startswith(OWN)}
+    for v in module.variables:
+        owner, _, number = v.name.rpartition(".shadow")
+        if owner in owners and (not number or number[1:].isdigit()) and v.linkage == "internal" and not v.constant:
+            v.prefix = ("thread_local", *v.prefix)
+    return write(module) if owners else text
 
 
 def _finished(whole: LLVMModule, level: int, cpu: str, vector_math: bool) -> LLVMModule:

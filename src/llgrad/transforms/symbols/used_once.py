@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection
 
 from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import DEFINITION, NAME, plain, spelt
+from llgrad.llvm.assembly import DEFINITION, names_in, plain, spelt
 from llgrad.transforms.contexts import Finishing
 from llgrad.transforms.pass_manager import Unit
 
@@ -19,7 +18,7 @@ def used_once(text: str, names: Collection[str]) -> list[str]:
 
     Told to do so first, it does not simplify them by themselves before.
     """
-    used = Counter(re.findall(NAME, text))
+    used = Counter(names_in(text))
     sizes = {plain(m[2]): text.count("\n", m.end(), text.find("\n}\n", m.end())) for m in DEFINITION.finditer(text)}
     return [n for n in names if used[spelt(n)] == 2 and sizes.get(n, 0) <= _MOST_INLINED]
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from llgrad.errors import UnknownNameError, UnsupportedError
-from llgrad.llvm.assembly import GLOBAL, NAME, STATIC, mutable_globals, plain
+from llgrad.llvm.assembly import DEFINITION, GLOBAL, STATIC, mutable_globals, names_in, plain
 from llgrad.transforms.contexts import Preparation
 from llgrad.transforms.pass_manager import LLVM, Unit
 from llgrad.transforms.symbols.address_taken import function_tables
-
-_WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
 
 
 def note_visible(unit: Unit, c: Preparation) -> bool:
     """Note the variables and weak functions that stay visible."""
     text = unit.text()
-    c.shown = (*mutable_globals(text), *(plain(m) for m in _WEAK.findall(text)))
+    weak = (plain(name) for head, name, _ in DEFINITION.findall(text) if head.startswith("define weak "))
+    c.shown = (*mutable_globals(text), *weak)
     return False
 
 
@@ -38,8 +35,7 @@ def refuse_thread_local(unit: Unit, _: Preparation) -> bool:
     """Thread-local variables cannot be shared with a derivative."""
     text = unit.text()
     for m in GLOBAL.finditer(text):
-        used = len(re.findall(rf"{re.escape(m[1])}(?![-\w.$])", text)) > 1
-        if m[3] == "global" and "thread_local" in m[2] and used:
+        if m[3] == "global" and "thread_local" in m[2] and names_in(text).count(m[1]) > 1:
             raise UnsupportedError(
                 f"the function uses the thread-local variable {plain(m[1]).removeprefix(STATIC)}",
                 cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
