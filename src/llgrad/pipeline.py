@@ -20,7 +20,6 @@ from llgrad.autodiff.emit.arena_runtime import link_runtime
 from llgrad.autodiff.emit.no_rule import refuse
 from llgrad.autodiff.emit.tape import FAIL_BITS
 from llgrad.autodiff.enzyme.statements import marked_inactive, settled, stated
-from llgrad.autodiff.requests.markers import markers_as_globals
 from llgrad.autodiff.requests.registrations import named, not_inlined, own_names_again
 from llgrad.autodiff.requests.specialize import specialise
 from llgrad.llvm import LLVMModule, unblock, verified, with_vector_maths
@@ -32,6 +31,7 @@ from llgrad.llvm.assembly import (
     with_bodies,
     without_idle_metadata,
 )
+from llgrad.llvm.quirks import markers_as_globals
 from llgrad.llvm.text import for_jit
 from llgrad.transforms.canonical.abi_casts import with_names_joined
 from llgrad.transforms.canonical.blas_calls import bridged

@@ -17,7 +17,7 @@ from llgrad.autodiff.emit.arena_runtime import tape_runtime
 from llgrad.autodiff.enzyme.nesting import innermost
 from llgrad.autodiff.enzyme.statements import marked_inactive, says_something
 from llgrad.autodiff.legality.leftover_calls import complete, spelt_right
-from llgrad.autodiff.requests.markers import PREFIX, SPLIT, markers_as_globals
+from llgrad.autodiff.requests.markers import PREFIX, SPLIT
 from llgrad.autodiff.requests.registrations import not_inlined
 from llgrad.errors import of_file
 from llgrad.ir.internal_errors import told
@@ -34,6 +34,7 @@ from llgrad.llvm.assembly import (
     types_named,
 )
 from llgrad.llvm.module import BITCODE_MAGIC
+from llgrad.llvm.quirks import markers_as_globals
 from llgrad.pipeline import ASKED, FINISHED, LINKED
 from llgrad.programs.derivatives import Derived
 from llgrad.programs.excerpt import Program, excerpt, remainder
