@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.llvm.assembly import DEFINITION, GLOBAL, STATIC, mutable_globals, names_in, plain
-from llgrad.transforms.contexts import Preparation
+from llgrad.transforms.contexts import Linking, Preparation
 from llgrad.transforms.pass_manager import LLVM, Unit
 from llgrad.transforms.symbols.address_taken import function_tables
+
+_HIDDEN = ("llgrad.", "llvm.")
 
 
 def note_visible(unit: Unit, c: Preparation) -> bool:
@@ -27,6 +29,24 @@ def internalize(unit: Unit, c: Preparation) -> bool:
     work.internalize([*c.roots, *c.shown])
     work.run(["global_dce"])
     work.rename({name: name for name in named})  # they stay the program's
+    unit.changed(LLVM)
+    return True
+
+
+def note_shown(unit: Unit, c: Linking) -> bool:
+    """Note the variables that others may see of a program with its derivatives, and the wrappers to be inlined."""
+    text = unit.text()
+    found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
+    constants = [plain(m[1]) for m in found if not m[1][1:].isdigit()]
+    c.shown = (*c.shown, *mutable_globals(text), *constants)
+    c.inlined = (*(f.name for f in unit.llvm().functions() if f.name.startswith("llgrad.call.")), *c.inlined)
+    return False
+
+
+def hide_others(unit: Unit, c: Linking) -> bool:
+    """All that is not shown becomes local; llgrad's own names are never shown."""
+    defined = {*unit.llvm().definitions()}
+    unit.llvm().internalize([n for n in c.shown if n in defined and not n.startswith(_HIDDEN)])
     unit.changed(LLVM)
     return True
 
