@@ -176,7 +176,7 @@ _LAST: dict[tuple[str, tuple[tuple[str, Mode], ...]], str] = {}
 
 
 def _with_derivatives(text: str, wanted: Sequence[tuple[Program, Mode]], built: Built) -> str | None:
-    module = normal_form.reducible(text)
+    module = normal_form.reducible(parse(text))
     entries = []
     for program, mode in wanted:
         try:

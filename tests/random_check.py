@@ -48,6 +48,7 @@ from llgrad.autodiff.facts.analysis_results import Analysed
 from llgrad.autodiff.requests.request import Mode, Request
 from llgrad.errors import LlgradError, UnsupportedError, VerifyError
 from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
 from llgrad.ir.values import Function, GlobalValue, GlobalVariable
 from llgrad.ir.write import write
 from llgrad.programs import derivatives
@@ -174,7 +175,7 @@ def _built_together(
 
     Programs that another text of theirs may mend are given back; `mending`, all begin anew with that text.
     """
-    built, module, others = Built(level), normal_form.reducible(text), []
+    built, module, others = Built(level), normal_form.reducible(parse(text)), []
     made: list[tuple[Program, Mode, Function]] = []
     for program in programs:
         found, error = _derived(module, program, built)

@@ -188,10 +188,10 @@ def test_what_is_refused_of_a_derivative_names_where_its_function_is(
 ) -> None:
     derived = derivatives.derived
 
-    def refused(text: str, requests: list[Request], last: bool) -> object:
+    def refused(text: str, requests: list[Request], *options: object) -> object:
         if requests[0].function != "rosenbrock":
             raise errors.UnsupportedError("refused")
-        return derived(text, requests, last)
+        return derived(text, requests, *options)
 
     monkeypatch.setattr(derivatives, "derived", refused)
     with pytest.raises(errors.UnsupportedError, match=r"code\.c:10: refused"):

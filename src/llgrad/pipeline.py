@@ -20,7 +20,6 @@ from llgrad.autodiff.emit.arena_runtime import link_runtime
 from llgrad.autodiff.emit.no_rule import refuse
 from llgrad.autodiff.emit.tape import FAIL_BITS
 from llgrad.autodiff.enzyme.statements import marked_inactive, settled, stated
-from llgrad.autodiff.requests.markers import markers_as_globals
 from llgrad.autodiff.requests.registrations import named, not_inlined, own_names_again
 from llgrad.autodiff.requests.specialize import specialise
 from llgrad.llvm import LLVMModule, unblock, verified, with_vector_maths
@@ -32,6 +31,7 @@ from llgrad.llvm.assembly import (
     with_bodies,
     without_idle_metadata,
 )
+from llgrad.llvm.quirks import markers_as_globals
 from llgrad.llvm.text import for_jit
 from llgrad.transforms.canonical.abi_casts import with_names_joined
 from llgrad.transforms.canonical.blas_calls import bridged
@@ -40,7 +40,7 @@ from llgrad.transforms.canonical.lowering import loaded_apart, lower, spelt_out,
 from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.canonical.relative_tables import with_pointers
 from llgrad.transforms.canonical.trampolines import without_trampolines
-from llgrad.transforms.contexts import Finishing, Preparation, Target
+from llgrad.transforms.contexts import Finishing, Linking, Preparation, Target
 from llgrad.transforms.floatbits.align_up import as_elements_are, claims_more, may_round_addresses, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import may_have_lanes, with_lanes_apart
 from llgrad.transforms.floatbits.merge_split_loads import JOINING, rejoined
@@ -55,7 +55,7 @@ from llgrad.transforms.guard.equalities import HIDING, REVEALING, hide_bits, may
 from llgrad.transforms.loops.memcpy_idiom import moved_in_blocks
 from llgrad.transforms.loops.unroll import LOOP_FORM
 from llgrad.transforms.optimise.before_derivative import for_speed, note_form, optimise
-from llgrad.transforms.optimise.normal_form import NORMAL_FORM, form_again
+from llgrad.transforms.optimise.normal_form import form, form_again
 from llgrad.transforms.pass_manager import (
     Pass,
     Passes,
@@ -70,8 +70,8 @@ from llgrad.transforms.pass_manager import (
 from llgrad.transforms.symbols.address_taken import with_met
 from llgrad.transforms.symbols.own_names import own_names
 from llgrad.transforms.symbols.shared_globals import constants_of_threads, share
-from llgrad.transforms.symbols.used_once import note_single_uses
-from llgrad.transforms.symbols.visible import internalize, note_visible, refuse_thread_local
+from llgrad.transforms.symbols.used_once import inline_once, note_single_uses
+from llgrad.transforms.symbols.visible import hide_others, internalize, note_shown, note_visible, refuse_thread_local
 
 PROGRAM: Passes[None] = (
     on_text("join-names", with_names_joined, "Functions that two compilers declare with different types are one again"),
@@ -106,7 +106,7 @@ _in_blocks = partial(moved_in_blocks, fail=FAIL_BITS)
 
 NORMAL: Passes[Any] = (
     REVEALING,
-    of_llvm(*NORMAL_FORM, "global_dce", name="normal-form", meaning="One exit, simple loops, LCSSA, names"),
+    Pass("normal-form", form, "One exit, simple loops, LCSSA, names"),
     on_ir("signs-of-roots", rooted, "Absolute values of square roots are these roots", asks=naming(ABSOLUTE)),
     on_ir("equal-ways", merged, "What all ways to a block compute is computed there", asks=has_equal_ways),
     on_ir("split-loads", rejoined, "Words that are loaded in two parts are loaded whole", asks=naming(JOINING)),
@@ -174,7 +174,7 @@ FINISH: Passes[Finishing] = (
     Pass("strings-again", strings.put_back, "Members of std::string have bodies again"),
     on_llvm("link-runtime", link_runtime, "Entries and the arena's runtime are linked"),
     on_llvm("hide-symbols", lambda whole, c: whole.internalize(c.keep), "All but the entries becomes local"),
-    on_llvm("inline-once", lambda whole, c: whole.mark(["alwaysinline"], c.once), "What is used once is inlined first"),
+    Pass("inline-once", inline_once, "What is used once is inlined first"),
     on_llvm(
         "vectorise",
         lambda whole, c: whole.optimise(c.level, vectorize=c.vectorize, unroll=True, cpu=c.cpu),
@@ -199,11 +199,15 @@ ASKED: Passes[bool] = (
 """The whole program, before requests are read in it; the context: does no other code call its functions?"""
 
 # Inner derivatives have lost the bodies of what has rules: the first pass puts them back.
-LINKED: Passes[None] = (
+LINKED: Passes[Linking] = (
     on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
     on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
     on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
     on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
+    Pass("note-visible", note_shown, "Variables that others may see are noted", lambda c: c.hides),
+    Pass("strings-again", strings.put_back, "Members of std::string have bodies again"),
+    Pass("hide-symbols", hide_others, "All but what others may see becomes local", lambda c: c.hides),
+    Pass("inline-once", inline_once, "What is used once is inlined first", lambda c: c.hides),
 )
 
 

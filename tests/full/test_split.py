@@ -16,6 +16,7 @@ from sandbox import isolated
 from llgrad.autodiff.derivation import derive
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError
+from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.transforms.optimise import normal_form
 
@@ -24,7 +25,7 @@ LEVEL = 2
 
 def built_apart(whole: Any, program: Program) -> Built:
     """Entries for the three sweeps, under the names of three programs."""
-    module = normal_form.reducible(prepared(whole, [program], LEVEL))
+    module = normal_form.reducible(parse(prepared(whole, [program], LEVEL)))
     made = derive(module, *sweeps(program))
     names = [replace(program, name=f"{program.name}.{n}") for n in range(3)]
     entries = [_entry(p, Mode.REVERSE, f) for p, f in zip(names, made, strict=True)]

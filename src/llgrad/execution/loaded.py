@@ -518,7 +518,7 @@ def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: b
     from llgrad.analysis.memory.access_ranges import Refused
     from llgrad.ir.parse import parse
     from llgrad.llvm import LLVMModule
-    from llgrad.llvm.codegen import emit_jit_object
+    from llgrad.llvm.codegen import emit_own_object
     from llgrad.programs.memory_checks import limits
     from llgrad.programs.noalias_versions import opaque
     from llgrad.transforms.symbols import own_names
@@ -543,7 +543,7 @@ def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: b
     made = LLVMModule.from_text(found.text) if found.text else None
     if made:
         made.optimise(1, vectorize=False, unroll=False)
-    return Check(replace(found, text=""), facts.signature.name, names, strided, emit_jit_object(made) if made else b"")
+    return Check(replace(found, text=""), facts.signature.name, names, strided, emit_own_object(made) if made else b"")
 
 
 def _effects(text: str, root: str) -> Effects:

@@ -13,6 +13,7 @@ from llgrad.rules.library import PARTS
 from llgrad.support.brackets import listed
 
 NAME = r'@(?:[-\w.$]+|"[^"]*")'
+_NAMES = re.compile(NAME)
 _TOKEN = re.compile(rf'{NAME}|"[^"\n]*"')
 # In a function's or a variable's line.
 COMDAT = re.compile(r'(?:,? |^)comdat(?:\(\$(?:"[^"\n]*"|[^)\n]*)\))?(?=[\s,]|$)')
@@ -37,6 +38,11 @@ def plain(name: str) -> str:
 def spelt(name: str) -> str:
     """A global's name as assembly has it."""
     return f"@{name}" if re.fullmatch(r"[-\w.$]+", name, re.ASCII) else f'@"{escape(name)}"'
+
+
+def names_in(text: str) -> list[str]:
+    """The names of globals, as they are spelt, each time that one stands in the text."""
+    return _NAMES.findall(text)
 
 
 _QUOTED = re.compile(r'([@$]?)"([^"\n]*)"')

@@ -17,24 +17,28 @@ from llgrad.llvm.text import for_jit
 
 def emit_object(module: LLVMModule, cpu: str = "native", opt_level: int = 3, reloc: str = "pic") -> bytes:
     """The module as a relocatable object file for the system's linker."""
-    return _emit(module, cpu, opt_level, reloc, assembly=False)
+    return _emit(with_brain_floats(module), cpu, opt_level, reloc, assembly=False)
 
 
 def emit_assembly(module: LLVMModule, cpu: str = "native", opt_level: int = 3, reloc: str = "pic") -> str:
     """The module as the host's assembly language."""
-    return _emit(module, cpu, opt_level, reloc, assembly=True).decode()
+    return _emit(with_brain_floats(module), cpu, opt_level, reloc, assembly=True).decode()
 
 
 def emit_jit_object(module: LLVMModule, cpu: str = "native", opt_level: int = 3) -> bytes:
     """The module as the object file that `jit.Engine` loads; its constructors are a function there."""
     text = for_jit(module.text())
     prepared = module if text == module.text() else LLVMModule.from_text(text)
-    return _emit(prepared, cpu, opt_level, "pic", assembly=False)
+    return _emit(with_brain_floats(prepared), cpu, opt_level, "pic", assembly=False)
+
+
+def emit_own_object(module: LLVMModule) -> bytes:
+    """Such an object file of hand-written IR: functions alone, no variables, no bfloat."""
+    return _emit(module, "native", 3, "pic", assembly=False)
 
 
 def _emit(module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool) -> bytes:
     target.target_machine(cpu, opt, reloc)  # reports wrong arguments here, not in the child
-    module = with_brain_floats(module)
     if module.hazards:
         job = "assembly" if assembly else "object"
         return run_job(job, module.bitcode(), cpu=cpu, opt=opt, reloc=reloc)[0]

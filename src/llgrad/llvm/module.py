@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 from msgspec import Struct
 
 from llgrad.errors import ArgumentError, ParseError, UnknownNameError, VerifyError
-from llgrad.llvm import isolate, target
+from llgrad.llvm import isolate, quirks, target
 from llgrad.llvm import text as edits
 from llgrad.llvm.isolate import run_job
 
@@ -82,7 +82,7 @@ class LLVMModule:
         target.initialise()
         if "\0" in text:
             raise ParseError("LLVM assembly holds a null character", fix="remove it, or pass bitcode as bytes")
-        text = edits.without_double_places(edits.without_lost_labels(text))
+        text = quirks.without_double_places(quirks.without_lost_labels(text))
         if _names_cpu(text):  # those that stand in groups go before LLVM reads the text
             text = edits.strip_attributes(text, edits.CPU_ATTRIBUTES)
         ref = _parsed(lambda context: llvm.parse_assembly(text, context))
@@ -104,7 +104,7 @@ class LLVMModule:
         if data.startswith(BITCODE_MAGIC):
             return cls.from_bitcode(data, trusted=trusted)
         try:
-            return cls.from_text(edits.with_pointees(data.decode()))
+            return cls.from_text(quirks.with_pointees(data.decode()))
         except UnicodeDecodeError as error:
             raise ParseError("neither LLVM bitcode nor LLVM assembly", cause=str(error)) from error
 
@@ -152,6 +152,11 @@ class LLVMModule:
         if self._printed is None:
             self._printed = str(self._ref)
         return self._printed
+
+    @property
+    def is_printed(self) -> bool:
+        """Has it been printed since it was changed last?"""
+        return self._printed is not None
 
     def bitcode(self) -> bytes:
         """The module as LLVM bitcode."""

@@ -104,20 +104,6 @@ def without_switch_tables(text: str) -> str:
     return "".join([*pieces, text[done:]])
 
 
-_POINTEE = re.compile(
-    r"""(?P<type>%[-\w.$]+|%"[^"]*"|<?\{[^{}*]*\}>?|\[[^][*]*\])(?P<pointer>(?:[ ]addrspace\(\d+\))?\*)
-    (?P<others>(?:[ ][a-z]\w*(?:\(\d+\)|[ ]\d+)?)*?[ ])(?P<word>sret|byval)(?![(\w])""",
-    re.VERBOSE,
-)
-
-
-def with_pointees(text: str) -> str:
-    """Assembly of before LLVM 12, where `%s* sret` was enough, with the type that is written today: `sret(%s)`."""
-    if "* " not in text or not ("sret" in text or "byval" in text):
-        return text
-    return _POINTEE.sub(r"\g<type>\g<pointer>\g<others>\g<word>(\g<type>)", text)
-
-
 def strip_debug(text: str) -> str:
     """Remove all debug info, and what counts for `--coverage` would say of the source."""
     line = r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.|declare void @llvm\.dbg\.)[^\n]*\n"
@@ -211,22 +197,3 @@ def _hooks(text: str, variable: str, function: str, *, last_first: bool) -> str:
     calls = "".join(f"  call void {callee}()\n" for _, callee in ordered)
     rest = text[: line.start()] + text[line.end() :]
     return f"{rest}\ndefine void @{function}() {{\n{calls}  ret void\n}}\n"
-
-
-_LOST_LABEL = re.compile(r"^ *#dbg_value\(ptr blockaddress\([^\n]*, poison\)[^\n]*\n", re.MULTILINE)
-
-
-def without_lost_labels(text: str) -> str:
-    """LLVM prints that a variable holds the address of a block that is gone, and does not read it."""
-    return _LOST_LABEL.sub("", text) if ", poison)," in text and "blockaddress(" in text else text
-
-
-_PLACE = re.compile(r"^ *#dbg_declare\([^\n]*, (![0-9]+), !DIExpression\(([^)]*)\), (![0-9]+)\)\n", re.MULTILINE)
-
-
-def without_double_places(text: str) -> str:
-    """LLVM's passes say where a variable is, and also where a part of it is, which its code generator asserts not."""
-    if "DW_OP_LLVM_fragment" not in text:
-        return text
-    whole = {(m[1], m[3]) for m in _PLACE.finditer(text) if not m[2]}
-    return _PLACE.sub(lambda m: "" if m[2] and (m[1], m[3]) in whole else m[0], text)

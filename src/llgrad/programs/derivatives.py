@@ -69,14 +69,16 @@ def derivative(text: str, request: Request, level: int = 2) -> Derived:
 
 @told("differentiating the function")
 @collecting_rarely()
-def derivatives(text: str, requests: Sequence[Request], level: int = 2, last: bool = True) -> list[Derived]:
+def derivatives(
+    text: str, requests: Sequence[Request], level: int = 2, last: bool = True, parsed: Module | None = None
+) -> list[Derived]:
     """The prepared text with the sweeps of one derivative: all have the same text. See `autodiff.derivation`.
 
     Derivatives of derivatives: the innermost is written first, prepared as the program was, and derived again. `last`:
-    nobody else derives these again.
+    nobody else derives these again. `parsed`: the text as a module, which becomes the derivative's.
     """
     shared, there = tuple(shared_globals(text)), set(definitions(text))
-    module, made = derived_module(text, requests, level, last=last)
+    module, made = derived_module(text, requests, level, last=last, parsed=parsed)
     natural = [f.function_type.result for f in made]
     wide_results.widen(made)
     shared += tuple(as_program_has(module))
@@ -99,7 +101,8 @@ def _described(
 
 
 def derived_module(
-    text: str, requests: Sequence[Request], level: int = 2, *, described: bool = False, last: bool = True
+    text: str, requests: Sequence[Request], level: int = 2, *, described: bool = False, last: bool = True,
+    parsed: Module | None = None,
 ) -> tuple[Module, list[Function]]:
     """The module of `derivatives`, and the functions asked for, before globals are borrowed.
 
@@ -109,14 +112,14 @@ def derived_module(
 
     function = own_name(requests[0].function)
     if (inner := requests[0].inner) is not None:
-        module, (before, *_) = derived_module(text, [inner], level, described=True)
-        function = before.name
+        module, (before, *_) = derived_module(text, [inner], level, described=True, parsed=parsed)
+        function, parsed = before.name, None
         source, there, text = text, set(definitions(text)), write(module)
         new = [name for name in definitions(text) if name not in there]
         text = prepare_again(set_apart(text, [function], new, f"d{_depth(inner)}"), function, level)
     own = [replace(r, function=function, inner=None) for r in requests]
     try:
-        derivation, made = derived(text, own, last and not described)
+        derivation, made = derived(text, own, last and not described, parsed)
     except UnsupportedError as error:
         if inner is not None and (error.span is None or not error.span.line):  # of code that derivatives are made of
             error.span = parse(source).definition(own_name(inner.root)) or error.span
@@ -129,14 +132,20 @@ def derived_module(
     return module, made
 
 
-def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[Derivation, list[Function]]:
-    """The sweeps of one derivative, written into the module of the text, or of what an error makes of it."""
+def derived(
+    text: str, requests: Sequence[Request], last: bool = True, parsed: Module | None = None
+) -> tuple[Derivation, list[Function]]:
+    """The sweeps of one derivative, written into the module of the text, or of what an error makes of it.
+
+    `parsed`: the text as a module.
+    """
     from llgrad.autodiff.derivation import Derivation
 
     pending = bool(requests[0].checkpoint) and requests[0].mode is not Mode.FORWARD
     in_registers = True  # words that are moved as integers
     while True:
-        module = parse(text) if requests[0].mode is Mode.FORWARD else reducible(text)
+        module, parsed = parsed or parse(text), None
+        module = module if requests[0].mode is Mode.FORWARD else reducible(module)
         try:
             if pending:
                 from llgrad.autodiff.checkpointing import checkpointed
@@ -168,12 +177,12 @@ def _refuse_unseeded(text: str, request: Request) -> None:
     from llgrad.autodiff.derivation import Derivation
 
     with contextlib.suppress(UnsupportedError):
-        Derivation(reducible(prepare_again(text, request.function, 1)), request)
+        Derivation(reducible(parse(prepare_again(text, request.function, 1))), request)
 
 
 def mended(text: str, mode: Mode, error: UnsupportedError) -> str:
     """The text after the error's remedy; the error where there is none, or it does nothing."""
-    given = text if mode is Mode.FORWARD else write(reducible(text))
+    given = text if mode is Mode.FORWARD else write(reducible(parse(text)))
     if error.remedy is None or (new := error.remedy(given)) == given:
         raise error
     work = verified(new)

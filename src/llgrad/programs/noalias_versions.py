@@ -125,19 +125,23 @@ def dispatched(text: str, request: Request, level: int) -> Derived:
 
 def derivatives_promised(text: str, requests: Sequence[Request], level: int) -> list[Derived]:
     """The sweeps of one derivative; where no buffers overlap, by the caller's word, of what LLVM makes of that."""
-    if (changed := promised(text, requests[0], level)) != text:
+    module = parse(text)
+    if (changed := promised(text, requests[0], level, module)) != text:
         with suppress(LlgradError):  # the text as it is does for all
             return derivatives.derivatives(changed, requests, level)
-    return derivatives.derivatives(text, requests, level)
+    return derivatives.derivatives(text, requests, level, parsed=module)
 
 
-def promised(text: str, request: Request, level: int) -> str:
-    """The prepared text, optimised again where the caller's word that buffers are apart tells LLVM something new."""
+def promised(text: str, request: Request, level: int, parsed: Module | None = None) -> str:
+    """The prepared text, optimised again where the caller's word that buffers are apart tells LLVM something new.
+
+    `parsed` is the text as a module.
+    """
     while request.inner is not None:
         request = request.inner
     if level == 0 or not request.disjoint or request.runtime_activity:
         return text
-    root = parse(text).function(own_names.own_name(request.function))
+    root = (parsed or parse(text)).function(own_names.own_name(request.function))
     plain = [a for a in root.arguments if isinstance(a.type, PointerType) and a.attribute("noalias") is None]
     read = [a for a in plain if a.attribute("readonly") or a.attribute("readnone")]
     return apart(text, root.name, level) if len(plain) > max(1, len(read)) else text

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -18,7 +17,7 @@ from llgrad.autodiff.emit.arena_runtime import tape_runtime
 from llgrad.autodiff.enzyme.nesting import innermost
 from llgrad.autodiff.enzyme.statements import marked_inactive, says_something
 from llgrad.autodiff.legality.leftover_calls import complete, spelt_right
-from llgrad.autodiff.requests.markers import PREFIX, SPLIT, markers_as_globals
+from llgrad.autodiff.requests.markers import PREFIX, SPLIT
 from llgrad.autodiff.requests.registrations import not_inlined
 from llgrad.errors import of_file
 from llgrad.ir.internal_errors import told
@@ -27,14 +26,12 @@ from llgrad.ir.values import Call, Function
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule, unblock, verified
 from llgrad.llvm.assembly import (
-    GLOBAL,
     joined,
-    mutable_globals,
-    plain,
     spelt,
     types_named,
 )
 from llgrad.llvm.module import BITCODE_MAGIC
+from llgrad.llvm.quirks import markers_as_globals
 from llgrad.pipeline import ASKED, FINISHED, LINKED
 from llgrad.programs.derivatives import Derived
 from llgrad.programs.excerpt import Program, excerpt, remainder
@@ -43,13 +40,11 @@ from llgrad.programs.failure_hook import fail_text
 from llgrad.programs.resolving import Options, Resolving, by_text, read_part
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.pure_libm import pure_libm
-from llgrad.transforms.contexts import Target
+from llgrad.transforms.contexts import Linking, Target
 from llgrad.transforms.guard.constant_tables import set_aside
 from llgrad.transforms.guard.denormals import flushes, guarded, personality, refuse_jumps
-from llgrad.transforms.guard.strings import strings_again
 from llgrad.transforms.pass_manager import Unit, run_passes
 from llgrad.transforms.symbols.shared_globals import share_globals, shared_names
-from llgrad.transforms.symbols.used_once import inline_first
 
 
 @told("differentiating the program")
@@ -121,7 +116,7 @@ def runnable(program: LLVMModule) -> LLVMModule:
     """A program of `resolved` with the arena's runtime, and with the functions that derivatives left without a body."""
     whole = program.clone()
     whole.absorb(tape_runtime())
-    return strings_again(run_passes(Unit(whole), LINKED, None).llvm())
+    return run_passes(Unit(whole), LINKED, Linking(hides=False)).llvm()
 
 
 class _Taken(Struct, frozen=True):
@@ -197,26 +192,25 @@ def _linked_program(
         whole.absorb(tape_runtime(), LLVMModule.from_text(fail_text()).as_part())
         if flushed:
             whole.replace_text(guarded(whole.text(), flushed, handler))
-    unit = run_passes(Unit(whole), LINKED, None)
-    text, whole = unit.text(), unit.llvm()
-    strings_again(whole)
-    variables = mutable_globals(text)
-    found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
-    constants = [plain(m[1]) for m in found if not m[1][1:].isdigit()]
-    defined = {f.name for f in whole.functions() if not f.is_declaration} | set(variables) | set(constants)
-    whole.internalize([n for n in (*shown, *variables, *constants) if n in defined and not n.startswith(_HIDDEN)])
-    calls = [f.name for f in whole.functions() if f.name.startswith("llgrad.call.")]
-    inline_first(whole, [*calls, *(d.symbol for d in derived)])  # at O0, too: clang -O3 may be next
-    return whole
+    linking = Linking(shown, [d.symbol for d in derived])  # at O0, too: clang -O3 may be next
+    return run_passes(Unit(whole), LINKED, linking).llvm()
 
 
 def threads_apart(text: str) -> str:
     """Derivatives whose shadows of variables with blocks of their own are each thread's: of a table of such blocks,
-    each thread may use one, and a derivative makes shadows of all."""
-    for owner in re.findall(rf"^@{re.escape(OWN)}(\S+) = ", text, re.MULTILINE):
-        text = re.sub(rf"^(@{re.escape(owner)}\.shadow(?:\.\d+)? = internal )(?=global )", r"\1thread_local ", text,
-                      flags=re.MULTILINE)  # fmt: skip
-    return text
+    each thread may use one, and a derivative makes shadows of all.
+
+        @work.shadow = internal global ptr null  ->  @work.shadow = internal thread_local global ptr null
+    """
+    if OWN not in text:
+        return text
+    module = parse(text)
+    owners = {v.name.removeprefix(OWN) for v in module.variables if v.name.startswith(OWN)}
+    for v in module.variables:
+        owner, _, number = v.name.rpartition(".shadow")
+        if owner in owners and (not number or number[1:].isdigit()) and v.linkage == "internal" and not v.constant:
+            v.prefix = ("thread_local", *v.prefix)
+    return write(module) if owners else text
 
 
 def _finished(whole: LLVMModule, level: int, cpu: str, vector_math: bool) -> LLVMModule:

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Collection, Sequence
 from itertools import count
 
@@ -25,9 +24,10 @@ from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.autodiff.sweeps.primal_copy import takes_shadow
 from llgrad.errors import UnsupportedError
 from llgrad.ir.parse import parse
+from llgrad.ir.values import Alias
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule, verified
-from llgrad.llvm.assembly import COMDAT, NAME, joined, renamed, types_named
+from llgrad.llvm.assembly import joined, renamed, types_named
 from llgrad.programs.derivatives import Derived, derivatives, set_apart
 from llgrad.programs.inline_wrappers import inline_askers
 from llgrad.programs.noalias_versions import dispatched
@@ -141,17 +141,18 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
     return LLVMModule.from_text(pure_libm(whole.text()))
 
 
-_ALIAS = re.compile(rf'^({NAME} = )[^\n"]*?((?:(?:local_)?unnamed_addr )?(?:alias|ifunc) )', re.MULTILINE)
-_ASSEMBLY = re.compile(r"^module asm [^\n]*\n", re.MULTILINE)
-
-
 def read_part(text: str, known: LLVMModule | None = None) -> LLVMModule:
     """A module of derivatives; aliases, ifuncs and assembly are the program's. `known`: as LLVM has read the text."""
-    if "module asm" in text:
-        text, known = _ASSEMBLY.sub("", text), None
-    if " alias " in text or " ifunc " in text:
-        return verified(_ALIAS.sub(r"\1internal \2", text))
-    return known or verified(text)
+    if not any(word in text for word in ("module asm", " alias ", " ifunc ")):
+        return known or verified(text)
+    module = parse(text)
+    aliases = [a for a in module.globals.values() if isinstance(a, Alias)]
+    if not aliases and not module.asm:
+        return known or verified(text)
+    module.asm.clear()
+    for a in aliases:
+        a.linkage, a.prefix = "internal", tuple(word for word in a.prefix if "unnamed_addr" in word)
+    return verified(write(module))
 
 
 def by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
@@ -221,17 +222,10 @@ def _root_name(symbol: str) -> str:
     return f"llgrad.root.{symbol}"
 
 
-def _for_all(definition: str) -> str:
-    """The first line of a function, with external linkage: static and inline functions are differentiated too."""
-    line = re.sub(r"^define (?:(?:internal|private|(?:linkonce|weak)(?:_odr)?) )?", "define ", definition)
-    return COMDAT.sub("", line)
-
-
 def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> str:
-    """`prepare` for a function that may be static or inline: it is called `_root_name(name)` here."""
-    text = renamed(only(program, [name]), {name: _root_name(name)})
-    definition = rf"^define [^@\n]*@{re.escape(_root_name(name))}\([^\n]*$"
-    text = re.sub(definition, lambda m: _for_all(m[0]), text, flags=re.MULTILINE)
-    whole = hidden(text)
+    """`prepare` for a function that may be static or inline: it is external here, and called `_root_name(name)`."""
+    root = _root_name(name)
+    whole = hidden(renamed(only(program, [name]), {name: root}))
+    whole.rename({root: root})
     whole.run(["global_opt"])
-    return prepare(whole, [_root_name(name)], level, threads=True, blocks=blocks)
+    return prepare(whole, [root], level, threads=True, blocks=blocks)

@@ -6,7 +6,6 @@ addresses. Constant globals are copied. Constructors of globals run in the progr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from llgrad.autodiff.enzyme.statements import settled
@@ -15,8 +14,10 @@ from llgrad.autodiff.requests.registrations import protected
 from llgrad.autodiff.requests.request import Constants, special_name
 from llgrad.errors import ArgumentError, of_file
 from llgrad.ir.internal_errors import told
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule, with_vector_maths
-from llgrad.llvm.assembly import GLOBAL, joined
+from llgrad.llvm.assembly import joined
 from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_own_names
@@ -29,7 +30,6 @@ from llgrad.transforms.symbols.extraction import only
 from llgrad.transforms.symbols.own_names import own_name
 
 LEVELS = range(4)
-_UNSEEN = r"\b(?:hidden|protected) "
 
 
 
@@ -60,7 +60,7 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
     made = run_passes(Unit(whole.clone()), [REVEALING], None).llvm()
     text = settled(made.text())
     if "thread_local" in text:  # then it is loaded as a shared library, which tells no addresses of hidden variables
-        text = GLOBAL.sub(lambda m: f"{m[1]} = {re.sub(_UNSEEN, '', m[2])}{m[3]} ", text)
+        text = _with_addresses(text)
     if text != made.text():
         made.replace_text(text)
     if others:
@@ -71,6 +71,14 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
     if TRAMPOLINE in (text := made.text()):
         made.replace_text(failing_trampolines(text))
     return made
+
+
+def _with_addresses(text: str) -> str:
+    """The program without hidden and protected variables."""
+    module = parse(text)
+    for v in module.variables:
+        v.prefix = tuple(word for word in v.prefix if word not in ("hidden", "protected"))
+    return write(module)
 
 
 @told("preparing the function")

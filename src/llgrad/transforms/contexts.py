@@ -17,7 +17,7 @@ class Preparation(Struct):
     special: str  # the name of the root whose constants are fixed
     blocks: bool
     shown: tuple[str, ...] = ()  # what besides the roots stays visible
-    formed: str = ""  # the text in which loops have their form
+    formed: str = ""  # the text in which loops have their form, as far as it is known
 
 
 class Finishing(Struct):
@@ -32,7 +32,19 @@ class Finishing(Struct):
     vector_math: bool
     cpu: str
     jit: bool
-    once: Collection[str] = ()  # which of `inlined` are
+    once: Collection[str] | None = None  # which of `inlined` are used once, where that is known
+
+
+class Linking(Struct):
+    """The context of `LINKED`: what others see of a program with its derivatives, and what may be inlined first.
+
+    `hides`: what is not shown becomes local.
+    """
+
+    shown: Collection[str] = ()
+    inlined: Collection[str] = ()
+    hides: bool = True
+    once: Collection[str] | None = None
 
 
 class Target(Struct, frozen=True):

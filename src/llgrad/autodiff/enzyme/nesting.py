@@ -10,7 +10,6 @@ Types say little of pointers: where they alone close a cycle, they are not follo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from llgrad.analysis.memory.call_effects import met_functions, virtual_functions
@@ -23,7 +22,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.parse_types import decode_name
 from llgrad.ir.types import FunctionType
 from llgrad.ir.values import Alias, Call, Function, GlobalVariable, InlineAsm, Instruction, parts
-from llgrad.llvm.assembly import NAME
+from llgrad.llvm.assembly import names_in
 from llgrad.transforms.symbols.address_taken import called_types, may_call
 
 _Nested = Mapping[int, Sequence[CallSite]]  # by the identity of a site: those that come first
@@ -109,7 +108,7 @@ class Nesting:
         """What stands in a body, an initial value or a constant; a body that is not read yet is looked at as text."""
         match v:
             case Function(unread=str() as body):
-                names = map(decode_name, dict.fromkeys(re.findall(NAME, body)))
+                names = map(decode_name, dict.fromkeys(names_in(body)))
                 return [self.module.globals[name] for name in names if name in self.module.globals]
             case Function():
                 return [o for i in v.instructions() for o in i.operands if not isinstance(o, Instruction)]

@@ -51,17 +51,3 @@ def marker_of(text: str) -> str | None:
     """The marker of that name; None for what is called otherwise."""
     found = _WORD.search(text)
     return found[0] if found else None
-
-
-def markers_as_globals(text: str) -> str:
-    """The text of a program with globals for markers that are metadata strings: LLVM's bitcode loses such arguments."""
-    if 'metadata !"' not in text:
-        return text
-    found: dict[str, None] = {}
-
-    def edit(m: re.Match[str]) -> str:
-        found[m[1]] = None
-        return f"ptr @llgrad.marker.{m[1]}"
-
-    text = re.sub(r'\bmetadata !"((?:enzyme|diffe)_\w+)"', edit, text)
-    return text + "".join(f"\n@llgrad.marker.{name} = external global i8\n" for name in found)

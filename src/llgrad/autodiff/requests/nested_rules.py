@@ -7,15 +7,10 @@ program, it calls the program's, so that the next one asks the rule there, too.
 
 from __future__ import annotations
 
-import re
-
 from llgrad.autodiff.requests.registrations import PREFIX, RULE, read
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Function
 from llgrad.ir.write import write
-from llgrad.llvm.assembly import DEFINITION, plain
-
-_STATIC = re.compile(r"\b(?:internal|private) ")
 
 
 def shown(program: str) -> tuple[str, dict[str, str]]:
@@ -25,12 +20,12 @@ def shown(program: str) -> tuple[str, dict[str, str]]:
     module = parse(program)
     found = read(module)
     named = map(module.function, dict.fromkeys([*found.gradients, *found.tangents, *found.heap]))
-    types = {f.name: str(f.function_type) for f in named if not f.is_declaration}
-
-    def edit(m: re.Match[str]) -> str:
-        return f"{_STATIC.sub('', m[1])}{m[2]}({m[3]}" if plain(m[2]) in types else m[0]
-
-    return DEFINITION.sub(edit, program), types
+    types = {}
+    for f in named:
+        if not f.is_declaration:
+            types[f.name] = str(f.function_type)
+            f.linkage = "external" if f.linkage in ("internal", "private") else f.linkage
+    return write(module) if types else program, types
 
 
 def borrowing(part: str, types: dict[str, str]) -> str:

@@ -56,9 +56,6 @@ CALLED = "llgrad.called."
 """`llgrad.called.llgrad.like.exp.mine` calls the function behind it: what pointers to that one point to."""
 _TELLS = re.compile(rf"@[^\n=]*{re.escape(PREFIX)}|@\"?llvm\.")  # registrations, annotations, what LLVM is told to keep
 _LIKENED = re.compile(rf'@"?(?:{re.escape(LIKE)}|{re.escape(OTHER)})[-\w.$]+"?')
-_LINKAGE = (
-    r"(?:external|private|internal|available_externally|linkonce_odr|linkonce|weak_odr|weak|common|extern_weak)"
-)
 _UNUSED = ("internal", "private", "unnamed_addr", "local_unnamed_addr")  # LLVM drops such, as nothing names them
 KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
@@ -355,8 +352,11 @@ def protected(text: str, roots: Sequence[str] = ()) -> str:
         text = passed
         module = parse(text)
         found = read(module)
-    for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost]):
-        text = _weak(text, name)
+    if hidden := [f for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost])
+                  if isinstance(f := module.globals.get(name), Function) and not f.is_declaration]:  # fmt: skip
+        for f in hidden:
+            f.linkage = "weak"  # LLVM must expect another definition
+        text = write(module)
     names = {name: _likened(module, like, name) for name, like in found.like.items()}
     if names:
         text = renamed(text, names)
@@ -473,14 +473,17 @@ def own_names_again(text: str) -> str:
         return text
     module = parse(text)
     again: dict[str, str] = {}
+    gone: list[str] = []
     for name in names:
         own = name.removeprefix(LIKE).removeprefix(OTHER).partition(".")[2]
         if own not in module.globals and own not in again.values():
             again[name] = own
         elif module.function(name).is_declaration:
-            text = re.sub(rf'^declare [^\n]*@"?{re.escape(name)}"?\([^\n]*\n', "", text, flags=re.MULTILINE)
+            gone.append(name)
             again[name] = own
-    return renamed(text, again)
+    for name in gone:
+        del module.globals[name]
+    return renamed(write(module) if gone else text, again)
 
 
 def not_inlined(text: str) -> str:
@@ -527,12 +530,6 @@ define {result} {spelt(name or f.name)}({marked}) {{
   ret {given}
 }}
 """
-
-
-def _weak(text: str, name: str) -> str:
-    """The definition of `name` with weak linkage: LLVM must expect another one."""
-    spelt = rf'@(?:{re.escape(name)}|"{re.escape(name)}")\('
-    return re.sub(rf"^define (?:{_LINKAGE} )?(?=[^@\n]*{spelt})", "define weak ", text, flags=re.MULTILINE)
 
 
 def apply(module: Module, found: Registrations) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from llgrad.autodiff.requests.request import Constants
 from llgrad.errors import UnsupportedError
 from llgrad.ir.floats import from_float
@@ -11,7 +9,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.types import FloatType, IntType
 from llgrad.ir.values import Argument, Constant, ConstFloat, ConstInt
 from llgrad.ir.write import write
-from llgrad.llvm.assembly import NAME, plain, renamed
+from llgrad.llvm.assembly import names_in, plain, renamed
 from llgrad.transforms.contexts import Preparation
 from llgrad.transforms.pass_manager import Unit
 
@@ -21,7 +19,7 @@ def specialised(text: str, root: str, name: str, constants: Constants) -> str:
 
     UnsupportedError where the program calls `root` or takes its address: that would mean the function as it was.
     """
-    if sum(plain(m[0]) == root for m in re.finditer(NAME, text)) > 1:
+    if sum(plain(name) == root for name in names_in(text)) > 1:
         raise UnsupportedError(
             f"{root} cannot be specialised", cause="it calls itself, or its address is taken",
             fix="write a function that calls it with constants, and differentiate that",

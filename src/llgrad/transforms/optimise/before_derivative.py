@@ -23,6 +23,7 @@ def for_speed(text: str) -> str:
 
 
 def note_form(unit: Unit, c: Preparation) -> bool:
+    """Note the text in which loops have their form (`unroll.LOOP_FORM`)."""
     c.formed = unit.text()
     return False
 
@@ -32,6 +33,7 @@ def optimise(unit: Unit, c: Preparation) -> bool:
     work = _optimised(unit.llvm(), c.level, unit.text() == c.formed)
     if unshared(work):
         work = _optimised(work, c.level)
+    c.formed = work.text() if work.is_printed else ""  # else LLVM's optimiser was last
     return unit.put(work)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import NAME, direct_variables, mutable_globals, plain, without_idle_metadata
+from llgrad.llvm.assembly import direct_variables, mutable_globals, names_in, plain, without_idle_metadata
 from llgrad.transforms.symbols.address_taken import called_types, may_call, met_types, used_in
 
 
@@ -17,7 +16,7 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> s
     one of their type, or has its address.
     """
     text = whole.text()
-    named_too = {plain(name) for words in said for name in re.findall(NAME, words)}
+    named_too = {plain(name) for words in said for name in names_in(words)}
     met = met_types(text)
     kept = {*roots, *mutable_globals(text), *named_too} - met.keys()
     while True:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from llgrad.analysis.call_shapes import fits
 from llgrad.ir.parse import parse
+from llgrad.ir.values import Attribute, Function
+from llgrad.ir.write import write
 from llgrad.llvm.assembly import DEFINITION, plain, renamed
 from llgrad.rules import library
 
@@ -29,20 +29,25 @@ def own_name(symbol: str) -> str:
 
 def own_names(text: str) -> str:
     """Apply `own_name` to all definitions; what keeps a rule is never inlined. Static functions are the user's, and so
-    are those of another type than the rule is for."""
-    others: dict[str, str] = {}
-    for head, name, _ in DEFINITION.findall(text):
-        own = plain(name)
-        if library.lookup(own) is None or own.startswith(library.LIKE):
-            continue
-        if re.search(r"\b(internal|private)\b", head) or own_name(own) != own or not _has_type_of_rule(text, own):
-            others[own] = f"llgrad.own.{own}"
-        else:
-            head = rf"define [^@\n]*{re.escape(name)}\([^\n]*\)(?: (?:local_)?unnamed_addr)?"
-            text = re.sub(rf"^({head})((?: [^\n{{]*)?\{{)$", r"\1 noinline\2", text, flags=re.MULTILINE)
-    return renamed(text, others)
+    are those of another type than the rule is for.
+
+        define internal double @y1(double %x)  ->  define internal double @llgrad.own.y1(double %x)
+        define double @exp(double %x)          ->  define double @exp(double %x) noinline
+    """
+    defined = [plain(name) for _, name, _ in DEFINITION.findall(text)]
+    ruled = [name for name in defined if library.lookup(name) is not None and not name.startswith(library.LIKE)]
+    if not ruled:
+        return text
+    module = parse(text)
+    kept = [f for f in map(module.function, ruled) if _means_rule(f)]
+    for f in kept:
+        f.attributes = (*f.attributes, Attribute("noinline"))
+    others = {name: f"llgrad.own.{name}" for name in ruled if module.globals[name] not in kept}
+    return renamed(write(module) if kept else text, others)
 
 
-def _has_type_of_rule(text: str, name: str) -> bool:
-    t = parse(text).function(name).function_type
-    return not t.vararg and fits(name, t.result, t.params)
+def _means_rule(f: Function) -> bool:
+    """Is it the function of the library, defined by the program?"""
+    t = f.function_type
+    named = f.linkage not in ("internal", "private") and own_name(f.name) == f.name
+    return named and not t.vararg and fits(f.name, t.result, t.params)

@@ -25,9 +25,10 @@ def share(unit: Unit, _: None) -> bool:
     text = unit.text()
     shared = shared_names(text)
     made = tables(text, shared)
-    unit.llvm().rename({**{name: name for name in function_tables(text)}, **shared})
-    unit.changed(LLVM)
-    return unit.put(unit.text() + made) if made else True
+    if names := {**{name: name for name in function_tables(text)}, **shared}:
+        unit.llvm().rename(names)
+        unit.changed(LLVM)
+    return unit.put(unit.text() + made) if made else bool(names)
 
 
 def share_globals(text: str, closed: bool = False) -> str:

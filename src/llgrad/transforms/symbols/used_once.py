@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection
 
-from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import DEFINITION, NAME, plain, spelt
-from llgrad.transforms.contexts import Finishing
-from llgrad.transforms.pass_manager import Unit
+from llgrad.llvm.assembly import DEFINITION, names_in, plain, spelt
+from llgrad.transforms.contexts import Finishing, Linking
+from llgrad.transforms.pass_manager import LLVM, Unit
 
 _MOST_INLINED = 4_000  # lines, before they are simplified
 
@@ -19,16 +17,19 @@ def used_once(text: str, names: Collection[str]) -> list[str]:
 
     Told to do so first, it does not simplify them by themselves before.
     """
-    used = Counter(re.findall(NAME, text))
+    used = Counter(names_in(text))
     sizes = {plain(m[2]): text.count("\n", m.end(), text.find("\n}\n", m.end())) for m in DEFINITION.finditer(text)}
     return [n for n in names if used[spelt(n)] == 2 and sizes.get(n, 0) <= _MOST_INLINED]
 
 
-def inline_first(whole: LLVMModule, names: Collection[str]) -> None:
-    """Have LLVM inline those of these local functions that are used in one place before it does anything else."""
-    whole.mark(["alwaysinline"], used_once(whole.text(), names))
-
-
 def note_single_uses(unit: Unit, c: Finishing) -> bool:
+    """Note which of the functions to be inlined are used once, before the runtime is linked."""
     c.once = used_once(unit.text() + c.others + c.last, c.inlined)
     return False
+
+
+def inline_once(unit: Unit, c: Finishing | Linking) -> bool:
+    """Have LLVM inline local functions that are used in one place before it does anything else."""
+    unit.llvm().mark(["alwaysinline"], used_once(unit.text(), c.inlined) if c.once is None else c.once)
+    unit.changed(LLVM)
+    return True

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 from llgrad.errors import UnknownNameError, UnsupportedError
-from llgrad.llvm.assembly import GLOBAL, NAME, STATIC, mutable_globals, plain
-from llgrad.transforms.contexts import Preparation
+from llgrad.llvm.assembly import DEFINITION, GLOBAL, STATIC, mutable_globals, names_in, plain
+from llgrad.transforms.contexts import Linking, Preparation
 from llgrad.transforms.pass_manager import LLVM, Unit
 from llgrad.transforms.symbols.address_taken import function_tables
 
-_WEAK = re.compile(rf"^define weak [^@\n]*({NAME})\(", re.MULTILINE)
+_HIDDEN = ("llgrad.", "llvm.")
 
 
 def note_visible(unit: Unit, c: Preparation) -> bool:
     """Note the variables and weak functions that stay visible."""
     text = unit.text()
-    c.shown = (*mutable_globals(text), *(plain(m) for m in _WEAK.findall(text)))
+    weak = (plain(name) for head, name, _ in DEFINITION.findall(text) if head.startswith("define weak "))
+    c.shown = (*mutable_globals(text), *weak)
     return False
 
 
@@ -39,12 +38,29 @@ def internalize(unit: Unit, c: Preparation) -> bool:
     return True
 
 
+def note_shown(unit: Unit, c: Linking) -> bool:
+    """Note the variables that others may see of a program with its derivatives, and the wrappers to be inlined."""
+    text = unit.text()
+    found = [m for m in GLOBAL.finditer(text) if m[3] == "constant" and "external" not in m[2]]
+    constants = [plain(m[1]) for m in found if not m[1][1:].isdigit()]
+    c.shown = (*c.shown, *mutable_globals(text), *constants)
+    c.inlined = (*(f.name for f in unit.llvm().functions() if f.name.startswith("llgrad.call.")), *c.inlined)
+    return False
+
+
+def hide_others(unit: Unit, c: Linking) -> bool:
+    """All that is not shown becomes local; llgrad's own names are never shown."""
+    defined = {*unit.llvm().definitions()}
+    unit.llvm().internalize([n for n in c.shown if n in defined and not n.startswith(_HIDDEN)])
+    unit.changed(LLVM)
+    return True
+
+
 def refuse_thread_local(unit: Unit, _: Preparation) -> bool:
     """Thread-local variables cannot be shared with a derivative."""
     text = unit.text()
     for m in GLOBAL.finditer(text):
-        used = len(re.findall(rf"{re.escape(m[1])}(?![-\w.$])", text)) > 1
-        if m[3] == "global" and "thread_local" in m[2] and used:
+        if m[3] == "global" and "thread_local" in m[2] and names_in(text).count(m[1]) > 1:
             raise UnsupportedError(
                 f"the function uses the thread-local variable {plain(m[1]).removeprefix(STATIC)}",
                 cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
