@@ -84,12 +84,14 @@ from llgrad.llvm.assembly import (
 from llgrad.llvm.text import for_jit
 from llgrad.rules import library
 from llgrad.support.gc_pause import collecting_rarely
-from llgrad.transforms.canonical.abi_casts import with_names_joined, with_own_names
-from llgrad.transforms.canonical.blas_calls import bridged
+from llgrad.transforms.canonical.abi_casts import has_own_names, with_names_joined, with_own_names
+from llgrad.transforms.canonical.blas_calls import bridged, is_bridged
 from llgrad.transforms.canonical.closures import with_closures
-from llgrad.transforms.canonical.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
-from llgrad.transforms.canonical.relative_tables import with_pointers
-from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
+from llgrad.transforms.canonical.library_bodies import is_spelt_out, spelt_out
+from llgrad.transforms.canonical.lowering import LOWER, Lowering, unshared
+from llgrad.transforms.canonical.numbers_apart import has_apart, has_tiny, loaded_apart, stored_as_bits
+from llgrad.transforms.canonical.relative_tables import has_relative, with_pointers
+from llgrad.transforms.canonical.trampolines import failing_trampolines, has_trampolines, without_trampolines
 from llgrad.transforms.floatbits.align_up import as_elements_are, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import with_lanes_apart
 from llgrad.transforms.floatbits.merge_split_loads import rejoined
@@ -105,7 +107,7 @@ from llgrad.transforms.loops import peel
 from llgrad.transforms.loops.fix_irreducible import make_reducible
 from llgrad.transforms.loops.memcpy_idiom import in_blocks
 from llgrad.transforms.loops.unroll import LOOP_FORM, in_form, mark_short_loops
-from llgrad.transforms.pass_manager import LLVM, Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes, timed
+from llgrad.transforms.pass_manager import LLVM, Pass, Passes, Unit, of_llvm, on_ir, on_llvm, on_text, run_passes, timed
 
 if TYPE_CHECKING:
     from llgrad.autodiff.derivation import Derivation
@@ -145,9 +147,10 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
 
 def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
     """The modules as one; functions that several compilers know by different types have a name for each of these."""
-    for part, text in zip(parts, with_own_names([part.text() for part in parts]), strict=True):
-        if text != part.text():
-            part.replace_text(text)
+    modules = [parse(part.text()) for part in parts]
+    for part, module, changed in zip(parts, modules, with_own_names(modules), strict=True):
+        if changed:
+            part.replace_text(write(module))
     return LLVMModule.linked(parts)
 
 
@@ -209,8 +212,10 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
     if vector_math:
         made.replace_text(with_vector_maths(made.text()))
     made.optimise(3, vectorize=True, unroll=True)
-    if TRAMPOLINE in (text := made.text()):
-        made.replace_text(failing_trampolines(text))
+    if has_trampolines(text := made.text()):
+        module = parse(text)
+        failing_trampolines(module)
+        made.replace_text(write(module))
     return made
 
 
@@ -331,13 +336,25 @@ def _has_type_of_rule(text: str, name: str) -> bool:
 
 
 PROGRAM: Passes[None] = (
-    on_text("join-names", with_names_joined, "Functions that two compilers declare with different types are one again"),
+    on_ir(
+        "join-names",
+        with_names_joined,
+        "Functions that two compilers declare with different types are one again",
+        asks=has_own_names,
+    ),
     on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
-    on_text("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies"),
+    on_ir("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies", asks=is_spelt_out),
     on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
     on_text("drop-idle-metadata", without_idle_metadata, "Debug info that no instruction refers to goes"),
-    on_text("drop-trampolines", without_trampolines, "Functions called with nested procedures are copied for each"),
-    on_text("closures", with_closures, "Pointers to nested procedures that are stored become records"),
+    on_ir(
+        "drop-trampolines",
+        without_trampolines,
+        "Functions called with nested procedures are copied for each",
+        asks=has_trampolines,
+    ),
+    on_ir(
+        "closures", with_closures, "Pointers to nested procedures that are stored become records", asks=has_trampolines
+    ),
     on_text("usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double"),
     on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
     on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms"),
@@ -369,8 +386,9 @@ def prepare(
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     context = Preparation(
-        [own_name(r) for r in roots], level, threads, constants, special_name(roots[0], constants), blocks
-    )
+        [own_name(r) for r in roots], level=level, threads=threads, constants=constants, blocks=blocks,
+        special=special_name(roots[0], constants),
+    )  # fmt: skip
     unit = Unit(protected(only(whole, roots, said) + "\n".join(said), roots))
     try:
         return run_passes(unit, PREPARE, context).text()
@@ -378,10 +396,9 @@ def prepare(
         return ""
 
 
-class Preparation(Struct):
+class Preparation(Lowering, kw_only=True):
     """What the passes of `PREPARE` must know, and what they find out."""
 
-    roots: list[str]
     level: int
     threads: bool
     constants: Constants
@@ -476,11 +493,13 @@ PREPARE: Passes[Preparation] = (
     Pass("strings-apart", _strings_apart, "Members of std::string become calls that nobody looks into"),
     Pass("internalize", _internalize, "All but the roots and the program's variables become local"),
     Pass("specialise", _specialise, "The root's constant arguments are fixed", lambda c: bool(c.constants)),
-    on_llvm("lower", lambda work, c: lower(work, c.roots), "Library routines, OpenMP, BLAS, byval, … in simpler terms"),
+    *LOWER,
     Pass("blocks-of-bytes", _move_blocks, "Loops that move bytes move blocks", lambda c: c.blocks),
     of_llvm("sroa", "sccp", "dce", *LOOP_FORM, wanted=_optimises),
     Pass("note-loop-form", _note_form, "The text in which loops have their form is noted", _optimises),
-    on_text("floats-as-bits", stored_as_bits, "Denormal constants are stored as integers", wanted=_optimises),
+    on_ir(
+        "floats-as-bits", stored_as_bits, "Denormal constants are stored as integers", wanted=_optimises, asks=has_tiny
+    ),
     on_text("hide-bits", hide_bits, "Equality tests of a float's bits become opaque to LLVM", wanted=_optimises),
     on_llvm("signs", lambda work, c: with_signs(work, unoptimised=not c.level), "Masks of bits become signs of floats"),
     Pass("optimise", _optimise, "LLVM's optimiser, short loops unrolled", _optimises),
@@ -492,8 +511,13 @@ PREPARE: Passes[Preparation] = (
     on_llvm("alignment", lambda work, _: with_alignment(work), "Addresses rounded up are offsets"),
     on_llvm("reveal", lambda work, _: reveal(work), "Hidden equality tests of floats are ordinary ones again"),
     on_llvm("normal-form", lambda work, _: normal(work), "One exit, simple loops, LCSSA, names; split loads joined"),
-    on_text("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves"),
-    on_text("absolute-tables", with_pointers, "Tables of relative addresses become tables of pointers"),
+    on_ir(
+        "loads-apart",
+        loaded_apart,
+        "Integers that are read as the low bits of a float are loaded by themselves",
+        asks=has_apart,
+    ),
+    on_ir("absolute-tables", with_pointers, "Tables of relative addresses are of pointers", asks=has_relative),
     Pass("refuse-thread-local", _refuse_threads, "Thread-local variables cannot be shared", lambda c: not c.threads),
 )
 
@@ -853,7 +877,7 @@ def _link(whole: LLVMModule, c: Finishing) -> None:
 
 
 FINISH: Passes[Finishing] = (
-    on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
+    on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
     on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
     on_text("constants-of-threads", _of_threads, "Thread-local constants become ordinary constants"),

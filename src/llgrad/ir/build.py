@@ -51,6 +51,7 @@ from llgrad.ir.values import (
     InsertValue,
     Instruction,
     Load,
+    MDRef,
     Phi,
     Return,
     Select,
@@ -165,6 +166,7 @@ class Builder:
     def __init__(self, block: Block, names: Names, flags: frozenset[str] = frozenset()) -> None:
         self.block, self.names, self.fast = block, names, flags
         self.at: int | None = None
+        self.metadata: dict[str, MDRef] = {}  # of what is inserted without any
 
     def at_end(self, block: Block) -> Builder:
         self.block, self.at = block, None
@@ -174,6 +176,8 @@ class Builder:
         """Append a ready-made instruction; anything but void gets a name."""
         if instruction.type.__class__.__name__ != "SimpleType" or str(instruction.type) == "token":
             instruction.name = self.names.fresh(name or instruction.name or "t")
+        if self.metadata and not instruction.metadata:
+            instruction.metadata = dict(self.metadata)
         if self.at is None:
             self.block.append(instruction)
         else:

@@ -163,11 +163,8 @@ def _taken_out(program: Program, bodies: Collection[str], kept: Collection[str],
     return "\n".join([text, *made, ""])
 
 
-def _pieces(
-    program: Program, bodies: Collection[str], kept: Collection[str], used: Collection[str]
-) -> Iterator[str]:
-    """A program's text with these functions, and the variables and aliases in `kept`; what else is `used` is declared.
-    """
+def _pieces(program: Program, bodies: Collection[str], kept: Collection[str], used: Collection[str]) -> Iterator[str]:
+    """A program's text with these functions, and the variables and aliases in `kept`; what else is `used` is declared."""
     places = sorted((*at, name) for table in (program.functions, program.others) for name, at in table.items())
     at = 0
     for start, end, name in places:

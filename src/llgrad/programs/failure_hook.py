@@ -41,7 +41,9 @@ def fail_text() -> str:
         ]
         text, size = f"%text.{code}", f"%size.{code}"
     body = "\n".join(chosen)
-    return "\n".join(constants) + f"""
+    return (
+        "\n".join(constants)
+        + f"""
 declare i64 @write(i32, ptr, i64)
 declare void @abort() noreturn
 define linkonce_odr hidden void @llgrad_fail(i32 %code, ptr %detail) noinline cold noreturn {{
@@ -51,3 +53,4 @@ define linkonce_odr hidden void @llgrad_fail(i32 %code, ptr %detail) noinline co
   unreachable
 }}
 """
+    )

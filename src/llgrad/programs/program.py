@@ -1,8 +1,8 @@
 """Whole programs that ask for derivatives: calls of `__enzyme_autodiff` and its kin, found and replaced.
 
-    program     SROA, so that markers and functions are seen as arguments
-    requests    read before the first optimisation (decision 4 of the design), then `pipeline.prepare`, `derivative`
-    link        program, wrappers, derivatives, the arena's runtime; O0 to O3
+program     SROA, so that markers and functions are seen as arguments
+requests    read before the first optimisation (decision 4 of the design), then `pipeline.prepare`, `derivative`
+link        program, wrappers, derivatives, the arena's runtime; O0 to O3
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ from llgrad.programs.excerpt import read as read_excerpt
 from llgrad.programs.failure_hook import fail_text
 from llgrad.programs.resolving import Options, Resolving, by_text, read_part
 from llgrad.support.gc_pause import collecting_rarely
-from llgrad.transforms.canonical.blas_calls import bridged
-from llgrad.transforms.canonical.lowering import spelt_out
+from llgrad.transforms.canonical.blas_calls import bridged, is_bridged
+from llgrad.transforms.canonical.library_bodies import is_spelt_out, spelt_out
 from llgrad.transforms.guard.constant_tables import set_aside
 from llgrad.transforms.guard.denormals import flushes, guarded, personality, refuse_jumps
 from llgrad.transforms.guard.strings import strings_again
-from llgrad.transforms.pass_manager import Pass, Passes, Unit, of_llvm, on_llvm, on_text, run_passes
+from llgrad.transforms.pass_manager import Pass, Passes, Unit, of_llvm, on_ir, on_llvm, on_text, run_passes
 
 
 @told("differentiating the program")
@@ -153,7 +153,7 @@ def markers_as_globals(text: str) -> str:
 
 ASKED: Passes[bool] = (
     on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
-    on_text("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies"),
+    on_ir("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies", asks=is_spelt_out),
     on_text("unquote-names", unquoted, "Names that LLVM quotes get plain spellings"),
     on_text("name-numbers", numbers_named, "Functions and constants that have numbers get names"),
     on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
@@ -206,6 +206,8 @@ def _taken(text: str) -> _Taken | None:
 
 
 _HIDDEN = ("llgrad.", "llvm.")
+
+
 def read_ir(data: bytes, name: str = "") -> LLVMModule:
     """A program from a file of unknown origin (called `name`), bitcode or LLVM assembly."""
     bitcode = data.startswith(BITCODE_MAGIC)
@@ -256,7 +258,7 @@ def _linked_program(
 # Inner derivatives have lost the bodies of what has rules: the first pass puts them back.
 LINKED: Passes[None] = (
     on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
-    on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
+    on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
     on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
 )

@@ -31,7 +31,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 
-C = TypeVar("C")
+C = TypeVar("C", contravariant=True)
 TEXT, LLVM, IR = "text", "llvm", "ir"
 
 
@@ -65,6 +65,10 @@ class Unit:
             self.made[IR] += 1
             self._ir = parse(self.text())
         return self._ir
+
+    def concerns(self, asks: Callable[[str], bool]) -> bool:
+        """Is the program our module already, or has its text what `asks` looks for?"""
+        return (self._ir is not None and self._text is None) or asks(self.text())
 
     def put(self, program: LLVMModule | Module | str) -> bool:
         """Make this the program; False if it is the same text."""
@@ -124,12 +128,13 @@ def on_llvm(
 
 
 def on_ir(
-    name: str, change: Callable[[Module], bool], meaning: str, *, wanted: Callable[[C], bool] = _always
-) -> Pass[C]:
-    """A pass that changes our module and says whether it has."""
+    name: str, change: Callable[[Module], bool], meaning: str, *,
+    wanted: Callable[[C], bool] = _always, asks: Callable[[str], bool] | None = None,
+) -> Pass[C]:  # fmt: skip
+    """A pass that changes our module and says whether it has; a text that `asks` finds nothing in is not parsed."""
 
     def run(unit: Unit, _: C) -> bool:
-        if not change(unit.ir()):
+        if asks is not None and not unit.concerns(asks) or not change(unit.ir()):
             return False
         unit.changed(IR)
         return True

@@ -1,0 +1,145 @@
+"""Edits of instructions, for passes over a `Module`.
+
+A pass asks `bodies` which functions may concern it: that searches the text of a body which was not read yet. At an
+instruction `before` writes others, which have its place in the source; `replaced` puts a value in its place.
+
+    %y = call ptr @llvm.launder.invariant.group.p0(ptr %x)         for c in calls(module, "llvm.launder."):
+    %z = load double, ptr %y                                           replaced(c, c.arguments[0])
+                              ->  %z = load double, ptr %x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec.structs import replace
+
+from llgrad.ir.build import Builder, Names
+from llgrad.ir.module import Module
+from llgrad.ir.values import (
+    AnyConstant,
+    AnyValue,
+    Call,
+    ConstAggregate,
+    Constant,
+    ConstExpr,
+    Function,
+    GlobalValue,
+    Instruction,
+    parts,
+    replace_uses,
+)
+
+
+def bodies(module: Module, *words: str) -> list[Function]:
+    """The functions with bodies that have one of the words in their text, and those whose bodies were read already."""
+    found = (f for f in module.functions if not f.is_declaration)
+    return [f for f in found if (text := f.unread) is None or any(word in text for word in words)]
+
+
+def calls(module: Module, *prefixes: str) -> list[Call]:
+    """The calls of functions whose names begin so; nothing is read where the module knows no such function."""
+    names = [f.name for f in module.functions if f.name.startswith(prefixes)]
+    return [c for c, f in direct_calls(bodies(module, *prefixes)) if f.name.startswith(prefixes)] if names else []
+
+
+def direct_calls(functions: Iterable[Function]) -> Iterator[tuple[Call, Function]]:
+    """The calls in these functions, and the functions that they call by name."""
+    for f in functions:
+        for i in list(f.instructions()):
+            if isinstance(i, Call) and (called := i.called_function) is not None:
+                yield i, called
+
+
+def calls_at(module: Module, *prefixes: str) -> Iterator[tuple[Call, Builder]]:
+    """The calls of functions whose names begin so, each with a builder in front of it."""
+    known: dict[Function, Names] = {}
+    for c in calls(module, *prefixes):
+        f = c.block.function
+        assert f is not None
+        known[f] = known.get(f) or local_names(f)
+        yield c, before(c, known[f])
+
+
+def local_names(f: Function) -> Names:
+    """Fresh names for values of a function."""
+    return Names([v.name for v in (*f.arguments, *f.blocks, *f.instructions())])
+
+
+def before(i: Instruction, names: Names) -> Builder:
+    """A builder in front of an instruction; what it writes has the instruction's place in the source."""
+    b = Builder(i.block, names)
+    b.at = i.block.instructions.index(i)
+    b.metadata = {k: v for k, v in i.metadata.items() if k == "dbg"}
+    return b
+
+
+def at_start(f: Function, names: Names) -> Builder:
+    """A builder at the start of a function."""
+    b = Builder(f.entry, names)
+    b.at = 0
+    return b
+
+
+def erase(i: Instruction) -> None:
+    """Take an instruction out; what debug records say in front of it is said in front of the next."""
+    if i.debug_records:
+        rest = i.block.instructions[i.block.instructions.index(i) + 1 :]
+        rest[0].debug_records = i.debug_records + rest[0].debug_records
+    i.drop()
+
+
+def replaced(i: Instruction, value: AnyValue) -> None:
+    """Put a value that is there already in the place of an instruction, which goes."""
+    if i.name and isinstance(value, Instruction) and value.name.startswith("llgrad."):
+        value.name, i.name = i.name, ""
+    replace_uses(i, value)
+    erase(i)
+
+
+def with_parts(constant: AnyConstant, edit: Callable[[AnyConstant], AnyConstant | None]) -> AnyConstant:
+    """The constant, in which what `edit` gives stands in the place of parts; None leaves a part as it is."""
+    if (new := edit(constant)) is not None:
+        return new
+    old = parts(constant)
+    made = tuple(with_parts(part, edit) for part in old)
+    if all(a is b for a, b in zip(old, made, strict=True)):
+        return constant
+    if isinstance(constant, ConstAggregate):
+        return replace(constant, elements=made)
+    assert isinstance(constant, ConstExpr)
+    return replace(constant, operands=made)
+
+
+def edit_constants(
+    module: Module, edit: Callable[[AnyConstant], AnyConstant | None], *words: str, callees: bool = True
+) -> bool:
+    """Apply `with_parts` to the constants in bodies and initializers that have one of the words in their text.
+
+    `callees`: to the functions that are called by name, too.
+    """
+    changed = False
+    for f in bodies(module, *words):
+        for i in f.instructions():
+            for n, v in enumerate(i.operands):
+                if not isinstance(v, Constant | GlobalValue) or (not callees and is_callee(i, n)):
+                    continue
+                if (new := with_parts(v, edit)) is not v:
+                    i.set_operand(n, new)
+                    changed = True
+    for g in module.variables:
+        old = g.initializer if mentions(g.pending, words) else None
+        if old is not None and (new := with_parts(old, edit)) is not old:
+            g.initializer, changed = new, True
+    return changed
+
+
+def is_callee(i: Instruction, n: int) -> bool:
+    """Is operand `n` the function that an instruction calls by name?"""
+    return isinstance(i, Call) and n == i.arity and isinstance(i.operands[n], Function)
+
+
+def mentions(pending: object, words: Iterable[str]) -> bool:
+    """May an initializer hold one of these words? One that was read may."""
+    text = getattr(pending, "text", None)
+    return text is None or any(word in text for word in words)
