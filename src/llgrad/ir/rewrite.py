@@ -29,6 +29,7 @@ from llgrad.ir.values import (
     parts,
     replace_uses,
 )
+from llgrad.ir.write_values import encode_name
 
 
 def bodies(module: Module, *words: str) -> list[Function]:
@@ -39,8 +40,9 @@ def bodies(module: Module, *words: str) -> list[Function]:
 
 def calls(module: Module, *prefixes: str) -> list[Call]:
     """The calls of functions whose names begin so; nothing is read where the module knows no such function."""
-    names = [f.name for f in module.functions if f.name.startswith(prefixes)]
-    return [c for c, f in direct_calls(bodies(module, *prefixes)) if f.name.startswith(prefixes)] if names else []
+    words = [f"@{encode_name(f.name)}(" for f in module.functions if f.name.startswith(prefixes)]
+    where = bodies(module, *words) if words else []
+    return [c for c, f in direct_calls(where) if f.name.startswith(prefixes)]
 
 
 def direct_calls(functions: Iterable[Function]) -> Iterator[tuple[Call, Function]]:

@@ -113,7 +113,7 @@ def rename(module: Module, names: Mapping[str, str]) -> None:
     if not names:
         return
     read_where_named(module, *names)
-    edit_constants(module, lambda c: _address_of_label(c, names), "blockaddress(")
+    edit_constants(module, lambda c: _address_of_label(c, names), "blockaddress")
     for old, new in names.items():
         g = module.globals[old]
         g.name = new

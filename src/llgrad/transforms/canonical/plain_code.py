@@ -53,7 +53,7 @@ def switched(module: Module) -> bool:
             return None
         return ConstExpr(PTR, "inttoptr", (i64(numbers[c.function, c.block]),))
 
-    edit_constants(module, number, "blockaddress(")
+    edit_constants(module, number, "blockaddress")
     return True
 
 
@@ -65,9 +65,9 @@ def _name(i: IndirectBranch) -> str:
 def _labels(module: Module) -> Iterator[BlockAddress]:
     """The labels whose address is taken."""
     for variable in module.variables:
-        if mentions(variable.pending, ("blockaddress(",)):
+        if mentions(variable.pending, ("blockaddress",)):
             yield from _labels_in(variable.initializer)
-    for f in bodies(module, "blockaddress("):
+    for f in bodies(module, "blockaddress"):
         for i in f.instructions():
             for v in i.operands:
                 yield from _labels_in(v)
