@@ -259,6 +259,8 @@ define double @f(double %x, ptr %p) {{
         ("call void @keep(ptr %s)", "%s", False), ("store ptr %s, ptr %p", "%s", False),
         ("%n = ptrtoint ptr %s to i64", "%s", False), ("%m = getelementptr i8, ptr %p, i64 8", "%m", False),
         ("%m = select i1 true, ptr %s, ptr %p", "%m", False),
+        ("%i = fptosi double %x to i64\n  %m = getelementptr double, ptr %p, i64 %i", "%m", False),
+        ("%i = fptosi double %x to i64\n  %m = getelementptr double, ptr %t, i64 %i", "%m", True),
     ],
 )  # fmt: skip
 def test_atomic_operations_of_ones_own(first: str, place: str, own: bool) -> None:
