@@ -14,13 +14,12 @@ from llgrad.frontends import compile_sources
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.text import strip_debug
 from llgrad.models import libc
-from llgrad.transforms.canonical.lowering import lower
+from llgrad.transforms.canonical.lowering import LOWER, Lowering
+from llgrad.transforms.pass_manager import Unit, run_passes
 
 
 def lowered(text: str) -> str:
-    module = LLVMModule.from_text(text)
-    lower(module)
-    return module.text()
+    return run_passes(Unit(LLVMModule.from_text(text)), LOWER, Lowering([])).text()
 
 
 def test_every_routine_is_valid_alone() -> None:
@@ -285,9 +284,13 @@ def test_intrinsics_that_return_structs(lanes: int, tmp_path: Path) -> None:
     """mantissa × value, fraction × whole number, sin × cos."""
     types = ("double", "i32", "f64", "i32") if lanes == 1 else ("<2 x double>", "<2 x i32>", "v2f64", "v2i32")
     text = _STRUCTS.format(*types)
-    call = "  %r = call double @all(double %x)" if lanes == 1 else (
-        "  %w = insertelement <2 x double> <double 1.5, double 3.0>, double %x, i64 0\n"
-        "  %z = call <2 x double> @all(<2 x double> %w)\n  %r = extractelement <2 x double> %z, i64 0"
+    call = (
+        "  %r = call double @all(double %x)"
+        if lanes == 1
+        else (
+            "  %w = insertelement <2 x double> <double 1.5, double 3.0>, double %x, i64 0\n"
+            "  %z = call <2 x double> @all(<2 x double> %w)\n  %r = extractelement <2 x double> %z, i64 0"
+        )
     )
     path = tmp_path / "structs.ll"
     path.write_text(f"{text}\ndefine double @f(double %x) {{\n{call}\n  ret double %r\n}}\n")

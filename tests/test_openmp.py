@@ -13,20 +13,21 @@ import llgrad
 from llgrad.drivers import drive
 from llgrad.errors import NoRuleError
 from llgrad.frontends import compile_sources
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.libraries import Libraries
 from llgrad.transforms.canonical.atomics import private
-from llgrad.transforms.canonical.lowering import lower
+from llgrad.transforms.canonical.lowering import LOWER, Lowering
 from llgrad.transforms.canonical.openmp import INSIDE
+from llgrad.transforms.pass_manager import Unit, run_passes
 
 HAS_LIBRARY = Libraries().address("__kmpc_fork_call") != 0
 needs_library = pytest.mark.skipif(not HAS_LIBRARY, reason="LLVM's run-time library of OpenMP is not installed")
 
 
 def lowered(text: str, *keep: str) -> str:
-    module = LLVMModule.from_text(text)
-    lower(module, keep)
-    return module.text()
+    return run_passes(Unit(LLVMModule.from_text(text)), LOWER, Lowering(list(keep))).text()
 
 
 def from_c(folder: Path, source: str) -> str:
@@ -34,8 +35,7 @@ def from_c(folder: Path, source: str) -> str:
     path.write_text(source)
     module = LLVMModule.read(compile_sources([path], ["-fopenmp", "-g0"]).modules[0])
     module.internalize(["f"])
-    lower(module, ["f"])
-    return module.text()
+    return run_passes(Unit(module), LOWER, Lowering(["f"])).text()
 
 
 def body(text: str, name: str) -> str:
@@ -259,9 +259,13 @@ define double @f(double %x, ptr %p) {{
         ("call void @keep(ptr %s)", "%s", False), ("store ptr %s, ptr %p", "%s", False),
         ("%n = ptrtoint ptr %s to i64", "%s", False), ("%m = getelementptr i8, ptr %p, i64 8", "%m", False),
         ("%m = select i1 true, ptr %s, ptr %p", "%m", False),
+        ("%i = fptosi double %x to i64\n  %m = getelementptr double, ptr %p, i64 %i", "%m", False),
+        ("%i = fptosi double %x to i64\n  %m = getelementptr double, ptr %t, i64 %i", "%m", True),
     ],
 )  # fmt: skip
 def test_atomic_operations_of_ones_own(first: str, place: str, own: bool) -> None:
-    text, changed = private(OWN.format(first=first, place=place))
+    module = parse(OWN.format(first=first, place=place))
+    changed = private(module)
+    text = write(module)
     assert ("atomicrmw" not in text) == own
     assert LLVMModule.from_text(text).text() and bool(changed) >= own

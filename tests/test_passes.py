@@ -141,7 +141,7 @@ def test_llvm_accepts_what_each_pass_leaves(source: Path, level: int) -> None:
     whole = LLVMModule.linked([LLVMModule.read(m) for m in compile_sources([source]).modules])
     with watching(Watch(verify=True)) as watch:
         optimise_program(whole, level)
-    assert {"unblock", "lower", "normal-form", "vectorise"} <= watch.spent.keys()
+    assert {"unblock", "inline", "normal-form", "vectorise"} <= watch.spent.keys()
 
 
 MOST = {"prints": 7, "readings": 5, "parses": 5}  # one of each is for the check of arrays; wanted: 4, 3, 2

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import llgrad
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
 from llgrad.transforms.canonical.abi_casts import with_names_joined, with_own_names
 
 # As rustc and ldc write it: `struct { float a, b; }` is a double, `struct { float x; double y; }` two of them.
@@ -83,7 +85,7 @@ def test_what_is_no_other_name() -> None:
         values = ", ".join(f"{t} undef" for t in given.split(", ")) if given != "..." else ""
         callee = f"(...) @{name}" if given == "..." else f"@{name}"
         calling = f"declare {declared}\ndefine void @h() {{\n  %r = call i64 {callee}({values})\n  ret void\n}}\n"
-        assert with_own_names([defining, calling]) == [defining, calling]
+        assert with_own_names([parse(defining), parse(calling)]) == [False, False]
 
 
 def test_names_are_joined() -> None:
@@ -93,8 +95,12 @@ def test_names_are_joined() -> None:
         "declare { double, i32 } @f(double, i32, i64)\ndefine ptr @h() {\n"
         "  %r = call { double, i32 } @f(double 1.0, i32 2, i64 3)\n  ret ptr @f\n}\n"
     )
-    first, second = with_own_names([defining, calling])
-    assert first == defining and "@f.as.1(double 1.0, i32 2, i64 3)" in second and "ret ptr @f\n" in second
-    made = with_names_joined(first + second.replace("declare { double, i32 } @f(double, i32, i64)\n", ""))
+    modules = [parse(defining), parse(calling)]
+    assert with_own_names(modules) == [False, True]
+    second = write(modules[1])
+    assert "@f.as.1(double 1.000000e+00, i32 2, i64 3)" in second and "ret ptr @f\n" in second
+    joined = parse(defining + second.replace("declare { double, i32 } @f(double, i32, i64)\n", ""))
+    assert with_names_joined(joined)
+    made = write(joined)
     assert "define internal { double, i32 } @f.as.1(double %a0, i32 %a1, i64 %a2) alwaysinline {" in made
     assert "zext i32 %a1 to i64" in made and "inttoptr i64 %a2 to ptr" in made and "trunc i64" in made

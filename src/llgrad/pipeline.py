@@ -33,13 +33,15 @@ from llgrad.llvm.assembly import (
 )
 from llgrad.llvm.quirks import markers_as_globals
 from llgrad.llvm.text import for_jit
-from llgrad.transforms.canonical.abi_casts import with_names_joined
-from llgrad.transforms.canonical.blas_calls import bridged
+from llgrad.transforms.canonical.abi_casts import has_own_names, with_names_joined
+from llgrad.transforms.canonical.blas_calls import bridged, is_bridged
 from llgrad.transforms.canonical.closures import with_closures
-from llgrad.transforms.canonical.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
+from llgrad.transforms.canonical.library_bodies import is_spelt_out, spelt_out
+from llgrad.transforms.canonical.lowering import LOWER, unshared
+from llgrad.transforms.canonical.numbers_apart import has_apart, has_tiny, loaded_apart, stored_as_bits
 from llgrad.transforms.canonical.pure_libm import pure_libm
-from llgrad.transforms.canonical.relative_tables import with_pointers
-from llgrad.transforms.canonical.trampolines import without_trampolines
+from llgrad.transforms.canonical.relative_tables import has_relative, with_pointers
+from llgrad.transforms.canonical.trampolines import has_trampolines, without_trampolines
 from llgrad.transforms.contexts import Finishing, Linking, Preparation, Target
 from llgrad.transforms.floatbits.align_up import as_elements_are, claims_more, may_round_addresses, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import may_have_lanes, with_lanes_apart
@@ -74,13 +76,16 @@ from llgrad.transforms.symbols.used_once import inline_once, note_single_uses
 from llgrad.transforms.symbols.visible import hide_others, internalize, note_shown, note_visible, refuse_thread_local
 
 PROGRAM: Passes[None] = (
-    on_text("join-names", with_names_joined, "Functions that two compilers declare with different types are one again"),
+    on_ir("join-names", with_names_joined, "Functions that compilers declare with different types are one again",
+          asks=has_own_names),
     on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
-    on_text("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies"),
+    on_ir("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies", asks=is_spelt_out),
     on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
     on_text("drop-idle-metadata", without_idle_metadata, "Debug info that no instruction refers to goes"),
-    on_text("drop-trampolines", without_trampolines, "Functions called with nested procedures are copied for each"),
-    on_text("closures", with_closures, "Pointers to nested procedures that are stored become records"),
+    on_ir("drop-trampolines", without_trampolines, "Functions called with nested procedures are copied for each",
+          asks=has_trampolines),
+    on_ir("closures", with_closures, "Pointers to nested procedures that are stored become records",
+          asks=has_trampolines),
     on_ir(
         "usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double",
         asks=claims_more,
@@ -123,11 +128,12 @@ PREPARE: Passes[Preparation] = (
     Pass("strings-apart", strings.set_apart, "Members of std::string become calls that nobody looks into"),
     Pass("internalize", internalize, "All but the roots and the program's variables become local"),
     Pass("specialise", specialise, "The root's constant arguments are fixed", lambda c: bool(c.constants)),
-    on_llvm("lower", lambda work, c: lower(work, c.roots), "Library routines, OpenMP, BLAS, byval, … in simpler terms"),
+    *LOWER,
     on_text("blocks-of-bytes", _in_blocks, "Loops that move bytes move blocks", wanted=lambda c: c.blocks),
     of_llvm("sroa", "sccp", "dce", *LOOP_FORM, wanted=_optimises),
     Pass("note-loop-form", note_form, "The text in which loops have their form is noted", _optimises),
-    on_text("floats-as-bits", stored_as_bits, "Denormal constants are stored as integers", wanted=_optimises),
+    on_ir("floats-as-bits", stored_as_bits, "Denormal constants are stored as integers",
+          wanted=_optimises, asks=has_tiny),
     on_ir(
         "hide-bits", hide_bits, "Equality tests of a float's bits become opaque to LLVM",
         wanted=_optimises, asks=some_body(may_compare_bits),
@@ -145,8 +151,9 @@ PREPARE: Passes[Preparation] = (
     on_ir("interleaved-lanes", with_lanes_apart, "Mixed records' lanes are told apart", asks=some_body(may_have_lanes)),
     on_ir("alignment", with_alignment, "Addresses rounded up are offsets", asks=may_round_addresses),
     *NORMAL,
-    on_text("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves"),
-    on_text("absolute-tables", with_pointers, "Tables of relative addresses become tables of pointers"),
+    on_ir("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves",
+          asks=has_apart),
+    on_ir("absolute-tables", with_pointers, "Tables of relative addresses are of pointers", asks=has_relative),
     Pass("refuse-thread-local", refuse_thread_local, "Thread-local variables cannot be shared",
          lambda c: not c.threads),
 )
@@ -163,7 +170,7 @@ def _read_derivative(unit: Unit, _: Finishing) -> bool:
 
 
 FINISH: Passes[Finishing] = (
-    on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
+    on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
     on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
     on_text("constants-of-threads", constants_of_threads, "Thread-local constants become ordinary constants"),
@@ -185,7 +192,7 @@ FINISH: Passes[Finishing] = (
 
 ASKED: Passes[bool] = (
     on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
-    on_text("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies"),
+    on_ir("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies", asks=is_spelt_out),
     on_text("unquote-names", unquoted, "Names that LLVM quotes get plain spellings"),
     on_text("name-numbers", numbers_named, "Functions and constants that have numbers get names"),
     on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
@@ -201,7 +208,7 @@ ASKED: Passes[bool] = (
 # Inner derivatives have lost the bodies of what has rules: the first pass puts them back.
 LINKED: Passes[Linking] = (
     on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
-    on_text("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS"),
+    on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
     on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
     Pass("note-visible", note_shown, "Variables that others may see are noted", lambda c: c.hides),

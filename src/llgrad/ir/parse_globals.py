@@ -268,16 +268,19 @@ def read_function(module: Module, line: str, body: str | None, late: Late) -> Fu
 
 
 def complete_function(module: Module, line: str, body: str | None, late: Late) -> Function:
-    """As `read_function`, but a function the module has already is kept, and given this body if it has none."""
+    """As `read_function`, but a function the module has already is kept, and given this body if it has none.
+
+    A declaration of one may have another type: calls say by which type they call.
+    """
     fresh = function_of(module, line, body, late)
     known = module.globals.get(fresh.name)
     if known is None:
         enter(module, fresh)
         return fresh
+    if body is None and isinstance(known, Function):
+        return known
     if not isinstance(known, Function) or known.value_type != fresh.value_type:
         raise ParseError(f"@{fresh.name} exists already as {known.value_type}, not {fresh.value_type}")
-    if body is None:
-        return known
     if not known.is_declaration:
         raise ParseError(f"@{fresh.name} has a body already")
     for slot in ("arguments", "attributes", "result_attributes", "calling_convention", "linkage", "prefix", "suffix"):

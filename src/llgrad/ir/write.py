@@ -136,17 +136,26 @@ def write_function(f: Function) -> str:
     if f.is_declaration:
         return _header(f, "declare", Names())
     names = Names(f)
-    lines = [f"{_header(f, 'define', names)} {{"]
+    return "\n".join([f"{_header(f, 'define', names)} {{", *_body_lines(f, names), "}"])
+
+
+def body_text(f: Function) -> tuple[str, tuple[str, ...]]:
+    """What stands between the braces of a definition, and what its arguments are called there."""
+    if (raw := _raw_body(f)) is not None:
+        return raw, tuple(a.name for a in f.arguments)
+    names = Names(f)
+    return "\n".join(["", *_body_lines(f, names), ""]), tuple(names.renamed.get(a, a.name) for a in f.arguments)
+
+
+def _body_lines(f: Function, names: Names) -> Iterator[str]:
     known: dict[str, str] | None = None
     for block in f.blocks:
-        lines.append(f"{names(block)}:")
+        yield f"{names(block)}:"
         for instruction in block.instructions:
             if instruction.debug_records:
                 known = known if known is not None else _known_names(f, names)
-                lines += [f"    {record(text, known)}" for text in instruction.debug_records]
-            lines.append(f"  {write_instruction(instruction, names)}")
-    lines.append("}")
-    return "\n".join(lines)
+                yield from (f"    {record(text, known)}" for text in instruction.debug_records)
+            yield f"  {write_instruction(instruction, names)}"
 
 
 def _raw_body(f: Function) -> str | None:

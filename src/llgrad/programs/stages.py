@@ -21,7 +21,7 @@ from llgrad.llvm.assembly import joined
 from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_own_names
-from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines
+from llgrad.transforms.canonical.trampolines import failing_trampolines, has_trampolines
 from llgrad.transforms.contexts import Finishing, Preparation
 from llgrad.transforms.guard.equalities import REVEALING
 from llgrad.transforms.loops.memcpy_idiom import NothingToDo
@@ -49,9 +49,10 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
 
 def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
     """The modules as one; functions that several compilers know by different types have a name for each of these."""
-    for part, text in zip(parts, with_own_names([part.text() for part in parts]), strict=True):
-        if text != part.text():
-            part.replace_text(text)
+    modules = [parse(part.text()) for part in parts]
+    for part, module, changed in zip(parts, modules, with_own_names(modules), strict=True):
+        if changed:
+            part.replace_text(write(module))
     return LLVMModule.linked(parts)
 
 
@@ -68,8 +69,10 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
     if vector_math:
         made.replace_text(with_vector_maths(made.text()))
     made.optimise(3, vectorize=True, unroll=True)
-    if TRAMPOLINE in (text := made.text()):
-        made.replace_text(failing_trampolines(text))
+    if has_trampolines(text := made.text()):
+        module = parse(text)
+        failing_trampolines(module)
+        made.replace_text(write(module))
     return made
 
 
@@ -97,8 +100,9 @@ def prepare(
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     context = Preparation(
-        [own_name(r) for r in roots], level, threads, constants, special_name(roots[0], constants), blocks
-    )
+        [own_name(r) for r in roots], level=level, threads=threads, constants=constants, blocks=blocks,
+        special=special_name(roots[0], constants),
+    )  # fmt: skip
     unit = Unit(protected(only(whole, roots, said) + "\n".join(said), roots))
     try:
         return run_passes(unit, PREPARE, context).text()

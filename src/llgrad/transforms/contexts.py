@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
-class Preparation(Struct):
+class Lowering(Struct):
+    """The context of `canonical.lowering.LOWER`."""
+
+    roots: list[str]  # functions that are inlined nowhere
+    lowered: bool = False  # something was changed
+    passed: list[str] = field(default_factory=list)  # functions that are passed structs of variable arguments
+
+
+class Preparation(Lowering, kw_only=True):
     """The context of `PREPARE`."""
 
-    roots: list[str]
     level: int
     threads: bool
     constants: tuple[tuple[int, int | float], ...]

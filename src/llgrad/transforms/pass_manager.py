@@ -31,7 +31,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 
-C = TypeVar("C")
+C = TypeVar("C", contravariant=True)
 TEXT, LLVM, IR = "text", "llvm", "ir"
 
 
@@ -71,8 +71,8 @@ class Unit:
         return {TEXT: self._text, LLVM: self._llvm, IR: self._ir}[form] is not None
 
     def concerns(self, asks: Callable[[str], bool]) -> bool:
-        """May the program concern somebody? `asks` is given the text of what we have not parsed."""
-        return self._ir is not None or asks(self.text())
+        """Is the program our module already, or has its text what `asks` looks for?"""
+        return (self._ir is not None and self._text is None) or asks(self.text())
 
     def put(self, program: LLVMModule | Module | str) -> bool:
         """Make this the program; False if it is the same text."""
@@ -133,12 +133,12 @@ def on_llvm(
 
 def on_ir(
     name: str, change: Callable[[Module], bool], meaning: str, *,
-    wanted: Callable[[C], bool] = _always, asks: Callable[[str], bool] = _always,
+    wanted: Callable[[C], bool] = _always, asks: Callable[[str], bool] | None = None,
 ) -> Pass[C]:  # fmt: skip
-    """A pass that changes our module and says whether it has. `asks` says whether an unread text concerns it."""
+    """A pass that changes our module and says whether it has; a text that `asks` finds nothing in is not parsed."""
 
     def run(unit: Unit, _: C) -> bool:
-        if not unit.concerns(asks) or not change(unit.ir()):
+        if asks is not None and not unit.concerns(asks) or not change(unit.ir()):
             return False
         unit.changed(IR)
         return True

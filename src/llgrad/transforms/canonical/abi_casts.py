@@ -9,17 +9,21 @@ function go to one of the module's types that hands on what is in each register 
 A register has floats (up to 64 bits, vectors too), or an integer or a pointer: what is shorter lies at its start, and
 what is beyond is not defined. Anything else must have one type on both sides; where the registers differ, the call
 stays as it is.
+
+    %r = call double @f(<2 x float> %s)     ->     %r = call double @f.as.1(<2 x float> %s)
+                                                   define internal double @f.as.1(<2 x float> %a0) alwaysinline {
+                                                     %v0 = bitcast <2 x float> %a0 to i64 …    ; @f takes a double
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
 from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
+from llgrad.ir.parse import parse_function_text
+from llgrad.ir.rewrite import bodies, direct_calls
 from llgrad.ir.types import VOID, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import Alias, Attribute, Function
 from llgrad.ir.write_values import attributes
@@ -39,31 +43,36 @@ class Register(Struct, frozen=True):
     bits: int
 
 
-def with_own_names(texts: Sequence[str]) -> list[str]:
-    """Modules of one program; each calls functions by names of its own if it declares them with other types."""
-    if len(texts) < 2:
-        return list(texts)
-    modules = [dict(_shared(parse(text))) for text in texts]
-    defined = {name: f for functions in modules for name, f in functions.items() if not f.is_declaration}
-    edited = []
-    for n, (text, functions) in enumerate(zip(texts, modules, strict=True)):
-        wanted = {name: f for name, f in functions.items() if f.is_declaration and name in defined}
-        edited.append(_calling(text, [name for name, f in wanted.items() if _is_other(f, defined[name])], n))
-    return edited
+def with_own_names(modules: Sequence[Module]) -> list[bool]:
+    """Have modules of one program call functions by names of their own if they declare them with other types; which
+    have changed?"""
+    if len(modules) < 2:
+        return [False] * len(modules)
+    shared = [dict(_shared(module)) for module in modules]
+    defined = {name: f for functions in shared for name, f in functions.items() if not f.is_declaration}
+    changed = []
+    for n, (module, functions) in enumerate(zip(modules, shared, strict=True)):
+        wanted = [f for name, f in functions.items() if f.is_declaration and name in defined]
+        changed.append(_call_others(module, {f for f in wanted if _is_other(f, defined[f.name])}, n))
+    return changed
 
 
-def with_names_joined(text: str) -> str:
-    """The linked program, in which what `with_own_names` has modules call has bodies."""
-    if _AS not in text:
-        return text
-    functions = dict(_shared(parse(text)))
+def has_own_names(text: str) -> bool:
+    """May a text call functions by names that `with_own_names` gave?"""
+    return _AS in text
+
+
+def with_names_joined(module: Module) -> bool:
+    """Give what `with_own_names` has modules call bodies."""
+    changed = False
+    functions = dict(_shared(module))
     for name, f in functions.items():
-        callee, found, module = name.rpartition(_AS)
-        target = functions.get(callee) if found and module.isdecimal() and f.is_declaration else None
+        callee, found, number = name.rpartition(_AS)
+        target = functions.get(callee) if found and number.isdecimal() and f.is_declaration else None
         if target is not None:
-            declared = re.compile(rf"^declare [^\n]*{re.escape(spelt(name))}\([^\n]*\n", re.MULTILINE)
-            text = declared.sub("", text) + _handing_on(f, spelt(callee), target)
-    return text
+            parse_function_text(module, _handing_on(f, spelt(callee), target))
+            changed = True
+    return changed
 
 
 def _shared(module: Module) -> Iterator[tuple[str, Function]]:
@@ -82,25 +91,24 @@ def _is_function(alias: Alias) -> bool:
     return isinstance(target, Function)
 
 
-def _calling(text: str, names: Sequence[str], module: int) -> str:
-    """The module with own names of these functions where it calls them."""
-    if not names:
-        return text
-    called = re.compile(rf"({'|'.join(re.escape(spelt(name)) for name in names)})\(")
-    own = []
-    lines = text.split("\n")
-    for n, line in enumerate(lines):
-        if line.startswith(("  ", "declare ")) and called.search(line):
-            renamed = called.sub(lambda m: f"{_renamed(m[1], module)}(", line)
-            if line.startswith("declare "):
-                own.append(renamed)
-            else:
-                lines[n] = renamed
-    return "\n".join([*lines, *own, ""])
+def _call_others(module: Module, functions: Collection[Function], number: int) -> bool:
+    """Have calls of these functions call others of the same types, by names that are the module's own."""
+    where = bodies(module, *(f.name for f in functions)) if functions else []
+    for call, f in direct_calls(where):
+        if f in functions and call.callee is f:
+            call.set_operand(call.arity, _other(module, f, f"{f.name}{_AS}{number}"))
+    return bool(functions)
 
 
-def _renamed(name: str, module: int) -> str:
-    return f'{name[:-1]}{_AS}{module}"' if name.endswith('"') else f"{name}{_AS}{module}"
+def _other(module: Module, f: Function, name: str) -> Function:
+    """The declaration of a function like `f`."""
+    if name not in module.globals:
+        new = Function(name, f.function_type)
+        new.attributes, new.result_attributes = f.attributes, f.result_attributes
+        for a, given in zip(new.arguments, f.arguments, strict=True):
+            a.attributes = given.attributes
+        module.add(new)
+    return module.function(name)
 
 
 # --- types ------------------------------------------------------------------------------------------------------------

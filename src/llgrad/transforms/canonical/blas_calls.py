@@ -2,87 +2,111 @@
 
 `lowered` leads each call through a routine of its own that takes its arguments by value (so that what one call reads
 and another overwrites is told apart), and registers the rules of `runtime/blas/blas.c` for it. Those call routines in
-turn:
-they have rules, too, for derivatives of derivatives. `bridged` gives the routines that are left bodies, which call the
-user's library.
+turn: they have rules, too, for derivatives of derivatives. `bridged` gives the routines that are left bodies, which
+call the user's library.
+
+    %s = call double @ddot_(ptr %n, ptr %x, ptr %incx, ptr %y, ptr %incy)
+    ->
+    %s = call double @llgrad.blas.0.ddot_(…)    ; loads what it is given, calls @llgrad_blas_ddot.0, which has rules
 """
 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Collection, Iterator
 from itertools import count
-from pathlib import Path
 
-from llgrad.ir.parse import parse
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse, parse_function_text
+from llgrad.ir.rewrite import bodies, direct_calls
+from llgrad.ir.symbols import named
+from llgrad.ir.types import PTR, ArrayType
+from llgrad.ir.values import Attribute, ConstAggregate, ConstNull, Function, GlobalVariable
 from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import DEFINITION, NAME, plain
 from llgrad.rules import blas
+from llgrad.transforms.canonical.runtime_routines import compiled, linked
 
 WORDS = ("size", "keep", "kept", "reverse", "before", "after")
 _CALLED = "llgrad.blas."
-_DECLARED = re.compile(rf"^declare [^@\n]*({NAME})\([^\n]*$", re.MULTILINE)
-_WAY = '"llgrad.rule"="{}"'
 
 
-def lowered(text: str) -> str:
-    """The text with calls of routines by value, and their rules."""
-    declared = {plain(m[1]): m[0] for m in _DECLARED.finditer(text)}
-    numbers = (n for n in count() if f"{_CALLED}{n}." not in text and not re.search(rf"@{blas.OWN}\w+\.{n}\(", text))
-    adapters: list[str] = []
-    wanted: dict[str, str] = {}
-    for symbol in declared:
-        if blas.is_routine(symbol):
-            text = _led_through(text, symbol, declared[symbol], numbers, adapters, wanted)
-    known = dict.fromkeys(re.findall(rf"@\"?{re.escape(blas.RULED)}([\w.]+)\"? = ", text))
-    left = [own for own in declared if blas.is_own(own) and own not in known]
+def _way(family: str) -> Attribute:
+    """How a routine's library is called: by Fortran's names, or those of C."""
+    return Attribute("llgrad.rule", family, string=True)
+
+
+def lowered(module: Module) -> Module | None:
+    """The module with calls of routines by value, and their rules; None where there are none."""
+    declared = [f for f in module.functions if f.is_declaration]
+    wanted = _led_through(module, [f for f in declared if blas.is_routine(f.name)])
+    known = {g.removeprefix(blas.RULED) for g in module.globals if g.startswith(blas.RULED)}
+    left = [f.name for f in declared if blas.is_own(f.name) and f.name not in known]
     if not wanted and not left:
-        return text
-    way = "cblas" if "cblas" in wanted.values() or _WAY.format("cblas") in text else "fortran"
-    rules = _definitions()
-    closed = _reached({re.sub(r"\.\d+$", "", own) for own in (*wanted, *left)}, rules)
+        return None
+    in_c = "cblas" in wanted.values() or _is_in_c(module)
+    closed = _reached({_base(own) for own in (*wanted, *left)})
     own = [f for f in dict.fromkeys([*wanted, *left, *sorted(closed)]) if f not in known]
-    new = [f"{blas.declaration(f).rstrip()} {_WAY.format(way)}\n" for f in own if f not in declared]
-    whole = LLVMModule.from_text("\n".join([text, *adapters, *new]))
-    functions = [f"{base}_{word}" for base in sorted(closed) for word in WORDS if f"{base}_{word}" in rules]
+    there = {f.name for f in declared}
+    for name in own:
+        if name not in there:
+            f = _declared(module, name)
+            f.attributes = (*f.attributes, _way("cblas" if in_c else "fortran"))
     part = _rules().clone()
-    part.cut(functions)
-    whole.link(part)
-    rule = re.compile(rf"^define (?:dso_local )?(?!internal)([^@\n]*@{blas.OWN}\w+\()", re.MULTILINE)
-    return "\n".join([rule.sub(r"define internal \1", whole.text()), *map(_registration, own), ""])
+    part.cut([f"{base}_{word}" for base in sorted(closed) for word in WORDS if f"{base}_{word}" in _definitions()])
+    made = linked(module, part, blas.OWN)
+    for name in own:
+        _register(made, name)
+    return made
 
 
-def _led_through(
-    text: str, symbol: str, declaration: str, numbers: Iterator[int], adapters: list[str], wanted: dict[str, str]
-) -> str:
-    f = next(iter(parse(f"{re.sub(r' #[0-9]+.*', '', declaration)}\n").functions))
-    types, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
-    own = blas.own_name(symbol)
-    if f.function_type.vararg or blas.called(symbol, types, result, symbol, own) is None:
-        return text
+def _is_in_c(module: Module) -> bool:
+    return any(_way("cblas") in f.attributes for f in module.functions)
 
-    def edit(m: re.Match[str]) -> str:
+
+def _declared(module: Module, own: str) -> Function:
+    return parse_function_text(module, blas.declaration(own))[0]
+
+
+def _led_through(module: Module, routines: list[Function]) -> dict[str, str]:
+    """Have each call of a routine call one of its own, which calls one by value: the families of these, by name."""
+    wanted: dict[str, str] = {}
+    numbers = _free_numbers(module)
+    where = bodies(module, *(f"@{f.name}(" for f in routines)) if routines else []
+    found = [(call, f) for call, f in direct_calls(where) if f in routines and f is call.callee]
+    for call, f in sorted(found, key=lambda c: routines.index(c[1])):
+        if f.function_type.vararg:
+            continue
         n = next(numbers)
-        wanted[f"{own}.{n}"] = blas.family(symbol)
-        made = blas.called(symbol, types, result, f"{_CALLED}{n}.{symbol}", f"{own}.{n}")
-        assert made is not None
-        adapters.append(made)
-        return f"{m[1]}@{_CALLED}{n}.{symbol}("
-
-    return re.sub(rf"^( [^\n]*\b(?:call|invoke) [^\n]*)@{symbol}\(", edit, text, flags=re.MULTILINE)
-
-
-def _registration(own: str) -> str:
-    base, rules = re.sub(r"\.\d+$", "", own), _definitions()
-    listed = [own, *(f"{base}_{word}" if f"{base}_{word}" in rules else "" for word in WORDS)]
-    members = ", ".join(f"ptr @{name}" if name else "ptr null" for name in listed)
-    return f"@{blas.RULED}{own} = weak global [{len(listed)} x ptr] [{members}]"
+        own, name = f"{blas.own_name(f.name)}.{n}", f"{_CALLED}{n}.{f.name}"
+        types, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
+        if (made := blas.called(f.name, types, result, name, own)) is not None:
+            wanted[own] = blas.family(f.name)
+            _declared(module, own)
+            call.set_operand(call.arity, parse_function_text(module, made)[0])
+    return wanted
 
 
-def _reached(bases: Collection[str], rules: dict[str, str]) -> set[str]:
+def _free_numbers(module: Module) -> Iterator[int]:
+    taken = {name.removeprefix(_CALLED).partition(".")[0] for name in module.globals if name.startswith(_CALLED)}
+    taken |= {name.rpartition(".")[2] for name in module.globals if name.startswith(blas.OWN)}
+    return (n for n in count() if str(n) not in taken)
+
+
+def _base(own: str) -> str:
+    """The routine that `own`, the routine of one call, is."""
+    return own.partition(".")[0]
+
+
+def _register(module: Module, own: str) -> None:
+    names = [own, *(f"{_base(own)}_{word}" for word in WORDS)]
+    rules = tuple(module.globals[n] if n == own or n in _definitions() else ConstNull(PTR) for n in names)
+    t = ArrayType(PTR, len(rules))
+    module.add(GlobalVariable(f"{blas.RULED}{own}", t, ConstAggregate(t, rules))).linkage = "weak"
+
+
+def _reached(bases: Collection[str]) -> set[str]:
     """The routines that the rules of `bases` call, theirs, and so on."""
-    found: set[str] = set()
+    rules, found = _definitions(), set[str]()
     work = [name for base in bases for word in WORDS if (name := f"{base}_{word}") in rules] + list(bases)
     while work:
         name = work.pop()
@@ -90,41 +114,33 @@ def _reached(bases: Collection[str], rules: dict[str, str]) -> set[str]:
             continue
         found.add(name)
         if name in rules:
-            work += re.findall(rf"@({blas.OWN}\w+)\(", rules[name])
+            work += rules[name]
         elif blas.is_own(name):
             work += [f"{name}_{word}" for word in WORDS if f"{name}_{word}" in rules]
     return {name for name in found if blas.is_own(name)}
 
 
-@functools.cache
 def _rules() -> LLVMModule:
-    from llgrad.frontends import compile_sources
-
-    path = Path(__file__).parents[2] / "runtime" / "blas" / "blas.c"
-    return LLVMModule.read(compile_sources([path], ["-g0", "-w"]).modules[0])
+    return compiled("blas/blas.c", "-g0")
 
 
 @functools.cache
-def _definitions() -> dict[str, str]:
-    """The functions of the rules, and their bodies."""
-    text = _rules().text()
-    starts = [(m.start(), plain(m[2])) for m in DEFINITION.finditer(text)]
-    return {name: text[at : text.index("\n}", at)] for at, name in starts}
+def _definitions() -> dict[str, list[str]]:
+    """The functions of the rules, and what of theirs they name."""
+    defined = (f for f in parse(_rules().text()).functions if not f.is_declaration)
+    return {f.name: [name for name in named(f) if name.startswith(blas.OWN)] for f in defined}
 
 
-def bridged(text: str) -> str:
-    """The text with bodies for the routines that it calls."""
-    if f"@{blas.OWN}" not in text:
-        return text
-    declared = {plain(m[1]): m[0] for m in _DECLARED.finditer(text)}
-    defined = {plain(name) for _, name, _ in DEFINITION.findall(text)}
-    way = "cblas" if _WAY.format("cblas") in text else "fortran"
-    for own in declared:
-        if blas.is_own(own):
-            body, library = blas.bridge(own, way)
-            symbol = plain(re.findall(NAME, library)[0])
-            text = text.replace(declared[own], body.rstrip("\n"))
-            if symbol not in declared and symbol not in defined:
-                text += library
-                defined.add(symbol)
-    return text
+def is_bridged(text: str) -> bool:
+    """Does a text name routines that call the user's library?"""
+    return f"@{blas.OWN}" in text
+
+
+def bridged(module: Module) -> bool:
+    """Give the routines that the module calls bodies."""
+    own = [f.name for f in module.functions if f.is_declaration and blas.is_own(f.name)]
+    way = "cblas" if _is_in_c(module) else "fortran"
+    for name in own:
+        body, library = blas.bridge(name, way)
+        parse_function_text(module, library + body)
+    return bool(own)

@@ -1,5 +1,10 @@
 """Pointers to nested procedures that are stored: records of the procedure and its frame instead of machine code.
 
+    call void @llvm.init.trampoline(ptr %r, ptr @inner, ptr %frame)     store ptr @inner, ptr %r
+    %p = call ptr @llvm.adjust.trampoline(ptr %r)                   ->  store ptr %frame, ptr (%r + 8)
+    %y = call double %q(double %x)                                      %p = getelementptr i8, ptr %r, i64 1
+                                                                        %y = call double @llgrad.called.0(ptr %q, …)
+
 What `trampolines` leaves are pointers that go through memory (`object%f => inner`). The 32 bytes in which LLVM would
 write machine code take the addresses of the procedure and of its frame here, and the pointer is the record's address
 plus one: addresses of functions are even. A call through a pointer, anywhere in the program, looks at the last bit: of
@@ -13,71 +18,102 @@ terms.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
-from llgrad.llvm.assembly import NAME, plain
+from llgrad.ir.build import i64
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse_function_text
+from llgrad.ir.rewrite import calls, calls_at, erase
+from llgrad.ir.symbols import globals_in, named_in_data
+from llgrad.ir.types import I8, METADATA, VOID, ArrayType, IntType, PointerType, StructType, Type, VectorType
+from llgrad.ir.values import (
+    Alloca,
+    Attribute,
+    Call,
+    Function,
+    GetElementPtr,
+    GlobalValue,
+    Instruction,
+    Value,
+    put_instead,
+)
+from llgrad.ir.write_values import attributes
 from llgrad.models import libc
 from llgrad.rules import blas, library
-from llgrad.support.brackets import listed
+from llgrad.transforms.canonical.trampolines import ADJUST, INIT
 
-_VALUE = r"%[-\w.$]+"
-_INIT = re.compile(
-    rf"^( *)(?:tail )?call void @llvm\.init\.trampoline\(ptr [^%\n]*({_VALUE}), ptr [^@\n]*({NAME}), "
-    rf"ptr [^%\n]*({_VALUE})\)([^\n]*)$", re.MULTILINE,
-)  # fmt: skip
-_ADJUST = re.compile(rf"= (?:tail )?call ptr @llvm\.adjust\.trampoline\(ptr [^%\n]*({_VALUE})\)")
-_ROOM = re.compile(rf"^( *{_VALUE} = alloca \[32 x i8\](?:, i\d+ 1)?, align) \d+", re.MULTILINE)
-_CALL = re.compile(
-    rf"^( *(?:{_VALUE} = )?)(?:(?:tail |notail )?(call)|(invoke)) "
-    rf"([^@(\n]*?(?:\([^@()\n]*\)[^@(\n]*?)*)({_VALUE})\(([^\n]*)$", re.MULTILINE,
-)  # fmt: skip
-_LEFT = re.compile(rf"^(?![^\n]*\basm\b)[^@\n]*\b(?:call|invoke) [^@\n]*?{_VALUE}\(", re.MULTILINE)
-_DECLARED = re.compile(rf"^declare [^@\n]*({NAME})\(", re.MULTILINE)
-_VARIABLE = re.compile(rf"^({NAME}) = [^\n]*?\b(?:global|constant) ([^\n]*)", re.MULTILINE)
-_MADE = re.compile(rf"^ *({_VALUE}) = alloca ([^\n]*)", re.MULTILINE)
-_STEP = re.compile(rf"^ *({_VALUE}) = getelementptr [^\n]*?\bptr ((?:@|%)[-\w.$]+)", re.MULTILINE)
-_POINTING = re.compile(r"\bptr\b|\bi64\b|%")  # c_funptr is an i64
-_DEFINED = re.compile(rf"^define [^@\n]*({NAME})\(", re.MULTILINE)
-_TYPE = re.compile(r"(?:^|(?<= ))(?:void|i\d+|ptr|half|float|double|fp128|x86_fp80|[{<\[].*[}>\]])$")
-_CONVENTION = re.compile(r"\b(?:\w+cc|cc \d+|asm)\b|\.\.\.")
-_PASSED = re.compile(r"(?:byval|sret|inalloca)\([^()]*(?:\([^()]*\)[^()]*)*\)|\b(?:zeroext|signext|inreg)\b")
+_ROOM = ArrayType(I8, 32)
+_PASSED = ("byval", "sret", "inalloca", "zeroext", "signext", "inreg")
 
 
-def with_closures(text: str) -> str:
-    """The program in which pointers to nested procedures that are stored are records."""
-    if "call ptr @llvm.adjust.trampoline(" not in text or _given_away(text):
-        return text
-    calls = _Calls()
-    written = _CALL.sub(calls.written, text)
-    if calls.strange or _LEFT.search(written):
-        return text
-    text = _ADJUST.sub(r"= getelementptr i8, ptr \1, i64 1", _INIT.sub(_recorded, _ROOM.sub(r"\1 16", written)))
-    return text + "".join(calls.made)
+def with_closures(module: Module) -> bool:
+    """Make records of pointers to nested procedures that are stored."""
+    if not calls(module, ADJUST) or _given_away(module):
+        return False
+    through = [i for i in _everything(module) if isinstance(i, Call) and _is_through_pointer(i)]
+    if any(_is_strange(call) for call in through):
+        return False
+    called = _Called(module)
+    for call in through:
+        called.lead(call)
+    for call, b in calls_at(module, INIT):
+        record, procedure, frame = call.arguments
+        if isinstance(record, Alloca) and record.allocated_type == _ROOM:
+            record.align = max(record.align, 16)
+        b.store(procedure, record, 16)
+        b.store(frame, b.offset(record, 8, "llgrad.frame"), 8)
+        erase(call)
+    for call in calls(module, ADJUST):
+        new = GetElementPtr(I8, call.arguments[0], [i64(1)], name=call.name)
+        new.metadata, new.debug_records = call.metadata, call.debug_records
+        put_instead(call, new)
+    return True
 
 
-def _given_away(text: str) -> bool:
+def _everything(module: Module) -> Iterator[Instruction]:
+    return (i for f in module.functions if not f.is_declaration for i in f.instructions())
+
+
+def _given_away(module: Module) -> bool:
     """May code outside the program find such a pointer: as an argument, in memory behind one, in what it calls?
 
     Memory whose type has no pointers holds none; of all other memory it is not known here.
     """
-    defined = {plain(name) for name in _DEFINED.findall(text)}
-    foreign = {name for name in _DECLARED.findall(text) if plain(name) not in defined and not _is_known(plain(name))}
+    foreign = {f for f in module.functions if f.is_declaration and not _is_known(f.name)}
     if not foreign:
         return False
-    numbers = {m[1] for m in _VARIABLE.finditer(text) if not _POINTING.search(m[2])}
-    for part in re.split(r"^(?=define )", text, flags=re.MULTILINE):
-        own = numbers.union(m[1] for m in _MADE.finditer(part) if not _POINTING.search(m[2]))
-        for m in _STEP.finditer(part):
-            if m[2] in own:
-                own.add(m[1])
-        for line in part.split("\n"):
-            named = foreign.intersection(re.findall(NAME, line)) if not line.startswith("declare ") else ()
-            for name in named:
-                call = re.search(rf"\b(?:call|invoke) [^@%\n]*?{re.escape(name)}\(", line)
-                given = listed(line, call.end())[0] if call else ["ptr"]
-                if any(a.startswith("ptr") and a.split()[-1] not in own for a in given):
-                    return True
+    own: set[Value] = {v for v in module.variables if not _may_point(v.value_type)}
+    for i in _everything(module):
+        match i:
+            case Alloca(t, _) if not _may_point(t):
+                own.add(i)
+            case GetElementPtr() if i.pointer in own:
+                own.add(i)
+    held = named_in_data(module)
+    return any(f.name in held for f in foreign) or any(_gives(i, foreign, own) for i in _everything(module))
+
+
+def _gives(i: Instruction, foreign: set[Function], own: set[Value]) -> bool:
+    """Does an instruction pass a foreign function memory that may hold pointers, or its address on?"""
+    for n, v in enumerate(i.operands):
+        if isinstance(i, Call) and n == i.arity and v in foreign:
+            if any(isinstance(a.type, PointerType) and a not in own for a in i.arguments):
+                return True
+        elif not foreign.isdisjoint(globals_in(v)):
+            return True
     return False
+
+
+def _may_point(t: Type) -> bool:
+    """May memory of a type hold pointers? C's `c_funptr` is an i64."""
+    match t:
+        case IntType(bits):
+            return bits == 64
+        case ArrayType() | VectorType():
+            return _may_point(t.element)
+        case StructType():
+            return bool(t.name) or any(map(_may_point, t.fields or ()))
+    return isinstance(t, PointerType)
 
 
 def _is_known(name: str) -> bool:
@@ -86,45 +122,45 @@ def _is_known(name: str) -> bool:
     return bool(listed) or name.startswith(("llvm.", "_Fortran", "llgrad"))
 
 
-def _recorded(m: re.Match[str]) -> str:
-    indent, record, procedure, frame, end = m.groups()
-    at = f"%llgrad.frame.{m.start()}"
-    return (
-        f"{indent}store ptr {procedure}, ptr {record}, align 16{end}\n"
-        f"{indent}{at} = getelementptr i8, ptr {record}, i64 8{end}\n"
-        f"{indent}store ptr {frame}, ptr {at}, align 8{end}"
-    )
+def _is_through_pointer(call: Call) -> bool:
+    return isinstance(call.callee, Value) and not isinstance(call.callee, GlobalValue)
 
 
-class _Calls:
-    """Calls through pointers as calls of functions that look at the pointer first, one for each type."""
-
-    def __init__(self) -> None:
-        self.made: list[str] = []
-        self.strange = False
-        self._names: dict[tuple[str, tuple[str, ...]], str] = {}
-
-    def written(self, m: re.Match[str]) -> str:
-        head, call, invoke, said, pointer, rest = m.groups()
-        kind = _TYPE.search(said.rstrip())
-        given, end = listed(rest, 0)
-        if kind is None or _CONVENTION.search(said) or any(a.startswith("metadata") for a in given):
-            self.strange = True
-            return m[0]
-        result = " ".join([*_PASSED.findall(said), kind[0]])
-        types = tuple(_passed(a) for a in given)
-        name = self._names.setdefault((result, types), f"@llgrad.called.{len(self._names)}")
-        if len(self._names) > len(self.made):
-            self.made.append(_function(name, result, kind[0], types))
-        return f"{head}{call or invoke} {result} {name}({', '.join([f'ptr {pointer}', *given])}){rest[end + 1 :]}"
+def _is_strange(call: Call) -> bool:
+    """Can a call through a pointer not be led through a function that looks at the pointer?"""
+    unusual = call.function_type.vararg or call.calling_convention or call.bundles or call.tail == "musttail"
+    return bool(unusual) or call.opcode == "callbr" or any(v.type == METADATA for v in call.arguments)
 
 
-def _function(name: str, result: str, kind: str, types: tuple[str, ...]) -> str:
+class _Called:
+    """Functions that look at a pointer before they call it, one for each type."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._made: dict[tuple[str, tuple[str, ...]], Function] = {}
+
+    def lead(self, call: Call) -> None:
+        """Have a call go through such a function."""
+        result = f"{_passed(call.result_attributes)}{call.type}"
+        given = zip(call.arguments, call.argument_attributes, strict=True)
+        types = tuple(f"{v.type} {_passed(a)}".rstrip() for v, a in given)
+        if (f := self._made.get((result, types))) is None:
+            text = _function(f"llgrad.called.{len(self._made)}", result, call.type, types)
+            f = self._made[result, types] = parse_function_text(self.module, text)[0]
+        new = Call(f.function_type, f, [call.callee, *call.arguments], call.name, call.opcode, call.targets)
+        new.attributes = call.attributes
+        new.result_attributes = tuple(a for a in call.result_attributes if a.name in _PASSED)
+        new.argument_attributes = [(), *call.argument_attributes]
+        new.metadata, new.debug_records = call.metadata, call.debug_records
+        put_instead(call, new)
+
+
+def _function(name: str, result: str, kind: Type, types: tuple[str, ...]) -> str:
     own = [f"{t} %a{n}" for n, t in enumerate(types)]
-    made, back = ("", "ret void") if kind == "void" else ("%r = ", f"ret {kind} %r")
+    made, back = ("", "ret void") if kind == VOID else ("%r = ", f"ret {kind} %r")
     other = back.replace("%r", "%s")
     return f"""
-define internal {result} {name}({", ".join(["ptr %f", *own])}) alwaysinline {{
+define internal {result} @{name}({", ".join(["ptr %f", *own])}) alwaysinline {{
   %bits = ptrtoint ptr %f to i64
   %last = trunc i64 %bits to i1
   br i1 %last, label %record, label %function
@@ -142,8 +178,6 @@ function:
 """
 
 
-def _passed(argument: str) -> str:
-    """The type of an argument, with what says how it is passed."""
-    if argument[0] in "{<[":
-        return argument[: listed(argument, 1)[1] + 1]
-    return " ".join([argument.split(None, 1)[0], *_PASSED.findall(argument)])
+def _passed(found: tuple[Attribute, ...]) -> str:
+    """What says how a value is passed."""
+    return attributes(tuple(a for a in found if a.name in _PASSED))

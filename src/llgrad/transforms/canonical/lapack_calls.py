@@ -4,16 +4,25 @@ The bodies (`runtime/lapack/lapack.c`) call BLAS routines, whose rules are `llgr
 so this comes first. A routine is known by its name and its type: Fortran's names with everything by address, hidden
 lengths of characters behind, or those of CBLAS and LAPACKE. Integers have 32 bits; what is declared otherwise is left
 alone, and refused where active values reach it.
+
+    call void @dpotrf_(ptr %uplo, ptr %n, ptr %a, ptr %lda, ptr %info, i64 1)
+    ->
+    call void @llgrad.lapack.dpotrf_(…)    ; which calls @llgrad_lapack_dpotrf_, whose body is linked
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from pathlib import Path
 
-from llgrad.ir.parse import parse
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse, parse_function_text
+from llgrad.ir.symbols import rename
+from llgrad.ir.types import I32, PTR, VOID, IntType, Type
+from llgrad.ir.values import Attribute, Function
+from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
+from llgrad.transforms.canonical.runtime_routines import compiled, linked
 
 OWN = "llgrad_lapack_"
 _FACTORS = (
@@ -28,75 +37,81 @@ _LOOPS = (
 _SYMBOL = (
     rf"LAPACKE_[cz](?:{_COMPLEX})|[cz](?:{_COMPLEX})_|LAPACKE_[ds](?:{_FACTORS})|[ds](?:{_FACTORS}|{_FORTRAN})_|cblas_(?:{_LOOPS}|[cz]dot[uc]_sub)|(?:{_LOOPS}|[cz]dot[uc])_"
 )
-_DECLARED = re.compile(rf"^declare [^@\n]*@({_SYMBOL})\([^\n]*$", re.MULTILINE)
+_NAME = re.compile(_SYMBOL)
 
 
-def lowered(text: str) -> str:
-    """The text with bodies for the routines that it declares."""
-    adapters = {m[1]: made for m in _DECLARED.finditer(text) if (made := _adapter(m[1], m[0])) is not None}
+def lowered(module: Module) -> Module | None:
+    """The module with bodies for the routines that it declares; None where it declares none."""
+    found = [f for f in module.functions if f.is_declaration and _NAME.fullmatch(f.name)]
+    adapters = {f.name: made for f in found if (made := _adapter(f)) is not None}
     if not adapters:
-        return text
-    for symbol in adapters:
-        text = re.sub(rf"^declare [^@\n]*@{symbol}\([^\n]*\n", "", text, flags=re.MULTILINE)
-        text = re.sub(rf"@{symbol}(?![-\w.$])", f"@llgrad.lapack.{symbol}", text)
-    bodies = {f"{OWN}{symbol}" for symbol in adapters}
-    heads = [f"declare {_types()[own][1]} @{own}({', '.join(_types()[own][0])})\n" for own in sorted(bodies)]
-    whole = LLVMModule.from_text("\n".join([text, *adapters.values(), *heads]))
+        return None
+    rename(module, {symbol: f"llgrad.lapack.{symbol}" for symbol in adapters})
+    bodies = sorted(f"{OWN}{symbol}" for symbol in adapters)
+    parse_function_text(module, "".join([*map(_declaration, bodies), *adapters.values()]))
     part = _routines().clone()
     part.cut(bodies)
-    whole.link(part)
-    return re.sub(rf"^define (?:dso_local )?(?!internal|weak)([^@\n]*@{OWN}\w+\()", r"define internal \1", whole.text(),
-                  flags=re.MULTILINE)  # fmt: skip
+    return linked(module, part, OWN)
 
 
-def _adapter(symbol: str, declaration: str) -> str | None:
-    """The function with the type of the program's `symbol` that calls its body; None where the type is another."""
-    f = next(iter(parse(f"{re.sub(r' #[0-9]+.*', '', declaration)}\n").functions))
-    given, result = [str(t) for t in f.function_type.params], str(f.function_type.result)
-    wanted, returned = _types()[f"{OWN}{symbol}"]
-    in_c = not symbol.endswith("_")
+def _declaration(own: str) -> str:
+    given, result = _types()[own]
+    return f"declare {result} @{own}({', '.join(map(str, given))})\n"
+
+
+def _adapter(f: Function) -> str | None:
+    """The function with the type of the program's that calls its body; None where the type is another."""
+    given, result = f.function_type.params, f.function_type.result
+    wanted, returned = _types()[f"{OWN}{f.name}"]
+    in_c = not f.name.endswith("_")
     lengths = given[len(wanted) :]
     if f.function_type.vararg or given[: len(wanted)] != wanted or (in_c and lengths):
         return None
-    wants_none = not in_c and returned == "void"  # (C may have declared it as an int that nobody looks at)
-    if any(not t.startswith("i") for t in lengths) or result not in ((returned, "i32") if wants_none else (returned,)):
+    wants_none = not in_c and returned == VOID  # (C may have declared it as an int that nobody looks at)
+    results = (returned, I32) if wants_none else (returned,)
+    if any(not isinstance(t, IntType) for t in lengths) or result not in results:
         return None
     head = ", ".join(f"{t} %a{n}" for n, t in enumerate(given))
     passed = ", ".join(f"{t} %a{n}" for n, t in enumerate(wanted))
-    call = f"call {returned} @{OWN}{symbol}({passed})"
-    body = f"  {call}\n  ret {result}{' 0' * (result != 'void')}" if returned == "void" else (
-        f"  %r = {call}\n  ret {returned} %r"
+    call = f"call {returned} @{OWN}{f.name}({passed})"
+    body = (
+        f"  {call}\n  ret {result}{' 0' * (result != VOID)}"
+        if returned == VOID
+        else (f"  %r = {call}\n  ret {returned} %r")
     )
-    return f"define internal {result} @llgrad.lapack.{symbol}({head}) alwaysinline {{\n{body}\n}}\n"
+    return f"define internal {result} @llgrad.lapack.{f.name}({head}) alwaysinline {{\n{body}\n}}\n"
+
+
+_LIBRARYS = re.compile(r"[ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|geev|(?:ge|po|gb)svx)_")
+_INACTIVE = re.compile(rf"{OWN}[ds](?:eigen|estimated|estimated_band|bases|bounds|triples|eigenvectors)|\x01.*")
+_KNOWN = (
+    Attribute("enzyme_inactive", string=True), Attribute("noinline"), Attribute("nounwind"), Attribute("willreturn"),
+    Attribute("memory", "argmem: readwrite, inaccessiblemem: readwrite"),
+)  # fmt: skip
 
 
 @functools.cache
 def _routines() -> LLVMModule:
-    from llgrad.frontends import compile_sources
-
-    path = Path(__file__).parents[2] / "runtime" / "lapack" / "lapack.c"
-    read = LLVMModule.read(compile_sources([path], ["-fno-strict-aliasing", "-fno-math-errno", "-w"]).modules[0])
-    text = re.sub(_CALLED, r'@"\\01\1"', read.text())  # the library's: such a name is not looked for here
-    return LLVMModule.from_text(_LIBRARYS.sub(_inactive, text))
-
-
-_CALLED = r"@([ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|geev|(?:ge|po|gb)svx)_)\b"
-_INACTIVE = "eigen|estimated|estimated_band|bases|bounds|triples|eigenvectors"
-_LIBRARYS = re.compile(
-    rf'^(define [^@\n]*@{OWN}[ds](?:{_INACTIVE})|declare [^@\n]*@"\\01\w+")\(([^\n]*)\) [^\n{{]*(\{{?)$',
-    re.MULTILINE,
-)
+    module = parse(compiled("lapack/lapack.c", "-fno-strict-aliasing", "-fno-math-errno").text())
+    rename(module, {f.name: f"\x01{f.name}" for f in module.functions if _LIBRARYS.fullmatch(f.name)})
+    for f in module.functions:
+        if _INACTIVE.fullmatch(f.name):
+            _say_inactive(f)
+    return LLVMModule.from_text(write(module))
 
 
-def _inactive(m: re.Match[str]) -> str:
-    """What the library computes counts as constant; it reads and writes what it is given, and keeps nothing of it."""
-    given = re.sub(r"\bptr\b", "ptr captures(none)", m[2])
-    words = '"enzyme_inactive" noinline nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)'
-    return f"{m[1]}({given}) {words} {m[3]}"
+def _say_inactive(f: Function) -> None:
+    """What the library computes counts as constant; it reads and writes what it is given, and keeps nothing of it.
+
+    Its name begins with a character that has it looked for nowhere here.
+    """
+    f.attributes = _KNOWN
+    for a in f.arguments:
+        if a.type == PTR:
+            a.attributes = (Attribute("captures", "none"), *(x for x in a.attributes if x.name != "captures"))
 
 
 @functools.cache
-def _types() -> dict[str, tuple[list[str], str]]:
+def _types() -> dict[str, tuple[tuple[Type, ...], Type]]:
     """The types of the bodies' parameters and results."""
-    functions = parse(_routines().text()).functions
-    return {f.name: ([str(t) for t in f.function_type.params], str(f.function_type.result)) for f in functions}
+    return {f.name: (f.function_type.params, f.function_type.result) for f in parse(_routines().text()).functions}

@@ -1,5 +1,9 @@
 """OpenMP in what is differentiated: each team has one thread, which OpenMP allows, so derivatives run in the caller's.
 
+    call void (…) @__kmpc_fork_call(ptr @loc, i32 1, ptr @f.omp_outlined, ptr %x)
+    ->
+    call void @f.omp_outlined(ptr @llgrad.openmp.thread, ptr @llgrad.openmp.thread, ptr %x)
+
 A parallel region becomes a call of the function that clang and flang made of it, work sharing gives the one thread all
 iterations, a task runs where it is made, barriers and critical sections go, atomic operations are plain (`atomics`).
 What runs within regions and without them as well is copied for within. The run-time library that is known here is
@@ -9,40 +13,50 @@ Outside of the regions of what is differentiated the program may run in a team o
 library there as they do in the program, and a construct that would divide work over a team ends the program with
 `FAIL_TEAM` if there is one. Atomic operations stay atomic there.
 
-An edit of LLVM assembly as LLVM prints it. Limits: reductions over tasks, `cancel` (which is off unless the environment
-asks for it), events of detached tasks.
+Limits: reductions over tasks, `cancel` (which is off unless the environment asks for it), events of detached tasks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from itertools import count
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from llgrad.llvm.assembly import DEFINITION, FUNCTION, NAME, plain, renamed, spelt, split_arguments, value_of
-from llgrad.transforms.canonical.atomics import certain, large_access, plain_access
+from llgrad.ir.build import Builder, const_int
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse_function_text
+from llgrad.ir.rewrite import at_start, before, erase, local_names, replaced, with_parts
+from llgrad.ir.symbols import copied, is_local, make_local, named, named_in_data
+from llgrad.ir.types import I32, I64, VOID, FunctionType, StructType, Type
+from llgrad.ir.values import (
+    AnyConstant,
+    AnyValue,
+    Call,
+    Constant,
+    ConstInt,
+    ConstNull,
+    Function,
+    GlobalValue,
+    GlobalVariable,
+    Instruction,
+    Store,
+    put_instead,
+)
+from llgrad.transforms.canonical.atomics import WORDS, certain, is_atomic, is_large, make_plain, make_plain_call
 
 FAIL_TEAM = 14  # code of `llgrad_fail`
 INSIDE = "llgrad.inside."  # prefix of copies for within regions
 OWN = "llgrad.openmp."
-THREAD = f"@{OWN}thread"  # the number of the one thread
-_STATE = f"%{OWN}loop"  # what `dispatch_next` has left to give: bounds, step, whether there is anything
+THREAD = f"{OWN}thread"  # the number of the one thread
 
-_DECLARED = re.compile(r"^declare [^@\n]*?(\S+) @((?:__kmpc_|omp_)\w+)\(([^\n]*?)\)[^()\n]*$", re.MULTILINE)
-_CALL = re.compile(
-    r"^( *)(%\S+ = |)(?:tail |notail )?(call|invoke) [^@\n]*@(__kmpc_\w+|omp_\w+)\(([^\n]*)$"
-)
-_ATOMIC = re.compile(r"(?: = |^ *)(?:atomicrmw|cmpxchg|(?:load|store) atomic|fence) ")
-_SPEAKS = re.compile(r"@(?:__kmpc_|omp_|__atomic_)|" + _ATOMIC.pattern, re.MULTILINE)
+LIBRARY = ("__kmpc_", "omp_")
+_SPEAKS = ("@__kmpc_", "@omp_", "@__atomic_", "fence ", *WORDS)
 _FORKS = {"__kmpc_fork_call": 3, "__kmpc_fork_teams": 3, "__kmpc_fork_call_if": 4}  # where what is passed on starts
 _TASKS = {f"__kmpc_{n}" for n in ("omp_task", "omp_task_with_deps", "omp_task_complete_if0", "taskloop", "taskloop_5")}
-_FORK = re.compile(rf"@(?:{'|'.join(_FORKS)})\(ptr [^,\n]*, i32 [^,\n]*, ptr (?:\w+ )*({NAME})")
-_REGION = re.compile(r'@"?[^."].*\.omp_outlined(?:_debug__)?(?:\.\d+)?"?')  # of clang's, which may be called directly
-_WISHES = re.compile(
-    r'^(!\d+ = (?:distinct )?!)\{!"llvm\.loop\.(?:vectorize\.enable", i1 true|parallel_accesses", !\d+)\}', re.MULTILINE
-)
+_REGION = re.compile(r"[^.].*\.omp_outlined(?:_debug__)?(?:\.\d+)?")  # of clang's, which may be called directly
+_SHARED = re.compile(r"__kmpc_(?:(dist_)?for_static_init|dispatch_(init|next))_([48]u?)")
+_WISHES = ('!{!"llvm.loop.vectorize.enable", i1 true', '!{!"llvm.loop.parallel_accesses", ')
 """What `simd` asks of LLVM, which would say that it does not do it before it differentiates; and that iterations touch
 nothing in common, which is said of what is in critical sections and atomic, too."""
 
@@ -91,48 +105,49 @@ def applies(text: str) -> bool:
     return "@__kmpc_" in text or "@omp_" in text
 
 
-def alone(text: str) -> tuple[str, list[str], list[str]]:
-    """The text with teams of one thread, the functions that are to be inlined, and all that have changed."""
-    functions = {m[1]: m[0] for m in FUNCTION.finditer(text)}
-    parts = _parts(text, functions)
-    copies = {plain(name): f"{INSIDE}{plain(name)}" for name in parts.copied}
-    within, used = parts.inside - parts.outside, dict[str, None]()
-    made = [_edited(renamed(_local(functions[name]), copies), True, used) for name in functions if name in parts.copied]
-
-    def edit(m: re.Match[str]) -> str:
-        if m[1] in within:
-            return _edited(renamed(m[0], copies), True, used)
-        return _edited(m[0], False, used, forks=bool(parts.entered))
-
-    changed = [name for name, body in functions.items() if _SPEAKS.search(body)]
-    changed += [spelt(name) for name in copies.values()]
-    text = _WISHES.sub(r"\1{}", FUNCTION.sub(edit, text))
-    text = "\n".join([text, *made, *_helpers(text, used)])
-    return text, sorted(map(plain, parts.entered)), list(map(plain, changed))
+def alone(module: Module) -> tuple[list[str], list[str]]:
+    """Make teams of one thread: the functions that are to be inlined, and all that have changed."""
+    functions = {f.name: f for f in module.functions if not f.is_declaration}
+    parts = _parts(module, functions)
+    changed = [name for name, f in functions.items() if _speaks(f)]
+    copies = {functions[name]: copied(functions[name], f"{INSIDE}{name}") for name in functions if name in parts.copied}
+    for new in copies.values():
+        make_local(new)
+    within = [functions[name] for name in functions if name in parts.inside - parts.outside]
+    for f in (*within, *copies.values()) if copies else ():
+        _call_copies(f, copies)
+    library = _Library(module)
+    inside = {*within, *copies.values()}
+    for f in [*functions.values(), *copies.values()]:
+        if _speaks(f):
+            _Edit(f, library, f in inside, bool(parts.entered)).run()
+    for i, text in module.raw_metadata.items():
+        if text.removeprefix("distinct ").startswith(_WISHES):
+            module.raw_metadata[i] = f"{'distinct ' * text.startswith('distinct')}!{{}}"
+    return sorted(parts.entered), changed + [f.name for f in copies.values()]
 
 
 # --- what runs where -------------------------------------------------------------------------------------------------
 
 
-def _parts(text: str, functions: dict[str, str]) -> _Parts:
-    names = {f: {n for n in re.findall(NAME, body) if n in functions and n != f} for f, body in functions.items()}
-    entered = {m[1] for body in functions.values() for m in _FORK.finditer(body)} & functions.keys()
+def _parts(module: Module, functions: dict[str, Function]) -> _Parts:
+    names = {name: (named(f) & functions.keys()) - {name} for name, f in functions.items()}
+    entered = {name for f in functions.values() if _forks(f) for name in _entered(f)} & functions.keys()
     entered |= {f for f in functions if _REGION.fullmatch(f)}
     inside = _reached(entered, names)
     within = {n for f in inside for n in names[f]}
-    rest = re.findall(NAME, FUNCTION.sub("", text))
-    roots = {f for f, body in functions.items() if not re.match(r"define (?:internal|private) ", body)}
-    roots = (roots | set(rest) | (functions.keys() - inside - within)) & functions.keys()
-    outside = _reached(roots - entered, {f: found - entered for f, found in names.items()})
+    roots = {name for name, f in functions.items() if not is_local(f)}
+    roots |= named_in_data(module) | (functions.keys() - inside - within)
+    outside = _reached((roots & functions.keys()) - entered, {f: found - entered for f, found in names.items()})
     users: dict[str, set[str]] = {f: set() for f in functions}
     for f, found in names.items():
         for n in found:
             users[n].add(f)
-    speaking = _reached({f for f, body in functions.items() if _SPEAKS.search(body)}, users)
+    speaking = _reached({name for name, f in functions.items() if _speaks(f)}, users)
     return _Parts(*map(frozenset, (entered, inside, outside, inside & outside & speaking)))
 
 
-def _reached(roots: Collection[str], names: dict[str, set[str]]) -> set[str]:
+def _reached(roots: Iterable[str], names: dict[str, set[str]]) -> set[str]:
     found, work = set[str](), list(roots)
     while work:
         if (f := work.pop()) not in found:
@@ -141,12 +156,37 @@ def _reached(roots: Collection[str], names: dict[str, set[str]]) -> set[str]:
     return found
 
 
-def _local(body: str) -> str:
-    """A definition with internal linkage, in no group."""
-    head, rest = body.split("\n", 1)
-    head = re.sub(r"^define (?:(?:linkonce|linkonce_odr|weak|weak_odr|internal|private|dso_local|hidden|protected) )*",
-                  "define internal ", head)  # fmt: skip
-    return f"{re.sub(r' comdat(?:[(][^)]*[)])?', '', head)}\n{rest}"
+def _speaks(f: Function) -> bool:
+    """Does a function call the library, or do something atomically?"""
+    if (text := f.unread) is not None and not any(word in text for word in _SPEAKS):
+        return False
+    return any(is_atomic(i) or is_large(i) or _called(i).startswith(LIBRARY) for i in f.instructions())
+
+
+def _called(i: Instruction) -> str:
+    """The name of what an instruction calls; nothing where it calls nothing, or no function."""
+    f = i.called_function if isinstance(i, Call) else None
+    return "" if f is None else f.name
+
+
+def _forks(f: Function) -> bool:
+    return f.unread is None or any(name in f.unread for name in _FORKS)
+
+
+def _entered(f: Function) -> list[str]:
+    """The regions that a function enters."""
+    found = (i.operands[2] for i in f.instructions() if _called(i) in _FORKS)
+    return [v.name for v in found if isinstance(v, Function)]
+
+
+def _call_copies(f: Function, copies: dict[Function, Function]) -> None:
+    def edit(c: AnyConstant) -> AnyConstant | None:
+        return copies.get(c) if isinstance(c, Function) else None
+
+    for i in f.instructions():
+        for n, v in enumerate(i.operands):
+            if isinstance(v, Constant | GlobalValue) and (new := with_parts(v, edit)) is not v:
+                i.set_operand(n, new)
 
 
 # --- one function ----------------------------------------------------------------------------------------------------
@@ -155,122 +195,136 @@ def _local(body: str) -> str:
 class _Task(Struct, frozen=True):
     """The function of a task, and the one that destroys what it has been given, if that is to be done."""
 
-    entry: str
-    destructor: str = ""
+    entry: Function
+    destructor: Function | None = None
 
 
-_ALLOCATED = re.compile(
-    rf"^ *(%\S+) = [^\n]*@__kmpc_omp_task_alloc\(ptr [^,\n]*, i32 [^,\n]*, i32 (\d+), [^\n]*ptr (?:\w+ )*({NAME})\)",
-    re.MULTILINE,
-)
-_DESTROYS = re.compile(rf"@__kmpc_omp_task_alloc\(|^ *store ptr ({NAME}), ptr %", re.MULTILINE)
+def _tasks(f: Function) -> dict[AnyValue, _Task]:
+    """The tasks that a function makes, by their blocks; not those whose copies are destroyed by nobody knows what."""
+    made: dict[AnyValue, _Task] = {}
+    instructions = list(f.instructions())
+    for n, i in enumerate(instructions):
+        if _called(i) != "__kmpc_omp_task_alloc" or not isinstance(i, Call):
+            continue
+        flags, entry = i.arguments[2], i.arguments[-1]
+        if isinstance(flags, ConstInt) and isinstance(entry, Function):
+            destructor = _destructor(instructions[n + 1 :]) if flags.value & 8 else None
+            if not flags.value & 8 or destructor is not None:
+                made[i] = _Task(entry, destructor)
+    return made
 
 
-def _made(m: re.Match[str], body: str) -> _Task | None:
-    """The task that is allocated so; None where what destroys its copies is not found."""
-    if not int(m[2]) & 8:
-        return _Task(m[3])
-    stored = _DESTROYS.search(body, m.end())
-    found = stored and stored[1]
-    return _Task(m[3], found) if found and "omp_task_destructor" in found else None
+def _destructor(instructions: Iterable[Instruction]) -> Function | None:
+    """The function that is stored first, before another task is made, if it destroys one's copies."""
+    for i in instructions:
+        if _called(i) == "__kmpc_omp_task_alloc":
+            return None
+        if isinstance(i, Store) and isinstance(i.value, GlobalValue):
+            return i.value if isinstance(i.value, Function) and "omp_task_destructor" in i.value.name else None
+    return None
 
 
-class _Edit(Struct, frozen=True):
-    """One function being edited: does it run inside of regions, are there `forks` in the program, the `tasks` that it
-    makes, by their blocks; `used` collects what calls are replaced by."""
+class _Edit:
+    """One function being edited: does it run inside of regions, are there `forks` in the program?"""
 
-    inside: bool
-    forks: bool
-    tasks: dict[str, _Task]
-    used: dict[str, None]
+    def __init__(self, f: Function, library: _Library, inside: bool, forks: bool) -> None:
+        self.f, self.library, self.inside, self.forks = f, library, inside, forks
+        self.names, self.tasks = local_names(f), _tasks(f)
+        self.state: AnyValue | None = None  # what `dispatch_next` has left to give: bounds, step, is there anything
 
+    def run(self) -> None:
+        sure = certain(self.f) if self.inside else set()
+        for i in list(self.f.instructions()):
+            if self.inside and is_atomic(i):
+                make_plain(i, self.names, sure)
+            elif isinstance(i, Call) and self.inside and is_large(i):
+                make_plain_call(i, self.names, sure)
+            elif isinstance(i, Call) and _called(i).startswith(LIBRARY):
+                self._call(i, _called(i))
 
-def _edited(body: str, inside: bool, used: dict[str, None], *, forks: bool = True) -> str:
-    """A function with the calls of the library replaced."""
-    if not _SPEAKS.search(body):
-        return body
-    tasks = {m[1]: t for m in _ALLOCATED.finditer(body) if (t := _made(m, body)) is not None}
-    edit, unique, lines = _Edit(inside, forks, tasks, used), count(), list[str]()
-    sure = certain(body) if inside and (" = cmpxchg " in body or "@__atomic_compare" in body) else ()
-    for line in body.split("\n"):
-        if inside and _ATOMIC.search(line):
-            lines += plain_access(line, f"%{OWN}atomic.{next(unique)}", sure)
-        elif inside and "@__atomic_" in line:
-            lines += large_access(line, sure)
-        elif (m := _CALL.match(line)) is not None:
-            lines += _call(m, edit)
+    def _call(self, call: Call, name: str) -> None:
+        """One call of the library, in the terms of one thread."""
+        if call.opcode == "invoke" and name.startswith("__kmpc_"):
+            return
+        b = before(call, self.names)
+        if name in _FORKS:
+            thread = self.library.thread()
+            given = range(_FORKS[name], call.arity)
+            _instead(call, call.arguments[2], VOID, [thread, thread], given)
+        elif name in _TASKS:
+            self._task(call, name, b)
+        elif not self._helped(call, name, b):
+            asked = name in _ASKED or ("max_threads" in name and not self.forks)
+            if name in _VALUES and (self.inside or not asked):
+                if name in _DIVIDES:
+                    self._guard(b)
+                call.set_operand(call.arity, self.library.value(call.called_function, name))
+
+    def _helped(self, call: Call, name: str, b: Builder) -> bool:
+        """Does a call become one of a function of llgrad's?"""
+        m = _SHARED.fullmatch(name)
+        n = call.arity
+        if m is not None and not any(isinstance(v, ConstNull) for v in call.arguments[3 if m[2] is None else 2 :]):
+            if m[2] is None:
+                helper, given, divides = f"static.{m[3]}", [3, 4, 5, n - 3, n - 2], True
+            elif m[2] == "init":
+                helper, given, divides = f"begin.{m[3]}", [3, 4, 5], True
+            else:
+                helper, given, divides = f"next.{m[3][0]}", list(range(2, n)), False
+        elif name in _HELPERS:
+            helper, given, divides = _HELPERS[name]
         else:
-            lines.append(line)
-    if any(f"ptr {_STATE}" in line for line in lines):
-        at = 1 if lines[1].startswith("  ") else 2  # a label
-        lines.insert(at, f"  {_STATE} = alloca {{ i64, i64, i64, i32 }}, align 8")
-    return "\n".join(lines)
+            return False
+        if divides:
+            self._guard(b)
+        f = self.library.function(helper)
+        first = [self._state()] if helper.startswith(("begin.", "next.")) else []
+        _instead(call, f, f.function_type.result, first, given)
+        return True
+
+    def _state(self) -> AnyValue:
+        if self.state is None:
+            self.state = at_start(self.f, self.names).alloca(StructType((I64, I64, I64, I32)), f"{OWN}loop", 8)
+        return self.state
+
+    def _guard(self, b: Builder) -> None:
+        """End the program where a team would divide its work."""
+        if not self.inside:
+            b.call(self.library.function("alone"), [])
+
+    def _task(self, call: Call, name: str, b: Builder) -> None:
+        """A task runs at once; its block is made in the same function. What runs by itself is only ended here."""
+        block, loop = call.arguments[2], "taskloop" in name
+        task = self.tasks.get(block)
+        if task is None:
+            return
+        if loop:
+            b.call(self.library.function("last"), [block])
+        zero = const_int(I32, 0)
+        ran: AnyValue = zero
+        if not name.endswith("complete_if0"):
+            ran = _run(b, task.entry, [zero, block], call)
+        if task.destructor is not None:
+            _run(b, task.destructor, [zero, block], call)
+        _run(b, self.library.function("ended"), [block], call)
+        erase(call) if call.type == VOID else replaced(call, ran)
 
 
-def _call(m: re.Match[str], edit: _Edit) -> list[str]:
-    """One call of the library, in the terms of one thread."""
-    line, name = m[0], m[4]
-    given, rest = split_arguments(m[5])
-    if m[3] == "invoke" and name.startswith("__kmpc_"):
-        return [line]
-    if name in _FORKS:
-        edit.used["thread"] = None
-        words = ", ".join([f"ptr {THREAD}"] * 2 + given[_FORKS[name] :])
-        return [f"{m[1]}call void {value_of(given[2])}({words}){rest}"]
-    if name in _TASKS:
-        return _task(m, given, rest, edit)
-    if (found := _helper(name, given)) is not None:
-        helper, passed, returned, divides = found
-        edit.used[helper] = None
-        own = f"{m[1]}{m[2]}call {returned} @{OWN}{helper}({', '.join(passed)}){rest}"
-        return [*(_guard(m[1], edit) if divides else ()), own]
-    outside = name in _ASKED or ("max_threads" in name and not edit.forks)
-    if name not in _VALUES or (outside and not edit.inside):
-        return [line]
-    edit.used[f"value.{name}"] = None
-    return [*(_guard(m[1], edit) if name in _DIVIDES else ()), line.replace(f"@{name}(", f"@{OWN}{name}(", 1)]
+def _instead(call: Call, callee: AnyValue, result: Type, first: list[AnyValue], given: Iterable[int]) -> None:
+    """Call `callee` with `first` and those of the call's arguments that are `given`."""
+    arguments = [*first, *(call.arguments[n] for n in given)]
+    new = Call(FunctionType(result, tuple(v.type for v in arguments)), callee, arguments, call.name)
+    new.argument_attributes = [*(() for _ in first), *(call.argument_attributes[n] for n in given)]
+    new.attributes, new.metadata, new.debug_records = call.attributes, call.metadata, call.debug_records
+    put_instead(call, new)
 
 
-def _helper(name: str, given: list[str]) -> tuple[str, list[str], str, bool] | None:
-    """The function that a call becomes one of, what it is passed and returns, and whether the call divides work."""
-    m = re.fullmatch(r"__kmpc_(?:(dist_)?for_static_init|dispatch_(init|next))_([48]u?)", name)
-    if m is not None and not any(a.endswith(" null") for a in given[3 if m[2] is None else 2 :]):
-        if m[2] is None:
-            return f"static.{m[3]}", [*given[3:6], *given[-3:-1]], "void", True
-        if m[2] == "init":
-            return f"begin.{m[3]}", [f"ptr {_STATE}", *given[3:6]], "void", True
-        return f"next.{m[3][0]}", [f"ptr {_STATE}", *given[2:]], "i32", False
-    others: dict[str, tuple[str, list[str], str, bool]] = {
-        "__kmpc_omp_task_alloc": ("task", given[3:5], "ptr", False),
-        "__kmpc_threadprivate_cached": ("private", given[2:3], "ptr", True),
-        "__kmpc_masked": ("masked", given[2:3], "i32", True),
-    }
-    return others.get(name)
-
-
-def _guard(space: str, edit: _Edit) -> list[str]:
-    """What ends the program where a team would divide its work."""
-    if edit.inside:
-        return []
-    edit.used["alone"] = None
-    return [f"{space}call void @{OWN}alone()"]
-
-
-def _task(m: re.Match[str], given: list[str], rest: str, edit: _Edit) -> list[str]:
-    """A task runs at once; its block is made in the same function. What runs by itself is only ended here."""
-    block, loop, alone = value_of(given[2]), "taskloop" in m[4], m[4].endswith("complete_if0")
-    task = edit.tasks.get(block)
-    if task is None:
-        return [m[0]]
-    edit.used.update(dict.fromkeys(["ended", *(["last"] if loop else [])]))
-    lines = [f"{m[1]}call void @{OWN}last(ptr {block})"] if loop else []
-    if not alone:
-        returned = f"%{OWN}ran.{block[1:]} = " if loop else m[2]
-        lines.append(f"{m[1]}{returned}call i32 {task.entry}(i32 0, ptr {block}){rest}")
-    if task.destructor:
-        name = f"%{OWN}destroyed.{block[1:]}{'.alone' if alone else ''}"
-        lines.append(f"{m[1]}{name} = call i32 {task.destructor}(i32 0, ptr {block}){rest}")
-    return [*lines, f"{m[1]}call void @{OWN}ended(ptr {block}){rest}"]
+def _run(b: Builder, f: Function, given: list[AnyValue], call: Call) -> AnyValue:
+    """Call `f` as `call` is one."""
+    result = f.function_type.result if f.name.startswith(OWN) else I32
+    new = Call(FunctionType(result, tuple(v.type for v in given)), f, given)
+    new.attributes = call.attributes
+    return b.insert(new, f"{OWN}ran")
 
 
 # --- what stands for the library -------------------------------------------------------------------------------------
@@ -327,7 +381,6 @@ _NEXT = """define internal i32 @{own}next.{sort}(
   ret i32 %is
 }}"""
 _OTHERS = {
-    "thread": f"{THREAD} = internal constant i32 0",
     "alone": f"""declare i32 @omp_in_parallel()
 declare void @llgrad_fail(i32, ptr)
 define internal void @{OWN}alone() nounwind {{
@@ -373,28 +426,44 @@ define internal void @{OWN}ended(ptr %block) alwaysinline nounwind {{
 }
 
 
-def _helpers(text: str, used: Collection[str]) -> Iterator[str]:
-    """What the edited functions call, as far as the text has not got it."""
-    declared = {m[2]: m for m in _DECLARED.finditer(text)}
-    there = {plain(name) for _, name, _ in DEFINITION.findall(text)}
-    known = there | {plain(m[1]) for m in re.finditer(rf"^declare [^@\n]*({NAME})\(", text, re.MULTILINE)}
-    for helper in used:
-        sort, _, which = helper.partition(".")
-        name = f"{OWN}{which if sort == 'value' else helper}"
-        if name in there or (helper == "thread" and f"\n{THREAD} = " in text):
-            continue
-        if sort == "value":
-            result, types = declared[which][1], [a.split()[0] for a in split_arguments(f"{declared[which][3]})")[0]]
-            parameters = ", ".join(f"{t} %{n}" for n, t in enumerate(types))
-            back = "ret void" if result == "void" else f"ret {result} {_VALUES[which] or 0}"
-            yield f"define internal {result} {spelt(name)}({parameters}) alwaysinline nounwind {{\n  {back}\n}}"
-            continue
-        form = {"static": _STATIC, "begin": _BEGIN, "next": _NEXT}.get(sort)
-        t = "i64" if which[:1] == "8" else "i32"
-        sign = "u" if which.endswith("u") else "s"
-        flags = "" if sign == "u" else " nsw"
-        body = form.format(own=OWN, sort=which, t=t, sign=sign, flags=flags) if form else _OTHERS[helper]
-        kept = [line for line in body.split("\n") if not (m := re.match(rf"declare [^@]*({NAME})", line))
-                or plain(m[1]) not in known]  # fmt: skip
-        known |= {plain(m[1]) for line in kept if (m := re.match(rf"declare [^@]*({NAME})", line))}
-        yield "\n".join(kept)
+_HELPERS = {
+    "__kmpc_omp_task_alloc": ("task", [3, 4], False),
+    "__kmpc_threadprivate_cached": ("private", [2], True),
+    "__kmpc_masked": ("masked", [2], True),
+}  # fmt: skip
+"""What else calls are of: the function, which arguments it takes, and does the call divide work?"""
+
+
+class _Library:
+    """What the edited functions call, entered into the module when it is asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def thread(self) -> GlobalValue:
+        if THREAD not in self.module.globals:
+            number = GlobalVariable(THREAD, I32, const_int(I32, 0), constant=True)
+            self.module.add(number).linkage = "internal"
+        return self.module.globals[THREAD]
+
+    def function(self, helper: str) -> Function:
+        if f"{OWN}{helper}" not in self.module.globals:
+            sort, _, which = helper.partition(".")
+            form = {"static": _STATIC, "begin": _BEGIN, "next": _NEXT}.get(sort)
+            t = "i64" if which[:1] == "8" else "i32"
+            sign = "u" if which.endswith("u") else "s"
+            flags = "" if sign == "u" else " nsw"
+            body = form.format(own=OWN, sort=which, t=t, sign=sign, flags=flags) if form else _OTHERS[helper]
+            parse_function_text(self.module, body)
+        return self.module.function(f"{OWN}{helper}")
+
+    def value(self, f: Function | None, name: str) -> Function:
+        """The function that returns what the library's does to one thread."""
+        assert f is not None
+        if f"{OWN}{name}" not in self.module.globals:
+            t = f.function_type
+            given = ", ".join(f"{p} %{n}" for n, p in enumerate(t.params))
+            back = "ret void" if t.result == VOID else f"ret {t.result} {_VALUES[name] or 0}"
+            head = f"define internal {t.result} @{OWN}{name}({given}) alwaysinline nounwind"
+            parse_function_text(self.module, f"{head} {{\n  {back}\n}}\n")
+        return self.module.function(f"{OWN}{name}")

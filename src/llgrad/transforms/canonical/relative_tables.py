@@ -1,64 +1,73 @@
 """Constant tables of distances become tables of pointers again.
 
+    @t = constant [2 x i32] [i32 trunc (i64 sub (i64 ptrtoint (ptr @a to i64), i64 ptrtoint (ptr @t to i64)) to i32), …]
+    %p = call ptr @llvm.load.relative.i64(ptr @t, i64 %at)
+    ->
+    @t.absolute = internal unnamed_addr constant [2 x ptr] [ptr @a, …]
+    %place = getelementptr i8, ptr @t.absolute, i64 (2 * %at)
+    %p = load ptr, ptr %place
+
 Where code may be loaded at any address, LLVM turns a constant table of pointers into one of distances, of 32 bits, from
-the table, and a load from it into `llvm.load.relative`. Analyses know pointers. A table of distances that LLVM has not
-made itself stays, and so do its loads, for which there is no rule.
+the table. Analyses know pointers. A table of distances that LLVM has not made itself stays, and so do its loads, for
+which there is no rule.
 """
 
 from __future__ import annotations
 
-import re
-from itertools import count
+from llgrad.ir.build import i64
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import calls_at
+from llgrad.ir.types import I8, I32, I64, PTR, ArrayType
+from llgrad.ir.values import AnyConstant, ConstAggregate, ConstExpr, GlobalVariable, Load, put_instead
 
-from llgrad.llvm.assembly import NAME, plain, spelt
-
-_LOADED = "@llvm.load.relative."
-_TABLE = r"^{name} = [^\n]*?constant \[(\d+) x i32\] \[([^\n]*)\][^\n\]]*$"
-_LOAD = re.compile(
-    rf"^( *)(%[^ ]+) = (?:tail )?call [^\n@]*@llvm\.load\.relative\.i(32|64)\(ptr (?:\w+ )*({NAME}), i\d+ ([^,)]+)\)"
-    r"[^\n!]*?((?:, ![^\n]*)?)$",
-    re.MULTILINE,
-)
-_FIRST, _LAST = "i32 trunc (i64 sub (i64 ptrtoint (ptr ", " to i64)"
+RELATIVE = "llvm.load.relative."
 
 
-def with_pointers(text: str) -> str:
-    """The text with pointers in the tables, and plain loads of them."""
-    if _LOADED not in text:
-        return text
-    tables: dict[str, str] = {}
-    number = count()
-
-    def edit(m: re.Match[str]) -> str:
-        space, result, width, name, offset, notes = m.groups()
-        if name not in tables:
-            tables[name] = _absolute(text, name)
-        if not tables[name]:
-            return m[0]
-        wide, twice, place = (f'%"llgrad.table.{next(number)}"' for _ in range(3))
-        lines = (
-            f"{wide} = {'sext i32' if width == '32' else 'add i64'} {offset}{' to i64' if width == '32' else ', 0'}",
-            f"{twice} = shl i64 {wide}, 1",
-            f"{place} = getelementptr i8, ptr {_name(name)}, i64 {twice}",
-            f"{result} = load ptr, ptr {place}, align 8{notes}",
-        )
-        return "\n".join(space + line for line in lines)
-
-    return "".join([_LOAD.sub(edit, text), *tables.values()])
+def has_relative(text: str) -> bool:
+    """Does a text load from tables of distances?"""
+    return f"@{RELATIVE}" in text
 
 
-def _name(table: str) -> str:
-    return spelt(f"{plain(table)}.absolute")
+def with_pointers(module: Module) -> bool:
+    """Put pointers in the tables, and plain loads of them in the code."""
+    tables: dict[str, GlobalVariable | None] = {}
+    changed = False
+    for call, b in calls_at(module, RELATIVE):
+        table, offset = call.arguments
+        if not isinstance(table, GlobalVariable):
+            continue
+        if table.name not in tables:
+            tables[table.name] = _absolute(module, table)
+        if (pointers := tables[table.name]) is None:
+            continue
+        twice = b.binary("shl", b.cast("sext", offset, I64), i64(1), "llgrad.table")
+        load = Load(PTR, b.gep(I8, pointers, [twice], "llgrad.table"), 8, call.name)
+        load.metadata, load.debug_records = call.metadata, call.debug_records
+        put_instead(call, load)
+        changed = True
+    return changed
 
 
-def _absolute(text: str, name: str) -> str:
-    """The table of pointers for a table of distances; nothing if it is anything else."""
-    m = re.search(_TABLE.format(name=re.escape(name)), text, re.MULTILINE)
-    if m is None:
-        return ""
-    *parts, rest = m[2].split(f", i64 ptrtoint (ptr {name} to i64)) to i32)")
-    parts = [part.removeprefix(", ") for part in parts]
-    if rest or not all(part.startswith(_FIRST) and part.endswith(_LAST) for part in parts):
-        return ""
-    pointers = ", ".join(f"ptr {part[len(_FIRST) : -len(_LAST)]}" for part in parts)
-    return f"{_name(name)} = internal unnamed_addr constant [{len(parts)} x ptr] [{pointers}], align 8\n"
+def _absolute(module: Module, table: GlobalVariable) -> GlobalVariable | None:
+    """The table of pointers for a table of distances; None if it is anything else."""
+    distances = table.initializer
+    if not table.constant or not isinstance(distances, ConstAggregate):
+        return None
+    pointers = [_distance(x, table) for x in distances.elements]
+    if not isinstance(distances.type, ArrayType) or distances.type.element != I32 or None in pointers:
+        return None
+    t = ArrayType(PTR, len(pointers))
+    found = tuple(p for p in pointers if p is not None)
+    made = GlobalVariable(f"{table.name}.absolute", t, ConstAggregate(t, found), constant=True)
+    made.linkage, made.prefix, made.align = "internal", ("unnamed_addr",), 8
+    module.add(made)
+    return made
+
+
+def _distance(c: AnyConstant, table: GlobalVariable) -> AnyConstant | None:
+    """The pointer of which `c` is the distance from the table."""
+    difference = c.operands[0] if isinstance(c, ConstExpr) and c.opcode == "trunc" else None
+    match difference:
+        case ConstExpr(opcode="sub", operands=(ConstExpr(opcode="ptrtoint") as to, ConstExpr(opcode="ptrtoint") as of)):
+            return to.operands[0] if of.operands[0] is table else None
+    return None

@@ -1,146 +1,173 @@
 """Pointers to nested procedures: who is called with one calls the procedure itself, and is given its frame.
 
-LLVM makes such a pointer by writing machine code beside the frame (`llvm.init.trampoline`), which wants a stack that
-may be executed, and which no derivative could know. So a function that is called with one gets a copy, in which the
-parameter is the procedure and one parameter more is its frame; the copy's own calls follow. A pointer that is stored is
-left to LLVM, which resolves most of them when it inlines.
+    call void @llvm.init.trampoline(ptr %r, ptr @inner, ptr %frame)
+    %p = call ptr @llvm.adjust.trampoline(ptr %r)
+    call void @f(ptr %p)                                        ; define void @f(ptr %g) { call void %g() … }
+    ->
+    call void @f.with.inner.0(ptr null, ptr %frame)             ; … { call void @inner(ptr nest %llgrad.frame.0) … }
+
+LLVM makes such a pointer by writing machine code beside the frame, which wants a stack that may be executed, and which
+no derivative could know. So a function that is called with one gets a copy, in which the parameter is the procedure and
+one parameter more is its frame; the copy's own calls follow. A pointer that is stored is left to LLVM, which resolves
+most of them when it inlines.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from llgrad.llvm.assembly import COMDAT, NAME, plain, spelt
-from llgrad.support.brackets import listed
-
-_VALUE = r"%[-\w.$]+"
-_DEFINITION = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
-_HEAD = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
-_INIT = re.compile(
-    rf"call void @llvm\.init\.trampoline\(ptr [^%\n]*({_VALUE}), ptr [^@\n]*({NAME}), ptr [^%\n]*({_VALUE})\)"
+from llgrad.ir.build import i64, zero
+from llgrad.ir.module import Module
+from llgrad.ir.parse import parse_function_text
+from llgrad.ir.rewrite import bodies, calls, erase
+from llgrad.ir.symbols import copied, make_local
+from llgrad.ir.types import I8, PTR, FunctionType
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Attribute,
+    Call,
+    Function,
+    GetElementPtr,
+    Value,
+    put_instead,
 )
-_ADJUST = re.compile(rf"^ *({_VALUE}) = call ptr @llvm\.adjust\.trampoline\(ptr [^%\n]*({_VALUE})\)", re.MULTILINE)
-_CALL = re.compile(rf"\bcall [^@%\n]*?({NAME}|{_VALUE})\(")
-_LINKAGE = re.compile(r"\b(?:internal|private|linkonce_odr|linkonce|weak_odr|weak|dso_local|hidden|protected) ")
-_FRAME = "%llgrad.frame."
 
-TRAMPOLINE = "@llvm.adjust.trampoline("
+INIT, ADJUST = "llvm.init.trampoline", "llvm.adjust.trampoline"
+TRAMPOLINE = f"@{ADJUST}"
+NEST = (Attribute("nest"),)
 _FAILING = """
+declare void @llgrad_fail(i32, ptr)
 define internal void @llgrad.nested() noinline {
   call void @llgrad_fail(i32 6, ptr null)
   unreachable
 }
 """
 
-Closure = tuple[str, str]
+Closure = tuple[Function, AnyValue]
 """A procedure and the value of its frame, where it is called."""
+Closures = Mapping[Value, Closure]
 
 
-def without_trampolines(text: str) -> str:
-    """The program with copies of the functions that are called with nested procedures."""
-    if TRAMPOLINE not in text:
-        return text
-    program = _Program(text)
-    for name, body in list(program.bodies.items()):
-        closures = _closures(body)
-        if closures and (new := program.edited(body, closures)) != body:
-            text = text.replace(body, new)
-            program.bodies[name] = new
-    return text + "\n" + "".join(program.made)
+def has_trampolines(text: str) -> bool:
+    """Does a text take pointers to nested procedures?"""
+    return TRAMPOLINE in text
+
+
+def without_trampolines(module: Module) -> bool:
+    """Give the program copies of the functions that are called with nested procedures."""
+    if not any(name.startswith(ADJUST) for name in module.globals):
+        return False
+    program = _Program(module)
+    for f in bodies(module, TRAMPOLINE):
+        program.edit(f, _closures(f))
+    return program.changed
 
 
 class _Program:
     """The functions of a program, and the copies that are made of them."""
 
-    def __init__(self, text: str) -> None:
-        self.bodies = {plain(m[1]): m[0] for m in _DEFINITION.finditer(text)}
-        self.made: list[str] = []
-        self._copies: dict[tuple[str, tuple[tuple[int, str], ...]], str] = {}
+    def __init__(self, module: Module) -> None:
+        self.module, self.changed = module, False
+        self._copies: dict[tuple[Function, tuple[tuple[int, Function], ...]], Function] = {}
 
-    def edited(self, body: str, closures: Mapping[str, Closure]) -> str:
-        """The body, in which values of `closures` are nested procedures."""
-        lines = body.split("\n")
-        for at, line in enumerate(lines):
-            if any(_has(line, v) for v in closures) and (m := _CALL.search(line)):
-                lines[at] = self._called(line, m, closures)
-        return "\n".join(lines)
+    def edit(self, f: Function, closures: Closures) -> None:
+        """Have the calls of a function call the nested procedures that are values there, or copies for them."""
+        for i in list(f.instructions()) if closures else ():
+            if isinstance(i, Call):
+                self._edit_call(i, closures)
 
-    def _called(self, line: str, m: re.Match[str], closures: Mapping[str, Closure]) -> str:
-        values, end = listed(line, m.end())
-        if m[1] in closures:
-            procedure, frame = closures[m[1]]
-            line = f"{line[: m.start(1)]}{procedure}({', '.join([*values, f'ptr nest {frame}'])}{line[end:]}"
-            again = _CALL.search(line)
-            return self._called(line, again, closures) if again else line
-        passed = {n: closures[v] for n, a in enumerate(values) if (v := a.rpartition(" ")[2]) in closures}
-        callee = plain(m[1])
-        if not passed or callee not in self.bodies:
-            return line
+    def _edit_call(self, call: Call, closures: Closures) -> None:
+        if isinstance(call.callee, Value) and (found := closures.get(call.callee)) is not None:
+            procedure, frame = found
+            call = called_with(call, procedure, call.arguments, [frame], NEST)
+            self.changed = True
+        passed = {n: closures[v] for n, v in enumerate(call.arguments) if isinstance(v, Value) and v in closures}
+        callee = call.callee
+        if not passed or not isinstance(callee, Function) or callee.is_declaration or callee.function_type.vararg:
+            return
         copy = self._copy(callee, tuple((n, procedure) for n, (procedure, _) in passed.items()))
         idle = {n for n in passed if not self._escapes(callee, n, set())}
-        given = ["ptr null" if n in idle else a for n, a in enumerate(values)]
-        frames = [f"ptr {frame}" for _, frame in passed.values()]
-        return f"{line[: m.start(1)]}{copy}({', '.join([*given, *frames])}{line[end:]}"
+        given = [zero(PTR) if n in idle else v for n, v in enumerate(call.arguments)]
+        called_with(call, copy, given, [frame for _, frame in passed.values()])
+        self.changed = True
 
-    def _copy(self, callee: str, procedures: tuple[tuple[int, str], ...]) -> str:
-        """The name of the function's copy for these procedures as arguments."""
+    def _copy(self, callee: Function, procedures: tuple[tuple[int, Function], ...]) -> Function:
+        """The function's copy for these procedures as arguments."""
         key = callee, procedures
         if key in self._copies:
             return self._copies[key]
-        name = spelt(f"{callee}.with.{'.'.join(plain(p) for _, p in procedures)}.{len(self._copies)}")
-        self._copies[key] = name
-        head, m, rest = self._taken_apart(callee)
-        parameters, end = listed(head, m.start(3))
-        closures = {parameters[n].rpartition(" ")[2]: (procedure, f"{_FRAME}{n}") for n, procedure in procedures}
-        own = ", ".join([*parameters, *(f"ptr {_FRAME}{n}" for n, _ in procedures)])
-        tail = re.sub(r" !dbg !\d+", "", COMDAT.sub("", head[end:]))  # one function, one place in the source
-        self.made.append(f"{_LINKAGE.sub('', m[1]).replace('define ', 'define internal ')}{name}({own}{tail}\n")
-        self.made.append(self.edited(rest, {**_closures(rest), **closures}))
-        return name
+        name = f"{callee.name}.with.{'.'.join(p.name for _, p in procedures)}.{len(self._copies)}"
+        self._copies[key] = new = copied(callee, name)
+        make_local(new)
+        closures = dict(_closures(new))
+        for n, procedure in procedures:
+            frame = Argument(PTR, f"llgrad.frame.{n}", len(new.arguments))
+            new.arguments.append(frame)
+            closures[new.arguments[n]] = procedure, frame
+        t = new.function_type
+        new.value_type = FunctionType(t.result, (*t.params, *(PTR for _ in procedures)))
+        self.edit(new, closures)
+        return new
 
-    def _escapes(self, callee: str, n: int, seen: set[tuple[str, int]]) -> bool:
-        """Does the function do more with a procedure it is given than call it and pass it on?"""
-        if (callee, n) in seen:
+    def _escapes(self, f: Function, number: int, seen: set[Argument]) -> bool:
+        """Does a function do more with a procedure it is given than call it and pass it on?"""
+        if f.is_declaration or number >= len(f.arguments):
+            return True
+        assert f.blocks is not None  # reads the body, and so its uses
+        if (argument := f.arguments[number]) in seen:
             return False
-        seen.add((callee, n))
-        head, m, rest = self._taken_apart(callee)
-        value = listed(head, m.start(3))[0][n].rpartition(" ")[2]
-        for line in rest.split("\n"):
-            if not _has(line, value):
-                continue
-            call = _CALL.search(line)
-            if call is None:
+        seen.add(argument)
+        for user in argument.users:
+            if not isinstance(user, Call) or any(v is argument for v in user.operands[user.arity + 1 :]):
                 return True
-            passed = [k for k, a in enumerate(listed(line, call.end())[0]) if a.rpartition(" ")[2] == value]
-            other = plain(call[1])
-            if passed and (other not in self.bodies or any(self._escapes(other, k, seen) for k in passed)):
+            passed = [n for n, v in enumerate(user.arguments) if v is argument]
+            other = user.callee
+            if passed and (not isinstance(other, Function) or any(self._escapes(other, n, seen) for n in passed)):
                 return True
         return False
 
-    def _taken_apart(self, name: str) -> tuple[str, re.Match[str], str]:
-        head, _, rest = self.bodies[name].partition("\n")
-        m = _HEAD.match(head)
-        assert m is not None
-        return head, m, rest
+
+def called_with(
+    old: Call, callee: AnyValue, given: list[AnyValue], more: list[AnyValue], said: tuple[Attribute, ...] = ()
+) -> Call:
+    """The call of `callee` in the place of `old`, with further arguments, of which something is `said`."""
+    t = old.function_type
+    kind = FunctionType(t.result, (*t.params, *(v.type for v in more)), t.vararg)
+    at, bundles = old.arity + 1, []
+    for tag, size in old.bundles:
+        bundles.append((tag, old.operands[at : at + size]))
+        at += size
+    new = Call(kind, callee, [*given, *more], old.name, old.opcode, old.targets, bundles)
+    new.tail, new.calling_convention, new.flags = old.tail, old.calling_convention, old.flags
+    new.attributes, new.result_attributes = old.attributes, old.result_attributes
+    new.argument_attributes = [*old.argument_attributes, *(said for _ in more)]
+    new.metadata, new.debug_records = old.metadata, old.debug_records
+    put_instead(old, new)
+    return new
 
 
-def failing_trampolines(text: str) -> str:
-    """The program with pointers to nested procedures that LLVM has left as pointers to a function that fails."""
-    text = re.sub(r"^ *(?:tail )?call void @llvm\.init\.trampoline\([^\n]*\n", "", text, flags=re.MULTILINE)
-    taken = "= getelementptr i8, ptr @llgrad.nested, i64 0"
-    text = re.sub(r"= (?:tail )?call ptr @llvm\.adjust\.trampoline\([^\n]*", taken, text)
-    declared = "" if "@llgrad_fail(" in text else "declare void @llgrad_fail(i32, ptr)\n"
-    return text + declared + _FAILING
+def failing_trampolines(module: Module) -> None:
+    """Have pointers to nested procedures that LLVM has left point to a function that fails."""
+    nested = parse_function_text(module, _FAILING)[-1]
+    for call in calls(module, INIT):
+        erase(call)
+    for call in calls(module, ADJUST):
+        new = GetElementPtr(I8, nested, [i64(0)], name=call.name)
+        new.metadata, new.debug_records = call.metadata, call.debug_records
+        put_instead(call, new)
 
 
-def _closures(body: str) -> dict[str, Closure]:
+def _closures(f: Function) -> Closures:
     """The pointers to nested procedures that a function makes."""
-    inits: dict[str, list[Closure]] = {}
-    for m in _INIT.finditer(body):
-        inits.setdefault(m[1], []).append((m[2], m[3]))
-    return {m[1]: inits[m[2]][0] for m in _ADJUST.finditer(body) if len(inits.get(m[2], ())) == 1}
-
-
-def _has(line: str, value: str) -> bool:
-    return re.search(rf"{re.escape(value)}(?![-\w.$])", line) is not None
+    assert f.blocks is not None
+    inits: dict[AnyValue, list[Closure]] = {}
+    made: list[Call] = []
+    for i in f.instructions():
+        if isinstance(i, Call) and i.called_function is not None:
+            name = i.called_function.name
+            if name.startswith(INIT) and isinstance(procedure := i.arguments[1], Function):
+                inits.setdefault(i.arguments[0], []).append((procedure, i.arguments[2]))
+            elif name.startswith(ADJUST):
+                made.append(i)
+    return {i: inits[i.arguments[0]][0] for i in made if len(inits.get(i.arguments[0], ())) == 1}

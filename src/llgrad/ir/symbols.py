@@ -1,0 +1,167 @@
+"""Names of a module's globals: who is called or pointed to, renaming, copies of functions, what stays inside."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from llgrad.ir.module import Module
+from llgrad.ir.parse_body import LazyBody
+from llgrad.ir.parse_types import decode_name
+from llgrad.ir.rewrite import bodies, edit_constants, is_callee, mentions
+from llgrad.ir.values import (
+    Alias,
+    AnyConstant,
+    Argument,
+    BlockAddress,
+    Call,
+    Constant,
+    Function,
+    GlobalValue,
+    InlineAsm,
+    parts,
+)
+from llgrad.ir.write import body_text
+from llgrad.ir.write_values import encode_name
+
+INSIDE = ("internal", "private")
+_VISIBLE = frozenset(("dso_local", "hidden", "protected"))
+_NAMED = re.compile(r'@(?:[-\w.$]+|"[^"]*")')
+_POINTED = re.compile(r'@(?:[-\w.$]+|"[^"]*")(?![-\w.$(])')
+_CALLED = re.compile(r'([@%](?:[-\w.$]+|"[^"]*"))\(')
+_COMDAT = re.compile(r" ?\bcomdat\b(?:\(.*?\))?")
+
+
+def is_local(value: GlobalValue) -> bool:
+    """Is it this module's alone?"""
+    return value.linkage in INSIDE
+
+
+def make_local(f: Function) -> None:
+    """Give a definition internal linkage; it leaves its group."""
+    f.linkage = "internal"
+    f.prefix = tuple(word for word in f.prefix if word not in _VISIBLE)
+    f.suffix = _COMDAT.sub("", f.suffix)
+
+
+def named(f: Function) -> set[str]:
+    """The globals that a body names."""
+    if (text := f.unread) is not None:
+        return {decode_name(name) for name in _NAMED.findall(text)}
+    return {g.name for i in f.instructions() for v in i.operands for g in globals_in(v)}
+
+
+def globals_in(v: object) -> Iterator[GlobalValue]:
+    """The globals that an operand is, or is made of."""
+    if isinstance(v, GlobalValue):
+        yield v
+    elif isinstance(v, Constant):
+        for part in parts(v):
+            yield from globals_in(part)
+
+
+def called(f: Function) -> set[str]:
+    """The functions that a body calls by name; "" where it calls through a pointer."""
+    if (text := f.unread) is not None:
+        return {decode_name(name) if name[0] == "@" else "" for name in _CALLED.findall(text)}
+    callees = (i.callee for i in f.instructions() if isinstance(i, Call))
+    return {v.name if isinstance(v, GlobalValue) else "" for v in callees if not isinstance(v, InlineAsm)}
+
+
+def pointed_to(module: Module) -> set[str]:
+    """The globals that are used in another way than by calls of them: their addresses may be anywhere."""
+    found: set[str] = set()
+    for f in module.functions:
+        found |= {g.name for g in globals_in(f.personality)}
+        if (text := f.unread) is not None:
+            found |= {decode_name(name) for name in _POINTED.findall(text)}
+        elif not f.is_declaration:
+            found |= {g.name for i in f.instructions() for n, v in enumerate(i.operands)
+                      if not is_callee(i, n)
+                      for g in globals_in(v)}  # fmt: skip
+    return found | named_in_data(module)
+
+
+def named_in_data(module: Module) -> set[str]:
+    """The globals that variables and aliases name."""
+    found: set[str] = set()
+    for g in module.globals.values():
+        if isinstance(g, Alias):
+            found |= {x.name for x in globals_in(g.aliasee)}
+        elif not isinstance(g, Function):
+            text = getattr(pending := getattr(g, "pending", None), "text", None)
+            values = _NAMED.findall(text) if text is not None else ()
+            found |= {decode_name(name) for name in values}
+            found |= {x.name for x in globals_in(g.initializer)} if pending is None else set()  # type: ignore[attr-defined]
+    return found
+
+
+def read_where_named(module: Module, *names: str) -> None:
+    """Read the bodies and initializers that name these globals: what was not read knows them by name."""
+    words = _words(names)
+    for f in bodies(module, *words):
+        assert f.blocks is not None
+    for v in module.variables:
+        if v.pending is not None and mentions(v.pending, words):
+            v.initializer = v.initializer
+
+
+def rename(module: Module, names: Mapping[str, str]) -> None:
+    """Give globals other names, which must be free."""
+    names = {old: new for old, new in names.items() if old != new and old in module.globals}
+    if not names:
+        return
+    read_where_named(module, *names)
+    edit_constants(module, lambda c: _address_of_label(c, names), "blockaddress")
+    for old, new in names.items():
+        g = module.globals[old]
+        g.name = new
+        if g.suffix.endswith("comdat"):
+            g.suffix += f"(${encode_name(old)})"
+    module.globals = {g.name: g for g in module.globals.values()}
+    for i, text in module.raw_metadata.items():
+        if "@" in text:
+            module.raw_metadata[i] = _NAMED.sub(lambda m: _spelt(m[0], names), text)
+
+
+def _address_of_label(c: AnyConstant, names: Mapping[str, str]) -> BlockAddress | None:
+    found = isinstance(c, BlockAddress) and c.function in names
+    return BlockAddress(c.type, names[c.function], c.block) if found and isinstance(c, BlockAddress) else None
+
+
+def _spelt(name: str, names: Mapping[str, str]) -> str:
+    new = names.get(decode_name(name))
+    return name if new is None else f"@{encode_name(new)}"
+
+
+def use_instead(module: Module, pairs: Mapping[str, GlobalValue]) -> None:
+    """Put globals in the place of others, which go."""
+    old = {module.globals[name]: new for name, new in pairs.items()}
+    edit_constants(module, lambda c: old.get(c) if isinstance(c, GlobalValue) else None, *_words(pairs))
+    for a in module.globals.values():
+        if isinstance(a, Alias) and isinstance(a.aliasee, GlobalValue):
+            a.aliasee = old.get(a.aliasee, a.aliasee)
+    for name in pairs:
+        del module.globals[name]
+
+
+def _words(names: Iterable[str]) -> list[str]:
+    return [f"@{encode_name(name)}" for name in names]
+
+
+def copied(f: Function, name: str) -> Function:
+    """A copy of a definition under another name, entered into its module; its body is read when first asked for."""
+    assert f.module is not None
+    new = copy.copy(f)
+    new.name, new.users, new.metadata = name, [], {k: v for k, v in f.metadata.items() if k != "dbg"}
+    new.arguments = [_copied(a) for a in f.arguments]
+    new._blocks, new._body = [], LazyBody(*body_text(f))
+    f.module.add(new)
+    return new
+
+
+def _copied(a: Argument) -> Argument:
+    new = Argument(a.type, a.name, a.index)
+    new.attributes = a.attributes
+    return new
