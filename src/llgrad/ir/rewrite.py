@@ -32,7 +32,6 @@ from llgrad.ir.values import (
     GlobalValue,
     InsertElement,
     Instruction,
-    Phi,
     Select,
     ShuffleVector,
     Unary,
@@ -62,6 +61,16 @@ def direct_calls(functions: Iterable[Function]) -> Iterator[tuple[Call, Function
                 yield i, called
 
 
+def calls_at(module: Module, *prefixes: str) -> Iterator[tuple[Call, Builder]]:
+    """The calls of functions whose names begin so, each with a builder in front of it."""
+    known: dict[Function, Names] = {}
+    for c in calls(module, *prefixes):
+        f = c.block.function
+        assert f is not None
+        known[f] = known.get(f) or local_names(f)
+        yield c, before(c, known[f])
+
+
 def local_names(f: Function) -> Names:
     """Fresh names for values of a function."""
     return Names([v.name for v in (*f.arguments, *f.blocks, *f.instructions())])
@@ -72,13 +81,6 @@ def before(i: Instruction, names: Names) -> Builder:
     b = Builder(i.block, names)
     b.at = i.block.instructions.index(i)
     b.metadata = {k: v for k, v in i.metadata.items() if k == "dbg"}
-    return b
-
-
-def after(i: Instruction, names: Names) -> Builder:
-    """A builder behind an instruction."""
-    b = before(i, names)
-    b.at = i.block.instructions.index(i) + 1
     return b
 
 
@@ -95,19 +97,6 @@ def erase(i: Instruction) -> None:
         rest = i.block.instructions[i.block.instructions.index(i) + 1 :]
         rest[0].debug_records = i.debug_records + rest[0].debug_records
     i.drop()
-
-
-_COMPUTED = Unary | Binary | Cast | Compare | Select | GetElementPtr | ExtractElement | InsertElement | ShuffleVector
-
-
-def drop_unused(v: AnyValue) -> None:
-    """Take out what nobody uses, and what was computed for it alone."""
-    if isinstance(v, _COMPUTED) and v.block is not None and not v.users:
-        operands = list(v.operands)
-        erase(v)
-        v.block = None  # type: ignore[assignment]  # it is taken out once
-        for operand in operands:
-            drop_unused(operand)
 
 
 def replaced(i: Instruction, value: AnyValue) -> None:
@@ -132,13 +121,20 @@ def with_parts(constant: AnyConstant, edit: Callable[[AnyConstant], AnyConstant 
     return replace(constant, operands=made)
 
 
-def edit_constants(module: Module, edit: Callable[[AnyConstant], AnyConstant | None], *words: str) -> bool:
-    """Apply `with_parts` to the constants in bodies and initializers that have one of the words in their text."""
+def edit_constants(
+    module: Module, edit: Callable[[AnyConstant], AnyConstant | None], *words: str, callees: bool = True
+) -> bool:
+    """Apply `with_parts` to the constants in bodies and initializers that have one of the words in their text.
+
+    `callees`: to the functions that are called by name, too.
+    """
     changed = False
     for f in bodies(module, *words):
         for i in f.instructions():
             for n, v in enumerate(i.operands):
-                if isinstance(v, Constant | GlobalValue) and (new := with_parts(v, edit)) is not v:
+                if not isinstance(v, Constant | GlobalValue) or (not callees and is_callee(i, n)):
+                    continue
+                if (new := with_parts(v, edit)) is not v:
                     i.set_operand(n, new)
                     changed = True
     for g in module.variables:
@@ -148,15 +144,22 @@ def edit_constants(module: Module, edit: Callable[[AnyConstant], AnyConstant | N
     return changed
 
 
+def is_callee(i: Instruction, n: int) -> bool:
+    """Is operand `n` the function that an instruction calls by name?"""
+    return isinstance(i, Call) and n == i.arity and isinstance(i.operands[n], Function)
+
+
 def mentions(pending: object, words: Iterable[str]) -> bool:
     """May an initializer hold one of these words? One that was read may."""
     text = getattr(pending, "text", None)
     return text is None or any(word in text for word in words)
 
 
-def users(value: Value) -> list[Instruction]:
-    """Each user of a local value once, in order."""
-    return list(dict.fromkeys(value.users))
+def after(i: Instruction, names: Names) -> Builder:
+    """A builder behind an instruction."""
+    b = before(i, names)
+    b.at = i.block.instructions.index(i) + 1
+    return b
 
 
 def uses_as_operand(user: Instruction, value: Value) -> list[int]:
@@ -164,5 +167,14 @@ def uses_as_operand(user: Instruction, value: Value) -> list[int]:
     return [n for n, v in enumerate(user.operands) if v is value]
 
 
-def incoming_blocks(phi: Phi) -> list[str]:
-    return [b.name for b in phi.blocks]
+_COMPUTED = Unary | Binary | Cast | Compare | Select | GetElementPtr | ExtractElement | InsertElement | ShuffleVector
+
+
+def drop_unused(v: AnyValue) -> None:
+    """Take out what nobody uses, and what was computed for it alone."""
+    if isinstance(v, _COMPUTED) and v.block is not None and not v.users:
+        operands = list(v.operands)
+        erase(v)
+        v.block = None  # type: ignore[assignment]  # it is taken out once
+        for operand in operands:
+            drop_unused(operand)

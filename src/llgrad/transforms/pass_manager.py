@@ -71,8 +71,8 @@ class Unit:
         return {TEXT: self._text, LLVM: self._llvm, IR: self._ir}[form] is not None
 
     def concerns(self, asks: Callable[[str], bool]) -> bool:
-        """May the program concern somebody? `asks` is given the text of what we have not parsed."""
-        return self._ir is not None or asks(self.text())
+        """Is the program our module already, or has its text what `asks` looks for?"""
+        return (self._ir is not None and self._text is None) or asks(self.text())
 
     def put(self, program: LLVMModule | Module | str) -> bool:
         """Make this the program; False if it is the same text."""
