@@ -38,6 +38,7 @@ from llgrad.autodiff.legality.leftover_calls import is_call, misspelt, refuse_le
 from llgrad.autodiff.requests.address_taken import (
     as_program_has,
     called_types,
+    calls_are_known,
     function_tables,
     may_call,
     met_types,
@@ -72,6 +73,7 @@ from llgrad.llvm.assembly import (
     definitions,
     direct_variables,
     joined,
+    lengths,
     mutable_globals,
     plain,
     renamed,
@@ -161,11 +163,11 @@ def _share(unit: Unit, _: None) -> bool:
     return unit.put(unit.text() + made) if made else True
 
 
-def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
+def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = (), *, addressed: bool = False) -> str:
     """The program with what the roots reach, and its variables and registrations (`said` too), and what those name.
 
     Functions that pointers in variables may point to (`autodiff.requests.address_taken`) stay if what is reached calls
-    one of their type, or has its address.
+    one of their type, or has its address. `addressed`: only if it has.
     """
     text = whole.text()
     named_too = {plain(name) for words in said for name in re.findall(NAME, words)}
@@ -174,12 +176,25 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> s
     while True:
         work = whole.clone()
         work.cut(kept)
-        called = called_types(work.text()) if met else set()
+        called = called_types(work.text()) if met and not addressed else set()
         more = {name for name, t in met.items() if may_call(called, t)} - kept
         more |= used_in(work.text(), text) - kept if met else set()
         if not more:
             return without_idle_metadata(direct_variables(work.text(), shown=False))
         kept |= more
+
+
+def _addressed(whole: LLVMModule, roots: Sequence[str], said: Sequence[str]) -> str:
+    """`only` without the functions of whose types the roots call some, where that is less than half of it; else "".
+
+    Optimised, it may show what is called: a library has many kernels of a type, and one in a record.
+    """
+    if not (met := met_types(whole.text())):
+        return ""
+    text = only(whole, roots, said, addressed=True)
+    there, called = set(definitions(text)), called_types(text)
+    others = {name.removeprefix(MET) for name, t in met.items() if name not in there and may_call(called, t)}
+    return text if sum(lengths(whole.text(), others - there).values()) > sum(lengths(text, there).values()) else ""
 
 
 def stated(text: str, raw: Raw = None) -> str:
@@ -368,14 +383,21 @@ def prepare(
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
-    context = Preparation(
-        [own_name(r) for r in roots], level, threads, constants, special_name(roots[0], constants), blocks
-    )
-    unit = Unit(protected(only(whole, roots, said) + "\n".join(said), roots))
-    try:
-        return run_passes(unit, PREPARE, context).text()
-    except _NothingToDo:
-        return ""
+    names, special = [own_name(r) for r in roots], special_name(roots[0], constants)
+
+    def prepared(text: str) -> str:
+        unit = Unit(protected(text + "\n".join(said), roots))
+        context = Preparation(names, level, threads, constants, special, blocks)
+        try:
+            return run_passes(unit, PREPARE, context).text()
+        except _NothingToDo:
+            return ""
+
+    if level and not blocks and (text := _addressed(whole, roots, said)):
+        with contextlib.suppress(UnsupportedError):
+            if calls_are_known(made := prepared(text), [special] if constants else names):
+                return made
+    return prepared(only(whole, roots, said))
 
 
 class Preparation(Struct):

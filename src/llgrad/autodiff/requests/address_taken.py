@@ -15,17 +15,19 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from llgrad.analysis.memory.call_effects import MET, VIRTUAL, met_functions
+from llgrad.analysis.memory.mod_ref import analyse
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.requests.markers import PREFIX
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
 from llgrad.ir.types import PTR
 from llgrad.ir.values import AnyValue, Call, ConstAggregate, ConstExpr, Function, GlobalVariable, Instruction, parts
 from llgrad.llvm.assembly import DEFINITION, GLOBAL, NAME, STATIC, plain, spelt
 from llgrad.rules import library
 from llgrad.support.brackets import listed
 
-_INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(")
+_INDIRECT = re.compile(r'\b(?:call|invoke) [^@\n]*?%(?:[-\w.$]+|"[^"\n]*")\(')
 _COMPARED = re.compile(rf"\bicmp (?:eq|ne) ptr [^@\n]*({NAME})")
 _CALLS = re.compile(r"^[^@\n]*\b(?:call|invoke) ([^@\n]*?)%[-\w.$]+\(([^\n]*)$", re.MULTILINE)
 _TYPE = re.compile(r"(<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[%\w.\"]+)")
@@ -200,6 +202,21 @@ def defined_type(line: str) -> str:
 def may_call(called: Collection[str], type: str) -> bool:
     """Whether code that calls these types through pointers may call a function of that type."""
     return type in called or "" in called or bool(called and not type)
+
+
+def calls_are_known(text: str, roots: Collection[str]) -> bool:
+    """Does each call through a pointer reach nothing but functions whose addresses the roots' code has stored?"""
+    if not _INDIRECT.search(text):
+        return True
+    module = parse(text)
+    memories = [analyse(module, module.function(root)) for root in roots]
+    return all(
+        any(i.block.function in m.functions for m in memories)
+        and all(m.is_set_within(i) for m in memories if i.block.function in m.functions)
+        for f in module.functions
+        for i in f.instructions()
+        if isinstance(i, Call) and i.called_function is None
+    )
 
 
 def called_types(text: str) -> set[str]:
