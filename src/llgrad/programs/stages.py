@@ -6,13 +6,14 @@ addresses. Constant globals are copied. Constructors of globals run in the progr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 
 from llgrad.autodiff.enzyme.statements import settled
 from llgrad.autodiff.legality.leftover_calls import complete
 from llgrad.autodiff.requests.registrations import protected
 from llgrad.autodiff.requests.request import Constants, special_name
-from llgrad.errors import ArgumentError, of_file
+from llgrad.errors import ArgumentError, UnsupportedError, of_file
 from llgrad.ir.internal_errors import told
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
@@ -26,7 +27,8 @@ from llgrad.transforms.contexts import Finishing, Preparation
 from llgrad.transforms.guard.equalities import REVEALING
 from llgrad.transforms.loops.memcpy_idiom import NothingToDo
 from llgrad.transforms.pass_manager import Unit, run_passes
-from llgrad.transforms.symbols.extraction import only
+from llgrad.transforms.symbols.address_taken import calls_are_known
+from llgrad.transforms.symbols.extraction import addressed, only
 from llgrad.transforms.symbols.own_names import own_name
 
 LEVELS = range(4)
@@ -99,15 +101,23 @@ def prepare(
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
-    context = Preparation(
-        [own_name(r) for r in roots], level=level, threads=threads, constants=constants, blocks=blocks,
-        special=special_name(roots[0], constants),
-    )  # fmt: skip
-    unit = Unit(protected(only(whole, roots, said) + "\n".join(said), roots))
-    try:
-        return run_passes(unit, PREPARE, context).text()
-    except NothingToDo:
-        return ""
+    names, special = [own_name(r) for r in roots], special_name(roots[0], constants)
+
+    def prepared(text: str) -> str:
+        unit = Unit(protected(text + "\n".join(said), roots))
+        context = Preparation(
+            names, level=level, threads=threads, constants=constants, blocks=blocks, special=special
+        )
+        try:
+            return run_passes(unit, PREPARE, context).text()
+        except NothingToDo:
+            return ""
+
+    if level and not blocks and (text := addressed(whole, roots, said)):
+        with contextlib.suppress(UnsupportedError):
+            if calls_are_known(made := prepared(text), [special] if constants else names):
+                return made
+    return prepared(only(whole, roots, said))
 
 
 def normal(work: LLVMModule) -> str:

@@ -160,6 +160,11 @@ class Memory:
             return Callees((callee,), False)
         return Callees(self._graph.linked(call), self._graph.leads_outside(call))
 
+    def is_set_within(self, call: Call) -> bool:
+        """Does a call reach nothing but functions whose addresses what the root reaches has stored?"""
+        functions, unknown = self.functions_called(call)
+        return bool(functions) and not unknown and call not in self._graph.from_before
+
     def received(self, call: Call, function: Function) -> list[Place]:
         """Where the object of a virtual call may be that leads to this function (`points_to.virtual_call`)."""
         return [self._graph.spot(f) for f in sorted(self._graph.received.get((call, function), ()))]

@@ -102,6 +102,7 @@ class PointerGraph(Inclusion):
         self._exposed_code: set[int] = set()
         self._linked: dict[Call, dict[Function, None]] = {}
         self.unknown_calls: dict[Call, Behaviour] = {}
+        self.from_before = set[Call]()  # whose pointers may be older than the root's call, or from code not known
         self.received: dict[tuple[Call, Function], set[int]] = {}  # facts of the objects of virtual calls, by callee
         self.string_text: dict[Call, int] = {}  # of calls of members of `std::string`: the node of pointers to text
         self.callers: dict[Function, list[Call]] = {root: []}
@@ -452,6 +453,7 @@ class PointerGraph(Inclusion):
 
         If it has none of that type, what is called is not the program's: it has only what it is given.
         """
+        self.from_before.add(call)
         known = self._met(call)
         for function in known:
             self._link(call, function)
@@ -465,6 +467,7 @@ class PointerGraph(Inclusion):
 
     def _link_unknown(self, call: Call) -> None:
         """Code that is not known, or any function of that type whose address is taken."""
+        self.from_before.add(call)
         if call in self.unknown_calls:
             return
         if declared := [f for f in virtual_functions(self.module) if f.function_type == call.function_type]:

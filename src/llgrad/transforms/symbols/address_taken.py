@@ -15,18 +15,21 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from llgrad.analysis.memory.call_effects import MET, VIRTUAL, met_functions
+from llgrad.analysis.memory.mod_ref import analyse
 from llgrad.analysis.solver import reach
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
+from llgrad.ir.parse import parse
 from llgrad.ir.types import PTR
 from llgrad.ir.values import AnyValue, Call, ConstAggregate, ConstExpr, Function, GlobalVariable, Instruction, parts
 from llgrad.llvm.assembly import DEFINITION, GLOBAL, NAME, STATIC, plain, spelt
 from llgrad.rules import library
 from llgrad.support.brackets import listed
 
-_INDIRECT = re.compile(r"\b(?:call|invoke) [^@\n]*?%[-\w.$]+\(")
+# Each begins with a word that is quick to find: texts are long.
+_POINTER = r'([^@\n]*?)%(?:[-\w.$]+|"[^"\n]*")\(([^\n]*)$'
+_INDIRECT = [re.compile(f"{word} {_POINTER}", re.MULTILINE) for word in ("call", "invoke")]
 _COMPARED = re.compile(rf"\bicmp (?:eq|ne) ptr [^@\n]*({NAME})")
-_CALLS = re.compile(r"^[^@\n]*\b(?:call|invoke) ([^@\n]*?)%[-\w.$]+\(([^\n]*)$", re.MULTILINE)
 _TYPE = re.compile(r"(<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[%\w.\"]+)")
 _RESULT = re.compile(r"(<[^>]*>|\{.*\}|\[.*\]|%\"[^\"]*\"|[%\w.]+)\s*$")
 _DECLARED = re.compile(rf"^declare [^@\n]*({NAME})\(", re.MULTILINE)
@@ -47,7 +50,7 @@ def with_met(text: str, closed: bool = False) -> str:
 
     `closed`: it is run by its `main`, if it has one, and nobody else calls its functions.
     """
-    if not _INDIRECT.search(text):
+    if not _calls_pointers(text):
         compared = {m[1] for m in _COMPARED.finditer(text)}
         if not compared or compared.isdisjoint(name for _, name, _ in DEFINITION.findall(text)):
             return text
@@ -202,9 +205,28 @@ def may_call(called: Collection[str], type: str) -> bool:
     return type in called or "" in called or bool(called and not type)
 
 
+def calls_are_known(text: str, roots: Collection[str]) -> bool:
+    """Does each call through a pointer reach nothing but functions whose addresses the roots' code has stored?"""
+    if not _calls_pointers(text):
+        return True
+    module = parse(text)
+    memories = [analyse(module, module.function(root)) for root in roots]
+    return all(
+        any(i.block.function in m.functions for m in memories)
+        and all(m.is_set_within(i) for m in memories if i.block.function in m.functions)
+        for f in module.functions
+        for i in f.instructions()
+        if isinstance(i, Call) and i.called_function is None
+    )
+
+
 def called_types(text: str) -> set[str]:
     """The types of the functions that the text calls through pointers; "" is in it for one that is not told."""
-    return {_spelt(m[1], m[2]) for m in _CALLS.finditer(text)}
+    return {_spelt(m[1], m[2]) for pattern in _INDIRECT for m in pattern.finditer(text)}
+
+
+def _calls_pointers(text: str) -> bool:
+    return any(pattern.search(text) for pattern in _INDIRECT)
 
 
 def _spelt(head: str, parameters: str) -> str:
