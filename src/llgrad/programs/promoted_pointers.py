@@ -44,14 +44,14 @@ def promote(module: Module, root: Function, request: Request) -> tuple[Request, 
         ahead.pointers[a.index] = Pointer(a.index, at, given)
         for i in loads:
             replace_uses(i, a)  # LLVM drops it
-    for i in [i for i in root.instructions() if isinstance(i, Binary) and i.opcode == "sub" and i.users]:
-        ends = [x.value for x in i.operands if isinstance(x, Cast) and x.opcode == "ptrtoint" and x.type == I64]
-        first, last = (x.index if isinstance(x, Argument) else -1 for x in (ends if len(ends) == 2 else (None, None)))
-        if {first, last} & ahead.pointers.keys() and min(first, last) >= 0:
+    for sub in [i for i in root.instructions() if isinstance(i, Binary) and i.opcode == "sub" and i.users]:
+        ends = [x.value for x in sub.operands if isinstance(x, Cast) and x.opcode == "ptrtoint" and x.type == I64]
+        indices = [x.index for x in ends if isinstance(x, Argument)]
+        if len(indices) == 2 and any(n in ahead.pointers for n in indices):
             a = _added(root, I64, f"distance.{len(ahead.distances)}")
             acts.append(Act.CONST)
-            ahead.distances[a.index] = (first, last)
-            replace_uses(i, a)
+            ahead.distances[a.index] = (indices[0], indices[1])
+            replace_uses(sub, a)
     if ahead.pointers:  # what was other memory is an argument's
         root.attributes = tuple(x for x in root.attributes if x.name != "memory")
     return replace(request, arguments=tuple(acts)), ahead
