@@ -2,7 +2,7 @@
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
-	bench-checkpoint bench-compile bench-languages bench-threads remarks lint clean
+	bench-checkpoint bench-compile bench-inputs bench-languages bench-threads remarks lint clean
 
 # Hundreds of tests start Python: without its caches of compiled modules each of them compiles all of llgrad.
 unexport PYTHONDONTWRITEBYTECODE
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-checkpoint  a million steps within budgets of memory, beside the theory"
 	@echo "make bench-compile  what differentiating costs, against Enzyme and clang"
 	@echo "make bench-frameworks  what a call of a foreign function costs in each framework, and a layer's gradient"
+	@echo "make bench-inputs  gradients of what clang makes at -O0 to -O3, -Os and with Enzyme's flags: no cliffs"
 	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
 	@echo "make bench-order  small loops, differentiated after LLVM's optimisation and before it"
 	@echo "make bench-threads  how batches of gradients scale over cores"
@@ -98,6 +99,9 @@ bench: $(BENCH_READY)
 bench-frameworks: $(FRAMEWORKS_READY)
 	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.overhead
 	@TF_CPP_MIN_LOG_LEVEL=3 $(FRAMEWORKS)/bin/python -m benchmarks.layers
+
+bench-inputs: $(BENCH_READY)
+	@$(BENCH_PYTHON) -m benchmarks.inputs
 
 bench-languages: $(READY)
 	@$(BIN)/python -m benchmarks.languages

@@ -32,6 +32,7 @@ DRIVERS = ROOT / "benchmarks" / "drivers"
 BUILD = ROOT / "build" / "benchmarks"
 
 COMMON = ("-std=gnu11", "-march=native")
+UNOPTIMISED = ("-O2", "-Xclang", "-disable-llvm-passes")
 LIBMVEC = ("-fno-math-errno", "-fveclib=libmvec")
 
 
@@ -41,11 +42,15 @@ class NativeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How to compile: extra flags of clang, and whether the sources keep their `restrict`."""
+    """How to compile: extra flags of clang, and whether the sources keep their `restrict`.
+
+    `emit` are the flags under which clang writes what tools differentiate.
+    """
 
     name: str
     flags: tuple[str, ...] = ()
     restrict: bool = True
+    emit: tuple[str, ...] = UNOPTIMISED
 
     @property
     def vector_math(self) -> bool:
@@ -120,8 +125,8 @@ def compiled(source: Path, variant: Variant = PLAIN, *flags: str, others: Sequen
 
 
 def _raw(source: Path, target: Path, variant: Variant, *flags: str) -> None:
-    """LLVM assembly of a source file that clang has not optimised."""
-    raw = ("-O2", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-fPIC")
+    """LLVM assembly of a source file, which clang has not optimised unless the variant says so."""
+    raw = (*variant.emit, "-S", "-emit-llvm", "-fPIC")
     _run([*clang(), *COMMON, *variant.flags, *variant.defines, *flags, *raw, source, "-o", target])
 
 

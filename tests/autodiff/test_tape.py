@@ -9,14 +9,19 @@ import ctypes
 import os
 import random
 import re
-from collections.abc import Iterator
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sandbox import Crash, isolated
 
+import llgrad
 from llgrad.autodiff.emit import arena, tape
+from llgrad.drivers import drive
 from llgrad.llvm import Engine, LLVMModule
 
 VARIANTS = [False, True]
@@ -426,3 +431,59 @@ def align(variant: bool) -> None:
 def test_alignment(variant: bool) -> None:
     """`reserve` is declared to return blocks aligned to 64 bytes."""
     isolated(align, variant)
+
+
+FAULTS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+int enzyme_const;
+double __enzyme_autodiff(void *, ...);
+double steps(double x, int n)
+{
+    for (int i = 0; i < n; i++) x = x * x * (1 - x) * 3;
+    return x;
+}
+int main(void)
+{
+    long before = 0;
+    for (int i = 0; i < 3; i++) {
+        __enzyme_autodiff((void *)steps, 0.3, enzyme_const, 1000000);
+        struct rusage use;
+        getrusage(RUSAGE_SELF, &use);
+        printf("%ld ", use.ru_minflt - before);
+        before = use.ru_minflt;
+    }
+}
+"""
+
+
+def test_tapes_are_kept_up_to_what_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """8 MB: hardly a page is touched for the first time in the second call, unless the tape is not to be kept."""
+    source, made = tmp_path / "steps.c", tmp_path / "steps"
+    source.write_text(FAULTS)
+    monkeypatch.setattr(arena, "HUGE_PAGES_FROM", 1 << 40)
+    assert drive(["-O1", "-w", str(source), "-o", str(made)], cxx=False) == 0
+
+    def faults(**environment: str) -> list[int]:
+        done = subprocess.run([made], env=environment, capture_output=True, text=True, check=True)
+        return [int(n) for n in done.stdout.split()]
+
+    first, *later = faults()
+    assert first > 1000 and all(n < first / 10 for n in later)
+    assert faults(LLGRAD_TAPE_KEEP="100")[1] < first / 10
+    assert faults(LLGRAD_TAPE_KEEP="2")[1] > first / 2
+
+
+def test_tapes_of_threads_of_python(source: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    code = FAULTS.split("double steps")[1].split("int main")[0]
+    derivative = llgrad.grad(llgrad.load(source("double steps" + code)).steps, wrt="x")
+    found = list[int]()
+    for keep in (None, "100", "1"):
+        if keep is not None:
+            monkeypatch.setenv("LLGRAD_TAPE_KEEP", keep)
+        for _ in range(2):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            derivative(0.3, 200_000)
+        found.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    assert max(found[:2]) < 100 < 300 < found[2], found  # (later, glibc keeps what is freed)

@@ -194,9 +194,53 @@ static void tabled(void)
     }
 }
 
+/* The size is read again after each call; what is called is given pointers and size. */
+struct pair { int w; double *a, *b; };
+
+static __attribute__((noinline)) void add(int n, double *to, const double *from)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = 0.5 * to[i] + sin(from[i]);
+}
+
+__attribute__((noinline)) void twice(struct pair *s, int n)
+{
+    for (int t = 0; t < n; t++) {
+        add(s->w, s->b, s->a);
+        add(s->w, s->b, s->a + s->w);
+        for (int i = 0; i < s->w; i++)
+            s->b[i] *= 0.3 * s->b[i];
+    }
+}
+
+static void called(void)
+{
+    for (int place = 0; place < 9; place++) {
+        double cells[12], d[12];
+        sample(cells, 12);
+        for (int i = 0; i < 12; i++)
+            d[i] = 0.1 + 0.01 * i;
+        struct pair m = {3, cells, cells + place}, s = {3, d, d + place};
+        __enzyme_autodiff_void((void *)twice, enzyme_dup, &m, &s, enzyme_const, 3);
+        for (int k = 0; k < 12; k++) {
+            double v[4];
+            for (int q = 0; q < 4; q++) {
+                sample(cells, 12);
+                cells[k] += 1e-3 * stencil_steps[q];
+                twice(&m, 3);
+                v[q] = 0;
+                for (int i = 0; i < 12; i++)
+                    v[q] += (0.1 + 0.01 * i) * cells[i];
+            }
+            expect("called", 100 * place + k, d[k], stencil(v, 1e-3));
+        }
+    }
+}
+
 int main(void)
 {
     tabled();
+    called();
     layers(2, 3);
     layers(1, 4);
     layers(2, 0);

@@ -17,6 +17,8 @@ freed when either ends.
 from __future__ import annotations
 
 import ctypes
+import math
+import os
 import struct
 import threading
 import weakref
@@ -26,6 +28,7 @@ from typing import Any
 from msgspec import Struct
 
 from llgrad.autodiff.emit import wide_results
+from llgrad.autodiff.emit.arena import ASKED_FROM
 from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.execution.size_checks import Guarded, Test, exceeded, room_of
 from llgrad.llvm import Engine
@@ -389,7 +392,10 @@ class Code:
             if status == EXCEEDS and test is not None:
                 raise exceeded(test, values, *function.answers(frame))
             raise failure(status, *getattr(_calls, "failure", (0, 0)))
-        return function.results(frame), arena.peak() if arena else 0
+        peak = arena.peak() if arena else 0
+        if arena and peak > ASKED_FROM and peak >> 20 >= _most_kept():
+            arena.free()
+        return function.results(frame), peak
 
     def _run(self, function: _Function, frame: Any) -> int:
         outer = getattr(_calls, "frame", 0)
@@ -566,6 +572,12 @@ def _read_long_double(frame: Any, at: int) -> Any:
     import numpy as np
 
     return np.frombuffer(frame[at : at + 16], np.longdouble)[0]
+
+
+def _most_kept() -> float:
+    """The MiB from which a tape is not kept for the next call (`llgrad.tape.give` reads the same of programs)."""
+    said = os.environ.get("LLGRAD_TAPE_KEEP")
+    return math.inf if said is None else int(said) if said.isdecimal() else 0
 
 
 class _Arena:

@@ -7,7 +7,8 @@
 
 Only `noalias_versions` calls the changed function: it reads the pointers first, and tests that the function writes
 none of them. They lie at constant distances from arguments, or from pointers that were promoted before. Each is read
-where `entry_values.guards` proves that the function would read it.
+where `entry_values.guards` proves that the function would read it. The distance of two of them (the size of a
+`std::vector`) becomes an argument, too: begin and end are no longer seen to be of one object.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from llgrad.analysis.cfg.flow import flow
 from llgrad.analysis.memory.entry_values import Ahead, Field, Pointer, comes_back, constant_address, guards, is_plain
 from llgrad.autodiff.requests.request import Act, Request
 from llgrad.ir.module import Module
-from llgrad.ir.types import PTR, DataLayout, FunctionType
-from llgrad.ir.values import Argument, Function, Load, Store, replace_uses
+from llgrad.ir.types import I64, PTR, DataLayout, FunctionType, Type
+from llgrad.ir.values import Argument, Binary, Cast, Function, Load, Store, replace_uses
 
 MOST = 64  # pointers
 
@@ -38,16 +39,29 @@ def promote(module: Module, root: Function, request: Request) -> tuple[Request, 
         given = next((g for i in loads if (g := guards(f, i.block, module.layout)) is not None), None)
         if given is None or len(ahead.pointers) == MOST:
             break
-        a = Argument(PTR, f"promoted.{len(ahead.pointers)}", len(root.arguments))
-        root.arguments.append(a)
-        root.value_type = FunctionType(root.function_type.result, (*root.function_type.params, PTR))
+        a = _added(root, PTR, f"promoted.{len(ahead.pointers)}")
         acts.append(acts[at.base])
         ahead.pointers[a.index] = Pointer(a.index, at, given)
         for i in loads:
             replace_uses(i, a)  # LLVM drops it
+    for sub in [i for i in root.instructions() if isinstance(i, Binary) and i.opcode == "sub" and i.users]:
+        ends = [x.value for x in sub.operands if isinstance(x, Cast) and x.opcode == "ptrtoint" and x.type == I64]
+        indices = [x.index for x in ends if isinstance(x, Argument)]
+        if len(indices) == 2 and any(n in ahead.pointers for n in indices):
+            a = _added(root, I64, f"distance.{len(ahead.distances)}")
+            acts.append(Act.CONST)
+            ahead.distances[a.index] = (indices[0], indices[1])
+            replace_uses(sub, a)
     if ahead.pointers:  # what was other memory is an argument's
         root.attributes = tuple(x for x in root.attributes if x.name != "memory")
     return replace(request, arguments=tuple(acts)), ahead
+
+
+def _added(root: Function, type: Type, name: str) -> Argument:
+    a = Argument(type, name, len(root.arguments))
+    root.arguments.append(a)
+    root.value_type = FunctionType(root.function_type.result, (*root.function_type.params, type))
+    return a
 
 
 def _loads(root: Function, acts: list[Act], layout: DataLayout) -> Iterator[tuple[Field, list[Load]]]:

@@ -207,6 +207,7 @@ class Reader:
         self.module, self.found, self.opaque, self.budget = module, found, opaque, MOST_INSTRUCTIONS
         self.entered: set[object] = set()
         self.ahead: Ahead | None = None
+        self.fields: dict[str, Poly] = {}  # what was read ahead, by name
 
     # --- instructions
 
@@ -432,7 +433,7 @@ class Reader:
             case Phi():
                 loop = f.flow.loop_of(v.block)
                 if loop is not None and loop.header is v.block:
-                    return self.induction(f, v, loop)
+                    return self.induction(f, v, loop) or self.unchanged(f, v)
                 return self.one_of(f, v, [self.number(f, x) for x, b in v.incoming() if b in f.flow])
             case Select():
                 return self.one_of(f, v, [self.number(f, x) for x in (v.if_true, v.if_false)])
@@ -451,7 +452,9 @@ class Reader:
         assert isinstance(load.type, IntType)
         if p.offset.constant is not None:
             name = ahead.number(f.flow, load, layout)
-            return None if name is None else Poly.of(_extended(name, load.type.bits))
+            if name is not None and name not in self.fields:
+                self.fields[name] = Poly.of(_extended(name, load.type.bits))
+            return None if name is None else self.fields[name]
         loops = {x: loop for loop, x in f.iterations.items()}
         strides = list[tuple[Loop, int]]()
         for m, c in p.offset.terms.items():
@@ -599,6 +602,12 @@ class Reader:
             return None
         found = start + total * Poly.of(self.iteration(f, loop))
         return found if exact else self.fits(found, phi.type)
+
+    def unchanged(self, f: Frame, phi: Phi) -> Poly | None:
+        """A field that each iteration reads again, for the next one (LLVM's load PRE makes such phis)."""
+        found = {self.number(f, v) for v, b in phi.incoming() if b in f.flow}
+        only = found.pop() if len(found) == 1 else None
+        return only if only is not None and only.pure else None
 
     def summand(self, f: Frame, loop: Loop, v: AnyValue) -> tuple[Poly | None, AnyValue | None, frozenset[str]]:
         """What is added to what: an increment taken apart."""

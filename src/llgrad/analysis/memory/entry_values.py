@@ -142,9 +142,11 @@ def is_computable(v: AnyValue, layout: DataLayout, depth: int = DEPTH) -> bool:
             return isinstance(v.type, (IntType, PointerType))
         case Load():
             return as_field(v, layout) is not None
+        case Binary("sdiv" | "udiv", lhs, ConstInt(signed=by)) if by > 0:
+            return is_computable(lhs, layout, depth - 1)
         case Binary() if v.opcode not in _SAFE or not isinstance(v.type, IntType):
             return False
-        case Cast() if v.opcode not in ("trunc", "zext", "sext") or not isinstance(v.type, IntType):
+        case Cast() if v.opcode not in ("trunc", "zext", "sext", "ptrtoint") or not isinstance(v.type, IntType):
             return False
         case Compare() if v.opcode != "icmp" or v.type != IntType(1):
             return False
@@ -167,6 +169,7 @@ class Ahead(Struct):
     """What is read ahead of one function: fields and scans, with guards and their names in the test."""
 
     pointers: dict[int, Pointer] = field(default_factory=dict)  # by position of the argument
+    distances: dict[int, tuple[int, int]] = field(default_factory=dict)  # likewise: of which pointers
     fields: dict[Field, tuple[str, Guards]] = field(default_factory=dict)
     scans: dict[Scan, tuple[str, Guards, tuple[Count, ...]]] = field(default_factory=dict)
 
@@ -213,6 +216,8 @@ class Prelude:
         for pointer in ahead.pointers.values():
             self._require(pointer.guards)
             self._pointer(pointer)
+        for index in ahead.distances:
+            self._distance(index)
         for found, (_, given) in list(ahead.fields.items()):
             self._require(given)
             self._field(found)
@@ -240,6 +245,16 @@ class Prelude:
             self._load(f"%p{p.index}", "ptr", f"%p{p.field.base}", p.field.offset)
             for lane in range(self.shadows[p.index]):
                 self._load(f"%s{p.index}.{lane}", "ptr", f"%s{p.field.base}.{lane}", p.field.offset)
+
+    def _distance(self, index: int) -> None:
+        if index not in self._done:
+            self._done[index] = None
+            ends = self.ahead.distances[index]
+            for end in ends:
+                if end in self.ahead.pointers:
+                    self._pointer(self.ahead.pointers[end])
+            first, last = (self._line(f"ptrtoint ptr %p{end} to i64") for end in ends)
+            self.lines.append(f"%p{index} = sub i64 {first}, {last}")
 
     def _field(self, found: Field) -> str:
         name, _ = self.ahead.fields.setdefault(found, (f"%f{len(self.ahead.fields)}", ()))
@@ -289,6 +304,8 @@ class Prelude:
             case Argument():
                 if v.index in self.ahead.pointers:
                     self._pointer(self.ahead.pointers[v.index])
+                if v.index in self.ahead.distances:
+                    self._distance(v.index)
                 return Value(v.type, f"p{v.index}")
             case Load():
                 found = as_field(v, self.layout)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 
 FIRST_SEGMENT_BYTES = 1 << 10  # (short tapes are many: what nobody reserves should cost no page)
+ASKED_FROM = 1 << 20  # bytes of a tape from which it is asked whether they may be kept
 HUGE_PAGES_FROM = 8 << 20  # bytes of a segment for which the system is asked for them: as much is in use by then
 
 
 def runtime(each_block_its_own: bool = False) -> str:
     """LLVM assembly of the arena. `each_block_its_own` makes every block a malloc, for sanitizers (decision 11)."""
+    common = _COMMON.replace("ASKED_FROM", str(ASKED_FROM))
     if each_block_its_own:
-        return _MALLOC + _COMMON
+        return _MALLOC + common
     numbers = {"FIRST_SEGMENT_BYTES": FIRST_SEGMENT_BYTES, "HUGE_PAGES_FROM": HUGE_PAGES_FROM}
-    return functools.reduce(lambda text, name: text.replace(name, str(numbers[name])), numbers, _ARENA) + _COMMON
+    return functools.reduce(lambda text, name: text.replace(name, str(numbers[name])), numbers, _ARENA) + common
 
 
 # One arena is kept for the next derivative, whichever thread asks for it; others are freed (no TLS: decision 1).
@@ -43,7 +45,30 @@ fail:
   unreachable
 }
 
+declare ptr @getenv(ptr)
+declare i64 @strtoull(ptr, ptr, i32)
+@llgrad.tape.ceiling = private unnamed_addr constant [17 x i8] c"LLGRAD_TAPE_KEEP\\00"
+
 define linkonce_odr hidden void @llgrad.tape.give(ptr %arena) noinline nounwind {
+  ; a tape beyond so many MiB (LLGRAD_TAPE_KEEP) is not kept; who reads the environment has a large one
+  %peakp = getelementptr i8, ptr %arena, i64 32
+  %peak = load i64, ptr %peakp, align 8
+  %large = icmp ugt i64 %peak, ASKED_FROM
+  br i1 %large, label %ask, label %keep
+ask:
+  %said = call ptr @getenv(ptr @llgrad.tape.ceiling)
+  %unsaid = icmp eq ptr %said, null
+  br i1 %unsaid, label %keep, label %compare
+compare:
+  %most = call i64 @strtoull(ptr %said, ptr null, i32 10)
+  %mebibytes = lshr i64 %peak, 20
+  %above = icmp uge i64 %mebibytes, %most
+  br i1 %above, label %empty, label %keep
+empty:
+  call void @llgrad.tape.free(ptr %arena)
+  call void @free(ptr %arena)
+  ret void
+keep:
   %other = atomicrmw xchg ptr @llgrad.tape.kept, ptr %arena acq_rel
   %none = icmp eq ptr %other, null
   br i1 %none, label %done, label %drop
