@@ -285,7 +285,7 @@ def opt(
     """
     from llgrad.autodiff.requests.checkpoint_schedule import said
     from llgrad.autodiff.requests.registrations import ignored
-    from llgrad.errors import SourceError
+    from llgrad.errors import SourceError, somewhere_in
     from llgrad.llvm import LLVMModule, with_brain_floats
     from llgrad.programs.program import optimise_program, read_ir
     from llgrad.transforms.pass_manager import watching
@@ -301,7 +301,7 @@ def opt(
             " compiler has inlined it\n  to do: give llgrad IR that is not optimised, or declare it"
             " __attribute__((noinline))", err=True,
         )  # fmt: skip
-    with watching(_watch(print_after, print_before_all)) as watch:
+    with watching(_watch(print_after, print_before_all)) as watch, somewhere_in(", ".join(map(str, sources))):
         made = optimise_program(
             whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
             denormals=denormals, strict=strict,

@@ -557,6 +557,7 @@ def _refuse_thread_local(text: str) -> None:
         if m[3] == "global" and "thread_local" in m[2] and used:
             raise UnsupportedError(
                 f"the function uses the thread-local variable {plain(m[1]).removeprefix(STATIC)}",
+                span=parse(text).place_of_use(plain(m[1])),
                 cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
                 fix="make the variable a parameter, or an ordinary global",
             )
@@ -677,6 +678,7 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
         except UnsupportedError as error:
             if isinstance(error, UnsizedError) and error.span is None:
                 error.span = module.place_of_type(error.type)
+            say_in_source(error, module, requests[0].function)
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.transforms.legalize.mixed_webs import in_memory
 
@@ -688,6 +690,22 @@ def derived(text: str, requests: Sequence[Request], last: bool = True) -> tuple[
                 cause="an analysis that follows values from one to the next came to the end of Python's stack",
                 fix="differentiate a smaller part of it, or sys.setrecursionlimit(10000) before",
             ) from error
+
+
+_UNNAMED = re.compile(r"%(arg\d*|\d+)\b")  # parameters, as LLVM's `instnamer` and its printer call them
+
+
+def say_in_source(error: UnsupportedError, module: Module, root: str) -> None:
+    """Say where the function is, where an error has no line, and what the source calls its parameters."""
+    if error.span is None or not error.span.line:
+        error.span = module.definition(root) or error.span
+    if words := {*_UNNAMED.findall(error.message), *_UNNAMED.findall(error.cause)}:
+        from llgrad.analysis.layout.debug_info import source_names
+
+        names = source_names(module, words)
+        named = partial(_UNNAMED.sub, lambda m: f"argument {names[m[1]]}" if m[1] in names else m[0])
+        error.message, error.cause = named(error.message), named(error.cause)
+        error.args = (error.message,)
 
 
 def _refuse_unseeded(text: str, request: Request) -> None:

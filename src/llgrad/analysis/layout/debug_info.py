@@ -7,7 +7,7 @@ pointers. What it does not know becomes `Unknown`, never a guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, partial
 from typing import Any
 
@@ -368,3 +368,18 @@ def debug_record(line: str) -> DebugRecord | None:
     if m is None or "DIArgList" in m[2]:
         return None
     return DebugRecord("value" if m[1] == "assign" else m[1], m[2].strip(), MDRef(int(m[3])), m[4])
+
+
+def source_names(module: Module, words: Collection[str]) -> dict[str, str]:
+    """What the source calls parameters that are called by some of these words in the module, where debug info tells."""
+    found: dict[str, set[str]] = {}
+    for f in module.functions:
+        own = {a.name for a in f.arguments} & {*words}
+        records = (debug_record(line) for i in (f.entry.instructions if own and f.blocks else ())
+                   for line in i.debug_records)  # fmt: skip
+        for record in records:
+            name = record.operand.rpartition("%")[2].strip('"') if record is not None else ""
+            if record is not None and name in own and module.node(record.variable).fields.get("arg"):
+                said = module.node(record.variable).fields.get("name")
+                found.setdefault(name, set()).add(said.text if isinstance(said, MDString) else "")
+    return {word: name for word, names in found.items() if len(names) == 1 and (name := next(iter(names)))}
