@@ -302,23 +302,22 @@ def _by_size(text: str, name: str, types: list[str], result: str, bodies: dict[s
 def own_structs(text: str) -> str:
     """Make functions with bodies copy the structs that they are passed `byval`; their callers pass the address.
 
-    Others may call some: these go on to be passed structs `byval`, and copy what they may write. (The shadow of such a
-    struct is what the caller has: it is neither a result of the function, nor to be written.)
+    Others may call some, and a call through a pointer may be of the program's own code: such functions go on to be
+    passed structs `byval`, and copy what they may write. The shadow of such a struct is what the caller has: it is
+    neither a result of the function, nor to be written.
     """
     definitions = {m[1]: m[0] for m in _DEFINITION.finditer(text)}
     passing = [name for name, body in definitions.items() if "byval(" in body.partition("\n")[0]]
     foreign = {m[1] for m in _DECLARED.finditer(text) if "byval(" in m[0]}
-    foreign |= {name for name in passing if not _LOCAL.match(definitions[name])}
-    through = not any(_is_taken(name, text) for name in foreign)  # whether calls through pointers reach our own only
-    own = {name for name in passing if name not in foreign and (through or not _is_taken(name, text))}
+    foreign |= {name for name in passing if not _LOCAL.match(definitions[name]) or _is_taken(name, text)}
+    own = {name for name in passing if name not in foreign}
     calls = (line for line in text.split("\n") if own and "@" in line and not line.startswith(("define", "declare")))
     own -= {m[1] for line in calls if "byval(" not in line and (m := _CALL.search(line))}  # called as of another type
 
     def edit(line: str) -> str:
         if "byval(" not in line or line.startswith(("define", "declare")) or (m := _CALL.search(line)) is None:
             return line
-        ours = m[1] in own or (m[1][0] == "%" and through)
-        return _BYVAL.sub(lambda b: f"align {b[2]} " if b[2] else "", _untailed(line)) if ours else line
+        return _BYVAL.sub(lambda b: f"align {b[2]} " if b[2] else "", _untailed(line)) if m[1] in own else line
 
     parsed = parse(text) if passing else None
     for name in passing:
