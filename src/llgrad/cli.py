@@ -292,7 +292,7 @@ def opt(
     """
     from llgrad.autodiff.requests.checkpoint_schedule import said
     from llgrad.autodiff.requests.registrations import ignored
-    from llgrad.errors import SourceError
+    from llgrad.errors import SourceError, somewhere_in
     from llgrad.llvm import LLVMModule, with_brain_floats
     from llgrad.llvm.isolate import end_told
     from llgrad.programs.program import optimise_program, read_ir
@@ -312,8 +312,9 @@ def opt(
             " compiler has inlined it\n  to do: give llgrad IR that is not optimised, or declare it"
             " __attribute__((noinline))", err=True,
         )  # fmt: skip
-    last = end_told(f"differentiating {', '.join(map(str, sources))}", _tell, _FAILED)
-    with watching(_watch(print_after, print_before_all)) as watch, last:
+    files = ", ".join(map(str, sources))
+    last = end_told(f"differentiating {files}", _tell, _FAILED)
+    with watching(_watch(print_after, print_before_all)) as watch, last, somewhere_in(files):
         made = optimise_program(
             whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
             denormals=denormals, strict=strict,

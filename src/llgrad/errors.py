@@ -160,6 +160,16 @@ def of_file(name: str) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def somewhere_in(name: str) -> Iterator[None]:
+    """What goes wrong without a place, since code has no debug info, goes wrong in that file."""
+    try:
+        yield
+    except LlgradError as error:
+        error.span = error.span or Span(name)
+        raise
+
+
 class VerifyError(LlgradError):
     """IR that breaks an invariant of `ir.verify` or of LLVM's verifier."""
 

@@ -6,13 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from deriving import FILE, derived, prepared
+from deriving import FILE, derived, prepared, request
 from refusal_cases import BOTH, CASES, Case
 
 from llgrad import errors, llvm
+from llgrad.analysis.layout.debug_info import say_in_source
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError, UnsupportedError
+from llgrad.ir.parse import parse
 from llgrad.ir.write import write
+from llgrad.programs import derivatives
 
 PLACES = [(case, mode) for case in CASES for mode in case.modes]
 
@@ -316,3 +319,64 @@ entry:
 def test_a_float_and_a_pointer_in_one_integer(mode: Mode) -> None:
     with pytest.raises(errors.KindError, match="both as a float and as something else"):
         derived(TURNED, mode, "do")
+
+
+# Refusals that no instruction is the place of, or one that LLVM has given no line: the function's line then, at least.
+PLACED = {
+    "a table that threads have apart": ("dco", 2, """
+static _Thread_local double table[4];
+double f(double *x, int n) {
+    for (int i = 0; i < 4; i++) table[i] = x[i] * x[i];
+    double s = 0;
+    for (int i = 0; i < n; i++) s += table[i];
+    return s;
+}
+"""),
+    "a parameter of which nothing is known": ("ddcc", 0, """
+void f(char *to, const char *weights, long n) {
+    for (long i = 0; i < n; i++) to[i] = weights[i];
+    *(double *)to *= 2;
+    *(int *)(to + 4) += 1;
+}
+"""),
+    **{name: (letters, level, source) for name, (letters, source) in PUNNED.items() for level in (0,)},
+    **{name: ("dco", 1, source) for name, source in READ_AS_UNSIGNED.items()},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", [Mode.FORWARD, Mode.COMBINED, Mode.AUGMENTED])
+@pytest.mark.parametrize("name", PLACED)
+def test_every_refusal_has_a_line(name: str, mode: Mode) -> None:
+    letters, level, source = PLACED[name]
+    try:
+        derivatives.derived(prepared(source, level=level), [request(mode, letters)])
+    except LlgradError as error:
+        assert error.span is not None and Path(error.span.file).name == FILE and error.span.line > 0, error
+        assert not re.search(r"%(arg\d*|\d+)\b", error.message), error
+
+
+def test_places_of_what_has_no_line() -> None:
+    """LLVM gives line 0, or no place, to what it has merged or moved."""
+    source = "double f(double x) {\n    double y = x * x;\n    return y / 3;\n}\n"
+    module = parse(prepared(source))
+    first, second, *_ = list(module.function("f").instructions())
+    assert module.place(second).line == 3
+    del second.metadata["dbg"]
+    assert module.place(second).line == 2  # of the instruction before it
+    del first.metadata["dbg"]
+    assert module.place(first).line == 3  # of the one after it: the return's
+    for i in module.function("f").instructions():
+        i.metadata.pop("dbg", None)
+    assert module.place(first).line == 1
+
+
+def test_parameters_are_called_as_in_the_source() -> None:
+    source = """
+double f(int n, const double *weights) { return n * weights[0]; }
+double g(const double *other) { return other[0]; }
+"""
+    text = re.sub(r"%(weights|other)\b", "%arg1", re.sub(r"%n\b", "%arg", prepared(source)))
+    error = UnsupportedError("bytes 0 to 7 of %arg1 and %arg", cause="%arg2 is new")
+    say_in_source(error, parse(text), "f")
+    assert error.message == str(error.args[0]) == "bytes 0 to 7 of argument weights and argument n"
+    assert error.cause == "%arg2 is new" and error.span is not None and error.span.line == 2

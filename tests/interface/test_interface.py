@@ -110,8 +110,9 @@ def test_registrations_that_are_refused(registration: str, words: str, tmp_path:
         extern int enzyme_const;
         double caller(double x, double *p) {{ return __enzyme_autodiff((void *)root, x, enzyme_const, p); }}
     """)
-    with pytest.raises(LlgradError, match=words):
+    with pytest.raises(LlgradError, match=words) as caught:
         optimise_program(LLVMModule.read(compile_sources([path]).modules[0]))
+    assert caught.value.span is not None and caught.value.span.line > 0
 
 
 def test_markers_that_are_metadata() -> None:

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from llgrad.cli import main
 from llgrad.drivers import drive
-from llgrad.drivers.compiling import INCLUDE
+from llgrad.drivers.compiling import include_flags
 from llgrad.frontends import find_compiler
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
@@ -96,7 +96,7 @@ def through_opt(path: Path, level: int, program: Path, sanitizer: str = "") -> s
     raw += ["-g"] if path.name in DEBUG else []
     before, after = program.with_suffix(".ll"), program.with_suffix(".derived.ll")
     words = [*(compiler.cxx if cxx else compiler.c), *compiler.flags, "-w", *raw, *flags(path)]
-    subprocess.run([*words, "-isystem", str(INCLUDE), "-S", "-emit-llvm", str(path), "-o", str(before)], check=True)
+    subprocess.run([*words, *include_flags(), "-S", "-emit-llvm", str(path), "-o", str(before)], check=True)
     command = ["opt", str(before), "-o", str(after), f"-O{level}", "--level", str(level), "--cpu", "x86-64"]
     done = CliRunner().invoke(main, command, env={"LLGRAD_ARENA": "malloc"}, catch_exceptions=False)
     if done.exit_code:

@@ -10,6 +10,7 @@ import sanitizers
 from click.testing import CliRunner
 
 from llgrad.cli import main
+from llgrad.frontends import find_compiler
 
 FORWARD = """
 target triple = "x86_64-unknown-linux-gnu"
@@ -133,3 +134,78 @@ def test_pieces_of_variables(records: str, told: str, tmp_path: Path) -> None:
     further = "\n  %yy = fmul double %1, %1\n  %w = fadd double %v, %yy"
     text = text.replace("fmul double %u, %1", f"fmul double %u, %1{further}")
     assert told in printed(tmp_path, text.replace("ret double %v", "ret double %w").replace("ARGUMENTS", marked))
+
+
+# Structs with pointers in code that clang has optimised, without names: what the call passes tells which they are.
+POINTERS = """
+#include <stdio.h>
+typedef struct { double *p; int n; } sized;
+typedef struct { long n; double *p; } counted;
+typedef struct { double *p; double scale; } scaled;
+#define APART __attribute__((noinline))
+APART double dot(sized a, sized b) { double s = 0; for (int i = 0; i < a.n; i++) s += a.p[i] * b.p[i]; return s; }
+APART double sum(counted a, double k) { double s = 0; for (long i = 0; i < a.n; i++) s += k * a.p[i]; return s; }
+APART double weighted(const double *x, sized w) { return x[0] * w.p[0] + x[1] * w.p[1]; }
+APART double times(scaled a) { return a.scale * a.p[0] * a.p[1]; }
+APART double all(sized a, sized b, sized c, sized d) { return a.p[0] * b.p[1] * c.p[0] * d.p[1]; }
+extern int enzyme_dup, enzyme_const, enzyme_out, enzyme_width;
+double __enzyme_autodiff(void *, ...), __enzyme_fwddiff(void *, ...);
+void __enzyme_autodiff_void(void *, ...);
+int main(void) {
+    double x[2] = {1, 2}, y[2] = {3, 4}, dx[2] = {0}, dy[2] = {0}, ex[2] = {0}, ey[2] = {0};
+    sized a = {x, 2}, b = {y, 2}, da = {dx, 2}, db = {dy, 2}, ea = {ex, 2}, eb = {ey, 2};
+    counted c = {2, x}, dc = {2, dx};
+    scaled s = {x, 5}, ds = {dx, 1};
+    __enzyme_autodiff((void *)dot, enzyme_dup, a, da, enzyme_dup, b, db);
+    printf("%g %g %g %g\\n", dx[0], dx[1], dy[0], dy[1]);
+    __enzyme_autodiff((void *)dot, a, da, b, db);
+    printf("%g %g %g %g\\n", dx[0], dx[1], dy[0], dy[1]);
+    printf("%g\\n", __enzyme_fwddiff((void *)dot, enzyme_const, a, enzyme_dup, b, db));
+    double k = __enzyme_autodiff((void *)sum, enzyme_dup, c, dc, enzyme_out, 10.0);
+    printf("%g %g %g\\n", k, dx[0], dx[1]);
+    __enzyme_autodiff((void *)weighted, enzyme_dup, x, dx, enzyme_dup, b, db);
+    printf("%g %g %g %g\\n", dx[0], dx[1], dy[0], dy[1]);
+    dx[0] = 1, dx[1] = 0;
+    printf("%g\\n", __enzyme_fwddiff((void *)times, enzyme_dup, s, ds));
+    __enzyme_autodiff_void((void *)dot, enzyme_width, 2, enzyme_dup, a, da, ea, enzyme_dup, b, db, eb);
+    printf("%g %g\\n", ex[0], ey[1]);
+    __enzyme_autodiff((void *)all, enzyme_dup, a, ea, enzyme_const, b, enzyme_dup, a, ea, enzyme_dup, b, eb);
+    printf("%g %g\\n", ex[0], ey[1]);
+}
+"""
+
+
+def optimised(source: str, tmp_path: Path) -> str:
+    path, ir = tmp_path / "code.c", tmp_path / "code.ll"
+    path.write_text(source)
+    compiler = find_compiler()
+    words = [*compiler.c, *compiler.flags, "-O2", "-w", "-S", "-emit-llvm", str(path), "-o", str(ir)]
+    subprocess.run(words, check=True)
+    return ir.read_text()
+
+
+def test_structs_with_pointers(tmp_path: Path) -> None:
+    lines = printed(tmp_path, optimised(POINTERS, tmp_path)).splitlines()
+    assert lines[:3] == ["3 4 1 2", "6 8 2 4", "10"]
+    assert lines[3:5] == ["3 16 18", "19 22 3 6"]
+    assert lines[5] == "12"  # dx[0] y[1] s + x[0] x[1] ds
+    assert lines[6:] == ["3 2", "35 6"]
+
+
+TWO = """
+typedef struct { double *p, *q; } two;
+__attribute__((noinline)) RESULT dot(two a) { double s = 0; for (int i = 0; i < 2; i++) s += a.p[i] * a.q[i]; RETURN; }
+extern int enzyme_dup;
+double __enzyme_autodiff(void *, ...);
+void gradient(two a, two da) { __enzyme_autodiff((void *)dot, MARKER a, da); }
+"""
+
+
+@pytest.mark.parametrize("result", ["double", "void"])
+@pytest.mark.parametrize("marker", ["enzyme_dup,", ""])
+def test_structs_that_may_be_two_pointers(marker: str, result: str, tmp_path: Path) -> None:
+    """`p q dp dq` of a struct, or two pointers with their shadows: nobody can tell."""
+    source = TWO.replace("MARKER", marker).replace("RESULT", result)
+    source = source.replace("RETURN", "return s" if result == "double" else "a.p[0] = s")
+    said = printed(tmp_path, optimised(source, tmp_path))
+    assert "may be one struct in registers, or two" in said and "compile with -g" in said

@@ -7,18 +7,32 @@ another object has. Such a call is of a function that nobody knows.
     fits(name, result, arguments)    is a call of that type one of the function that is known by this name?
     disown(module, spared)           calls that are not, call functions of other names; whole programs get those back
                                      in the end (`OTHER`)
+    may_mean(call, function)         may a call through a pointer be one of that function, by their types?
 
 A call without prototype whose arguments fit is one of the known function: on x86-64 it passes them in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from itertools import count
 
 from llgrad.ir.module import Module
-from llgrad.ir.types import VOID, X86_FP80, FloatType, FunctionType, IntType, PointerType, StructType, Type, VectorType
-from llgrad.ir.values import Call, Function
+from llgrad.ir.types import (
+    VOID,
+    X86_FP80,
+    ArrayType,
+    DataLayout,
+    FloatType,
+    FunctionType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
+from llgrad.ir.values import Attribute, Call, Function
 from llgrad.models.prototypes import PROTOTYPES
 from llgrad.rules import library
 from llgrad.rules.library import Entry
@@ -26,6 +40,7 @@ from llgrad.rules.library import Entry
 OTHER = "llgrad.other."
 """`llgrad.other.3.cabs` is the function `cabs` of a program in which that is not the one that llgrad knows."""
 
+_NO_INTEGER = re.compile(r"ptr|[a-z]*float|double|half|x86_fp80|fp128")
 _FLOATS = {"d": "double", "f": "float", "l": "x86_fp80"}
 Expected = Type | type[Type]
 """A type, or a class of types: any integer, any pointer."""
@@ -161,3 +176,39 @@ def _rename(module: Module, f: Function) -> None:
     del module.globals[f.name]
     f.name = new
     module.add(f)
+
+
+def may_mean(call: Call, function: Function) -> bool:
+    """Is a function of the type of a call, and is it passed the same structs by value?
+
+    C passes a large struct by its address, so that only attributes tell the types of such functions apart.
+    """
+    if call.function_type != function.function_type:
+        return False
+    pairs = zip(call.argument_attributes, function.arguments, strict=False)
+    structs = [(_struct(given), _struct(a.attributes)) for given, a in pairs]
+    layout = function.module.layout if function.module is not None else None
+    return layout is None or all(a is None or b is None or _alike(a, b, layout) for a, b in structs)
+
+
+def _struct(attributes: Iterable[Attribute]) -> Type | None:
+    return next((a.value for a in attributes if a.name == "byval" and isinstance(a.value, Type)), None)
+
+
+def _alike(one: Type, other: Type, layout: DataLayout) -> bool:
+    """Are two structs laid out alike? Other languages pass any bytes as integers."""
+    if one == other:
+        return True
+    shapes = _shape(one), _shape(other)
+    same = shapes[0] == shapes[1] or not all(map(_NO_INTEGER.search, shapes))
+    return same and layout.alloc_size(one) == layout.alloc_size(other)
+
+
+def _shape(t: Type) -> str:
+    """A type without the names of its structs."""
+    match t:
+        case StructType(fields) if fields is not None:
+            return f"<{', '.join(map(_shape, fields))}>" if t.packed else f"({', '.join(map(_shape, fields))})"
+        case ArrayType(element, length):
+            return f"[{length} x {_shape(element)}]"
+    return str(t)

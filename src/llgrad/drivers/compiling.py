@@ -18,6 +18,7 @@ from llgrad.drivers.command_line import CommandLine, Item, Role
 from llgrad.drivers.fat_objects import Options, Unit
 from llgrad.errors import CompilerError, SourceError
 from llgrad.frontends import find_compiler
+from llgrad.frontends.c.clang import ATTRIBUTES
 from llgrad.programs import program
 
 INCLUDE = Path(__file__).parent.parent / "include"
@@ -39,9 +40,10 @@ class Driver(Struct, frozen=True):
         return [*(found.cxx if self.cxx else found.c), *found.flags]
 
 
-def include_flags() -> list[str]:
-    """Where llgrad's headers are, for clang."""
-    return ["-isystem", str(INCLUDE)]
+def include_flags(flags: Sequence[str] = ()) -> list[str]:
+    """The user's flags with the attributes that programs for Enzyme use before them (`-Uenzyme_inactive` takes one
+    away), and with where llgrad's headers are."""
+    return [*ATTRIBUTES, *flags, "-isystem", str(INCLUDE)]
 
 
 def is_source(item: Item) -> bool:
@@ -99,7 +101,7 @@ def compile_unit(
     flags = [w for w in line.words(*roles) if not w.startswith("-flto")]
     raw = [] if line.level else ["-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1"]
     raw += ["-Xclang", "-disable-llvm-passes", "-fno-discard-value-names", *([] if line.debug else ["-g"])]
-    words = [*driver.words, *flags, *include_flags(), *raw, "-emit-llvm", "-c", *given([item]), "-o", str(target)]
+    words = [*driver.words, *include_flags(flags), *raw, "-emit-llvm", "-c", *given([item]), "-o", str(target)]
     done = _run(words, stdin, subprocess.PIPE)
     if done.returncode:
         return Compiled(max(done.returncode, 1), done.stderr)

@@ -70,7 +70,7 @@ def _object(driver: Driver, line: CommandLine, item: Item) -> int:
     """Compile one input to an object with its bitcode."""
     target = Path(line.output or Path(item.value).with_suffix(".o").name)
     stdin = sys.stdin.buffer.read() if item.value == "-" else None
-    flags = [*line.words(Role.BOTH, Role.COMPILE, Role.DEPENDENCY), *include_flags()]
+    flags = include_flags(line.words(Role.BOTH, Role.COMPILE, Role.DEPENDENCY))
     flags = [w for w in flags if not w.startswith("-flto")]  # what links them has the bitcode beside machine code
     status = compiling.run([*driver.words, *flags, "-c", *given([item]), "-o", str(target)], stdin)
     if status or not (is_source(item) or is_ir(item)) or not target.is_file():

@@ -103,9 +103,12 @@ class Module:
         return None if ref is None or ref.id < 0 else self._span(self.node(ref))
 
     def definition(self, name: str) -> Span | None:
-        """Where the source defines a function, or None."""
-        ref = self.function(name).metadata.get("dbg")
-        return self._in_file(self.node(ref), self.node(ref)) if ref is not None and ref.id >= 0 else None
+        """Where the source defines a function or a variable, or None."""
+        ref: object = self.globals[name].metadata.get("dbg")
+        if isinstance(ref, MDRef) and ref.id >= 0 and isinstance(of := self.node(ref).fields.get("var"), MDRef):
+            ref = of  # of a variable: the node is an expression
+        known = isinstance(ref, MDRef) and ref.id >= 0
+        return self._in_file(self.node(ref), self.node(ref)) if known and isinstance(ref, MDRef) else None
 
     def place_of_type(self, t: Type) -> Span | None:
         """Where the source has the first instruction that makes, takes or allocates values of a type, or None."""
@@ -113,14 +116,33 @@ class Module:
         using = (i for i in everything if t in (i.type, *(v.type for v in i.operands)) or _allocates(i, t))
         return next((span for i in using if (span := self.span(i)) is not None), None)
 
+    def place_of_use(self, name: str) -> Span | None:
+        """Where the source has the first instruction that uses a function or variable, or None."""
+        used = self.globals.get(name)
+        everything = (i for f in self.functions if not f.is_declaration for i in f.instructions())
+        using = (i for i in everything if any(v is used for v in i.operands))
+        return next((span for i in using if (span := self.place(i)) is not None), None)
+
     def place(self, instruction: Instruction) -> Span | None:
-        """Where a user looks for it: of what was inlined from a library, the line that calls the library."""
+        """Where a user looks for it: of what was inlined from a library, the line that calls the library; of what has
+        no line, the line before it in its block, after it, or of its function."""
         ref: object = instruction.metadata.get("dbg")
         first = found = self.span(instruction)
         while found is not None and _LIBRARY.search(found.file) and isinstance(ref, MDRef):
             ref = self.node(ref).fields.get("inlinedAt")
             found = self._span(self.node(ref)) if isinstance(ref, MDRef) else None
-        return found or first
+        found = found or first
+        return found if found is not None and found.line else (self._near(instruction) or found)
+
+    def _near(self, instruction: Instruction) -> Span | None:
+        """The line that is next to an instruction which has none: LLVM gives none to what it has merged."""
+        block = instruction.block
+        if block is None or block.function is None:
+            return None
+        n = next(k for k, i in enumerate(block.instructions) if i is instruction)
+        others = (*reversed(block.instructions[:n]), *block.instructions[n + 1 :])
+        lines = (span for i in others if (span := self.span(i)) is not None and span.line)
+        return next(lines, None) or self.definition(block.function.name)
 
     def _span(self, location: MDNode) -> Span | None:
         scope = location.fields.get("scope")

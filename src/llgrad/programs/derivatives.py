@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from llgrad.analysis.layout.debug_info import say_in_source
 from llgrad.autodiff.emit import wide_results
 from llgrad.autodiff.requests.registrations import original
 from llgrad.autodiff.requests.request import Mode, Request
@@ -158,6 +159,7 @@ def derived(
         except UnsupportedError as error:
             if isinstance(error, UnsizedError) and error.span is None:
                 error.span = module.place_of_type(error.type)
+            say_in_source(error, module, requests[0].function)
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.transforms.legalize.mixed_webs import in_memory
 

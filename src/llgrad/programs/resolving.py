@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 
 from msgspec import Struct
@@ -22,7 +22,7 @@ from llgrad.autodiff.enzyme.statements import stated
 from llgrad.autodiff.requests.nested_rules import borrowing, shown
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.autodiff.sweeps.primal_copy import takes_shadow
-from llgrad.errors import UnsupportedError
+from llgrad.errors import Span, UnsupportedError
 from llgrad.ir.parse import parse
 from llgrad.ir.values import Alias
 from llgrad.ir.write import write
@@ -92,8 +92,8 @@ class Resolving:
     def _step(self, last: bool) -> tuple[list[Derived], list[str]]:
         from llgrad.autodiff.enzyme import wrappers
 
-        requests = [s.request for s in self.ready if s.request is not None and not _is_logged(s, self.again)]
-        made = _derive(self.work, requests, self.options, self.least, last)
+        spans = {s.request: s.span for s in self.ready if s.request is not None and not _is_logged(s, self.again)}
+        made = _derive(self.work, spans, self.options, self.least, last)
         texts = list[str]()
         for site in self.ready:
             name = next(self.names)
@@ -164,9 +164,9 @@ def by_text(derived: Sequence[Derived]) -> dict[str, list[str]]:
 
 
 def _derive(
-    program: LLVMModule, requests: Sequence[Request], options: Options, least: int, last: bool
+    program: LLVMModule, requests: Mapping[Request, Span | None], options: Options, least: int, last: bool
 ) -> dict[Request, Derived]:
-    """The derivatives asked for. The sweeps of one split derivative are made together: they share a plan.
+    """The derivatives asked for, and where they are. The sweeps of one split derivative share a plan.
 
     What is refused at one level may be plain at another: unoptimised code has bit tricks that LLVM knows, optimised
     code merges what was told apart. So the others are tried, from `least` on, and then blocks instead of bytes.
@@ -192,7 +192,11 @@ def _derive(
             )
             for r in group
         ]  # fmt: skip
-        made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
+        try:
+            made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
+        except UnsupportedError as error:
+            error.span = error.span or requests[next(iter(group))]
+            raise
     return made
 
 

@@ -7,7 +7,7 @@ pointers. What it does not know becomes `Unknown`, never a guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad.analysis.layout.byte_layouts import Basic, ByteType, Member, Pointer, Record, Sequence, Unknown
+from llgrad.errors import UnsupportedError
 from llgrad.ir.module import Module
 from llgrad.ir.values import ConstInt, Function, GlobalVariable, MDNode, MDRef, MDString
 
@@ -376,3 +377,32 @@ def debug_record(line: str) -> DebugRecord | None:
     if m is None or "DIArgList" in m[2]:
         return None
     return DebugRecord("value" if m[1] == "assign" else m[1], m[2].strip(), MDRef(int(m[3])), m[4])
+
+
+def source_names(module: Module, words: Collection[str]) -> dict[str, str]:
+    """What the source calls parameters that are called by some of these words in the module, where debug info tells."""
+    found: dict[str, set[str]] = {}
+    for f in module.functions:
+        own = {a.name for a in f.arguments} & {*words}
+        records = (debug_record(line) for i in (f.entry.instructions if own and f.blocks else ())
+                   for line in i.debug_records)  # fmt: skip
+        for record in records:
+            name = record.operand.rpartition("%")[2].strip('"') if record is not None else ""
+            if record is not None and name in own and module.node(record.variable).fields.get("arg"):
+                said = module.node(record.variable).fields.get("name")
+                found.setdefault(name, set()).add(said.text if isinstance(said, MDString) else "")
+    return {word: name for word, names in found.items() if len(names) == 1 and (name := next(iter(names)))}
+
+
+_UNNAMED = re.compile(r"%(arg\d*|\d+)\b")  # parameters, as LLVM's `instnamer` and its printer call them
+
+
+def say_in_source(error: UnsupportedError, module: Module, root: str) -> None:
+    """Say where the function is, where an error has no line, and what the source calls its parameters."""
+    if error.span is None or not error.span.line:
+        error.span = module.definition(root) or error.span
+    if words := {*_UNNAMED.findall(error.message), *_UNNAMED.findall(error.cause)}:
+        names = source_names(module, words)
+        named = partial(_UNNAMED.sub, lambda m: f"argument {names[m[1]]}" if m[1] in names else m[0])
+        error.message, error.cause = named(error.message), named(error.cause)
+        error.args = (error.message,)

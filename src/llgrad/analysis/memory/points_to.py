@@ -19,6 +19,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from llgrad.analysis.call_shapes import may_mean
 from llgrad.analysis.cfg.value_sets import Few
 from llgrad.analysis.memory.call_effects import (
     STOPS,
@@ -375,7 +376,7 @@ class PointerGraph(Inclusion):
             for obj in self._objects_of(facts):
                 what = self.objects[obj]
                 if isinstance(what.site, Function) and what.is_code:
-                    if what.site.function_type == call.function_type:
+                    if may_mean(call, what.site):
                         self._link(call, what.site)
                     elif _is_callable(call, what.site):
                         self._of_other_types.setdefault(call, []).append(what.site)
@@ -463,16 +464,16 @@ class PointerGraph(Inclusion):
                 self._flow.edge(self._unknown, node)
 
     def _met(self, call: Call) -> list[Function]:
-        return [f for f in met_functions(self.module) if f.function_type == call.function_type]
+        return [f for f in met_functions(self.module) if may_mean(call, f)]
 
     def _link_unknown(self, call: Call) -> None:
         """Code that is not known, or any function of that type whose address is taken."""
         self.from_before.add(call)
         if call in self.unknown_calls:
             return
-        if declared := [f for f in virtual_functions(self.module) if f.function_type == call.function_type]:
+        if declared := [f for f in virtual_functions(self.module) if may_mean(call, f)]:
             for function in (*declared, *self._address_taken()):
-                if function.function_type == call.function_type:
+                if may_mean(call, function):
                     self._link(call, function)
             return
         known = behaviour(call, None)
@@ -481,7 +482,7 @@ class PointerGraph(Inclusion):
         self._external(call, known, None)
         if not isinstance(call.callee, InlineAsm):
             for function in self._address_taken():
-                if function.function_type == call.function_type:
+                if may_mean(call, function):
                     self._link(call, function)
 
     def _external(self, call: Call, known: Behaviour, callee: Function | None) -> None:

@@ -22,6 +22,7 @@ from llgrad.analysis.bits.integer_values import (
     not_comparison,
     scalar_bit,
 )
+from llgrad.analysis.call_shapes import may_mean
 from llgrad.analysis.cfg.value_sets import Few
 from llgrad.analysis.layout import byte_layouts as bl
 from llgrad.analysis.layout.debug_info import DebugTypes, debug_record
@@ -194,12 +195,12 @@ class Builder:
             self._taken[f] = None
             self._pending.append(f)
             for call in self._indirect:
-                if call.function_type == f.function_type:
+                if may_mean(call, f):
                     self.relate_call(call, f, call.arguments)
 
     def indirect_call(self, call: iv.Call) -> None:
         for f in met_functions(self.module):
-            if call.function_type == f.function_type:
+            if may_mean(call, f):
                 self.take_address(f)
         if self._memory is not None and not (known := self._memory.functions_called(call)).may_be_unknown:
             for f in known.functions:
@@ -207,7 +208,7 @@ class Builder:
             return
         self._indirect.append(call)
         for f in self._taken:
-            if call.function_type == f.function_type:
+            if may_mean(call, f):
                 self.relate_call(call, f, call.arguments)
 
     def relate_call(self, call: iv.Call | None, f: iv.Function, arguments: Sequence[iv.AnyValue | None]) -> None:

@@ -45,7 +45,7 @@ from llgrad.analysis.types.query import (
     stride_of,
 )  # fmt: skip
 from llgrad.analysis.types.regions import Region, find
-from llgrad.errors import KindError
+from llgrad.errors import KindError, Span
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
 from llgrad.ir.types import FloatType, IntType, PointerType, Type, VectorType
@@ -558,6 +558,13 @@ class Kinds:
             return kind
         raise self.error(v, 0, kind, self.layout.size(v.type))
 
+    def _place(self, v: iv.AnyValue) -> Span | None:
+        """Where the source has an instruction, or the function of a parameter."""
+        if isinstance(v, iv.Instruction):
+            return self.module.place(v)
+        owner = next((f for f in self.module.functions if any(v is a for a in f.arguments)), None)
+        return self.module.definition(owner.name) if owner is not None else None
+
     def error(self, v: iv.AnyValue, offset: int, kind: Kind, size: int) -> KindError:
         """The diagnostic for `size` bytes at `offset` of what a value or instruction holds."""
         what = "used both as a float and as something else" if kind is CONFLICT else "of unknown kind"
@@ -571,7 +578,7 @@ class Kinds:
             fix = f"compile with -g, or with -O1 or higher so that TBAA tells, or {fix}"
         return KindError(
             f"bytes {offset} to {offset + size - 1} of {_describe(v)} {where} are {what}".replace("  ", " "),
-            span=self.module.place(v) if isinstance(v, iv.Instruction) else None,
+            span=self._place(v),
             cause=cause,
             fix=fix,
         )

@@ -231,6 +231,7 @@ class _Reader:
         self.about: set[str] = set()
         self.numbers: dict[str, AnyValue] = {}
         self.values: list[AnyValue] = []
+        self.if_structs = ""  # what else to do where nothing tells structs in registers from several arguments
         self.byval: dict[int, Type] = {}
         self.packed: dict[int, Type] = {}
         self.waiting: list[tuple[list[Argument], bool, list[tuple[Act, list[Slot]]]]] = []  # for shadows that follow
@@ -247,6 +248,7 @@ class _Reader:
             return CallSite(self.call, self.f, None)
         parameters = list(self.f.arguments)
         together = Together(self.module, self.f, self.raw)
+        self.if_structs = "" if together.known else f"; if it passes structs by value, {UNCLEAR}"
         acts: list[Act] = []
         slots: list[list[Slot]] = []
         if hidden_type(self.f) is not None:
@@ -255,8 +257,12 @@ class _Reader:
             acts, slots = [Act.DUP if wanted else Act.CONST], [[Slot(made="primal"), *shadows]]
             del parameters[0]
         adjoints, begun = [], False  # (with a marker)
-        for one in together.wholes(parameters):
+        wholes = together.wholes(parameters)
+        while wholes:
+            one = wholes.pop(0)
             group = one.parameters
+            if wholes and self._is_pair(together, group, wholes[0].parameters, width):
+                group = [*group, *wholes.pop(0).parameters]
             marked = bool(self.rest) and self._marker() is not None
             unclear = begun and not marked and one.unclear
             if unclear and (self.mode is Mode.FORWARD or width > 1):  # all shadows (adjoints) of a struct are together
@@ -388,6 +394,40 @@ class _Reader:
                 self._shadow(group, by_reference, found)
         return found
 
+    def _is_pair(self, together: Together, one: list[Argument], other: list[Argument], width: int) -> bool:
+        """Are two parameters one struct, as what the call passes for them tells? Refused where it may be either."""
+        (p, *more), (q, *others) = one, other
+        if more or others or not together.may_be_pair(p, q):
+            return False
+        texts = [marker_of(marker_text(v)) for v in self.rest]
+        first = next((n for n, m in enumerate(texts) if m is None), len(texts))
+        if set(texts[:first]) & {*STRIDED, "enzyme_byref"}:
+            return False
+        asked = next((ACTS[m] for m in reversed(texts[:first]) if m in ACTS), None)
+        given: list[Type | str] = ["marker" if m else self._passed(v) for v, m in zip(self.rest, texts, strict=True)]
+        given = given[first:]
+        apart = "enzyme_interleave" in self.about  # the shadows do not follow
+
+        def times(*acts: Act) -> int:
+            return 1 + (width if not apart and {Act.DUP, Act.DUPNONEED} & {*acts} else 0)
+
+        acts = [asked or self._default(a.type) for a in (p, q)]
+        own = [p.type] * times(acts[0])
+        second = [q.type] * times(self._default(q.type))
+        marked = given[len(own) : len(own) + 1] == ["marker"]
+        singly = given[: len(own)] == own and (marked or given[len(own) :][: len(second)] == second)
+        together_fits = _are_structs(given, [p.type, q.type], times(*acts))
+        differ = times(*acts) > 1 or (asked is Act.CONST and self._default(q.type) is not Act.CONST)
+        if singly and together_fits and differ:
+            named = f"arguments {p.name} and {q.name} of {self.f.name}"
+            self.refuse(f"{named} may be one struct in registers, or two", UNCLEAR)
+        return together_fits and not singly
+
+    def _passed(self, v: AnyValue) -> Type | str:
+        """The type of a value that the call passes; "memory" for a struct that is passed there by value."""
+        in_memory = any(a.name == "byval" for a in self.attributes.get(id(v), ()))
+        return "memory" if in_memory else v.type
+
     def _act(self, asked: Act | None, p: Argument, group: list[Argument]) -> Act:
         """The activity of a parameter. Integers in a struct that has a shadow are constant."""
         if asked is None:
@@ -441,7 +481,7 @@ class _Reader:
 
     def _next(self, what: str) -> AnyValue:
         if not self.rest:
-            self.refuse(f"{self.name} is called without {what}", "pass all arguments, in order")
+            self.refuse(f"{self.name} is called without {what}", f"pass all arguments, in order{self.if_structs}")
         return self.rest.pop(0)
 
     def _default(self, t: Type) -> Act:
@@ -517,13 +557,23 @@ class _Reader:
         if self.rest:
             self.refuse(
                 f"{self.name} is called with {len(self.rest)} arguments too many for {self.f.name}",
-                "check markers: enzyme_dup takes a value and its shadow",
+                f"check markers: enzyme_dup takes a value and its shadow{self.if_structs}",
             )
 
     def refuse(self, message: str, fix: str) -> NoReturn:
         raise UnsupportedError(
             message, span=self.module.span(self.call), cause=f"in a call of {self.name}", fix=fix
         )
+
+
+def _are_structs(given: list[Type | str], members: list[Type], count: int) -> bool:
+    """Is what is passed so many structs, each in registers or, when those are used up, in memory?"""
+    for _ in range(count):
+        size = 1 if given[:1] == ["memory"] else len(members)
+        if size > 1 and given[:size] != members:
+            return False
+        given = given[size:]
+    return True
 
 
 def _shadowed(found: list[tuple[Act, list[Slot]]]) -> bool:

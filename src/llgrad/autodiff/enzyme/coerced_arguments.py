@@ -2,7 +2,7 @@
 
 clang's names say it (`%s.coerce0`, `%s.coerce1`), debug info does (of the type, or of the pieces of a variable), and so
 does code that is not optimised: it puts the parameters together in memory first. Where nothing of that is left, two
-numbers without `noundef` may be one struct.
+parameters without `noundef` may be one struct; what a call passes for them may tell (`may_be_pair`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msgspec import Struct
 from llgrad.analysis.layout.debug_info import debug_record
 from llgrad.autodiff.requests.markers import REPLAY
 from llgrad.ir.module import Module
-from llgrad.ir.types import FloatType, IntType, StructType, VectorType
+from llgrad.ir.types import FloatType, IntType, PointerType, StructType, VectorType
 from llgrad.ir.values import Alloca, Argument, Function, GetElementPtr, Store
 from llgrad.signature import signature
 
@@ -23,6 +23,7 @@ Raw = Callable[[], Module] | None
 """Gives the module as it was before it was touched."""
 
 _NUMBERS = (FloatType, IntType, VectorType)
+_PIECES = (*_NUMBERS, PointerType)  # what goes in a register
 
 
 class Whole(Struct, frozen=True):
@@ -50,10 +51,11 @@ class Together:
         self._stored: dict[int, Alloca] = {}
         self._pieces: dict[int, int] = {}  # the variables that parameters are pieces of
         numbers = {p.index for p in f.arguments if isinstance(p.type, _NUMBERS)}
+        pieces = {p.index for p in f.arguments if isinstance(p.type, _PIECES)}
         told = {n for p in said.parameters for n in p.ir_arguments}
         self._untold = said.declared and not numbers <= told  # as where Zig calls a struct a pointer
         named_so = any(not p.name.isdigit() for p in f.arguments) and not self._untold
-        self.known = len(numbers) < 2 or (said.declared and not self._untold) or named_so
+        self.known = len(pieces) < 2 or (said.declared and not self._untold) or named_so
         if not self.known:
             written = as_written(f, raw)
             self._stored, self.known = _stored(written)
@@ -68,6 +70,16 @@ class Together:
             found.append(Whole(group, self._unclear(found[-1].parameters[-1], group[0]) if found else ""))
             parameters = parameters[len(group) :]
         return found
+
+    def may_be_pair(self, p: Argument, q: Argument) -> bool:
+        """May two parameters, of which one is a pointer, be one struct that nothing tells from two arguments?
+
+        Scalars are `noundef`, where clang says so of anything.
+        """
+        pieces = isinstance(p.type, _PIECES) and isinstance(q.type, _PIECES)
+        pointers = isinstance(p.type, PointerType) or isinstance(q.type, PointerType)
+        passed = ("noundef", "byval", "sret")
+        return not self.known and pieces and pointers and not any(a.attribute(n) for a in (p, q) for n in passed)
 
     def _group(self, parameters: Sequence[Argument]) -> list[Argument]:
         """Those of the parameters that are one argument with the first."""
@@ -111,8 +123,8 @@ def _stored(f: Function) -> tuple[dict[int, Alloca], bool]:
             t = place.source_type
             if isinstance(t, StructType) and t.name is None and len(place.operands) == 3:
                 together[p.index] = place.pointer
-    numbers = {p.index for p in f.arguments if isinstance(p.type, _NUMBERS)}
-    return together, numbers <= alone | together.keys()
+    pieces = {p.index for p in f.arguments if isinstance(p.type, _PIECES)}
+    return together, pieces <= alone | together.keys()
 
 
 def _pieces(f: Function) -> tuple[dict[int, int], bool]:
@@ -126,8 +138,8 @@ def _pieces(f: Function) -> tuple[dict[int, int], bool]:
         index = places.get(record.operand.partition("%")[2].strip('"'))
         if index is not None and f.module is not None and f.module.node(record.variable).fields.get("arg"):
             found.setdefault(index, record.variable.id)
-    numbers = {p.index for p in f.arguments if isinstance(p.type, _NUMBERS)}
-    return found, numbers <= found.keys()
+    pieces = {p.index for p in f.arguments if isinstance(p.type, _PIECES)}
+    return found, pieces <= found.keys()
 
 
 _WHOLE_OR_PIECE = r"(?:DW_OP_LLVM_fragment, \d+, \d+)?"

@@ -11,6 +11,7 @@ from msgspec import Struct
 from llgrad.analysis.activity import activity as activity_analysis
 from llgrad.analysis.activity.call_cloning import splits
 from llgrad.analysis.activity.graph import declares_inactive, has_rule
+from llgrad.analysis.call_shapes import may_mean
 from llgrad.analysis.cfg.flow import Flow, Loop, flow
 from llgrad.analysis.cfg.loops import Count, Induction, backedge_count, constant_count, inductions
 from llgrad.analysis.memory import mod_ref as memory_analysis
@@ -358,7 +359,7 @@ class Facts:
         if call.called_function is not None:
             return (call.called_function,), False
         found, unknown = self.memory.functions_called(call)
-        return tuple(f for f in found if f.function_type == call.function_type) or found, unknown
+        return tuple(f for f in found if may_mean(call, f)) or found, unknown
 
     def leads_nowhere(self, call: Call) -> bool:
         """Is it a call through a pointer that the program never sets? It fails if it is reached."""

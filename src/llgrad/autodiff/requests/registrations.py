@@ -10,7 +10,8 @@ differentiated; `apply` puts what analyses want to know on functions and globals
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 
 from msgspec import Struct, field
@@ -19,7 +20,7 @@ from llgrad.analysis.call_shapes import OTHER
 from llgrad.analysis.memory.mod_ref import analyse
 from llgrad.autodiff.requests.byval_rules import by_address
 from llgrad.autodiff.requests.spelling import nearest
-from llgrad.errors import UnknownNameError, UnsupportedError
+from llgrad.errors import LlgradError, UnknownNameError, UnsupportedError
 from llgrad.ir.build import TRUE
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
@@ -123,7 +124,8 @@ def named(text: str) -> str:
             near = nearest(name, known)
             raise UnsupportedError(
                 f"the global {name} is no registration that llgrad knows",
-                cause=f"known are {', '.join(known)}", fix=f"did you mean {near}?" if near else "check the spelling",
+                span=parse(text).definition(plain(m[1])), cause=f"known are {', '.join(known)}",
+                fix=f"did you mean {near}?" if near else "check the spelling",
             )  # fmt: skip
         own = re.sub(r"[^\w$]", "_", name.partition(f"__enzyme_{kind}")[2].replace("enzyme_", ""))
         renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}.{own}"
@@ -193,17 +195,31 @@ def read(module: Module) -> Registrations:
         if PREFIX in g.name and g.initializer is not None:
             kind = g.name[g.name.index(PREFIX) + len(PREFIX) :].split(".")[0]
             parts = [_origin(v) for v in _elements(g.initializer)]
-            (_routine if kind == "routine" else _registration)(found, g, kind, parts)
+            with _at(module, g.name):
+                (_routine if kind == "routine" else _registration)(found, g, kind, parts)
         elif g.name == _ANNOTATIONS and isinstance(g.initializer, ConstAggregate):
             for entry in g.initializer.elements:
-                _annotation(found, [_origin(v) for v in _elements(entry)])
+                said = [_origin(v) for v in _elements(entry)]
+                with _at(module, getattr(said[0], "name", "") if said else ""):
+                    _annotation(found, said)
     for f in module.functions:
         for a in f.attributes:
             if a.name.startswith("enzyme_") and not f.name.startswith("__enzyme"):
-                _word(found, f.name, a.name, str(a.value or ""))
+                with _at(module, f.name):
+                    _word(found, f.name, a.name, str(a.value or ""))
             elif a.name == RULE and f.name not in found.ruled:
                 found.lost[f.name] = None
     return found
+
+
+@contextmanager
+def _at(module: Module, name: str) -> Iterator[None]:
+    """What is wrong here is so where the source defines a function or a variable."""
+    try:
+        yield
+    except LlgradError as error:
+        error.span = error.span or (module.definition(name) if name in module.globals else None)
+        raise
 
 
 def _routine(found: Registrations, g: GlobalVariable, kind: str, parts: list[AnyValue]) -> None:
@@ -455,6 +471,7 @@ def _require_likeness(f: Function, like: str) -> None:
     if given != entry.rule.operands:
         raise UnsupportedError(
             f"{f.name} is declared to be like {like}, but its parameters are not",
+            span=f.module.definition(f.name) if f.module is not None else None,
             cause=f"{like} takes {', '.join(entry.rule.operands)}, {f.name} takes {', '.join(given) or 'nothing'}",
             fix="give it a function with the parameters of that one, or a derivative of its own",
         )

@@ -32,6 +32,11 @@ from llgrad.frontends.common.tools import Compiled, Language, Source, known_answ
 
 OLDEST, NEWEST = 15, 22
 COMMON_FLAGS = ("-g", "-fno-discard-value-names", "-fno-math-errno", "-ffp-contract=off")
+ATTRIBUTES = (
+    '-Denzyme_inactive=annotate("enzyme_inactive")', '-Denzyme_shouldrecompute=annotate("enzyme_shouldrecompute")',
+    '-Denzyme_function_like(name)=annotate("enzyme_function_like=" name)',
+)  # fmt: skip
+"""What Enzyme's plugin of clang makes attributes, as annotations. (`enzyme_nofree` is a marker, too, and advice.)"""
 RAW_FLAGS = ("-O2", "-Xclang", "-disable-llvm-passes")
 ZIG_FLAGS = ("-fno-sanitize=all", "-mcpu=baseline", "-Wno-unused-command-line-argument")
 OPTIMISED_FLAGS = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
@@ -111,7 +116,7 @@ def _version(words: tuple[str, ...]) -> tuple[int, str] | None:
 def command_flags(compiler: Compiler, flags: Sequence[str], *, raw: bool) -> list[str]:
     """Every flag of a compilation but the files; part of cache keys."""
     mode = RAW_FLAGS if raw else OPTIMISED_FLAGS
-    return [*mode, *COMMON_FLAGS, *compiler.flags, *flags]
+    return [*mode, *COMMON_FLAGS, *ATTRIBUTES, *compiler.flags, *flags]
 
 
 def compile_file(source: Source, *, raw: bool, cxx: bool) -> Compiled:

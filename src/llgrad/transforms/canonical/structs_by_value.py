@@ -21,7 +21,6 @@ from llgrad.ir.values import (
     Compare,
     Function,
     GetElementPtr,
-    GlobalValue,
     Load,
     Value,
     replace_uses,
@@ -35,25 +34,24 @@ _OWN = ("internal", "private", "linkonce_odr", "linkonce")
 def own_structs(module: Module) -> bool:
     """Make functions with bodies copy the structs that they are passed `byval`; their callers pass the address.
 
-    Others may call some: these go on to be passed structs `byval`, and copy what they may write. (The shadow of such a
-    struct is what the caller has: it is neither a result of the function, nor to be written.)
+    Others may call some, and a call through a pointer may be of the program's own code: such functions go on to be
+    passed structs `byval`, and copy what they may write. The shadow of such a struct is what the caller has: it is
+    neither a result of the function, nor to be written.
     """
     passing = [f for f in module.functions if any(a.attribute("byval") for a in f.arguments)]
     calls = [i for f in bodies(module, "byval(") for i in f.instructions() if isinstance(i, Call) and _passes(i)]
     if not passing and not calls:
         return False
     pointed = pointed_to(module)
-    foreign = {f for f in passing if f.is_declaration or f.linkage not in _OWN}
-    through = not any(f.name in pointed for f in foreign)  # whether calls through pointers reach our own only
-    own = {f for f in passing if f not in foreign and (through or f.name not in pointed)}
+    foreign = {f for f in passing if f.is_declaration or f.linkage not in _OWN or f.name in pointed}
+    own = {f for f in passing if f not in foreign}
     words = [f"{f.name}(" for f in own]
     own -= {f for c, f in direct_calls(bodies(module, *words) if own else ()) if not _passes(c)}  # as of another type
     for f in passing:
         if not f.is_declaration:
             _copy(module, f, f in own)
     for c in calls:
-        by_pointer = isinstance(c.callee, Value) and not isinstance(c.callee, GlobalValue)
-        if c.called_function in own or (through and by_pointer):
+        if c.called_function in own:
             _pass_address(c, ("align",))
     return True
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from llgrad.analysis.call_shapes import may_mean
 from llgrad.analysis.cfg.flow import flow
 from llgrad.analysis.solver import reach
 from llgrad.ir.build import Builder, Names
@@ -39,7 +40,7 @@ def dispatch(module: Module, raising: set[Function]) -> bool:
         by_name = isinstance(call.callee, InlineAsm) or call.called_function is not None
         if by_name or call.bundles or call.tail == "musttail":
             return []
-        found = [f for f in taken if f.function_type == call.function_type]
+        found = [f for f in taken if may_mean(call, f)]
         return found if len(found) <= _MOST else []
 
     def called(f: Function) -> list[Function]:

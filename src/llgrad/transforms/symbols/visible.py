@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llgrad.errors import UnknownNameError, UnsupportedError
+from llgrad.ir.parse import parse
 from llgrad.llvm.assembly import DEFINITION, GLOBAL, STATIC, mutable_globals, names_in, plain
 from llgrad.transforms.contexts import Linking, Preparation
 from llgrad.transforms.pass_manager import LLVM, Unit
@@ -63,6 +64,7 @@ def refuse_thread_local(unit: Unit, _: Preparation) -> bool:
         if m[3] == "global" and "thread_local" in m[2] and names_in(text).count(m[1]) > 1:
             raise UnsupportedError(
                 f"the function uses the thread-local variable {plain(m[1]).removeprefix(STATIC)}",
+                span=parse(text).place_of_use(plain(m[1])),
                 cause="derivatives are compiled apart from the program and cannot share thread-local memory with it",
                 fix="make the variable a parameter, or an ordinary global",
             )
