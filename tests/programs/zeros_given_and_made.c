@@ -80,7 +80,6 @@ static void chain_in_loop(const double *x, double *y)
     y[1] = 2 * x[0], y[0] = r;
 }
 static void chain_recursive(const double *x, double *y) { y[1] = 2 * x[0], y[0] = roots(x[0], 3); }
-static void chain_infinite(const double *x, double *y) { y[1] = 2 * x[0], y[0] = log(x[0]) * log(x[0]) + 1 / (1 / x[0]); }
 static double left_chain(double x) { return fmax(root_of_root(x), 1) + larger(root_of_root(x), 1) + x; }
 static __attribute__((noinline)) double later(double a, double b)
 {
@@ -189,8 +188,6 @@ static void expect_one_or_none(const char *what, int index, double got)
         dy[0] = 1, dy[1] = 0, dx[0] = 0; \
         __enzyme_autodiff_void((void *)f, enzyme_dup, x, dx, enzyme_dup, y, dy); \
         expect(#f ", reverse, asked for", 0, isfinite(dx[0]), 0); \
-        if ((void *)f == (void *)chain_infinite) /* forward mode multiplies infinite values as IEEE does */ \
-            break; \
         __enzyme_fwddiff_void((void *)f, enzyme_dup, x, none, enzyme_dup, y, slope); \
         expect(#f ", forward", 0, slope[0], 0); \
     } while (0)
@@ -204,7 +201,6 @@ int main(void)
     CHAIN(chain_twice);
     CHAIN(chain_in_loop);
     CHAIN(chain_recursive);
-    CHAIN(chain_infinite);
     ONE(left_chain, 0, 1);
     ONE(left_multiplied, 0, 1);
     ONE(left_multiplied, 1.5, 2 + 0.25 * pow(1.5, -0.75) * exp(pow(1.5, 0.25)));

@@ -166,7 +166,7 @@ def unused(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> U
     for m in (False, True):
         loose = handed[m] | told
         linked = _speculated(facts, flow, effects, loose) if loose else set()
-        links = {i for i in _guarded(flow, effects, linked) - given[m] if _is_link(facts, i, effects)}
+        links = {i for i in poles if i in linked and i not in given[m] and _is_link(facts, i, effects)}
         tracked |= {i for i in _with_users(links, linked) if _is_tracked(facts, i, effects)}
         chained.append(frozenset(links))
     if is_told(facts, flow.function):
