@@ -202,7 +202,9 @@ class Calls:
             self.require(not legal, f"refused: {error}", n, m, sizes)
             self.found[f"{kind}: {type(error).__name__}"] += 1
         else:
-            self.found[f"{kind}: returned"] += 1
+            why = "" if legal else f", {self.why(returned, value, buffers, arrays)}"
+            self.found[f"{kind}: returned{why}"] += 1
+            self.require("wrong" not in why, f"{returned} instead of {value}", n, m, sizes)
             if legal:
                 self.require(same(returned, value), f"{returned} instead of {value}", n, m, sizes)
                 for name, given in zip(NAMES, buffers.given, strict=True):
@@ -211,6 +213,19 @@ class Calls:
         self.require(buffers.unharmed(), "memory around an array was changed", n, m, sizes)
         if self.gradients is not None:
             self.differentiate(n, m, arrays, sizes, legal=legal)
+
+    def why(self, returned: float, value: float, buffers: Buffers, arrays: dict[str, Recorded]) -> str:
+        """What a call with wrong sizes did that raised nothing."""
+        short = any(arrays[name].high > len(a) for name, a in zip(NAMES, buffers.given, strict=True))
+        where = "behind" if short else "before"
+        right = same(returned, value) and math.isfinite(returned)
+        for name, given in zip(NAMES, buffers.given, strict=True):
+            held = [arrays[name].held.get(k, arrays[name].start(k)) for k in range(len(given))]
+            right = right and np.allclose(given, held, rtol=1e-9, atol=1e-9)
+        if right:
+            return f"as if nothing lay {where}"
+        read = any(math.isnan(k) for a in (*buffers.given, [returned]) for k in a)
+        return f"nan of what lies {where}" if read else f"wrong, {where}"
 
     def differentiate(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int], *, legal: bool) -> None:
         assert self.gradients is not None

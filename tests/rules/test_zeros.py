@@ -22,7 +22,7 @@ from llgrad.rules.library import FUNCTIONS, lookup
 
 CANDIDATES = (0.0, 1.0, -1.0, -2.0, 3.0, 1e3)
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
-DAILY = {"sqrt", "cbrt", "asin", "pow", "log"}
+DAILY = {"fdiv", "sqrt", "cbrt", "asin", "pow", "log"}
 
 # Of x[0] = POINT and x[1] = 0; what is not RULE has slope 2 in x[0].
 BODIES = {
@@ -32,6 +32,8 @@ BODIES = {
     "maximum": "y[0] = fmax(RULE(x[0]), 1e300) + 2 * x[0];",
     "compared": "y[0] = called_ID(x[0]) > 1e300 ? 1 + 2 * x[0] : 2 * x[0]; y[1] = called_ID(x[0]);",
     "product": "y[0] = RULE(x[0]) * x[1];",
+    "chain": "y[0] = cbrt(RULE(x[0])); y[1] = 2 * x[0];",
+    "own": "y[0] = square(larger(RULE(x[0]), 1e100)) + 2 * x[0];",
     "square": "y[0] = RULE(x[0] + x[1] * x[1]);",
 }
 # What, mode, seeds of the two results or tangents, and the derivative that must come out: a number, or nan.
@@ -41,6 +43,8 @@ CHECKS: tuple[tuple[str, str, tuple[int, int], float, bool], ...] = (
     ("branch", "reverse", (1, 0), 2, False), ("branch", "forward", (1, 0), 2, False),
     ("maximum", "reverse", (1, 0), 2, False), ("maximum", "forward", (1, 0), 2, False),
     ("compared", "reverse", (1, 0), 2, False), ("compared", "forward", (1, 0), 2, False),
+    ("chain", "reverse", (0, 1), 2, False), ("chain", "forward", (0, 1), 0, False),
+    ("own", "reverse", (1, 0), 2, False), ("own", "forward", (1, 0), 2, False),
     ("product", "reverse", (1, 0), math.nan, False), ("product", "reverse", (1, 0), 0, True),
     ("square", "forward", (0, 1), math.nan, False), ("square", "forward", (0, 1), 0, True),
 )  # fmt: skip
@@ -52,6 +56,8 @@ Case = tuple[str, float, bool]
 def poles(name: str) -> list[Case]:
     """A call with the operand in question as X, a point where the partial by that is no finite number, and whether the
     result is one there; for each operand that has such a point."""
+    if name == "fdiv":
+        return [("(1 / (X))", 0.0, False)]
     rule, function, entry = FUNCTIONS[name], getattr(LIBM, name, None), lookup(name)
     plain = set(rule.operands) == {"float"} and [(out.place, out.kind) for out in rule.results] == [("return", "float")]
     # `canonicalize` of libm is another
@@ -70,7 +76,7 @@ def poles(name: str) -> list[Case]:
     return found
 
 
-NAMES = [name for name in FUNCTIONS if poles(name)]
+NAMES = [name for name in ("fdiv", *FUNCTIONS) if poles(name)]
 
 
 def program(cases: list[Case]) -> str:
@@ -78,6 +84,8 @@ def program(cases: list[Case]) -> str:
         "#define _GNU_SOURCE", "#include <math.h>", "#include <stdio.h>",
         "extern int enzyme_dup, enzyme_const, enzyme_strong_zero;",
         "void __enzyme_autodiff(void *, ...);", "void __enzyme_fwddiff(void *, ...);",
+        "#define OWN static __attribute__((noinline)) double",
+        "OWN larger(double a, double b) { return a > b ? a : b; }", "OWN square(double x) { return x * x; }",
     ]  # fmt: skip
     calls = []
     for n, (call, point, _) in enumerate(cases):
@@ -112,7 +120,7 @@ def test_zeros(name: str, tmp_path: Path) -> None:
     for n, (call, point, finite) in enumerate(cases):
         for m, (what, mode, _, wanted, strong) in enumerate(CHECKS):
             got = found[n, m]
-            if what == "maximum" and not finite:
+            if what in ("maximum", "own") and not finite:
                 continue  # that is chosen
             if got != wanted and not (math.isnan(got) and math.isnan(wanted)):
                 wrong.append(f"{call} at {point}: {what}, {mode}{', strong' * strong}: {got}, not {wanted}")

@@ -19,6 +19,7 @@ from llgrad.autodiff.custom_rules.library_routines import RoutineRule
 from llgrad.autodiff.emit import tape, wide_results
 from llgrad.autodiff.emit.alias_scopes import shadow_may_be_primal, stack_on_tape
 from llgrad.autodiff.facts.analysis_results import Analysed, Facts
+from llgrad.autodiff.facts.given_zeros import is_told
 from llgrad.autodiff.facts.reverse_uses import on_tape
 from llgrad.autodiff.legality.bound_code import refuse_bound
 from llgrad.autodiff.legality.legality import refuse_undecidable
@@ -28,7 +29,7 @@ from llgrad.autodiff.plan.plan import Plan
 from llgrad.autodiff.plan.planner import make_plan
 from llgrad.autodiff.recipes.speculated import define_lanes
 from llgrad.autodiff.requests import registrations
-from llgrad.autodiff.requests.request import Act, Mode, Request
+from llgrad.autodiff.requests.request import Act, Mode, Request, noted_arguments
 from llgrad.autodiff.shadows.entry_alias_checks import refuse_behind, test_held
 from llgrad.autodiff.shadows.globals import clear, is_thread_local, shadow_name
 from llgrad.autodiff.shadows.static_buffers import make_shadows, release, release_when_thrown
@@ -41,7 +42,7 @@ from llgrad.autodiff.sweeps.reverse_sweep import ReverseSweep
 from llgrad.errors import UnknownNameError, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
 from llgrad.ir.module import Module
-from llgrad.ir.types import I32, PTR, VOID, ArrayType, FunctionType, PointerType, StructType, Type
+from llgrad.ir.types import I1, I32, PTR, VOID, ArrayType, FloatType, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Return, Undef
 from llgrad.llvm.assembly import STATIC
 from llgrad.rules.library import LIKE
@@ -218,6 +219,9 @@ class Derivation:
         if request.mode is Mode.REVERSE:
             params.append(PTR)
             names.append("frame")
+        for a in noted_arguments(source, request) if request.notes and request.mode is Mode.FORWARD else ():
+            params += [I1] * request.width
+            names += [f"{a.name}.changes"] * request.width
         names = [f"a{n}.{name}" if name.isdigit() or not name else name for n, name in enumerate(names)]
         names = list(map(Names().fresh, names))
         target = Function(request.name, FunctionType(self._result(request, source, result), tuple(params)), names)
@@ -242,6 +246,7 @@ class Derivation:
             case Mode.FORWARD:
                 tangents = request.width if request.result is not Act.CONST else 0
                 parts = [result] * (request.primal_result + tangents) if result != VOID else []
+                parts += [I1] * tangents if request.notes and isinstance(result, FloatType) else []
                 return VOID if not parts else parts[0] if len(parts) == 1 else StructType(tuple(parts))
             case Mode.COMBINED:
                 parts = ([result] if request.primal_result and result != VOID else []) + adjoints
@@ -249,7 +254,8 @@ class Derivation:
                 shadows = request.width if request.result.shadowed else 0
                 parts = [PTR, *([result] * (1 + shadows) if result != VOID else [])]
             case Mode.REVERSE:
-                parts = adjoints
+                noted = noted_arguments(source, request) if request.notes else []
+                parts = adjoints + [I1 for _ in noted for _ in range(request.width)]
         return StructType(tuple(parts)) if parts else VOID
 
     # --- requests of callees
@@ -293,14 +299,18 @@ class Derivation:
         arguments, result = self._joined(fs, True)
         result = Act.DUP if wanted else result
         returns = fs[0].function_type.result != VOID
-        requests = [self._request(caller, f, Mode.FORWARD, arguments, result, returns) for f in fs]
+        notes = not indirect and is_told(self.facts, fs[0])
+        requests = [self._request(caller, f, Mode.FORWARD, arguments, result, returns, notes=notes) for f in fs]
         return requests[0], self._one_of(requests, indirect)
 
     def _split_callee(
         self, caller: Request, mode: Mode, fs: tuple[Function, ...], indirect: bool, made: bool = False
     ) -> tuple[Request, Function]:
         arguments, result = self._joined(fs, False)
-        requests = [self._request(caller, f, mode, arguments, result, made=made and self._minds(f)) for f in fs]
+        notes = mode is Mode.REVERSE and not indirect and is_told(self.facts, fs[0])
+        requests = [
+            self._request(caller, f, mode, arguments, result, made=made and self._minds(f), notes=notes) for f in fs
+        ]
         return requests[0], self._one_of(requests, indirect)
 
     def _minds(self, f: Function) -> bool:
@@ -312,13 +322,13 @@ class Derivation:
 
     def _request(
         self, caller: Request, f: Function, mode: Mode, arguments: tuple[Act, ...], result: Act, primal: bool = False,
-        made: bool = False,
+        made: bool = False, notes: bool = False,
     ) -> Request:
         """A request for a callee: what belongs to the whole derivative is handed on."""
         return Request(
             f.name, mode, arguments, result, primal, width=caller.width, strong_zero=caller.strong_zero,
             runtime_activity=caller.runtime_activity, repeatable=caller.repeatable,
-            vector_math=caller.vector_math, strict=caller.strict, made=made,
+            vector_math=caller.vector_math, strict=caller.strict, made=made, notes=notes,
         )  # fmt: skip
 
     def _one_of(self, requests: list[Request], indirect: bool) -> Function:
@@ -403,6 +413,8 @@ class Derivation:
         for a, act in zip(r.source.arguments, request.arguments, strict=True):
             if act is Act.OUT:
                 parts += [r.sum(a) for _ in r.each_lane()]
+        for a in noted_arguments(r.source, request) if request.notes else ():
+            parts += [r.note_of(a) for _ in r.each_lane()]
         for n, part in enumerate(parts):
             assert part is not None
             out = b.insert_value(out, part, n)  # type: ignore[assignment]

@@ -137,6 +137,7 @@ class Facts:
         self.read_back: frozenset[MemoryObject] | None = None  # see `early_frees`
         self.allocated: Any = None  # see `tape_allocations`
         self.left: Any = None  # see `zeroed_tangents`
+        self.told: Any = None  # see `given_zeros`
         self.made: Any = None  # see `given_zeros`
         self.steep: Any = None  # see `speculated`
         given = zip(root.arguments, arguments, strict=True)

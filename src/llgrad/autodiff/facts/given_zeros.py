@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from llgrad.analysis.activity.graph import NUMBERS, Hub, Node, Result, has_rule
+from llgrad.analysis.activity.graph import NUMBERS, Hub, Node, Result, has_rule, is_opaque
 from llgrad.analysis.memory.call_effects import behaviour
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
@@ -33,6 +33,7 @@ from llgrad.ir.values import (
     ConstAggregate,
     ConstFloat,
     ConstInt,
+    Function,
     Instruction,
     Return,
     Store,
@@ -157,6 +158,27 @@ def is_pole(facts: Facts, i: Instruction) -> bool:
     return rule is not None and rule.name not in FINITE and bool(_factors(i, rule))
 
 
+def is_told(facts: Facts, f: Function | None) -> bool:
+    """Do notes go into a function and out of it (`Request.notes`)?
+
+    Forwards it is told whether its arguments depend on what changes, and tells that of its result. Backwards it tells
+    of its arguments whether they are used.
+    """
+    if f is None or f.is_declaration or has_rule(f) or is_opaque(f) or facts.checkpointed:
+        return False
+    floats = [a.type for a in f.arguments] + [f.function_type.result]
+    return f in _told(facts) and any(isinstance(t, FloatType) for t in floats)
+
+
+def _told(facts: Facts) -> Collection[Function]:
+    """All functions, if there is a pole in one of them."""
+    if facts.told is None:
+        poles = any(is_pole(facts, i) and facts.active(i) for f in facts.memory.functions for i in f.instructions())
+        facts.told = frozenset(facts.memory.functions) if poles else frozenset[Function]()
+    found: Collection[Function] = facts.told
+    return found
+
+
 def _factors(i: Instruction, rule: Rule) -> list[int]:
     """The positions of the operands with a partial that varies."""
     pairs = isinstance(i, Call) and len(rule.operands) > len(i.arguments)  # in vectors
@@ -188,4 +210,4 @@ def _is_literal(v: AnyValue) -> bool:
     return False
 
 
-__all__ = ["FINITE", "STEEP", "Made", "is_plain", "is_pole", "is_steep", "made", "rule_of"]
+__all__ = ["FINITE", "STEEP", "Made", "is_plain", "is_pole", "is_steep", "is_told", "made", "rule_of"]

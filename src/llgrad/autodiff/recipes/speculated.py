@@ -28,12 +28,13 @@ from llgrad.analysis.cfg.flow import Flow
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import FINITE, is_plain, is_steep, made
+from llgrad.autodiff.facts.given_zeros import FINITE, is_plain, is_steep, is_told, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Effect, Nothing, Partials, operand_parts
 from llgrad.ir.build import const_float, const_int
 from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
 from llgrad.ir.values import (
     AnyValue,
+    Argument,
     Call,
     Cast,
     ConstAggregate,
@@ -77,7 +78,7 @@ class Unused(Struct, frozen=True):
 
     guarded: frozenset[Instruction]
     candidates: frozenset[Instruction] = frozenset()
-    tracked: frozenset[Instruction] = frozenset()
+    tracked: frozenset[AnyValue] = frozenset()
     given: tuple[frozenset[Instruction], frozenset[Instruction]] = (frozenset(), frozenset())
     chained: tuple[frozenset[Instruction], frozenset[Instruction]] = (frozenset(), frozenset())
     handed: tuple[Handed, Handed] = (frozenset(), frozenset())
@@ -155,17 +156,21 @@ def unused(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> U
     speculated = _speculated(facts, flow, effects)
     guarded = _guarded(flow, effects, speculated)
     candidates = _with_users(guarded, speculated)
-    tracked = {i for i in candidates if _is_tracked(facts, i, effects)}
+    tracked: set[AnyValue] = {i for i in candidates if _is_tracked(facts, i, effects)}
     own = [i for b in flow.order for i in b.instructions if facts.active(i)]
     poles = [i for i in own if _is_pole(i, effects.get(i)) or isinstance(effects.get(i), CallBody)]
     given = [frozenset(i for i in poles if made(facts).gives(i, m)) for m in (False, True)]
+    told = _told(facts, own)
     handed = [_handed(facts, own, m) if poles else frozenset[tuple[AnyValue, AnyValue]]() for m in (False, True)]
     chained = []
     for m in (False, True):
-        linked = _speculated(facts, flow, effects, handed[m]) if handed[m] else set()
-        links = {i for i in _guarded(flow, effects, linked) - given[m] if _is_link(facts, i, effects)}
+        loose = handed[m] | told
+        linked = _speculated(facts, flow, effects, loose) if loose else set()
+        links = {i for i in poles if i in linked and i not in given[m] and _is_link(facts, i, effects)}
         tracked |= {i for i in _with_users(links, linked) if _is_tracked(facts, i, effects)}
         chained.append(frozenset(links))
+    if is_told(facts, flow.function):
+        tracked |= {a for a in flow.function.arguments if facts.active(a) and _is_tracked(facts, a, effects)}
     return Unused(
         frozenset(guarded), frozenset(candidates), frozenset(tracked),
         (given[0], given[1]), (chained[0], chained[1]), (handed[0], handed[1]),
@@ -197,6 +202,14 @@ def _steep_functions(facts: Facts) -> Collection[Function]:
 def _with_users(start: Iterable[Instruction], among: Collection[Instruction]) -> set[Instruction]:
     """`start`, and what uses it and is `among` those given, directly or through others."""
     return set(reach(start, lambda i: [u for u in i.users if isinstance(u, Instruction) and u in among]))
+
+
+def _told(facts: Facts, own: Sequence[Instruction]) -> Handed:
+    """The calls that tell whether they use an argument, with that."""
+    floats = (v for v in own if isinstance(v.type, FloatType))
+    return frozenset(
+        (u, v) for v in floats for u in v.users if isinstance(u, Call) and is_told(facts, u.called_function)
+    )
 
 
 def _handed(facts: Facts, own: Sequence[Instruction], result_made: bool) -> Handed:
@@ -232,14 +245,14 @@ def _is_pole(i: Instruction, effect: Effect | None) -> bool:
     return any(p is not None and not is_plain(p, operands) for row in effect.rule.partials for p in row)
 
 
-def _is_tracked(facts: Facts, i: Instruction, effects: Mapping[Instruction, Effect]) -> bool:
+def _is_tracked(facts: Facts, i: Instruction | Argument, effects: Mapping[Instruction, Effect]) -> bool:
     """Does the reverse sweep know, lane by lane, by whom `i` is used?"""
     if not isinstance(scalar(i.type), FloatType) or isinstance(i.type, VectorType) and i.type.scalable:
         return False
     return all(_notes(facts, i, u, effects.get(u)) for u in i.users if isinstance(u, Instruction))
 
 
-def _notes(facts: Facts, i: Instruction, u: Instruction, effect: Effect | None) -> bool:
+def _notes(facts: Facts, i: Instruction | Argument, u: Instruction, effect: Effect | None) -> bool:
     """Is the use of `i` by `u` noted, if it is one?"""
     if facts.activity.tests_number(u):
         return False

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from llgrad.ir.values import Function
+from llgrad.ir.types import FloatType
+from llgrad.ir.values import Argument, Function
 
 
 class Act(StrEnum):
@@ -57,6 +58,9 @@ class Request(Struct, frozen=True):
     `flush`: denormal numbers are zero while the derivative runs; what calls it sees to that (`denormals`).
     `strict`: LLVM may neither reorder the sums of adjoints nor contract products with sums there.
     `made`: a zero adjoint of the result may be one that arithmetic made, in a callee (see `given_zeros`).
+    `notes`: in forward mode: truth values behind the arguments say which floats among them depend on what changes; one
+    behind the result's tangent says it of the result (see `zeroed_tangents`). In a reverse sweep: such values behind
+    the adjoints of the arguments say which are used (see `use_notes`).
     `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
@@ -83,6 +87,7 @@ class Request(Struct, frozen=True):
     flush: bool = False
     strict: bool = False
     made: bool = False
+    notes: bool = False
     inner: Request | None = None
 
     @classmethod
@@ -111,8 +116,14 @@ class Request(Struct, frozen=True):
         return [
             ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
             ("r", self.repeatable), ("k", bool(self.checkpoint)), ("v", self.vector_math),
-            ("f", self.flush), ("s", self.strict), ("m", self.made),
+            ("f", self.flush), ("s", self.strict), ("m", self.made), ("n", self.notes),
         ]  # fmt: skip
+
+
+def noted_arguments(source: Function, request: Request) -> list[Argument]:
+    """The arguments that come with a truth value in each lane, if the request has `notes`."""
+    given = zip(source.arguments, request.arguments, strict=True)
+    return [a for a, act in given if isinstance(a.type, FloatType) and act in (Act.DUP, Act.OUT)]
 
 
 Callee = Callable[[tuple[Function, ...], bool], tuple[Request, Function]]

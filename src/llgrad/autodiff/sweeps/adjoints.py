@@ -572,13 +572,18 @@ class Adjoints(Used):
         made = self.b.call(derivative, arguments, f"{i.name}.rev")
         use = used if not self.facts.memory.writes(i) else None
         n = 0
+        note = self.width * sum(act is Act.OUT for act in request.arguments)
         for v, act in zip(i.arguments, request.arguments, strict=True):
+            told = request.notes and isinstance(v.type, FloatType)
             for _ in self.each_lane() if act is Act.OUT else ():
                 if self.facts.active(v):
                     self.use, adjoint = use, self.b.extract(made, n)
                     self.note_given(i, v, adjoint)
+                    if told and v in self.plan.unused.tracked:
+                        used_there = self.b.extract(made, note)
+                        self.use = used_there if self.use is None else self.b.binary("and", self.use, used_there)
                     self.add_whole(v, adjoint)
-                n += 1
+                n, note = n + 1, note + told
 
     def _used_call(self, i: Call) -> AnyValue | None:
         """Is the result used in one of the lanes? None: yes."""

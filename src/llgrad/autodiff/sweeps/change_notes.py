@@ -7,10 +7,11 @@ A note is a truth value (a vector of such for a vector), in each lane of the der
 from __future__ import annotations
 
 from llgrad.autodiff.emit.expressions import all_true, truth
+from llgrad.autodiff.requests.request import noted_arguments
 from llgrad.autodiff.sweeps.primal_copy import Sweep
 from llgrad.autodiff.sweeps.zeroed_tangents import Notes, noted
 from llgrad.ir.build import zero
-from llgrad.ir.values import AnyValue, Instruction, Phi, Select
+from llgrad.ir.values import AnyValue, Argument, Instruction, Phi, Select
 from llgrad.rules.rule import Rule
 
 
@@ -22,12 +23,21 @@ class Changing(Sweep):
 
     def begin_notes(self) -> None:
         """To be called when the arguments are bound."""
-        self.notes, self.changes = noted(self.facts, self.source), [{} for _ in range(self.width)]
+        self.changes = [{} for _ in range(self.width)]
+        self.notes = noted(self.facts, self.source, self.request.notes)
+        given = iter(self.target.arguments[len(self.target.arguments) - self.width * len(self._floats()) :])
+        for a in self._floats() if self.request.notes else ():
+            for _ in self.each_lane():
+                self.changes[self.lane][a] = next(given)
         before, self.b = self.b, self.stack
-        for a in (a for a in self.source.arguments if a in self.notes):
+        for a in (a for a in self.source.arguments if a in self.notes and a not in self.notes.told):
             for _ in self.each_lane():
                 self._compare(a)
         self.b = before
+
+    def _floats(self) -> list[Argument]:
+        """The arguments that come with a note, if the request says so."""
+        return noted_arguments(self.source, self.request)
 
     def changes_of(self, v: AnyValue) -> AnyValue:
         """Does `v` depend on what changes?"""
@@ -37,7 +47,7 @@ class Changing(Sweep):
 
     def note(self, i: Instruction) -> None:
         """Whatever is no rule: its tangent is written. (`note_rule` is for the others.)"""
-        if i in self.notes.leaves:
+        if i in self.notes.leaves and i not in self.changes[self.lane]:
             self._compare(i)
         if i not in self.notes.steps:
             return

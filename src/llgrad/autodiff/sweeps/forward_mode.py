@@ -16,7 +16,7 @@ from llgrad.autodiff.emit import float_checks, helpers, tape
 from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice, strong_product, strong_zero
 from llgrad.autodiff.facts.given_zeros import FINITE, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Free, Memory, Partials, effect, operand_parts
-from llgrad.autodiff.requests.request import Act, Request
+from llgrad.autodiff.requests.request import Act, Request, noted_arguments
 from llgrad.autodiff.sweeps.change_notes import Changing
 from llgrad.ir.build import const_float, const_int, zero
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
@@ -352,12 +352,16 @@ class ForwardSweep(Changing):
             if act is not Act.CONST:
                 pick = self.value if self.facts.shadow_is_primal(i, v) else self.shadow
                 arguments += [pick(v) for _ in self.each_lane()]
+        for a in noted_arguments(functions[0], request) if request.notes else ():
+            arguments += [self.changes_of(i.arguments[a.index]) for _ in self.each_lane()]
         found = self.call_derivative(i, derivative, arguments, i.name)
         if i.type != VOID:
             self.values[i] = self.b.extract(found, 0, name=i.name) if request.result is not Act.CONST else found
             if request.result is not Act.CONST:
                 for lane in self.each_lane():
                     self.shadows[i] = self.b.extract(found, 1 + lane, name=f"{i.name}.tan")
+                    if i in self.notes.told:
+                        self.changes[lane][i] = self.b.extract(found, 1 + self.width + lane, name=f"{i.name}.changes")
                     self.note(i)
 
     def copy_return(self, i: Return) -> None:
@@ -368,6 +372,8 @@ class ForwardSweep(Changing):
             return
         parts = [self.value(v)] if self.request.primal_result else []
         parts += [self.shadow(v) for _ in self.each_lane()] if self.request.result is not Act.CONST else []
+        if self.request.notes and self.request.result is not Act.CONST and isinstance(v.type, FloatType):
+            parts += [self.changes_of(v) for _ in self.each_lane()]
         if len(parts) < 2:
             self.b.ret(parts[0] if parts else None)
             return

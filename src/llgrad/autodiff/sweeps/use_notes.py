@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from llgrad.autodiff.emit.expressions import all_true, strong_product, strong_zero, truth
 from llgrad.autodiff.sweeps.primal_values import ForwardValues
-from llgrad.ir.build import FALSE, Builder, Names, zero
+from llgrad.ir.build import FALSE, TRUE, Builder, Names, zero
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, VOID, FunctionType, Type
 from llgrad.ir.values import AnyValue, Block, Function, Instruction
@@ -46,6 +46,10 @@ class Used(ForwardValues):
         given = (user, v) in self.plan.unused.handed[self.request.made] and v in self.plan.unused.tracked
         if given and self.use is None and adjoint.type == v.type:
             self.use = self.b.fcmp("une", adjoint, zero(adjoint.type))
+
+    def note_of(self, a: AnyValue) -> AnyValue:
+        """Is an argument used? For the end of the sweep."""
+        return self.b.load(I1, self._note(a), "", 1) if a in self.plan.unused.tracked else TRUE
 
     def _cleared(self, i: Instruction) -> AnyValue | None:
         if i not in self.plan.unused.tracked:

@@ -22,9 +22,22 @@ from msgspec import Struct
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import is_pole, made, rule_of
+from llgrad.autodiff.facts.given_zeros import is_pole, is_told, made, rule_of
 from llgrad.ir.types import FloatType, VectorType, scalar
-from llgrad.ir.values import Alloca, AnyValue, Call, Function, Instruction, Load, Phi, Return, Select, Store, Value
+from llgrad.ir.values import (
+    Alloca,
+    AnyValue,
+    Argument,
+    Call,
+    Function,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Select,
+    Store,
+    Value,
+)
 
 
 def left(facts: Facts) -> frozenset[AnyValue]:
@@ -64,25 +77,39 @@ def _is_chosen(facts: Facts, phi: Phi) -> bool:
 
 
 class Notes(Struct, frozen=True):
-    """The values of which it is noted whether they depend on what changes: by their tangents, or by their operands."""
+    """The values of which it is noted whether they depend on what changes: by their tangents, or by their operands.
+
+    `told`: the leaves whose note comes along: arguments of a function that is told, and results of such.
+    """
 
     leaves: frozenset[AnyValue]
     steps: frozenset[Instruction]
+    told: frozenset[AnyValue] = frozenset()
 
     def __contains__(self, v: AnyValue) -> bool:
         return v in self.leaves or v in self.steps
 
 
-def noted(facts: Facts, function: Function) -> Notes:
-    """What is noted in a function, so that its steep rules know what a zero tangent means; other values do depend."""
-    asked = [i for i in function.instructions() if is_pole(facts, i) and facts.active(i)]
-    start = [v for i in asked for v in (i.arguments if isinstance(i, Call) else i.operands) if facts.active(v)]
+def noted(facts: Facts, function: Function, is_told_itself: bool) -> Notes:
+    """What is noted in a function, so that its poles know what a zero tangent means; other values do depend."""
+    start: list[AnyValue] = []
+    for i in function.instructions():
+        asks = isinstance(i, Call) and is_told(facts, i.called_function) or facts.active(i) and is_pole(facts, i)
+        if asks or is_told_itself and isinstance(i, Return):
+            start += [v for v in (i.arguments if isinstance(i, Call) else i.operands) if facts.active(v)]
+    start = [v for v in start if isinstance(scalar(v.type), FloatType)]
     if not start:
         return Notes(frozenset(), frozenset())
     every = reach(start, lambda v: _computed_from(facts, v))
     steps = {v for v in every if isinstance(v, Instruction) and _computed_from(facts, v)}
     believed = made(facts), left(facts)
-    leaves = {v for v in every if v not in steps and (believed[0].gives(v) or v in believed[1])}
+    told = {
+        v for v in every
+        if isinstance(v, Argument) and is_told_itself
+        or isinstance(v, Call) and v not in steps and is_told(facts, v.called_function)
+    }  # fmt: skip
+    told = {v for v in told if isinstance(v.type, FloatType)}
+    leaves = {v for v in every if v not in steps and (v in told or believed[0].gives(v) or v in believed[1])}
     leaves = {v for v in leaves if isinstance(scalar(v.type), FloatType) and not _is_scalable(v)}
     work = [v for v in every if v not in steps and v not in leaves]
     while work:  # what surely depends
@@ -91,7 +118,7 @@ def noted(facts: Facts, function: Function) -> Notes:
             assert isinstance(u, Instruction)
             steps.remove(u)
             work.append(u)
-    return Notes(frozenset(leaves), frozenset(steps))
+    return Notes(frozenset(leaves), frozenset(steps), frozenset(told))
 
 
 def _is_scalable(v: AnyValue) -> bool:
