@@ -92,6 +92,7 @@ from llgrad.transforms.canonical.relative_tables import with_pointers
 from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
 from llgrad.transforms.floatbits.align_up import as_elements_are, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import with_lanes_apart
+from llgrad.transforms.floatbits.low_bits import with_fewer_digits
 from llgrad.transforms.floatbits.merge_split_loads import rejoined
 from llgrad.transforms.floatbits.packed_registers import has_bits, with_bits
 from llgrad.transforms.floatbits.rounding import with_steps
@@ -487,6 +488,7 @@ PREPARE: Passes[Preparation] = (
     on_llvm("packed-registers", lambda work, _: _with_bits(work), "Doubles that hold other floats", wanted=_optimises),
     on_llvm("signs-again", lambda work, _: with_signs(work), "What the optimiser made of signs", wanted=_optimises),
     on_llvm("ordinary-atomics", lambda work, _: unshared(work), "Atomics of one thread", wanted=lambda c: not c.level),
+    on_llvm("low-bits", lambda work, c: with_fewer_digits(work, unoptimised=not c.level), "Fewer digits by masks"),
     on_llvm("rounding", lambda work, c: with_steps(work, unoptimised=not c.level), "Rounding by a constant is a step"),
     on_llvm("interleaved-lanes", lambda work, _: with_lanes_apart(work), "Lanes of mixed records are told apart"),
     on_llvm("alignment", lambda work, _: with_alignment(work), "Addresses rounded up are offsets"),
