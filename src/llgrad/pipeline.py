@@ -87,7 +87,7 @@ from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_names_joined, with_own_names
 from llgrad.transforms.canonical.blas_calls import bridged
 from llgrad.transforms.canonical.closures import with_closures
-from llgrad.transforms.canonical.lowering import loaded_apart, lower, spelt_out, stored_as_bits, unshared
+from llgrad.transforms.canonical.lowering import fold_runtime, loaded_apart, lower, spelt_out, stored_as_bits, unshared
 from llgrad.transforms.canonical.relative_tables import with_pointers
 from llgrad.transforms.canonical.trampolines import TRAMPOLINE, failing_trampolines, without_trampolines
 from llgrad.transforms.floatbits.align_up import as_elements_are, with_alignment
@@ -477,6 +477,7 @@ PREPARE: Passes[Preparation] = (
     Pass("strings-apart", _strings_apart, "Members of std::string become calls that nobody looks into"),
     Pass("internalize", _internalize, "All but the roots and the program's variables become local"),
     Pass("specialise", _specialise, "The root's constant arguments are fixed", lambda c: bool(c.constants)),
+    on_llvm("fold-runtime", lambda w, _: fold_runtime(w), "Flang's runtime by types", wanted=lambda c: not c.level),
     on_llvm("lower", lambda work, c: lower(work, c.roots), "Library routines, OpenMP, BLAS, byval, … in simpler terms"),
     Pass("blocks-of-bytes", _move_blocks, "Loops that move bytes move blocks", lambda c: c.blocks),
     of_llvm("sroa", "sccp", "dce", *LOOP_FORM, wanted=_optimises),

@@ -66,6 +66,9 @@ _SCALAR = r"(?:half|bfloat|float|double|x86_fp80|fp128|i\d+)"
 _GROUP = re.compile(r" #\d+ ")
 _WITH_OPERAND = re.compile(r"(?<= )[a-z]+\([^()]*\)")  # an attribute such as `nofpclass(nan inf)`
 _SIMPLER = ("sroa", "sccp", "simplify_cfg")
+_FOLDED = ("sroa", "instruction_combine", "sccp", "dce", "sroa", "sccp", "dce")
+_RUNTIME_BODY = re.compile(r"^define [^@\n]*@(_FortranA\w+)\(", re.MULTILINE)
+_RUNTIME_CALL = re.compile(r"@(_FortranA\w+)\(")
 _LARGEST_WRAPPER = 60  # lines
 _LARGEST_ACCESSOR = 25
 
@@ -107,6 +110,23 @@ def in_one_thread(module: LLVMModule) -> None:
     module.run(["always_inliner", "global_dce"])
     for name in sorted(set(changed).intersection(module.definitions())):
         module.run(_SIMPLER, function=name)
+
+
+def fold_runtime(module: LLVMModule) -> bool:
+    """Inline the bodies of flang's runtime, and fold what they ask of types and ranks, where nothing is optimised.
+
+    What a body cannot do goes to a function without one. That call is refused where active data reaches it, unless its
+    branch is folded: `type == REAL(8) ? loop : _FortranAAssignTemporary(…)`. Other functions stay as they are.
+    """
+    text = module.text()
+    bodies = set(_RUNTIME_BODY.findall(text)) if "@_FortranA" in text else set()
+    if not bodies:
+        return False
+    callers = {_plain(m[1]) for m in _DEFINITION.finditer(text) if bodies.intersection(_RUNTIME_CALL.findall(m[0]))}
+    module.run(["always_inliner", "global_dce"])
+    for name in sorted(callers.intersection(module.definitions())):
+        module.run(_FOLDED, function=name)
+    return True
 
 
 def unshared(module: LLVMModule) -> bool:
