@@ -95,8 +95,8 @@ class _Program:
         closures = {parameters[n].rpartition(" ")[2]: (procedure, f"{_FRAME}{n}") for n, procedure in procedures}
         own = ", ".join([*parameters, *(f"ptr {_FRAME}{n}" for n, _ in procedures)])
         tail = re.sub(r" !dbg !\d+", "", COMDAT.sub("", head[end:]))  # one function, one place in the source
-        self.made.append(f"{_LINKAGE.sub('', m[1]).replace('define ', 'define internal ')}{name}({own}{tail}\n")
-        self.made.append(self.edited(rest, {**_closures(rest), **closures}))
+        body = self.edited(rest, {**_closures(rest), **closures})  # which may make further copies
+        self.made.append(f"{_LINKAGE.sub('', m[1]).replace('define ', 'define internal ')}{name}({own}{tail}\n{body}")
         return name
 
     def _escapes(self, callee: str, n: int, seen: set[tuple[str, int]]) -> bool:
