@@ -225,6 +225,15 @@ def test_an_internal_procedure_is_handed_on_through_two_routines(tmp_path: Path)
     np.testing.assert_allclose(gradient, (after(p + step) - after(p - step)) / (2 * step), rtol=1e-8)
 
 
+def test_stored_procedures_get_frames_of_their_own() -> None:
+    """Secant steps to sqrt(p): r = p + sqrt(p). A frame that went to another procedure led to a number as code."""
+    require("a.f90")
+    lib, r = llgrad.load(HERE / "fallback.f90"), np.zeros(1)
+    lib.root2(4.0, r)
+    np.testing.assert_allclose(r, 6, rtol=1e-6)
+    np.testing.assert_allclose(llgrad.grad(lib.root2, wrt="p", of="r")(4.0, r), 1.25, rtol=1e-6)
+
+
 def test_allocatable_arrays_are_assigned_where_nothing_is_optimised(tmp_path: Path) -> None:
     """What flang's runtime asks of types and ranks is folded at level 0; what is left is refused at the user's line."""
     require("a.f90")
