@@ -15,6 +15,7 @@ import llgrad
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
+from llgrad.transforms.floatbits.low_bits import with_fewer_digits
 from llgrad.transforms.floatbits.sign_bits import with_signs
 
 S, M = -(1 << 63), (1 << 63) - 1
@@ -163,3 +164,55 @@ def test_signs_of_vectors_at_every_level(level: int, tmp_path: Path) -> None:
     a, b, k = np.abs(y[:4]), -y[1:], np.array([1, 2, 1, -1])
     gradient = np.append(k * b * np.sign(y[:4]), 0) - np.append(0, k * a)
     np.testing.assert_allclose(llgrad.grad(library.floats)(y), gradient, rtol=1e-5)
+
+
+FRACTION = (1 << 52) - 1
+EXPONENT = "%s = lshr i64 %i, 52\n  %t = trunc i64 %s to i32\n  %u = and i32 %t, 2047\n  %e = add i32 %u, -1023\n  "
+DIGITS = {  # what is done to the bits %i of the double %x; what must be in the text then, "" where it stays as it is
+    "a low word": (f"%r = and i64 %i, {-1 << 32}", "fsub double"),
+    "as many as may be": (f"%r = and i64 {-1 << 42}, %i", "fsub double"),
+    "too many": (f"%r = and i64 %i, {-1 << 43}", ""),
+    "in the middle": (f"%r = and i64 %i, {-1 ^ 0xFF00}", ""),
+    "the fraction": (
+        EXPONENT + f"%n = zext i32 %e to i64\n  %m = ashr i64 {-1 << 52}, %n\n  %r = and i64 %i, %m",
+        "@llvm.trunc.f64",
+    ),
+    "the fraction, inverted": (
+        EXPONENT + f"%n = zext i32 %e to i64\n  %k = lshr i64 {FRACTION}, %n\n  %m = xor i64 %k, -1\n"
+        "  %r = and i64 %m, %i",
+        "@llvm.trunc.f64",
+    ),
+    "a shift that another number says": (f"%m = ashr i64 {-1 << 52}, %n\n  %r = and i64 %i, %m", ""),
+    "another bias": (
+        EXPONENT.replace("1023", "1022") + f"%n = zext i32 %e to i64\n  %m = ashr i64 {-1 << 52}, %n\n"
+        "  %r = and i64 %i, %m",
+        "",
+    ),
+    "a shift that is cut": (
+        EXPONENT + f"%c = trunc i32 %e to i8\n  %n = zext i8 %c to i64\n  %m = ashr i64 {-1 << 52}, %n\n"
+        "  %r = and i64 %i, %m",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIGITS)
+def test_fewer_digits_have_the_same_bits(name: str) -> None:
+    body, wanted = DIGITS[name]
+    parameters = "double %x, i64 %n" if "another number" in name else "double %x"
+    module = LLVMModule.from_text(
+        f"define double @f({parameters}) {{\n  %i = bitcast double %x to i64\n  {body}\n"
+        "  %z = bitcast i64 %r to double\n  ret double %z\n}\n"
+    )
+    before = module.text()
+    assert with_fewer_digits(module) is bool(wanted)
+    after = module.text()
+    if not wanted:
+        assert after == before
+        return
+    assert wanted in after
+    values = [1.5, -2.25, 1e9 / 7, -1e15 / 3, 2.0**52 + 1, 1.0]
+    values += [] if "trunc" in wanted else [0.0, -0.0, float("inf"), -float("inf"), 5e-324, -0.1]
+    for x in values:
+        one, other = (struct.pack("<d", float(Machine(parse(t)).run("f", [x]))) for t in (before, after))
+        assert one == other

@@ -36,6 +36,7 @@ from llgrad.llvm.text import for_jit
 from llgrad.transforms.canonical.abi_casts import has_own_names, with_names_joined
 from llgrad.transforms.canonical.blas_calls import bridged, is_bridged
 from llgrad.transforms.canonical.closures import with_closures
+from llgrad.transforms.canonical.fold_runtime import fold_runtime
 from llgrad.transforms.canonical.library_bodies import is_spelt_out, spelt_out
 from llgrad.transforms.canonical.lowering import LOWER, unshared
 from llgrad.transforms.canonical.numbers_apart import has_apart, has_tiny, loaded_apart, stored_as_bits
@@ -45,6 +46,7 @@ from llgrad.transforms.canonical.trampolines import has_trampolines, without_tra
 from llgrad.transforms.contexts import Finishing, Linking, Preparation, Target
 from llgrad.transforms.floatbits.align_up import as_elements_are, claims_more, may_round_addresses, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import may_have_lanes, with_lanes_apart
+from llgrad.transforms.floatbits.low_bits import with_fewer_digits
 from llgrad.transforms.floatbits.merge_split_loads import JOINING, rejoined
 from llgrad.transforms.floatbits.packed_registers import told_apart
 from llgrad.transforms.floatbits.rounding import may_have_steps, with_steps
@@ -128,6 +130,7 @@ PREPARE: Passes[Preparation] = (
     Pass("strings-apart", strings.set_apart, "Members of std::string become calls that nobody looks into"),
     Pass("internalize", internalize, "All but the roots and the program's variables become local"),
     Pass("specialise", specialise, "The root's constant arguments are fixed", lambda c: bool(c.constants)),
+    on_llvm("fold-runtime", lambda w, _: fold_runtime(w), "Flang's runtime by types", wanted=lambda c: not c.level),
     *LOWER,
     on_text("blocks-of-bytes", _in_blocks, "Loops that move bytes move blocks", wanted=lambda c: c.blocks),
     of_llvm("sroa", "sccp", "dce", *LOOP_FORM, wanted=_optimises),
@@ -147,6 +150,7 @@ PREPARE: Passes[Preparation] = (
         wanted=_optimises, asks=some_body(may_have_signs),
     ),
     on_llvm("ordinary-atomics", lambda work, _: unshared(work), "Atomics of one thread", wanted=lambda c: not c.level),
+    on_llvm("low-bits", lambda work, c: with_fewer_digits(work, unoptimised=not c.level), "Fewer digits by masks"),
     on_ir("rounding", with_steps, "Rounding by a constant is a step", asks=may_have_steps),
     on_ir("interleaved-lanes", with_lanes_apart, "Mixed records' lanes are told apart", asks=some_body(may_have_lanes)),
     on_ir("alignment", with_alignment, "Addresses rounded up are offsets", asks=may_round_addresses),

@@ -149,6 +149,110 @@ def test_files_in_their_own_order_find_the_runtime(tmp_path: Path) -> None:
     assert gradient.tolist() == [2, 6, 10]
 
 
+
+HANDED_ON = """
+module solvers
+ implicit none
+ abstract interface
+  subroutine fn(n, x, f)
+   integer, intent(in) :: n
+   real(8), intent(in) :: x(n)
+   real(8), intent(out) :: f(n)
+  end subroutine
+ end interface
+contains
+ subroutine fixed(f, n, x, r)
+  procedure(fn) :: f
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  real(8), intent(out) :: r(n)
+  integer :: k
+  main: block
+   do k = 1, 5
+    call f(n, x, r)
+    if (sum(r**2) < 1e-30_8) exit main
+    x = x - 0.1_8 * r
+   end do
+  end block main
+ end subroutine
+ subroutine easy(f, n, x, r)
+  procedure(fn) :: f
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  real(8), intent(out) :: r(n)
+  call fixed(f, n, x, r)
+ end subroutine
+end module
+module use_solvers
+ use solvers
+ implicit none
+contains
+ subroutine go(n, p, r)
+  integer, intent(in) :: n
+  real(8), intent(in) :: p(n)
+  real(8), intent(out) :: r
+  real(8) :: x(n), f(n)
+  x = 1
+  call easy(res, n, x, f)
+  r = sum(x)
+ contains
+  subroutine res(n, x, f)
+   integer, intent(in) :: n
+   real(8), intent(in) :: x(n)
+   real(8), intent(out) :: f(n)
+   f = x**2 - p
+  end subroutine
+ end subroutine
+end module
+"""
+
+
+def test_an_internal_procedure_is_handed_on_through_two_routines(tmp_path: Path) -> None:
+    """Five damped steps of x**2 = p: the copy of `easy` calls the copy of `fixed`."""
+    require("a.f90")
+    path, p = tmp_path / "handed.f90", np.arange(1.0, 4.0)
+    path.write_text(HANDED_ON)
+    go = llgrad.load(path).go
+
+    def after(p: np.ndarray) -> np.ndarray:
+        x = np.ones(3)
+        for _ in range(5):
+            x = x - 0.1 * (x**2 - p)
+        return x
+
+    gradient = llgrad.grad(go, wrt="p", of="r")(3, p, np.zeros(1))
+    step = 1e-5
+    np.testing.assert_allclose(gradient, (after(p + step) - after(p - step)) / (2 * step), rtol=1e-8)
+
+
+def test_stored_procedures_get_frames_of_their_own() -> None:
+    """Secant steps to sqrt(p): r = p + sqrt(p). A frame that went to another procedure led to a number as code."""
+    require("a.f90")
+    lib, r = llgrad.load(HERE / "fallback.f90"), np.zeros(1)
+    lib.root2(4.0, r)
+    np.testing.assert_allclose(r, 6, rtol=1e-6)
+    np.testing.assert_allclose(llgrad.grad(lib.root2, wrt="p", of="r")(4.0, r), 1.25, rtol=1e-6)
+
+
+def test_allocatable_arrays_are_assigned_where_nothing_is_optimised(tmp_path: Path) -> None:
+    """What flang's runtime asks of types and ranks is folded at level 0; what is left is refused at the user's line."""
+    require("a.f90")
+    path, x = tmp_path / "assigned.f90", np.arange(1.0, 7.0)
+    path.write_text(
+        "subroutine assigned(x, r)\n  real(8), intent(in) :: x(:)\n  real(8), intent(out) :: r\n"
+        "  real(8), allocatable :: w(:)\n  allocate (w(size(x)))\n  w = x**2 + 1\n  w = [w, x]\n  r = sum(w)\n"
+        "end subroutine\n"
+        "subroutine ranks(x, r)\n  real(8), intent(in) :: x(:)\n  real(8), intent(out) :: r\n"
+        "  real(8), allocatable :: d(:, :, :, :, :)\n"
+        "  d = 2*reshape(x, [1, 2, 3, 1, 1])\n  r = sum(d(1, :, 2, 1, 1))\nend subroutine\n"
+    )
+    for level in (0, 2):
+        lib = llgrad.load(path, optimize=level)
+        assert llgrad.grad(lib.assigned, wrt="x", of="r")(x, np.zeros(1)).tolist() == (2 * x + 1).tolist()
+    with pytest.raises(NoRuleError, match=r"assigned.f90:14:3: .*_FortranAAssign"):
+        llgrad.grad(lib.ranks, wrt="x", of="r")
+
+
 UNUSUAL = """
 module unusual
   implicit none

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import mpmath as mp
 import numpy as np
 import pytest
 from compilers import require
@@ -113,6 +114,67 @@ def test_functions_that_python_cannot_call_do_not_spoil_the_others(tmp_path: Pat
     for name in ("wide", "wider", "pair", "record", "text", "maybe", "called"):
         with pytest.raises(UnsupportedError, match=r"unusual.rs:\d+: (.|\n)*cannot be called from Python"):
             lib[name](1)
+
+
+
+LIBM = """
+#![no_std]
+pub mod math {
+    pub mod erf { #[inline(never)] pub fn erf(x: f64) -> f64 { f64::from_bits(x.to_bits() ^ 9) } }
+    pub mod tgammaf { #[inline(never)] pub fn tgammaf(x: f32) -> f32 { f32::from_bits(x.to_bits() ^ 9) } }
+    pub mod pow { #[inline(never)] pub fn pow(x: f64, _y: f64) -> f64 { f64::from_bits(x.to_bits() ^ 9) } }
+    pub mod jn { #[inline(never)] pub fn jn(n: i32, x: f64) -> f64 { f64::from_bits(x.to_bits() ^ n as u64) } }
+    pub mod frexp { #[inline(never)] pub fn frexp(x: f64) -> (f64, i32) { (f64::from_bits(x.to_bits() ^ 9), 7) } }
+    pub mod modff { #[inline(never)] pub fn modff(x: f32) -> (f32, f32) { (f32::from_bits(x.to_bits() ^ 9), 7.0) } }
+    pub mod lgamma_r {
+        #[inline(never)]
+        pub fn lgamma_r(x: f64) -> (f64, i32) { (f64::from_bits(x.to_bits() ^ 9), 7) }
+    }
+    pub mod sincos { #[inline(never)] pub fn sincos(x: f64) -> (f64, f64) { (f64::from_bits(x.to_bits() ^ 9), 7.0) } }
+    pub mod generic { pub mod cbrt { #[inline(never)] pub fn cbrt(x: f64) -> f64 { f64::from_bits(x.to_bits() ^ 9) } } }
+    pub mod sqrt {
+        #[cfg(target_arch = "x86_64")]
+        pub fn sqrt(mut x: f64) -> f64 {
+            unsafe { core::arch::asm!("sqrtsd {x}, {x}", x = inout(xmm_reg) x, options(nostack, nomem, pure)) };
+            x
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        pub fn sqrt(x: f64) -> f64 { x }
+    }
+    pub mod own { #[inline(never)] pub fn erf(x: f64, k: f64) -> f64 { x * k } }
+}
+use math::*;
+pub fn doubles(x: f64) -> f64 {
+    let ((m, n), (l, _), (s, c)) = (frexp::frexp(x * 9.0), lgamma_r::lgamma_r(x), sincos::sincos(x));
+    erf::erf(x) + pow::pow(x, x) + jn::jn(2, x) + m * n as f64 + l + s * c * c + generic::cbrt::cbrt(x) + sqrt::sqrt(x)
+        + own::erf(x, 3.0)
+}
+pub fn singles(x: f32) -> f32 {
+    let (f, w) = modff::modff(x * 5.0);
+    tgammaf::tgammaf(x) + f * w
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["-Csymbol-mangling-version=v0"]])
+def test_the_crate_libm_is_known_by_name(flags: list[str], tmp_path: Path) -> None:
+    """Its functions look at bits: calls of C's stand for them, whatever their bodies are."""
+    require("a.rs")
+    path = tmp_path / "libm.rs"
+    path.write_text(LIBM)
+    lib, x = llgrad.load(path, flags=flags), 0.6125
+
+    def doubles(x: mp.mpf) -> mp.mpf:
+        m, n = mp.frexp(x * 9)
+        rest = mp.besselj(2, x) + m * n + mp.loggamma(x) + mp.sin(x) * mp.cos(x) ** 2
+        return mp.erf(x) + x**x + rest + mp.cbrt(x) + mp.sqrt(x) + 3 * x
+
+    value, gradient = llgrad.value_and_grad(lib.doubles)(x)
+    np.testing.assert_allclose([value, gradient], [float(doubles(mp.mpf(x))), float(mp.diff(doubles, x))], rtol=1e-13)
+    value, gradient = llgrad.value_and_grad(lib.singles)(x)
+    whole = float(mp.floor(x * 5))
+    wanted = [mp.gamma(x) + (x * 5 - whole) * whole, mp.gamma(x) * mp.digamma(x) + 5 * whole]
+    np.testing.assert_allclose([value, gradient], [float(w) for w in wanted], rtol=1e-5)
 
 
 PANICS = """

@@ -24,7 +24,10 @@ from llgrad.ir.values import (
 )
 
 _FILE = "filename", "directory"
-_LIBRARY = re.compile(r"^/usr/(local/)?(include|lib)/|/include/c\+\+/|/c\+\+/v1/|^/rustc/|/rustlib/|/lib/std/")
+_LIBRARY = re.compile(
+    r"^/usr/(local/)?(include|lib)/|/llgrad/runtime/|/include/c\+\+/|/c\+\+/v1/|^/rustc/|^library/(core|alloc|std)/"
+    r"|/rustlib/|/lib/std/"
+)
 
 
 def _allocates(i: Instruction, t: Type) -> bool:

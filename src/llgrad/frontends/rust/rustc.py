@@ -28,7 +28,7 @@ from llgrad.frontends.common.tools import (
     run,
     stopping,
 )
-from llgrad.frontends.rust import inputs
+from llgrad.frontends.rust import inputs, libm_calls
 from llgrad.support.cache_dir import stamp
 
 _INSTALL = "install Rust from rustup.rs (Debian: apt install rustc-web cargo-web)"
@@ -337,7 +337,7 @@ _KEYS = r"""define internal { i64, i64 } \1() {
 
 def finished(text: str) -> bytes:
     """The module with C's allocation in place of rustc's declarations, and panics that end in an error."""
-    text = _COMPILED.sub(lambda m: _COMPILED_BODIES[m[2] or m[3]].format(m[1]), text)
+    text = _COMPILED.sub(lambda m: _COMPILED_BODIES[m[2] or m[3]].format(m[1]), libm_calls.by_libm(text))
     if (found := _FORMATTED.search(text)) is not None:
         text = re.sub(rf"@{found[1]}(?!\w)", "@llgrad.rust.format", text.replace(found[0], ""))
         text += _FORMAT.format(found[1]) + "\n"

@@ -9,7 +9,8 @@ What `trampolines` leaves are pointers that go through memory (`object%f => inne
 write machine code take the addresses of the procedure and of its frame here, and the pointer is the record's address
 plus one: addresses of functions are even. A call through a pointer, anywhere in the program, looks at the last bit: of
 a record it calls the procedure, and gives it the frame. All of that is loads, stores and calls, so it has derivatives
-as any other code has; the shadow of a record holds the shadow of the frame.
+as any other code has; the shadow of a record holds the shadow of the frame. Each procedure's frame has a place of its
+own in records, and is handed to that procedure alone: points-to, which tells places apart, gives none another's frame.
 
 Code outside the program knows nothing of records. Where it may come by such a pointer, be it through memory, all are
 left as they are, and fail when they are called; so are all where a call through a pointer cannot be told in these
@@ -18,7 +19,7 @@ terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from llgrad.ir.build import i64
 from llgrad.ir.module import Module
@@ -28,6 +29,7 @@ from llgrad.ir.symbols import globals_in, named_in_data
 from llgrad.ir.types import I8, METADATA, VOID, ArrayType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
     Alloca,
+    AnyValue,
     Attribute,
     Call,
     Function,
@@ -37,7 +39,7 @@ from llgrad.ir.values import (
     Value,
     put_instead,
 )
-from llgrad.ir.write_values import attributes
+from llgrad.ir.write_values import attributes, encode_name
 from llgrad.models import libc
 from llgrad.rules import blas, library
 from llgrad.transforms.canonical.trampolines import ADJUST, INIT
@@ -53,21 +55,31 @@ def with_closures(module: Module) -> bool:
     through = [i for i in _everything(module) if isinstance(i, Call) and _is_through_pointer(i)]
     if any(_is_strange(call) for call in through):
         return False
-    called = _Called(module)
+    places = _places(module)
+    called = _Called(module, places)
     for call in through:
         called.lead(call)
+    room = ArrayType(I8, max(32, 8 + 8 * len(places)))
     for call, b in calls_at(module, INIT):
         record, procedure, frame = call.arguments
-        if isinstance(record, Alloca) and record.allocated_type == _ROOM:
-            record.align = max(record.align, 16)
+        if isinstance(record, Alloca) and record.allocated_type in (_ROOM, room):
+            record.allocated_type, record.align = room, max(record.align, 16)
         b.store(procedure, record, 16)
-        b.store(frame, b.offset(record, 8, "llgrad.frame"), 8)
+        b.store(frame, b.offset(record, places.get(procedure, 8), "llgrad.frame"), 8)
         erase(call)
     for call in calls(module, ADJUST):
         new = GetElementPtr(I8, call.arguments[0], [i64(1)], name=call.name)
         new.metadata, new.debug_records = call.metadata, call.debug_records
         put_instead(call, new)
     return True
+
+
+def _places(module: Module) -> dict[AnyValue, int]:
+    """Where in a record the frame of each procedure lies: all at one place, if a record cannot be made larger."""
+    inits = calls(module, INIT)
+    rooms = all(isinstance(r := c.arguments[0], Alloca) and r.allocated_type == _ROOM for c in inits)
+    found = sorted({f.name: f for c in inits if isinstance(f := c.arguments[1], Function)}.items())
+    return {f: 8 * n if rooms else 8 for n, (_, f) in enumerate(found, 1)}
 
 
 def _everything(module: Module) -> Iterator[Instruction]:
@@ -133,19 +145,30 @@ def _is_strange(call: Call) -> bool:
 
 
 class _Called:
-    """Functions that look at a pointer before they call it, one for each type."""
+    """Functions that look at a pointer before they call it, one for each type.
 
-    def __init__(self, module: Module) -> None:
+    Where no procedure of a call's shape is recorded, the pointer is that of a function: a method of an object.
+    """
+
+    def __init__(self, module: Module, places: Mapping[AnyValue, int]) -> None:
         self.module = module
+        self._procedures: dict[tuple[Type, ...], list[tuple[Function, int]]] = {}
+        for f, place in places.items():
+            if isinstance(f, Function):
+                parameters = [a.type for a in f.arguments if a.attribute("nest") is None]
+                self._procedures.setdefault((f.function_type.result, *parameters), []).append((f, place))
         self._made: dict[tuple[str, tuple[str, ...]], Function] = {}
 
     def lead(self, call: Call) -> None:
         """Have a call go through such a function."""
+        procedures = self._procedures.get((call.type, *(v.type for v in call.arguments)))
+        if not procedures:
+            return
         result = f"{_passed(call.result_attributes)}{call.type}"
         given = zip(call.arguments, call.argument_attributes, strict=True)
         types = tuple(f"{v.type} {_passed(a)}".rstrip() for v, a in given)
         if (f := self._made.get((result, types))) is None:
-            text = _function(f"llgrad.called.{len(self._made)}", result, call.type, types)
+            text = _function(f"llgrad.called.{len(self._made)}", result, call.type, types, procedures)
             f = self._made[result, types] = parse_function_text(self.module, text)[0]
         new = Call(f.function_type, f, [call.callee, *call.arguments], call.name, call.opcode, call.targets)
         new.attributes = call.attributes
@@ -155,10 +178,23 @@ class _Called:
         put_instead(call, new)
 
 
-def _function(name: str, result: str, kind: Type, types: tuple[str, ...]) -> str:
+def _function(
+    name: str, result: str, kind: Type, types: tuple[str, ...], procedures: Sequence[tuple[Function, int]]
+) -> str:
     own = [f"{t} %a{n}" for n, t in enumerate(types)]
-    made, back = ("", "ret void") if kind == VOID else ("%r = ", f"ret {kind} %r")
-    other = back.replace("%r", "%s")
+    made, back = ("", "ret void") if kind == VOID else ("%r{0} = ", f"ret {kind} %r{{0}}")
+    ways = "".join(
+        f"""test{n}:
+  %is{n} = icmp eq ptr %procedure, @{encode_name(f.name)}
+  br i1 %is{n}, label %procedure{n}, label %test{n + 1}
+procedure{n}:
+  %place{n} = getelementptr i8, ptr %f, i64 {place - 1}
+  %frame{n} = load ptr, ptr %place{n}, align 8
+  {made.format(n)}call {result} @{encode_name(f.name)}({", ".join([*own, f"ptr nest %frame{n}"])})
+  {back.format(n)}
+"""
+        for n, (f, place) in enumerate(procedures)
+    )
     return f"""
 define internal {result} @{name}({", ".join(["ptr %f", *own])}) alwaysinline {{
   %bits = ptrtoint ptr %f to i64
@@ -167,13 +203,12 @@ define internal {result} @{name}({", ".join(["ptr %f", *own])}) alwaysinline {{
 record:
   %at = getelementptr i8, ptr %f, i64 -1
   %procedure = load ptr, ptr %at, align 8
-  %place = getelementptr i8, ptr %f, i64 7
-  %frame = load ptr, ptr %place, align 8
-  {made}call {result} %procedure({", ".join([*own, "ptr nest %frame"])})
-  {back}
+  br label %test0
+{ways}test{len(procedures)}:
+  unreachable
 function:
-  {made.replace("%r", "%s")}call {result} %f({", ".join(own)})
-  {other}
+  {made.format("")}call {result} %f({", ".join(own)})
+  {back.format("")}
 }}
 """
 
