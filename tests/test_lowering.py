@@ -14,7 +14,8 @@ from llgrad.frontends import compile_sources
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.text import strip_debug
 from llgrad.models import libc
-from llgrad.transforms.canonical.lowering import LOWER, Lowering
+from llgrad.transforms.canonical.lowering import LOWER
+from llgrad.transforms.contexts import Lowering
 from llgrad.transforms.pass_manager import Unit, run_passes
 
 

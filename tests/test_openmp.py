@@ -18,8 +18,9 @@ from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.libraries import Libraries
 from llgrad.transforms.canonical.atomics import private
-from llgrad.transforms.canonical.lowering import LOWER, Lowering
+from llgrad.transforms.canonical.lowering import LOWER
 from llgrad.transforms.canonical.openmp import INSIDE
+from llgrad.transforms.contexts import Lowering
 from llgrad.transforms.pass_manager import Unit, run_passes
 
 HAS_LIBRARY = Libraries().address("__kmpc_fork_call") != 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -188,7 +189,7 @@ def test_what_is_refused_of_a_derivative_names_where_its_function_is(
 ) -> None:
     derived = derivatives.derived
 
-    def refused(text: str, requests: list[Request], *options: object) -> object:
+    def refused(text: str, requests: list[Request], *options: Any) -> object:
         if requests[0].function != "rosenbrock":
             raise errors.UnsupportedError("refused")
         return derived(text, requests, *options)

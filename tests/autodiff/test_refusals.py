@@ -14,6 +14,7 @@ from llgrad.analysis.layout.debug_info import say_in_source
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.ir.parse import parse
+from llgrad.ir.values import Instruction
 from llgrad.ir.write import write
 from llgrad.programs import derivatives
 
@@ -360,14 +361,20 @@ def test_places_of_what_has_no_line() -> None:
     source = "double f(double x) {\n    double y = x * x;\n    return y / 3;\n}\n"
     module = parse(prepared(source))
     first, second, *_ = list(module.function("f").instructions())
-    assert module.place(second).line == 3
+
+    def line(i: Instruction) -> int:
+        place = module.place(i)
+        assert place is not None
+        return place.line
+
+    assert line(second) == 3
     del second.metadata["dbg"]
-    assert module.place(second).line == 2  # of the instruction before it
+    assert line(second) == 2  # of the instruction before it
     del first.metadata["dbg"]
-    assert module.place(first).line == 3  # of the one after it: the return's
+    assert line(first) == 3  # of the one after it: the return's
     for i in module.function("f").instructions():
         i.metadata.pop("dbg", None)
-    assert module.place(first).line == 1
+    assert line(first) == 1
 
 
 def test_parameters_are_called_as_in_the_source() -> None:
