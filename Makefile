@@ -1,7 +1,7 @@
 # Everything runs in .venv, which the first target that needs it makes: Python 3.11 or newer, make and a package
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-full frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
+.PHONY: help demo quick test test-full test-share frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
 	bench-checkpoint bench-compile bench-inputs bench-languages bench-threads remarks lint clean
 
 # Hundreds of tests start Python: without its caches of compiled modules each of them compiles all of llgrad.
@@ -23,6 +23,7 @@ help:
 	@echo "make quick        a first answer in a minute: ruff on what changed, rules, interpreter, thirty programs"
 	@echo "make test         ruff, mypy and the tests"
 	@echo "make test-full    the same with the slow sets"
+	@echo "make test-share   one share of the slow sets: SHARE=3/24"
 	@echo "make test-frameworks  SciPy, PyTorch, JAX and TensorFlow, in an environment of their own"
 	@echo "make examples-frameworks  a network, a terrain, the Sun's mass, a bundle adjustment: with C code, to build/examples"
 	@echo "make bench        gradients against Enzyme, the objective and others, with plots (bench-quick: one size)"
@@ -73,6 +74,10 @@ test: lint
 
 test-full: lint
 	@$(BIN)/python -m pytest -n 2 tests
+
+# A part of the slow sets, `make test-share SHARE=3/24`: CI takes another one for each tree.
+test-share: $(READY)
+	@$(BIN)/python -m pytest -q -n 2 -m full --share $(SHARE) tests
 
 frameworks: $(FRAMEWORKS_READY)
 

@@ -7,8 +7,25 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from zlib import crc32
 
 import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--share", metavar="K/N", help="the K-th of N shares of the tests alone, K from 0 to N - 1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests of one share: a test belongs to the share that its name says, whatever other tests there are."""
+    if (said := config.getoption("--share")) is None:
+        return
+    number, _, count = said.partition("/")
+    if not (number.isdigit() and count.isdigit() and int(number) < int(count)):
+        raise pytest.UsageError(f"--share {said}: K/N is wanted, as 2/12, with K below N")
+    left = [i for i in items if crc32(i.nodeid.encode()) % int(count) != int(number)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [i for i in items if crc32(i.nodeid.encode()) % int(count) == int(number)]
 
 
 @pytest.fixture(scope="session", autouse=True)

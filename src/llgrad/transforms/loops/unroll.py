@@ -41,6 +41,11 @@ def mark_short_loops(work: LLVMModule, module: Module) -> bool:
     return bool(found)
 
 
+def are_simplified(module: Module) -> bool:
+    """Are all loops in LLVM's simplified form? One that `loop_simplify` has changed may want it once more."""
+    return all(loop.is_simplified for f in module.functions if may_go_round(f) for loop in flow(f).loops)
+
+
 def _short(f: Flow) -> list[Block]:
     """The latches of the loops to unroll. (Loops within are unrolled too, or the loop is not short.)"""
     unrolled: dict[Loop, int] = {}  # instructions

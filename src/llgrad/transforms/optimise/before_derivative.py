@@ -8,7 +8,7 @@ from llgrad.transforms.canonical.lowering import unshared
 from llgrad.transforms.contexts import Preparation
 from llgrad.transforms.floatbits.undo_pre import has_split_tests
 from llgrad.transforms.loops import peel
-from llgrad.transforms.loops.unroll import in_form, mark_short_loops
+from llgrad.transforms.loops.unroll import are_simplified, in_form, mark_short_loops
 from llgrad.transforms.pass_manager import Unit
 
 SIZE_FIRST = ("optsize", "minsize")
@@ -30,28 +30,28 @@ def note_form(unit: Unit, c: Preparation) -> bool:
 
 def optimise(unit: Unit, c: Preparation) -> bool:
     """LLVM's optimiser, short loops unrolled; again where atomic operations became ordinary ones."""
-    work = _optimised(unit.llvm(), c.level, unit.text() == c.formed)
+    work, simplified = _optimised(unit.llvm(), c.level, unit.text() == c.formed)
     if unshared(work):
-        work = _optimised(work, c.level)
-    c.formed = work.text() if work.is_printed else ""  # else LLVM's optimiser was last
+        work, simplified = _optimised(work, c.level)
+    c.formed = work.text() if simplified and work.is_printed else ""
     return unit.put(work)
 
 
-def _optimised(work: LLVMModule, level: int, formed: bool = False) -> LLVMModule:
-    """`work` optimised for differentiation; no `switch` becomes a table of functions, which would be a derivative's.
+def _optimised(work: LLVMModule, level: int, formed: bool = False) -> tuple[LLVMModule, bool]:
+    """`work` optimised for differentiation, and whether its loops have their form (`unroll.LOOP_FORM`) then.
 
-    `formed`: its loops have their form (`unroll.LOOP_FORM`) already.
+    No `switch` becomes a table of functions, which would be a derivative's. `formed`: they have it already.
     """
     tables = MET not in work.text()
     if not tables:
         work.without_switch_tables()
-    work = _optimised_in_loops(work, level, formed and tables)
+    work, simplified = _optimised_in_loops(work, level, formed and tables)
     if not tables:
         work.strip_attributes(["no-jump-tables"])
-    return work
+    return work, simplified
 
 
-def _optimised_in_loops(work: LLVMModule, level: int, formed: bool) -> LLVMModule:
+def _optimised_in_loops(work: LLVMModule, level: int, formed: bool) -> tuple[LLVMModule, bool]:
     """… short loops unrolled, borders of stencils peeled, tests of loops whole."""
     mark_short_loops(work, in_form(work, formed))
     before = work.clone()
@@ -67,6 +67,8 @@ def _optimised_in_loops(work: LLVMModule, level: int, formed: bool) -> LLVMModul
         work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
     if stencils and peel.peel_borders(work, peel.LATE):
         work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
-    if mark_short_loops(work, in_form(work) if stencils else module):
+    module = in_form(work) if stencils else module
+    if mark_short_loops(work, module):
         work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils, tests_whole=whole)
-    return work
+        return work, False
+    return work, are_simplified(module)
