@@ -279,7 +279,9 @@ class _Edit:
             self._guard(b)
         f = self.library.function(helper)
         first = [self._state()] if helper.startswith(("begin.", "next.")) else []
-        _instead(call, f, f.function_type.result, first, given)
+        new = _instead(call, f, f.function_type.result, first, given)
+        if (task := self.tasks.pop(call, None)) is not None:  # its block is this value now
+            self.tasks[new] = task
         return True
 
     def _state(self) -> AnyValue:
@@ -310,13 +312,14 @@ class _Edit:
         erase(call) if call.type == VOID else replaced(call, ran)
 
 
-def _instead(call: Call, callee: AnyValue, result: Type, first: list[AnyValue], given: Iterable[int]) -> None:
+def _instead(call: Call, callee: AnyValue, result: Type, first: list[AnyValue], given: Iterable[int]) -> Call:
     """Call `callee` with `first` and those of the call's arguments that are `given`."""
     arguments = [*first, *(call.arguments[n] for n in given)]
     new = Call(FunctionType(result, tuple(v.type for v in arguments)), callee, arguments, call.name)
     new.argument_attributes = [*(() for _ in first), *(call.argument_attributes[n] for n in given)]
     new.attributes, new.metadata, new.debug_records = call.attributes, call.metadata, call.debug_records
     put_instead(call, new)
+    return new
 
 
 def _run(b: Builder, f: Function, given: list[AnyValue], call: Call) -> AnyValue:
