@@ -217,7 +217,8 @@ EXPRESSIONS = {
         llvm/quirks.py support/brackets.py
     """,
     "it asks an unread body before it is read": """
-        analysis/cfg/flow.py ir/symbols.py transforms/canonical/numbers_apart.py transforms/floatbits/low_bits.py
+        analysis/cfg/flow.py ir/rewrite.py ir/symbols.py
+        transforms/canonical/numbers_apart.py transforms/floatbits/low_bits.py
     """,
     "names of symbols and types tell what is meant": """
         analysis/call_shapes.py analysis/layout/debug_info.py

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.rewrite import before, bodies, calls, erase, local_names, replaced
@@ -100,3 +102,15 @@ def test_copies_are_functions_of_their_own() -> None:
         text = checked(module)
         assert "define internal double @f.copy(double %" in text and text.count("call double @one") == 4
         assert isinstance(module.globals["f.copy"], GlobalValue) and f.arguments[0] is not new.arguments[0]
+
+
+@pytest.mark.parametrize("name", ["a$b", 'a"b', "a b", "1", "a\\b", "äb"])
+def test_names_that_llvm_quotes_are_found_in_bodies_that_were_not_read(name: str) -> None:
+    """LLVM quotes more names than we do: `$` is one of a plain name's characters to us, and is quoted by LLVM."""
+    module = parse("define void @f() {\n  ret void\n}\ndefine void @g() {\n  call void @f()\n  ret void\n}\n")
+    rename(module, {"f": name})
+    again = parse(LLVMModule.from_text(write(module)).text())
+    decoded = next(f.name for f in again.functions if f.name != "g")
+    assert len(calls(again, decoded)) == 1
+    rename(again, {decoded: "h"})
+    assert "call void @h()" in write(again)

@@ -10,6 +10,7 @@ instruction `before` writes others, which have its place in the source; `replace
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
@@ -39,7 +40,6 @@ from llgrad.ir.values import (
     parts,
     replace_uses,
 )
-from llgrad.ir.write_values import encode_name
 
 
 def bodies(module: Module, *words: str) -> list[Function]:
@@ -48,9 +48,20 @@ def bodies(module: Module, *words: str) -> list[Function]:
     return [f for f in found if (text := f.unread) is None or any(word in text for word in words)]
 
 
+def word(name: str) -> str:
+    """What stands of a global's name in any text that names it, quoted or not: LLVM quotes more names than we do."""
+    return max(re.split(r"[^ !#-\[\]-~]", name), key=len)
+
+
+def calling(name: str) -> tuple[str, ...]:
+    """What stands in any text that calls a global by its name."""
+    part = word(name)
+    return (f"{part}(", f'{part}"(') if part == name else (part,)
+
+
 def calls(module: Module, *prefixes: str) -> list[Call]:
     """The calls of functions whose names begin so; nothing is read where the module knows no such function."""
-    words = [f"@{encode_name(f.name)}(" for f in module.functions if f.name.startswith(prefixes)]
+    words = [w for f in module.functions if f.name.startswith(prefixes) for w in calling(f.name)]
     where = bodies(module, *words) if words else []
     return [c for c, f in direct_calls(where) if f.name.startswith(prefixes)]
 

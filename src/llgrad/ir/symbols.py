@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from llgrad.ir.module import Module
 from llgrad.ir.parse_body import LazyBody
 from llgrad.ir.parse_types import decode_name
-from llgrad.ir.rewrite import bodies, edit_constants, is_callee, mentions
+from llgrad.ir.rewrite import bodies, edit_constants, is_callee, mentions, word
 from llgrad.ir.values import (
     Alias,
     AnyConstant,
@@ -147,7 +147,7 @@ def use_instead(module: Module, pairs: Mapping[str, GlobalValue]) -> None:
 
 
 def _words(names: Iterable[str]) -> list[str]:
-    return [f"@{encode_name(name)}" for name in names]
+    return [word(name) for name in names]
 
 
 def copied(f: Function, name: str) -> Function:

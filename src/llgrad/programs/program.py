@@ -19,6 +19,7 @@ from llgrad.autodiff.enzyme.statements import marked_inactive, says_something
 from llgrad.autodiff.legality.leftover_calls import complete, spelt_right
 from llgrad.autodiff.requests.markers import PREFIX, SPLIT
 from llgrad.autodiff.requests.registrations import not_inlined
+from llgrad.autodiff.shadows.globals import is_thread_local
 from llgrad.errors import of_file
 from llgrad.ir.internal_errors import told
 from llgrad.ir.parse import parse
@@ -209,7 +210,7 @@ def threads_apart(text: str) -> str:
     for v in module.variables:
         owner, _, number = v.name.rpartition(".shadow")
         if owner in owners and (not number or number[1:].isdigit()) and v.linkage == "internal" and not v.constant:
-            v.prefix = ("thread_local", *v.prefix)
+            v.prefix = v.prefix if any(map(is_thread_local, v.prefix)) else ("thread_local", *v.prefix)
     return write(module) if owners else text
 
 

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.rewrite import bodies, direct_calls
+from llgrad.ir.rewrite import bodies, direct_calls, word
 from llgrad.ir.types import VOID, ArrayType, FloatType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import Alias, Attribute, Function
 from llgrad.ir.write_values import attributes
@@ -93,7 +93,7 @@ def _is_function(alias: Alias) -> bool:
 
 def _call_others(module: Module, functions: Collection[Function], number: int) -> bool:
     """Have calls of these functions call others of the same types, by names that are the module's own."""
-    where = bodies(module, *(f.name for f in functions)) if functions else []
+    where = bodies(module, *(word(f.name) for f in functions)) if functions else []
     for call, f in direct_calls(where):
         if f in functions and call.callee is f:
             call.set_operand(call.arity, _other(module, f, f"{f.name}{_AS}{number}"))

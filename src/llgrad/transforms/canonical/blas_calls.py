@@ -18,7 +18,7 @@ from itertools import count
 
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse, parse_function_text
-from llgrad.ir.rewrite import bodies, direct_calls
+from llgrad.ir.rewrite import bodies, direct_calls, word
 from llgrad.ir.symbols import named
 from llgrad.ir.types import PTR, ArrayType
 from llgrad.ir.values import Attribute, ConstAggregate, ConstNull, Function, GlobalVariable
@@ -71,7 +71,7 @@ def _led_through(module: Module, routines: list[Function]) -> dict[str, str]:
     """Have each call of a routine call one of its own, which calls one by value: the families of these, by name."""
     wanted: dict[str, str] = {}
     numbers = _free_numbers(module)
-    where = bodies(module, *(f"@{f.name}(" for f in routines)) if routines else []
+    where = bodies(module, *(word(f.name) for f in routines)) if routines else []
     found = [(call, f) for call, f in direct_calls(where) if f in routines and f is call.callee]
     for call, f in sorted(found, key=lambda c: routines.index(c[1])):
         if f.function_type.vararg:

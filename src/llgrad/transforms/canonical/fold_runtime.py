@@ -10,7 +10,7 @@ branch is folded. Functions that call nothing of the runtime stay as they are.
 from __future__ import annotations
 
 from llgrad.ir.parse import parse
-from llgrad.ir.rewrite import bodies
+from llgrad.ir.rewrite import bodies, word
 from llgrad.llvm import LLVMModule
 
 _PREFIX = "_FortranA"
@@ -25,7 +25,7 @@ def fold_runtime(work: LLVMModule) -> bool:
     found = [f.name for f in module.functions if f.name.startswith(_PREFIX) and not f.is_declaration]
     if not found:
         return False
-    callers = {f.name for f in bodies(module, *(f"@{name}(" for name in found))}
+    callers = {f.name for f in bodies(module, *map(word, found))}
     work.run(["always_inliner", "global_dce"])
     for name in sorted(callers.intersection(work.definitions())):
         work.run(_FOLDED, function=name)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from llgrad.ir.build import i64
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.rewrite import at_start, bodies, direct_calls, local_names
+from llgrad.ir.rewrite import at_start, bodies, calling, direct_calls, local_names, word
 from llgrad.ir.symbols import pointed_to
 from llgrad.ir.types import Type
 from llgrad.ir.values import (
@@ -45,7 +45,7 @@ def own_structs(module: Module) -> bool:
     pointed = pointed_to(module)
     foreign = {f for f in passing if f.is_declaration or f.linkage not in _OWN or f.name in pointed}
     own = {f for f in passing if f not in foreign}
-    words = [f"{f.name}(" for f in own]
+    words = [w for f in own for w in calling(f.name)]
     own -= {f for c, f in direct_calls(bodies(module, *words) if own else ()) if not _passes(c)}  # as of another type
     for f in passing:
         if not f.is_declaration:
@@ -131,7 +131,7 @@ def in_parts(module: Module) -> bool:
         if new not in module.globals:
             text = _parts_of(new, f"{library.PARTS}{f.name}", f.function_type.result, len(operands))
             parse_function_text(module, text)
-        for c, called in direct_calls(bodies(module, f"@{f.name}(")):
+        for c, called in direct_calls(bodies(module, word(f.name))):
             if called is f and c.callee is f:
                 _pass_address(c)
                 c.set_operand(c.arity, module.function(new))

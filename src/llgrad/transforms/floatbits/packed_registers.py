@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from llgrad.ir.build import Builder
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.rewrite import after, at_start, before, bodies, local_names, mentions
+from llgrad.ir.rewrite import after, at_start, before, bodies, local_names, mentions, word
 from llgrad.ir.types import DOUBLE, FLOAT, I64, StructType, Type
 from llgrad.ir.values import (
     Alias,
@@ -47,7 +47,6 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import spelt
 
 _OF_FLOATS = ("noundef", "nofpclass", "returned")
 _INSIDE = ("internal", "private")
@@ -113,7 +112,7 @@ def _found_results(module: Module, looking: list[Function]) -> Iterator[tuple[Fu
 
 
 def _calls(f: Function, module: Module) -> Iterator[Call]:
-    for caller in bodies(module, f"{spelt(f.name)}("):
+    for caller in bodies(module, word(f.name)):
         yield from (i for i in caller.instructions() if isinstance(i, Call) and i.callee is f)
 
 
@@ -121,14 +120,14 @@ def _is_own(f: Function, module: Module) -> bool:
     """Does the program call the function by name, as what it is, and do nothing else with it?"""
     if f.is_declaration or f.linkage not in _INSIDE or f.function_type.vararg:
         return False
-    for caller in bodies(module, spelt(f.name), "musttail"):
+    for caller in bodies(module, word(f.name), "musttail"):
         for i in caller.instructions():
             called = isinstance(i, Call) and i.callee is f and i.function_type == f.function_type
             uses = [v for n, v in enumerate(i.operands) if not (called and isinstance(i, Call) and n == i.arity)]
             if any(_names(v, f) for v in uses) or (isinstance(i, Call) and i.tail == "musttail"):
                 return False
     aliases = [a.aliasee for a in module.globals.values() if isinstance(a, Alias)]
-    held = [v.initializer for v in module.variables if mentions(v.pending, [spelt(f.name)])]
+    held = [v.initializer for v in module.variables if mentions(v.pending, [word(f.name)])]
     return not any(_names(v, f) for v in (*aliases, *held))
 
 
