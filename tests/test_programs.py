@@ -7,7 +7,11 @@ refused fails its test: take it off the list. Each day half of the programs go t
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -19,6 +23,7 @@ from sandbox import isolated
 from llgrad.autodiff.requests.request import Mode
 
 PROGRAMS = all_programs()
+CORPUS = Path(__file__).with_name("corpus")
 FORWARD, REVERSE = (Mode.FORWARD,), (Mode.COMBINED,)
 
 BOTH = FORWARD + REVERSE
@@ -74,3 +79,34 @@ def test_corpus_is_what_it_says() -> None:
     assert len(names) >= 80
     assert (set(REFUSED) | NO_DUALS) <= names
     assert all(p.outputs and p.inputs for p in PROGRAMS)
+
+
+_TWICE = """
+import hashlib, sys
+from pathlib import Path
+from cases import read_program
+from harness import compiled, request
+from llgrad.autodiff.requests.request import Mode
+from llgrad.programs import derivatives, stages
+for path in map(Path, sys.argv[1:]):
+    program = read_program(path, path.stem)
+    text = stages.prepare(compiled([path]), [program.name], 2)
+    made = [derivatives.derivative(text, request(program, mode), 2).text for mode in (Mode.FORWARD, Mode.COMBINED)]
+    print(path.stem, *(hashlib.sha256(t.encode()).hexdigest() for t in (text, *made)))
+"""
+
+CORPUS = Path(__file__).with_name("corpus")
+
+
+def test_each_process_writes_the_same() -> None:
+    """No order comes from a set of objects or of strings: neither hashes nor addresses are seen in what is written."""
+    names = ("convolution", "chosen_values", "cubic_spline", "adaptive_simpson")
+    paths = [str(CORPUS / f"{name}.c") for name in names]
+    said = []
+    for seed in ("1", "2"):
+        path = os.pathsep.join([str(CORPUS.parents[1] / "src"), str(CORPUS.parent)])
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path}
+        done = subprocess.run([sys.executable, "-c", _TWICE, *paths], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout.splitlines())
+    assert said[0] == said[1] and len(said[0]) == len(names)

@@ -95,13 +95,20 @@ def cuts(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> dic
             when[i] = _when(i, users, when)
         if any(when.get(u, _ALWAYS) != _ALWAYS and (u in dirty or _multiplies(u, i, effects)) for u in users):
             dirty.add(i)
-    for i, paths in ((i, when[i]) for i in candidates if i in when):
+    order = [*flow.function.arguments, *(i for b in flow.order for i in b.instructions)]
+    places: dict[AnyValue, int] = {v: n for n, v in enumerate(order)}
+
+    def place(side: tuple[AnyValue, bool]) -> tuple[int, bool]:
+        return places.get(side[0], -1), side[1]
+
+    for i, paths in ((i, when[i]) for i in when if i in candidates):
         operands = [i.pointer] if isinstance(i, Load) else [o for o in dict.fromkeys(i.operands) if facts.active(o)]
         other = {o for o in operands if i in dirty or _multiplies(i, o, effects)}
         other = {o for o in other if not _implies(when.get(o, _ALWAYS), paths)}
         lanes = any(isinstance(c.type, VectorType) for path in paths for c, _ in path)
         if other and paths != _ALWAYS and not (lanes and any(_count(o.type) != _count(i.type) for o in other)):
-            found[i] = Cut(tuple(sorted((tuple(p) for p in paths), key=len)), frozenset(other))
+            chosen = [tuple(sorted(p, key=place)) for p in paths]  # the same in each process
+            found[i] = Cut(tuple(sorted(chosen, key=lambda p: (len(p), *map(place, p)))), frozenset(other))
     return found
 
 
