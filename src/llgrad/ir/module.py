@@ -24,6 +24,7 @@ from llgrad.ir.values import (
 )
 
 _FILE = "filename", "directory"
+_OWN = "/llgrad/runtime/"
 _LIBRARY = re.compile(
     r"^/usr/(local/)?(include|lib)/|/llgrad/runtime/|/include/c\+\+/|/c\+\+/v1/|^/rustc/|^library/(core|alloc|std)/"
     r"|/rustlib/|/lib/std/"
@@ -128,14 +129,16 @@ class Module:
 
     def place(self, instruction: Instruction) -> Span | None:
         """Where a user looks for it: of what was inlined from a library, the line that calls the library; of what has
-        no line, the line before it in its block, after it, or of its function."""
+        no line, the line before it in its block, after it, or of its function. A runtime of llgrad's is no such place.
+        """
         ref: object = instruction.metadata.get("dbg")
         first = found = self.span(instruction)
         while found is not None and _LIBRARY.search(found.file) and isinstance(ref, MDRef):
             ref = self.node(ref).fields.get("inlinedAt")
             found = self._span(self.node(ref)) if isinstance(ref, MDRef) else None
         found = found or first
-        return found if found is not None and found.line else (self._near(instruction) or found)
+        found = found if found is not None and found.line else (self._near(instruction) or found)
+        return None if found is not None and _OWN in found.file else found
 
     def _near(self, instruction: Instruction) -> Span | None:
         """The line that is next to an instruction which has none: LLVM gives none to what it has merged."""

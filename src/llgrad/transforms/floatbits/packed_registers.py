@@ -31,6 +31,7 @@ from llgrad.ir.values import (
     Argument,
     Attribute,
     Binary,
+    Block,
     Call,
     Cast,
     ConstInt,
@@ -53,6 +54,8 @@ _INSIDE = ("internal", "private")
 _ROUNDS = 16  # of functions that hand bits on to each other
 Path = tuple[int, ...]
 """Indices of a member of a struct; none of a value that is not one."""
+Made = dict[tuple[Block, AnyValue, Type], AnyValue]
+"""Values of a block as of another type."""
 
 
 def told_apart(work: LLVMModule) -> bool:
@@ -82,11 +85,12 @@ def with_bits(module: Module) -> bool:
         assert f.blocks  # they are read when they are asked for, and arguments have users then
     parameters = dict(_found_parameters(module, looking))
     results = dict(_found_results(module, looking))
+    made: Made = {}
     for f in dict.fromkeys([*parameters, *results]):
         calls = list(_calls(f, module))
         _give(f, parameters.get(f, {}), results.get(f))
         for c in calls:
-            _hand(c, f, parameters.get(f, {}), results.get(f))
+            _hand(c, f, parameters.get(f, {}), results.get(f), made)
     return bool(parameters or results)
 
 
@@ -213,12 +217,15 @@ def _give(f: Function, parameters: Mapping[int, Type], result: Type | None) -> N
         f.result_attributes = _without_floats(f.result_attributes)
 
 
-def _hand(c: Call, f: Function, parameters: Mapping[int, Type], result: Type | None) -> None:
+def _hand(c: Call, f: Function, parameters: Mapping[int, Type], result: Type | None, made: Made) -> None:
     """Call the function by its new type."""
     assert c.block.function is not None
     names = local_names(c.block.function)
     for n, t in parameters.items():
-        c.set_operand(n, _as_type(before(c, names), c.operands[n], t))
+        given = c.operands[n]
+        if (new := _had_before(c, made.get((c.block, given, t)))) is None:  # one cast: LLVM makes one load of both
+            new = made[c.block, given, t] = _as_type(before(c, names), given, t)
+        c.set_operand(n, new)
         c.argument_attributes[n] = _without_floats(c.argument_attributes[n])
     c.function_type = f.function_type
     if result is None:
@@ -236,6 +243,12 @@ def _called_by_name_of(old: Value, new: AnyValue) -> None:
     replace_uses(old, new)
     if isinstance(new, Value):
         new.name = old.name
+
+
+def _had_before(c: Call, v: AnyValue | None) -> AnyValue | None:
+    """The value, if it is there before a call, in its block."""
+    before = c.block.instructions[: c.block.instructions.index(c)]
+    return v if any(i is v for i in before) else None
 
 
 def _as_type(b: Builder, v: AnyValue, t: Type) -> AnyValue:
