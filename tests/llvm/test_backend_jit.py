@@ -275,5 +275,5 @@ def test_calls_reach_functions_that_are_far_away() -> None:
 def test_groups_that_lose_their_only_attribute_can_be_read() -> None:
     """LLVM refuses `attributes #0 = { }`."""
     text = for_jit(LLVMModule.from_text("declare void @g() nonlazybind\n").text())
-    assert "nonlazybind" not in text
+    assert not [line for line in text.split("\n") if "nonlazybind" in line and not line.startswith(";")]
     LLVMModule.from_text(text)

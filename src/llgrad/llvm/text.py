@@ -176,7 +176,9 @@ def for_jit(text: str) -> str:
     """
     zeroed = r'^(![0-9]+ = !\{i32 \d+, !"(?:PIE Level|RtLibUseGOT)", i32) \d+\}$'
     text = re.sub(zeroed, r"\1 0}", text, flags=re.MULTILINE)
-    text = strip_attributes(text, ["nonlazybind"]) if "nonlazybind" in text else text
+    if "nonlazybind" in text:
+        text = strip_attributes(text, ["nonlazybind"])
+        text = re.sub(r"^((?:declare|define)\b[^\n]*?) nonlazybind\b", r"\1", text, flags=re.MULTILINE)
     near = r"(?:dso_local |hidden |protected )+"
     text = re.sub(rf"^(@[^\n=]* = external ){near}", r"\1", text, flags=re.MULTILINE)
     text = re.sub(rf"^(declare ){near}", r"\1", text, flags=re.MULTILINE)
