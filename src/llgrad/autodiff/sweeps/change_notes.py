@@ -74,8 +74,8 @@ class Changing(Sweep):
             if k in choices:
                 one = self.b.binary("and", one, self.b.fcmp("une", choices[k], zero(v.type)))
             total = one if total is None else self.b.binary("or", total, one)
-        assert total is not None
-        self.changes[self.lane][i] = total
+        # of an instruction no operand of which is known to be active: it may depend on anything
+        self.changes[self.lane][i] = total if total is not None else all_true(truth(i.type))
 
     def complete_note(self, phi: Phi) -> None:
         """Fill in the note of a phi."""
