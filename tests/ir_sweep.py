@@ -32,6 +32,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest import mock
 
 from ir_mutations import mutated
 
@@ -253,7 +254,7 @@ def _limit() -> None:
 def _child(paths: Sequence[Path], seed: int, write: int, log: Path) -> NoReturn:
     faulthandler.disable()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    isolate.subprocess = Forked  # type: ignore[assignment, attr-defined]
+    mock.patch.object(isolate, "subprocess", Forked).start()  # for the whole life of the child
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     errors = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)

@@ -19,7 +19,8 @@ from llgrad.analysis.memory.mod_ref import Access
 from llgrad.autodiff.emit import alias_scopes, arena, tape
 from llgrad.autodiff.facts.analysis_results import Facts, LoopFacts
 from llgrad.autodiff.fusion import adjoint_columns, fusion, privatization
-from llgrad.autodiff.fusion.deferred_adjoints import Postponed
+from llgrad.autodiff.fusion.deferred_adjoints import Postponed, postponed
+from llgrad.autodiff.fusion.precompute import recurrences
 from llgrad.autodiff.plan import planner
 from llgrad.autodiff.plan.plan import show
 from llgrad.autodiff.plan.planner import Planner
@@ -154,10 +155,9 @@ def sums_seen(patch: Patch) -> None:
 
 def no_postponing(patch: Patch) -> None:
     """Loops whose values adjoints after them need are not fused."""
-    search = fusion.postponed  # type: ignore[attr-defined]
 
     def nothing(*arguments: Any) -> Postponed | None:
-        found = search(*arguments)
+        found = postponed(*arguments)
         return found if found is not None and not found.parts else None
 
     patch.setattr(fusion, "postponed", nothing)
@@ -216,11 +216,10 @@ def no_choosing(patch: Patch) -> None:
 
 def all_ahead(patch: Patch) -> None:
     """Recurrences compute ahead what they need of libm, though it is not vectorised, in short strips."""
-    find = planner.recurrences  # type: ignore[attr-defined]
 
     def asked(facts: Facts, *rest: Any) -> Any:
         facts.vector_math = True
-        return find(facts, *rest)
+        return recurrences(facts, *rest)
 
     patch.setattr(planner, "recurrences", asked)
     patch.setattr(precompute_writer, "STRIP", 4)

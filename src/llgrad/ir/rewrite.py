@@ -185,9 +185,8 @@ _COMPUTED = Unary | Binary | Cast | Compare | Select | GetElementPtr | ExtractEl
 
 def drop_unused(v: AnyValue) -> None:
     """Take out what nobody uses, and what was computed for it alone."""
-    if isinstance(v, _COMPUTED) and v.block is not None and not v.users:
-        operands = list(v.operands)
+    if isinstance(v, _COMPUTED) and not v.users and any(i is v for i in v.block.instructions):
+        operands = dict.fromkeys(v.operands)
         erase(v)
-        v.block = None  # type: ignore[assignment]  # it is taken out once
         for operand in operands:
             drop_unused(operand)

@@ -19,6 +19,7 @@ from llgrad.ir.values import (
     Constant,
     Function,
     GlobalValue,
+    GlobalVariable,
     InlineAsm,
     parts,
 )
@@ -89,11 +90,11 @@ def named_in_data(module: Module) -> set[str]:
     for g in module.globals.values():
         if isinstance(g, Alias):
             found |= {x.name for x in globals_in(g.aliasee)}
-        elif not isinstance(g, Function):
-            text = getattr(pending := getattr(g, "pending", None), "text", None)
-            values = _NAMED.findall(text) if text is not None else ()
-            found |= {decode_name(name) for name in values}
-            found |= {x.name for x in globals_in(g.initializer)} if pending is None else set()  # type: ignore[attr-defined]
+        elif isinstance(g, GlobalVariable):
+            if (text := getattr(g.pending, "text", None)) is not None:
+                found |= {decode_name(name) for name in _NAMED.findall(text)}
+            else:
+                found |= {x.name for x in globals_in(g.initializer)}
     return found
 
 

@@ -172,6 +172,11 @@ def given_number(a: Argument) -> Known:
     return _extended(argument_name(a), a.type.bits)
 
 
+def _written(name: str) -> Known:
+    """A number that has this name where the bounds are computed."""
+    return Known(lambda _: name)
+
+
 def _extended(name: str, bits: int) -> Known:
     return Known(lambda w: name if bits == 64 else w.emit(f"sext i{bits} {name} to i64"))
 
@@ -466,8 +471,8 @@ class Reader:
         name = ahead.bounds(f.flow, load, first, strides, layout)
         if name is None:
             return None
-        low, high = (Known(lambda _, end=end: f"{name}.{end}") for end in ("low", "high"))  # type: ignore[misc]
-        return Poly.of(Between(Poly.of(low), Poly.of(high), True, f.scope(load)))
+        low, high = (Poly.of(_written(f"{name}.{end}")) for end in ("low", "high"))
+        return Poly.of(Between(low, high, True, f.scope(load)))
 
     def one_of(self, f: Frame, v: Instruction, parts: list[Poly | None]) -> Poly | None:
         known = [p for p in parts if p is not None]

@@ -159,10 +159,10 @@ def is_computable(v: AnyValue, layout: DataLayout, depth: int = DEPTH) -> bool:
 
 def as_field(load: Load, layout: DataLayout) -> Field | None:
     """The field that a load of an integer reads."""
-    found = constant_address(load.pointer, layout) if is_plain(load) and isinstance(load.type, IntType) else None
-    if found is None or not 8 <= load.type.bits <= 64 or load.type.bits % 8:  # type: ignore[attr-defined]
+    if not is_plain(load) or not isinstance(t := load.type, IntType) or t.bits not in range(8, 65, 8):
         return None
-    return Field(found[0].index, found[1], load.type)
+    found = constant_address(load.pointer, layout)
+    return None if found is None else Field(found[0].index, found[1], t)
 
 
 class Ahead(Struct):
