@@ -5,14 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import llgrad
 from llgrad.errors import ArgumentError, ForeignError
+from llgrad.llvm import Engine
 
 CODE = """
 #include <math.h>
@@ -252,3 +255,18 @@ def test_memory_that_holds_addresses_is_not_moved(tmp_path: Path) -> None:
     assert lib.total(nodes) == 7.0
     lib.scale(2, nodes)
     assert nodes["value"].tolist() == [1.0, 4.0, 8.0]
+
+
+def test_threads_share_one_check(lib: llgrad.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has the address of a check has it for good: a second engine freed the first one's code."""
+    test, made, make = cast(Any, llgrad.grad(lib.two))._test(1), list[Engine](), Engine.from_object
+
+    def slowly(data: bytes) -> Engine:
+        made.append(make(data))
+        time.sleep(0.05)
+        return made[-1]
+
+    monkeypatch.setattr(Engine, "from_object", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        addresses = {future.result() for future in [pool.submit(test.address) for _ in range(8)]}
+    assert len(made) == 1 and len(addresses) == 1

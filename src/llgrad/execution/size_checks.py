@@ -7,6 +7,7 @@ A `Check` belongs to a function and is kept on disk; a `Test` says where an entr
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from llgrad.errors import ArgumentError, ForeignError
 from llgrad.programs.guarded_memory import FAULTED, SOMEWHERE, Limits, Room, rooms
 
 NAME = "llgrad.check"
+_making = threading.Lock()
 
 
 class Check(Struct, frozen=True):
@@ -42,11 +44,12 @@ class Test:
         """Where the check is, or 0."""
         if not self.check.data:
             return 0
-        if self._engine is None:
-            from llgrad.llvm import Engine
+        with _making:  # threads keep the address: an engine that another takes the place of would free its code
+            if self._engine is None:
+                from llgrad.llvm import Engine
 
-            self._engine = Engine.from_object(self.check.data)
-        return int(self._engine.address(NAME))
+                self._engine = Engine.from_object(self.check.data)
+            return int(self._engine.address(NAME))
 
     def pointers(self, mask: int | None) -> list[int]:
         """The IR arguments that a mask of the check's means; None: there is no check."""
