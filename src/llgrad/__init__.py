@@ -12,26 +12,48 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llgrad.api.check import check_grads
     from llgrad.api.derivatives import Derivative, grad, jvp, value_and_grad, vjp
     from llgrad.api.jacobian import jacobian
     from llgrad.api.registering import function_like, functions, inactive, rule
     from llgrad.api.second_order import hessian, hvp
     from llgrad.api.vmap import vmap
-    from llgrad.errors import LlgradError
+    from llgrad.errors import (
+        ActivityError,
+        ArgumentError,
+        CheckpointError,
+        CompilerError,
+        ForeignError,
+        InternalError,
+        KindError,
+        LlgradError,
+        LlgradWarning,
+        MissingSourceError,
+        NoRuleError,
+        ParseError,
+        SeedError,
+        SourceError,
+        UnknownNameError,
+        UnsupportedError,
+        VerifyError,
+    )
     from llgrad.execution.library import ForeignFunction, Library, load
 
 __version__ = "0.1.0"
 __all__ = [
-    "Derivative", "ForeignFunction", "Library", "LlgradError", "__version__", "function_like", "functions", "grad",
-    "hessian", "hvp", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad", "vjp", "vmap",
+    "ActivityError", "ArgumentError", "CheckpointError", "CompilerError", "Derivative", "ForeignError",
+    "ForeignFunction", "InternalError", "KindError", "Library", "LlgradError", "LlgradWarning", "MissingSourceError",
+    "NoRuleError", "ParseError", "SeedError", "SourceError", "UnknownNameError", "UnsupportedError", "VerifyError",
+    "__version__", "check_grads", "function_like", "functions", "grad", "hessian", "hvp", "inactive", "jacobian",
+    "jvp", "load", "rule", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 _PLACES = {
     "Derivative": "api.derivatives", "grad": "api.derivatives", "jvp": "api.derivatives",
     "value_and_grad": "api.derivatives", "vjp": "api.derivatives",
+    "check_grads": "api.check",
     "jacobian": "api.jacobian",
     "hessian": "api.second_order", "hvp": "api.second_order",
     "vmap": "api.vmap",
-    "LlgradError": "errors",
     "rule": "api.registering", "inactive": "api.registering", "function_like": "api.registering",
     "functions": "api.registering",
     "ForeignFunction": "execution.library", "Library": "execution.library", "load": "execution.library",
@@ -39,14 +61,15 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    place = "errors" if name in __all__ and name not in _PLACES else _PLACES.get(name)
+    if place is None:
         raise AttributeError(f"module 'llgrad' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"llgrad.{_PLACES[name]}"), name)
+    value = getattr(import_module(f"llgrad.{place}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES])
+    return sorted(__all__)

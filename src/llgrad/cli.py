@@ -292,7 +292,7 @@ def opt(
     """
     from llgrad.autodiff.requests.checkpoint_schedule import said
     from llgrad.autodiff.requests.registrations import ignored
-    from llgrad.errors import SourceError, somewhere_in
+    from llgrad.errors import MissingSourceError, somewhere_in
     from llgrad.llvm import LLVMModule, with_brain_floats
     from llgrad.llvm.isolate import end_told
     from llgrad.programs.program import optimise_program, read_ir
@@ -300,7 +300,7 @@ def opt(
 
     for source in sources:
         if not source.is_file() and str(source) != "-":
-            raise SourceError(f"there is no file {source}", fix="check the path")
+            raise MissingSourceError(f"there is no file {source}", fix="check the path")
     parts = []
     for source in sources:
         with end_told(f"reading {source}", _tell, _FAILED):

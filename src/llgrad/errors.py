@@ -6,13 +6,15 @@ a test holds the two together. Raise a subclass, never `LlgradError` itself.
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import ParamSpec, TextIO, TypeVar
 
 from msgspec import Struct
 
@@ -83,6 +85,36 @@ class LlgradError(Exception):
         return "\n".join(lines)
 
 
+TRACEBACK = "LLGRAD_TRACEBACK"
+"""The environment's variable that asks for llgrad's own frames."""
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def at_the_caller(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """A function of the public interface: tracebacks of its LlgradErrors end at the user's line and its own."""
+
+    @functools.wraps(function)
+    def called(*args: _Given.args, **named: _Given.kwargs) -> _Result:
+        try:
+            return function(*args, **named)
+        except LlgradError as error:
+            without_frames(error)
+            raise
+
+    return called
+
+
+def without_frames(error: LlgradError) -> None:
+    """Take the traceback from an error and from its causes, unless LLGRAD_TRACEBACK is set."""
+    if not os.environ.get(TRACEBACK):
+        cause: BaseException | None = error
+        while cause is not None:
+            cause.__traceback__, cause.__suppress_context__ = None, True
+            cause = cause.__cause__
+
+
 class LlgradWarning(UserWarning):
     """What may be wrong and cannot be told from what is right; `docs/errors.md` has an entry for each."""
 
@@ -138,13 +170,17 @@ class SourceError(LlgradError):
     code = "source"
 
 
-class CompilerError(LlgradError):
+class MissingSourceError(SourceError, FileNotFoundError):
+    """A source file that is not there."""
+
+
+class CompilerError(LlgradError, RuntimeError):
     """The language's compiler is missing, too new for LLVM 22, or rejected the source."""
 
     code = "compiler"
 
 
-class ParseError(LlgradError):
+class ParseError(LlgradError, ValueError):
     """LLVM assembly that `ir.parse` does not understand."""
 
     code = "parse"
@@ -176,19 +212,19 @@ class VerifyError(LlgradError):
     code = "verify"
 
 
-class UnknownNameError(LlgradError):
+class UnknownNameError(LlgradError, ValueError):
     """A function, parameter or marker name that does not exist."""
 
     code = "name"
 
 
-class ArgumentError(LlgradError):
+class ArgumentError(LlgradError, TypeError, ValueError):
     """A Python argument of the wrong type, dtype, layout or size; buffers that overlap."""
 
     code = "argument"
 
 
-class UnsupportedError(LlgradError):
+class UnsupportedError(LlgradError, NotImplementedError):
     """A construct that llgrad refuses to differentiate rather than differentiate wrongly.
 
     `remedy`: what may be done to the program's text first. `loses_bits`: bits of an active float were seen to be
@@ -230,13 +266,13 @@ class CheckpointError(UnsupportedError):
     code = "checkpoint"
 
 
-class InternalError(LlgradError):
+class InternalError(LlgradError, RuntimeError):
     """llgrad failed where it should have said what it cannot do; `__cause__` is the exception."""
 
     code = "internal"
 
 
-class ForeignError(LlgradError):
+class ForeignError(LlgradError, RuntimeError):
     """Generated or foreign code failed while it ran."""
 
     code = "foreign"

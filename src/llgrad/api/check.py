@@ -1,4 +1,6 @@
-"""Reverse mode, forward mode and finite differences of one function on random input, compared along random directions.
+"""Reverse mode, forward mode and finite differences of one function, compared along random directions.
+
+`check_grads` does so at arguments that the user gives, `compare` on random input.
 
 Inputs: integers are 5 and floats uniform in [0.5, 1.5] unless a value is given; arrays have the length given, else
 ample room for what the integers suggest; their floats are uniform in [0.5, 1.5], their integers zero. Along a direction
@@ -8,14 +10,16 @@ differences of order 6 of ⟨w, f⟩.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from msgspec import Struct
 
-from llgrad.api.derivatives import Names, jvp, vjp
-from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
+from llgrad.api.derivatives import Names, Options, Vjp, jvp, vjp
+from llgrad.api.second_order import hvp
+from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError, at_the_caller
 from llgrad.execution.library import ForeignFunction
 from llgrad.signature import Array, Parameter, Pointer, Scalar, View
 
@@ -132,16 +136,94 @@ def _copies(inputs: list[Any]) -> list[Any]:
     return [v.copy() if isinstance(v, np.ndarray) else v for v in inputs]
 
 
+def _moved(inputs: list[Any], wrt: Sequence[int], along: list[Any], h: float) -> list[Any]:
+    """Copies of the inputs, those in `wrt` moved along a direction."""
+    moved = _copies(inputs)
+    for n, v in zip(wrt, along, strict=True):
+        moved[n] = np.asarray(moved[n] + h * v, v.dtype) if isinstance(v, np.ndarray) else moved[n] + h * v
+    return moved
+
+
 def _differences(
     function: ForeignFunction, inputs: list[Any], wrt: tuple[int, ...], of: int | None, along: list[Any], weights: Any,
     step: float,
 ) -> float:  # fmt: skip
     def at(h: float) -> float:
-        moved = _copies(inputs)
-        for n, v in zip(wrt, along, strict=True):
-            moved[n] = np.asarray(moved[n] + h * v, v.dtype) if isinstance(v, np.ndarray) else moved[n] + h * v
+        moved = _moved(inputs, wrt, along, h)
         result = function(*moved)
         return float(np.sum(np.asarray(weights, np.float64) * (result if of is None else moved[of])))
 
+    return float(_central(at, step))
+
+
+def _central(at: Callable[[float], Any], step: float) -> Any:
+    """The slope of `at` at 0, by central differences of order 6."""
     one, two, three = (at(n * step) - at(-n * step) for n in (1, 2, 3))
     return (45 * one - 9 * two + three) / (60 * step)
+
+
+@at_the_caller
+def check_grads(
+    function: ForeignFunction, args: Sequence[Any], order: int = 1, modes: Sequence[str] = ("fwd", "rev"), *,
+    wrt: Names = None, of: str | int | None = None, tolerance: float | None = None, directions: int = 2,
+    seed: int = 0, **options: Unpack[Options],
+) -> None:  # fmt: skip
+    """Compare derivatives of `function` at `args` with central differences of order 6, along random directions.
+
+    args       what the function takes; they are copied
+    order      1: first derivatives; 2: also Hessian-vector products, with differences of gradients
+    modes      "fwd" (`jvp`) and "rev" (`vjp`)
+    wrt, of    as in `value_and_grad`, and so are `options`
+    tolerance  largest relative difference; by default 1e-6 for doubles and 3e-2 for floats, at order 2 ten times that
+    directions, seed  how many random directions, and what makes them
+
+    Raises AssertionError that names the mode, the order and the numbers that differ; else as `value_and_grad`.
+    """
+    if order not in (1, 2) or not set(modes) <= {"fwd", "rev"} or not modes:
+        raise ArgumentError(f"order={order!r}, modes={modes!r}", fix='1 or 2, and ("fwd", "rev") or one of them')
+    rng = np.random.default_rng(seed)
+    pull, push = vjp(function, wrt, of, **options), jvp(function, wrt, of, **options)
+    values = pull.function.checker.values(args)
+    least = min(_float_bytes(function.signature.parameters[n]) for n in pull.wrt)
+    _, limit, step = _LIMITS[least]
+    limit = limit if tolerance is None else tolerance
+    weights = rng.uniform(0.5, 1.5, np.shape(values[pull.of])) if pull.of is not None else 1.0
+    for _ in range(directions):
+        along = [_direction(values[n], rng) for n in pull.wrt]
+        way = along[0] if pull.single else along
+        wanted = _differences(function, values, pull.wrt, pull.of, along, weights, step)
+        if "fwd" in modes:
+            _, tangent = push(*_copies(values), tangents=way)
+            _require_near("forward mode", float(np.sum(weights * np.asarray(tangent))), wanted, limit)
+        if "rev" in modes:
+            _, found = pull(*_copies(values), seed=weights)
+            gradients = [found] if pull.single else found
+            product = float(sum(np.sum(g * v) for g, v in zip(gradients, along, strict=True)))
+            _require_near("reverse mode", product, wanted, limit)
+        if order == 2:
+            _check_second(pull, values, along, weights, step, 10 * limit, options)
+
+
+def _check_second(
+    pull: Vjp, values: list[Any], along: list[Any], weights: Any, step: float, limit: float, options: Options
+) -> None:
+    """A product of the Hessian, and differences of gradients along the same direction."""
+    way: Any = along[0] if pull.single else tuple(along)
+    second = hvp(pull.function, pull.wrt[0] if pull.single else pull.wrt, pull.of, **options)
+    seed = {} if pull.of is None else {"seed": weights}
+    found = second(*_copies(values), way, **seed)
+
+    def at(h: float) -> Any:
+        _, gradients = pull(*_moved(values, pull.wrt, along, h), seed=weights)
+        return np.concatenate([np.ravel(g) for g in ([gradients] if pull.single else gradients)])
+
+    product = np.concatenate([np.ravel(p) for p in ([found] if pull.single else found)])
+    wanted = _central(at, step)
+    error = float(np.linalg.norm(product - wanted)) / max(float(np.linalg.norm(wanted)), 1e-8)
+    if not error <= limit:
+        raise AssertionError(f"second order: a product of the Hessian is {product}, by differences {wanted}")
+
+
+def _require_near(mode: str, found: float, wanted: float, limit: float) -> None:
+    if not _relative(found, wanted) <= limit:
+        raise AssertionError(f"{mode}: the derivative along a random direction is {found}, by differences {wanted}")

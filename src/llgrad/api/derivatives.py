@@ -26,10 +26,10 @@ import numpy as np
 from llgrad.api.per_values import PerValues
 from llgrad.autodiff.requests.checkpoint_schedule import How
 from llgrad.autodiff.requests.request import Act, Mode, Request
-from llgrad.errors import ArgumentError, ForeignError, UnsupportedError
+from llgrad.errors import ArgumentError, ForeignError, UnsupportedError, at_the_caller
 from llgrad.execution.arguments import holds_addresses, refuse_overlap
 from llgrad.execution.entry import ARENA
-from llgrad.execution.library import ForeignFunction
+from llgrad.execution.library import ForeignFunction, with_parameters
 from llgrad.execution.loaded import Compiled
 from llgrad.execution.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.execution.size_checks import Test
@@ -57,6 +57,7 @@ class Options(TypedDict, total=False):
     denormals         "flush": numbers below 2**-1022 count as zero while the derivative runs, which is faster where
                       there are many; what was set before is set again afterwards
     unchecked         calls are not checked for accesses outside of the arrays that they are given
+    argnums           another name of `wrt`, as JAX has it
     """
 
     strong_zero: bool
@@ -65,10 +66,19 @@ class Options(TypedDict, total=False):
     denormals: str | None
     strict: bool
     unchecked: bool
+    argnums: Names
+
+
+EXTRA = {
+    "value_and_grad": ("seed",), "grad": ("seed",), "vjp": ("seed",), "jvp": ("tangents",), "hessian": ("seed",),
+    "hvp": ("direction", "seed"),
+}  # fmt: skip
+"""What a call of a derivative takes beside the function's arguments: a direction by position, others by name."""
 
 
 class Derivative:
     """A compiled derivative of one function. Made by `value_and_grad`, `grad`, `vjp` and `jvp`."""
+
 
     def __init__(
         self, function: ForeignFunction, mode: Mode, wrt: Names, of: str | int | None, kind: str, *,
@@ -83,7 +93,7 @@ class Derivative:
                 else "lib = llgrad.load(…), then lib.name",
             )
         if unknown := sorted(set(options) - set(Options.__annotations__)):
-            raise TypeError(
+            raise ArgumentError(
                 f"{kind} takes no option {unknown[0]!r}, but {', '.join(Options.__annotations__)}; "
                 "wrt names the parameters, of the output"
             )
@@ -99,12 +109,26 @@ class Derivative:
         self.result = self._result_act()
         self.__name__ = f"{kind}_{self.signature.name}"
         self.__doc__ = self._document()
+        self.__signature__ = with_parameters(function.__signature__, EXTRA.get(kind, ()))
         self._variants: dict[tuple[bool, int], Compiled] = {}
         self._tests: dict[tuple[bool, int], Test | None] = {}
         self._lock = threading.Lock()
         self._peak = 0
+        self.default_seed: Any = None
         if compile:
             self._compiled(self.may_be_disjoint())
+
+    def __reduce__(self) -> Any:
+        """Pickled as what was asked for; compiled, or found in the cache, at its first call."""
+        wrt = self.wrt[0] if self.single else self.wrt
+        options = {**self.options, "unchecked": self.unchecked}
+        return _again, (type(self), self.function, self.mode, wrt, self.of, self.kind, options, self.default_seed)
+
+    def __copy__(self) -> Derivative:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Derivative:
+        return self
 
     # --- calling
 
@@ -400,8 +424,8 @@ class Derivative:
 class ValueAndGrad(Derivative):
     """Call it with the function's arguments: value and gradient."""
 
-    default_seed: Any = None
 
+    @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """(value, gradient); `seed` weighs the elements of the output."""
         return self.run(args, named, self.default_seed if seed is None else seed, None)
@@ -410,6 +434,7 @@ class ValueAndGrad(Derivative):
 class Grad(ValueAndGrad):
     """Call it with the function's arguments: the gradient."""
 
+    @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """The gradient; `seed` weighs the elements of the output."""
         return super().__call__(*args, seed=seed, **named)[1]
@@ -421,6 +446,7 @@ class Vjp(ValueAndGrad):
     A seed with one axis more than the output, in front, is a batch: so are the gradients then.
     """
 
+    @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """(value, gradient); `seed` weighs the elements of the output."""
         if seed is None:
@@ -440,6 +466,7 @@ class Jvp(Derivative):
     Tangents with one axis more than their parameters, in front, are a batch: so is what comes back.
     """
 
+    @at_the_caller
     def __call__(self, *args: Any, tangents: Any = None, **named: Any) -> Any:
         """(value, its directional derivative along `tangents`)."""
         batch = _batch([self._given(n, args, named) for n in self.wrt], self._tangents(tangents))
@@ -450,16 +477,32 @@ class Jvp(Derivative):
         return value, np.array(found)
 
 
+def _again(
+    made: type[Derivative], function: ForeignFunction, mode: Mode, wrt: Names, of: int | None, kind: str,
+    options: dict[str, Any], seed: Any,
+) -> Derivative:  # fmt: skip
+    """A derivative where it is unpickled."""
+    found = made.__new__(made)
+    Derivative.__init__(found, function, mode, wrt, of, kind, compile=False, **options)
+    found.default_seed = seed
+    return found
+
+
 _Made = TypeVar("_Made", bound=Callable[..., Any])
 
 
 def dispatched(make: _Made) -> _Made:
     """What is known at the call only is waited for: types of Numba functions, and values of `specialize`."""
 
+    @at_the_caller
     @functools.wraps(make)
     def made(function: Any, *args: Any, **named: Any) -> Any:
+        if "argnums" in named:
+            if args or "wrt" in named:
+                raise ArgumentError(f"{make.__name__} takes wrt or argnums, which mean the same", fix="leave one out")
+            named["wrt"] = named.pop("argnums")
         if names := named.pop("specialize", None):
-            return PerValues(function, names, lambda f: make(f, *args, **named), along=make.__name__ == "hvp")
+            return PerValues(function, names, made, args, named, extra=EXTRA.get(make.__name__, ()))
         if "numba.core.dispatcher" in sys.modules:
             from llgrad.numba import PerTypes, is_numba
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from llgrad.api.derivatives import Derivative, Names, Options, dispatched
 from llgrad.autodiff.requests.request import Mode
-from llgrad.errors import ArgumentError
+from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.passing import Table
 
@@ -33,7 +33,9 @@ class Jacobian:
         self.reverse = Derivative(function, Mode.COMBINED, wrt, of, "jacobian", compile=mode == "reverse", **options)
         self.mode = mode
         self.__name__, self.__doc__ = self.forward.__name__, self.forward.__doc__
+        self.__signature__ = self.forward.__signature__
 
+    @at_the_caller
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The Jacobian by each parameter in `wrt`: an array of the output's shape, then the parameter's."""
         of, wrt = self.forward.of, self.forward.wrt

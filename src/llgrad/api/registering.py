@@ -90,6 +90,8 @@ def _expressed(function: ForeignFunction | str, partials: Partials) -> Partials:
         kinds, format = _operands(function, partials)
         formula = partials if partials.__code__.co_argcount > len(kinds) else _without_result(partials)
         found = made_rule("own", formula, kinds)
+    except ArgumentError:
+        raise
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"the partials of {_shown(function)} are no rule", cause=str(error)) from error
     name = f"rule{cache.key(repr(found.partials), kinds, format)[:16]}"

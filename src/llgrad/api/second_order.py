@@ -7,6 +7,7 @@ is differentiated by is in memory, else one.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Unpack
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from llgrad.api.derivatives import LANES, Derivative, Names, Options, dispatched, fitted, number, require_same
 from llgrad.autodiff.requests.request import Act, Mode, Request
-from llgrad.errors import ArgumentError
+from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.entry import ARENA
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.passing import ADDRESSES, Table, parts, pieces
@@ -134,16 +135,21 @@ class Second(Derivative):
 class Hvp(Second):
     """Call it with the function's arguments and then a direction: the Hessian times it."""
 
+    @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """The last argument is the direction, with the shape of what `wrt` names (a tuple, if that is one)."""
-        if not args:
-            raise ArgumentError(f"{self.__name__} is called without a direction", fix="pass it last")
+        if len(args) + len(named) <= len(self.signature.parameters):
+            raise ArgumentError(
+                f"{self.__name__} is called without a direction", cause=f"its signature is {inspect.signature(self)}",
+                fix="pass it last, behind the arguments of the function",
+            )  # fmt: skip
         return self.products(args[:-1], named, seed, 1, lambda k: args[-1])[0]
 
 
 class Hessian(Second):
     """Call it with the function's arguments: all second derivatives."""
 
+    @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """An array of the shape of the parameter, twice; for a tuple `wrt` a tuple of tuples of such."""
         values = self.function.checker.values(args, named)

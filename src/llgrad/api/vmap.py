@@ -6,23 +6,24 @@ any other: checked, and with its own results.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from llgrad.api.derivatives import Derivative, Jvp, ValueAndGrad
+from llgrad.api.derivatives import Derivative, Grad, Jvp, ValueAndGrad
 from llgrad.api.jacobian import Jacobian
 from llgrad.api.per_values import PerValues
 from llgrad.api.second_order import Hessian, Hvp
-from llgrad.errors import ArgumentError
+from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction
-from llgrad.signature import Pointer, Void
+from llgrad.signature import Parameter, Pointer, Scalar, Void
 
-Batchable = ForeignFunction | ValueAndGrad | Jvp | Hvp | Hessian | Jacobian | PerValues
+Batchable: TypeAlias = "ForeignFunction | ValueAndGrad | Jvp | Hvp | Hessian | Jacobian | PerValues | Batched"
 KEYWORDS = ("seed", "tangents")
 
 
@@ -40,7 +41,9 @@ class Batched:
         if threads is not None and threads < 1:
             raise ArgumentError(f"threads={threads} is no number of threads", fix="leave it out: one a core")
         self.threads = threads
+        self.__signature__ = inspect.signature(function)
 
+    @at_the_caller
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The results, each with the batch axis in front; what the function writes goes into the arrays given."""
         given: dict[str | int, Any] = dict(enumerate(args))
@@ -68,7 +71,7 @@ class Batched:
                 error.add_note(f"(element {k} of the batch)")
                 raise
 
-        return _stacked(self._run(element, count))
+        return _stacked(self._run(element, count), _dtypes(self.function))
 
     def _run(self, element: Any, count: int) -> list[Any]:
         cores = self.threads or os.cpu_count() or 1
@@ -125,7 +128,8 @@ class Batched:
 def vmap(function: Batchable, over: str | int | Sequence[str | int], *, threads: int | None = None) -> Batched:
     """A function that runs `function` on every element of a batch, over threads, and stacks what it returns.
 
-    function  a foreign function, or what `value_and_grad`, `grad`, `vjp`, `jvp`, `jacobian`, `hvp`, `hessian` made
+    function  a foreign function, or what `value_and_grad`, `grad`, `vjp`, `jvp`, `jacobian`, `hvp`, `hessian` or `vmap`
+              made
     over      names or positions of the parameters whose arguments have one axis more, in front. "seed" and "tangents"
               are names, too; -1 is the last argument (the direction of `hvp`)
     threads   how many at most; by default one a core. Functions that change variables of their own run on one
@@ -142,6 +146,8 @@ def _foreign(function: Any) -> ForeignFunction:
     match function:
         case ForeignFunction():
             return function
+        case Batched():
+            return function.foreign
         case Jacobian():
             return function.forward.function
         case Derivative() | PerValues():
@@ -163,12 +169,51 @@ def _element(batch: Any, k: int) -> Any:
     return batch[k, ...] if isinstance(batch, np.ndarray) else batch[k]
 
 
-def _stacked(found: Sequence[Any]) -> Any:
+_DTypes: TypeAlias = "np.dtype[Any] | tuple[_DTypes, ...] | None"
+
+
+def _dtypes(function: Any) -> _DTypes:
+    """What the numbers are in C that a call returns as Python's; None where it returns arrays, or nothing is known."""
+    match function:
+        case ForeignFunction():
+            result = function.signature.result
+            return result.dtype if isinstance(result, Scalar) else None
+        case Batched():
+            return _dtypes(function.function)
+        case Hvp() | Grad():
+            return _of_gradient(function)
+        case ValueAndGrad():
+            return _of_value(function), _of_gradient(function)
+        case Jvp():
+            return (_of_value(function),) * 2
+    return None
+
+
+def _of_value(derivative: Derivative) -> _DTypes:
+    if derivative.of is None:
+        return _dtypes(derivative.function)
+    return _of_parameter(derivative.signature.parameters[derivative.of])
+
+
+def _of_gradient(derivative: Derivative) -> _DTypes:
+    found = tuple(_of_parameter(derivative.signature.parameters[n]) for n in derivative.wrt)
+    return found[0] if derivative.single else found
+
+
+def _of_parameter(parameter: Parameter) -> _DTypes:
+    return parameter.type.dtype if isinstance(parameter.type, Scalar | Pointer) else None
+
+
+def _stacked(found: Sequence[Any], dtypes: _DTypes) -> Any:
     """What many calls returned, as one: tuples of arrays with one axis more."""
     if not found or found[0] is None:
         return None
     if isinstance(found[0], tuple | list):
-        return type(found[0])(_stacked(list(part)) for part in zip(*found, strict=True))
+        several = dtypes if isinstance(dtypes, tuple) else (dtypes,) * len(found[0])
+        parts = zip(zip(*found, strict=True), several, strict=True)
+        return type(found[0])(_stacked(list(part), of) for part, of in parts)
+    if isinstance(found[0], bool | int | float) and isinstance(dtypes, np.dtype):
+        return np.array(found, dtypes)
     return np.stack([np.asarray(f) for f in found])
 
 

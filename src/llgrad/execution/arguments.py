@@ -9,6 +9,7 @@ signature states (`double (*x)[3]`). NaN and empty arrays pass.
 from __future__ import annotations
 
 import ctypes
+import difflib
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -77,8 +78,13 @@ class Checker:
         unknown = [n for n in named if n not in rest]
         missing = [n for n in rest if n not in named]
         if unknown or missing:
-            what = f"no argument for {', '.join(missing)}" if missing else f"no free parameter {', '.join(unknown)}"
-            raise ArgumentError(f"{self.signature.name}: {what}", cause=f"its signature is {self.signature}")
+            what = [f"no free parameter {', '.join(unknown)}"] if unknown else []
+            what += [f"no argument for {', '.join(missing)}"] if missing else []
+            near = [m for n in unknown for m in difflib.get_close_matches(n, rest, n=1)]
+            raise ArgumentError(
+                f"{self.signature.name}: {' and '.join(what)}", cause=f"its signature is {self.signature}",
+                fix=f"did you mean {', '.join(near)}?" if near else "",
+            )  # fmt: skip
         return [*args, *(named[n] for n in rest)]
 
     def _where(self, parameter: Parameter) -> str:

@@ -170,6 +170,12 @@ def recalled(paths: Sequence[Path], flags: Flags) -> str | None:
     return _sources(asked, json.loads(manifest["inputs"])) if manifest else None
 
 
+def content(paths: Sequence[Path], flags: Flags) -> str | None:
+    """A hash of the files that these sources are compiled from, with their names; wherever that is asked."""
+    manifest = get(_asked(paths, flags))
+    return key("content", [_digest(name) for name in json.loads(manifest["inputs"])["files"]]) if manifest else None
+
+
 def remember(paths: Sequence[Path], flags: Flags, inputs: Inputs, compiled_at: int) -> str | None:
     """Note what the sources were compiled from, and give their key; None if that may have changed since `compiled_at`
     (in ns), is not there, or is not known."""

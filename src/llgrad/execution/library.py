@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
-from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError
+from llgrad.errors import ArgumentError, LlgradError, UnknownNameError, UnsupportedError, at_the_caller, without_frames
 from llgrad.execution.arguments import Checker, integer_range, refuse_overlap
 from llgrad.execution.llvmlite_module import is_module, written
 from llgrad.execution.loaded import AnyCode, Facts, Loaded
 from llgrad.execution.passing import addresses_of_other_memory, spread
 from llgrad.execution.size_checks import Test
-from llgrad.signature import CType, Parameter, Pointer, Scalar
+from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature
 
 if TYPE_CHECKING:
     from llvmlite.ir import Module
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Source: TypeAlias = str | os.PathLike[str] | Module
 
 
+@at_the_caller
 def load(
     paths: Source | Sequence[Source],
     *,
@@ -67,7 +68,7 @@ def load(
     return Library(made)
 
 
-class UnknownFunctionError(UnknownNameError, AttributeError):
+class UnknownFunctionError(UnknownNameError, AttributeError, KeyError):
     """A library has no function of this name: `hasattr(lib, name)` is false."""
 
 
@@ -82,16 +83,30 @@ class Library:
         self._loaded = loaded
         self._functions: dict[str, ForeignFunction] = {}
 
+    @at_the_caller
     def __getattr__(self, name: str) -> ForeignFunction:
         if name.startswith("__") or "_loaded" not in self.__dict__:
             raise AttributeError(name)
-        return self[name]
+        return self._function(name)
 
+    @at_the_caller
     def __getitem__(self, name: str) -> ForeignFunction:
+        return self._function(name)
+
+    def _function(self, name: str) -> ForeignFunction:
         facts = self._find(name)
         symbol = facts.signature.symbol
         found = self._functions.get(symbol)
         return found or self._functions.setdefault(symbol, ForeignFunction(self._loaded, facts))
+
+    def __reduce__(self) -> Any:
+        return Library, (self._loaded,)
+
+    def __copy__(self) -> Library:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Library:
+        return self
 
     def __dir__(self) -> list[str]:
         return sorted({f.signature.name for f in self._loaded.table.values() if f.signature.name.isidentifier()})
@@ -139,6 +154,7 @@ class ForeignFunction:
         self.__name__ = self.signature.name
         self.__qualname__ = self.__name__
         self.__doc__ = _document(facts)
+        self.__signature__ = _python_signature(self.signature)
         self.checker = Checker(self.signature, self.constants)
         self._result = _result_converter(self.signature.result)
         self._entry = facts.entry
@@ -147,6 +163,13 @@ class ForeignFunction:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the function; arrays behind pointers are read and written in place."""
+        try:
+            return self._called(args, named)
+        except LlgradError as error:
+            without_frames(error)
+            raise
+
+    def _called(self, args: Sequence[Any], named: dict[str, Any]) -> Any:
         self.require_supported()
         values = self.checker.values(args, named)
         if self.checker.restricts:
@@ -159,6 +182,15 @@ class ForeignFunction:
             self._code = code
         results, _ = code.call(self._entry, spread(self.signature, values), self._test)
         return self._result(results[0]) if results else None
+
+    def __reduce__(self) -> Any:
+        return _function_again, (self.library, self.facts.signature.symbol, self.constants)
+
+    def __copy__(self) -> ForeignFunction:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> ForeignFunction:
+        return self
 
     def specialized(self, **constants: int | float) -> ForeignFunction:
         """The function with some of its numbers fixed: `lib.gmm.specialized(d=10, k=25)`.
@@ -216,18 +248,34 @@ class ForeignFunction:
                     fix=f"declare {p.name} as an assumed shape ({p.type}), or intent(in); or write a wrapper",
                 )
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parameters = [
-            inspect.Parameter(p.name, kind, annotation=str(p.type)) for p in self.signature.parameters
-            if p.name.isidentifier()
-        ]  # fmt: skip
-        return inspect.Signature(parameters, return_annotation=str(self.signature.result))
-
     def __repr__(self) -> str:
         fixed = ", ".join(f"{n}={v}" for n, v in self.constants.items())
         return f"<foreign function {self.signature}{f', {fixed}' if fixed else ''}>"
+
+
+def _python_signature(signature: Signature) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named = [p for p in signature.parameters if p.name.isidentifier()]
+    parameters = [inspect.Parameter(p.name, kind, annotation=str(p.type)) for p in named]
+    return inspect.Signature(parameters, return_annotation=str(signature.result))
+
+
+def with_parameters(signature: inspect.Signature, extra: Sequence[str]) -> inspect.Signature:
+    """A signature with more parameters; of one that gives a value, for one that gives something else."""
+    by_position = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    more = [
+        inspect.Parameter(name, by_position)
+        if name == "direction"
+        else inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in extra
+    ]
+    return inspect.Signature([*signature.parameters.values(), *more])
+
+
+def _function_again(library: Loaded, symbol: str, constants: Mapping[str, int | float]) -> ForeignFunction:
+    """A function where it is unpickled."""
+    function = Library(library)[symbol]
+    return function.specialized(**constants) if constants else function
 
 
 def _document(facts: Facts) -> str:

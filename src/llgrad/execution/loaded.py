@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -143,13 +143,28 @@ class Loaded:
         self._key = ""
         self._worker = None
 
-    def __reduce__(self) -> NoReturn:
-        """Code lives in one process: what refers to it is not pickled, or copied by `copy`."""
-        raise ArgumentError(
-            f"the compiled code of {', '.join(map(str, self._paths))} cannot be pickled or copied",
-            cause="functions and derivatives refer to machine code of this process",
-            fix="call llgrad.load in each process: what is compiled once is read from the cache",
-        )
+    def __reduce__(self) -> Any:
+        """Pickled by content: where it is unpickled, the sources are loaded and must be what they were."""
+        names = ", ".join(map(str, self._paths))
+        if self.has_registrations:
+            raise ArgumentError(
+                f"{names} cannot be pickled", cause="what was registered of it is not pickled",
+                fix="load and register in each process",
+            )  # fmt: skip
+        if not self._key or cache.recalled(self._paths, self._flags) != self._key:
+            raise ArgumentError(
+                f"{names} cannot be pickled", cause="nothing tells whether the sources are those that were loaded",
+                fix="load again, here; or set LLGRAD_CACHE to a folder, if it is empty",
+            )  # fmt: skip
+        content = cache.content(self._paths, self._flags)
+        paths = tuple(str(p.absolute()) for p in self._paths)
+        return _unpickled, (paths, tuple(self.options.items()), self.isolated, self.unchecked, content)
+
+    def __copy__(self) -> Loaded:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Loaded:
+        return self
 
     @classmethod
     def of_modules(cls, name: str, modules: Sequence[bytes], table: dict[str, Facts]) -> Loaded:
@@ -614,3 +629,28 @@ def _unsupported(s: Signature, arguments: tuple[str, ...], result: str, variadic
 def _entry(facts: Facts, taker: str, fails: bool) -> str:
     made = replace(facts.entry, guarded=fails)
     return entry_text(made, facts.signature.symbol, extensions=facts.extensions, taker=taker)
+
+
+_again: dict[str, Loaded] = {}
+_unpickling = threading.RLock()
+
+
+def _unpickled(
+    paths: tuple[str, ...], options: tuple[tuple[str, Any], ...], isolate: bool, unchecked: bool, content: str
+) -> Loaded:
+    """What was pickled, once a process: its functions share their variables. SourceError where sources have changed."""
+    with _unpickling:
+        known = repr((paths, options, isolate, unchecked, content))
+        if known not in _again:
+            from llgrad.execution.library import load, loaded
+
+            _again[known] = loaded(load(list(paths), **dict(options), isolate=isolate, unchecked=unchecked))
+        flags: Flags = dict(options)["flags"]
+        if cache.content([Path(p) for p in paths], flags) != content:
+            del _again[known]
+            raise SourceError(
+                f"{', '.join(paths)}: what is here is not what was pickled",
+                cause="a source, or something that it includes, has changed",
+                fix="load it here, or pickle it again",
+            )
+        return _again[known]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +80,6 @@ class Operation:
         self.__doc__ = self._foreign.function.__doc__
 
     def __reduce__(self) -> Any:
-        source, name, options = self._origin
-        if isinstance(source, ForeignFunction):
-            library = source.library
-            if library.has_registrations:
-                raise ArgumentError(
-                    f"{source.__name__} cannot be pickled", cause="what was registered of its library is not pickled",
-                    fix="load and register in each process, and make the foreign function there",
-                )
-            symbol, constants = source.facts.signature.symbol, source.constants
-            return _again, (type(self), library.paths, symbol, constants, library.options, options)
         return type(self), self._origin
 
     def __copy__(self) -> Operation:
@@ -100,15 +90,6 @@ class Operation:
 
     def __repr__(self) -> str:
         return repr(self._foreign)
-
-
-def _again(
-    kind: type[Operation], paths: Sequence[Path], symbol: str, constants: Mapping[str, int], loading: dict[str, Any],
-    options: dict[str, Any],
-) -> Operation:  # fmt: skip
-    """An operation of a function of a library, where it is unpickled."""
-    function = library(paths, **loading)[symbol]
-    return kind(function.specialized(**constants) if constants else function, None, options)
 
 
 __all__ = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llgrad.errors import ArgumentError, SourceError
+from llgrad.errors import ArgumentError, MissingSourceError, SourceError
 from llgrad.frontends import bitcode, compile_commands
 from llgrad.frontends.c import clang
 from llgrad.frontends.common.consulted import Consulted, named_files, together
@@ -149,7 +149,9 @@ def _is_known(path: Path) -> bool:
 
 def _require_file(path: Path) -> None:
     if not path.exists():
-        raise SourceError(f"there is no file {path}", fix="check the path; it is relative to the current directory")
+        raise MissingSourceError(
+            f"there is no file {path}", fix="check the path; it is relative to the current directory"
+        )
     if not path.is_file():
         raise SourceError(f"{path} is not a file", fix="name the source files themselves")
     if not os.access(path, os.R_OK):

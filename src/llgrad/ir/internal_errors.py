@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from llgrad.errors import InternalError, LlgradError, Span
+from llgrad.errors import TRACEBACK, InternalError, LlgradError, Span
 from llgrad.ir import progress
 from llgrad.ir.module import Module
 from llgrad.ir.values import Function, Instruction
 from llgrad.ir.write import write_instruction
 
-TRACEBACK = "LLGRAD_TRACEBACK"
 _MOST_SHOWN = 160  # characters of an instruction
 
 
