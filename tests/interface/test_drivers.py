@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -507,3 +508,12 @@ def test_archive_names(here: Path) -> None:
     subprocess.run(["ar", "rcs", "lib.a", *names], check=True)
     found = members(Path("lib.a"), (here / "lib.a").read_bytes())
     assert [(m.name, m.data.decode()) for m in found] == [(f"lib.a({n})", n) for n in names]
+
+
+@pytest.mark.parametrize("cxx", [False, True])
+def test_help_begins_with_own_options(capfd: pytest.CaptureFixture[str], cxx: bool) -> None:
+    assert drive(["--help"], cxx=cxx) == 0
+    own, _, clangs = capfd.readouterr().out.partition("OVERVIEW")
+    names = {"--level", "--derivative", "--wrt", "--checkpoint", "--denormals"}
+    assert names <= set(own.split()) and "USAGE" in clangs
+    assert names == set(re.findall(r"^  (--\w+)", own, re.MULTILINE))

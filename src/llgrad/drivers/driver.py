@@ -28,6 +28,20 @@ from llgrad.llvm import LLVMModule, emit_object
 from llgrad.llvm.text import strip_debug
 
 
+HELP = """\
+llgrad differentiates what asks for it (__enzyme_autodiff and its kin: docs/c-interface.md) as it links.
+Options of its own; all others are clang's and follow:
+  --level 0|1|2|3         how far LLVM optimises what is differentiated, before it is (2)
+  --derivative NAME       with -c: put derivatives of a function into the object; may be repeated
+  --wrt NAMES             with --derivative: by which parameters, with commas between
+  --checkpoint HOW        run steps of long loops again: sqrt, revolve, revolve:20, bytes, LINE=HOW, FILE:LINE=HOW
+  --denormals flush       numbers below 2^-1022 count as zero while derivatives run
+  -ffp-contract=off       sums of adjoints are neither reordered nor contracted with products
+  -fveclib=libmvec        loops call the vector versions of exp, tanh, ... (with -fno-math-errno)
+Environment: LLGRAD_CLANG (the compiler), LLGRAD_CACHE (a folder), LLGRAD_LOG=info (what is done).
+"""
+
+
 def drive(words: Sequence[str], *, cxx: bool) -> int:
     """Do what a compiler does with these words; the exit status."""
     as_compilers_warn()
@@ -54,6 +68,8 @@ def _drive(driver: Driver, words: list[str]) -> int:
             fix="link without it: calls are resolved over the whole program",
         )
     if not line.inputs:
+        if "--help" in words:
+            print(HELP, flush=True)
         return compiling.run([*driver.words, *words])
     if line.of(Role.ELSEWHERE) or "-r" in line.words(Role.LINK):
         return compiling.run([*driver.words, *include_flags(), *given(line.items)])
