@@ -27,7 +27,6 @@ from llgrad.ir.internal_errors import shown, told
 from llgrad.llvm import LLVMModule, emit_object
 from llgrad.llvm.text import strip_debug
 
-
 HELP = """\
 llgrad differentiates what asks for it (__enzyme_autodiff and its kin: docs/c-interface.md) as it links.
 Options of its own; all others are clang's and follow:
