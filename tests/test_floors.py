@@ -241,7 +241,7 @@ EXPRESSIONS = {
         autodiff/enzyme/coerced_arguments.py autodiff/enzyme/fwdsplit.py autodiff/enzyme/statements.py
         autodiff/requests/byval_rules.py autodiff/requests/registrations.py drivers/per_object.py
         llvm/text.py llvm/vector_math.py programs/excerpt.py
-        transforms/guard/strings.py transforms/legalize/clone_for_activity.py
+        transforms/guard/strings.py
         transforms/symbols/address_taken.py transforms/symbols/shared_globals.py
     """,
 }
