@@ -1,25 +1,32 @@
 """Vector maths: let LLVM's vectorisers use the host's libmvec for exp, log, sin, pow and their like.
 
 LLVM vectorises a call if the call site carries `"vector-function-abi-variant"` (LangRef; the Vector Function
-ABI names), which is what this module writes into the text of a module before its last optimisation. The
+ABI names), which is what this pass writes before the last optimisation. The
 vector functions' declarations are kept alive in `@llvm.compiler.used`, because LLVM asserts that they exist.
 
-Contract: `with_vector_maths(text)` takes what LLVM prints and gives the same program, whose calls may be
-replaced by functions that are at most 4 ulp wrong (glibc's promise) instead of under 1. The calls become pure:
-`errno` is not kept, else the vectorisers refuse them. Only symbols that the installed libmvec has, and widths
-that the CPU has, are named. Calls of functions that the module itself defines, and calls marked `nobuiltin` or
-`strictfp`, are left alone.
+Contract: the calls may be replaced by functions that are at most 4 ulp wrong (glibc's promise) instead of under
+1. They become pure: `errno` is not kept, else the vectorisers refuse them. Only symbols that the installed libmvec
+has, and widths that the CPU has, are named. Calls of functions that the module itself defines, and calls marked
+`nobuiltin` or `strictfp`, are left alone.
+
+    %y = call double @exp(double %x)
+          ->  %y = call double @exp(double %x) nounwind willreturn memory(none)
+                       "vector-function-abi-variant"="_ZGV_LLVM_N4v_exp(_ZGVdN4v_exp)"
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 
 from msgspec import Struct
 
+from llgrad.ir.build import declare
+from llgrad.ir.module import Module
+from llgrad.ir.rewrite import calls
+from llgrad.ir.types import PTR, ArrayType, FloatType, VectorType
+from llgrad.ir.values import Attribute, ConstAggregate, Function, GlobalVariable, parts
 from llgrad.llvm import target
 from llgrad.llvm.libraries import has_vector_maths
-from llgrad.support.brackets import listed
 
 # libm's name -> number of arguments
 _FUNCTIONS = {
@@ -31,11 +38,12 @@ _NO_INTRINSIC = frozenset({"acosh", "asinh", "atanh", "cbrt", "erf", "erfc", "ex
 _INTRINSICS = frozenset(_FUNCTIONS) - _NO_INTRINSIC
 # feature -> (letter of the ABI, lanes of double)
 _LEVELS = (("sse2", "b", 2), ("avx", "c", 4), ("avx2", "d", 4), ("avx512f", "e", 8))
-_PURE = "nounwind willreturn memory(none)"
-_CALL = re.compile(
-    r"^(?P<head> *(?:%[^=\n]+ = )?(?:tail |notail )?call (?:[a-z]+ )*(?:double|float) )@(?P<name>[\w.]+)\((?P<rest>.*)$"
-)
-_USED = re.compile(r"^@llvm\.compiler\.used = appending global \[(\d+) x ptr\] \[(.*)\](.*)$", re.MULTILINE)
+_FORMATS = {"f32": "float", "f64": "double"}
+_PURE = (Attribute("nounwind"), Attribute("willreturn"), Attribute("memory", "none"))
+_DECLARED = (Attribute("nocallback"), Attribute("nofree"), *_PURE)
+_MAPPING = "vector-function-abi-variant"
+_BARRED = {"nobuiltin", "strictfp", _MAPPING}
+_USED = "llvm.compiler.used"
 
 
 class Variant(Struct, frozen=True):
@@ -50,10 +58,11 @@ class Variant(Struct, frozen=True):
         """The Vector Function ABI string that maps `scalar` to this symbol."""
         return f"_ZGV_LLVM_N{self.lanes}{'v' * self.arity}_{scalar}({self.symbol})"
 
-    def declaration(self) -> str:
-        vector = f"<{self.lanes} x {self.type}>"
-        arguments = ", ".join([vector] * self.arity)
-        return f"declare {vector} @{self.symbol}({arguments}) nocallback nofree nounwind willreturn memory(none)\n"
+    def declared(self, module: Module) -> Function:
+        vector = VectorType(FloatType(self.type), self.lanes)
+        f = declare(module, self.symbol, vector, [vector] * self.arity)
+        f.attributes = f.attributes or _DECLARED
+        return f
 
 
 def variants(callee: str, cpu: str = "native") -> list[Variant]:
@@ -73,57 +82,45 @@ def variants(callee: str, cpu: str = "native") -> list[Variant]:
 
 def _scalar(callee: str) -> tuple[str, str]:
     """`llvm.exp.f32` or `expf` → ("exp", "float"); ("", "") if it is not a function of that form."""
-    if match := re.fullmatch(r"llvm\.(\w+)\.f(32|64)", callee):
-        return (match[1], "float" if match[2] == "32" else "double") if match[1] in _INTRINSICS else ("", "")
+    if callee.startswith("llvm."):
+        base, _, format = callee.removeprefix("llvm.").partition(".")
+        return (base, _FORMATS[format]) if base in _INTRINSICS and format in _FORMATS else ("", "")
     if callee in _FUNCTIONS:
         return callee, "double"
     return (callee[:-1], "float") if callee.endswith("f") else ("", "")
 
 
-def with_vector_maths(text: str, cpu: str = "native") -> str:
-    """`text` with vector variants on its calls of mathematical functions; unchanged where there is no libmvec."""
-    defined = set(re.findall(r"^define [^@\n]*@([\w.]+)\(", text, re.MULTILINE))
-    declared = set(re.findall(r"^declare [^@\n]*@([\w.]+)\(", text, re.MULTILINE))
-    table = {name: found for name in declared - defined if (found := variants(name, cpu))}
-    if not table:
-        return text
-    barred = _groups_with(text, ("nobuiltin", "strictfp", "vector-function-abi-variant"))
+def may_have_vector_maths(text: str) -> bool:
+    """May it call functions of which there are vector versions?"""
+    return any(f"@{name}(" in text or f"@{name}f(" in text or f"@llvm.{name}." in text for name in _FUNCTIONS)
+
+
+def with_vector_maths(module: Module, cpu: str = "native") -> bool:
+    """Offer vector variants for calls of mathematical functions; are there any?"""
+    declared = [f.name for f in module.functions if f.is_declaration]
+    table = {name: found for name in declared if (found := variants(name, cpu))}
     used: dict[str, Variant] = {}
-    lines = [_with_variants(line, table, barred, used) for line in text.split("\n")]
-    fresh = [variant.declaration() for variant in used.values() if variant.symbol not in declared]
-    return _kept_alive("\n".join(lines) + "\n" + "".join(fresh), list(used)) if used else text
+    for c in calls(module, *table) if table else ():
+        name = c.called_function.name if c.called_function is not None else ""
+        plain = c.opcode == "call" and c.tail != "musttail" and isinstance(c.type, FloatType)
+        if plain and name in table and _BARRED.isdisjoint(a.name for a in c.attributes):
+            used.update((variant.symbol, variant) for variant in table[name])
+            mapping = ",".join(variant.mapping(name) for variant in table[name])
+            kept = [a for a in c.attributes if a.name not in ("nounwind", "willreturn", "memory")]
+            c.attributes = (*kept, *_PURE, Attribute(_MAPPING, mapping, string=True))
+    if used:
+        _keep_alive(module, [variant.declared(module) for variant in used.values()])
+    return bool(used)
 
 
-def _groups_with(text: str, attributes: tuple[str, ...]) -> frozenset[str]:
-    """The attribute groups (`#3`) that hold one of `attributes`."""
-    groups = re.findall(r"^attributes (#\d+) = \{([^\n]*)\}$", text, re.MULTILINE)
-    return frozenset(name for name, body in groups if any(attribute in body for attribute in attributes))
-
-
-def _with_variants(
-    line: str, table: dict[str, list[Variant]], barred: frozenset[str], used: dict[str, Variant]
-) -> str:
-    match = _CALL.match(line)
-    if not match or match["name"] not in table or "vector-function-abi-variant" in line:
-        return line
-    _, end = listed(match["rest"])
-    arguments, tail = match["rest"][:end], match["rest"][end + 1 :]
-    if barred & set(re.findall(r"#\d+", tail)):
-        return line
-    found = table[match["name"]]
-    used.update((variant.symbol, variant) for variant in found)
-    mapping = ",".join(variant.mapping(match["name"]) for variant in found)
-    attributes = re.match(r"(?: #\d+)?", tail)
-    end = attributes.end() if attributes else 0
-    attribute = f' {_PURE} "vector-function-abi-variant"="{mapping}"'
-    return f"{match['head']}@{match['name']}({arguments}){tail[:end]}{attribute}{tail[end:]}"
-
-
-def _kept_alive(text: str, symbols: list[str]) -> str:
-    """`text` with `symbols` added to `@llvm.compiler.used`."""
-    old = _USED.search(text)
-    kept = [item for item in re.split(r", (?=ptr )", old[2])] if old else []
-    kept += [item for item in (f"ptr @{symbol}" for symbol in symbols) if item not in kept]
-    section = old[3] if old else ', section "llvm.metadata"'
-    line = f"@llvm.compiler.used = appending global [{len(kept)} x ptr] [{', '.join(kept)}]{section}"
-    return text[: old.start()] + line + text[old.end() :] if old else f"{text}{line}\n"
+def _keep_alive(module: Module, functions: Iterable[Function]) -> None:
+    """Add functions to `@llvm.compiler.used`."""
+    used = module.globals.get(_USED)
+    if not isinstance(used, GlobalVariable):
+        used = GlobalVariable(_USED, PTR, None)
+        used.linkage, used.suffix = "appending", ', section "llvm.metadata"'
+        module.add(used)
+    old = parts(used.initializer) if used.initializer is not None else ()
+    kept = (*old, *(f for f in functions if f not in old))
+    used.value_type = ArrayType(PTR, len(kept))
+    used.initializer = ConstAggregate(used.value_type, kept)
