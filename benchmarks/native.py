@@ -24,7 +24,9 @@ import numpy as np
 from llgrad.errors import LlgradError
 from llgrad.frontends.common.tools import Source
 from llgrad.frontends.rust.rustc import RUST
-from llgrad.llvm import with_vector_maths
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
+from llgrad.transforms.optimise.vector_math import with_vector_maths
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "adbench"
@@ -136,7 +138,9 @@ def _finished(text: Path, target: Path, variant: Variant, *libraries: str) -> fl
     The CPU seconds that took.
     """
     if variant.vector_math:
-        text.write_text(with_vector_maths(text.read_text()))
+        module = parse(text.read_text())
+        with_vector_maths(module)
+        text.write_text(write(module))
     final = ("-march=native", *variant.flags, "-Wno-override-module", "-O3", "-shared", "-fPIC")
     return _run([*clang(), *final, text, "-o", target, *libraries, "-lm"])
 

@@ -22,7 +22,7 @@ from llgrad.autodiff.emit.tape import FAIL_BITS
 from llgrad.autodiff.enzyme.statements import marked_inactive, settled, stated
 from llgrad.autodiff.requests.registrations import named, not_inlined, own_names_again
 from llgrad.autodiff.requests.specialize import specialise
-from llgrad.llvm import LLVMModule, unblock, verified, with_vector_maths
+from llgrad.llvm import LLVMModule, unblock, verified
 from llgrad.llvm.assembly import (
     direct_variables,
     numbers_named,
@@ -60,7 +60,9 @@ from llgrad.transforms.loops.memcpy_idiom import moved_in_blocks
 from llgrad.transforms.loops.unroll import LOOP_FORM
 from llgrad.transforms.optimise.before_derivative import for_speed, note_form, optimise
 from llgrad.transforms.optimise.normal_form import form, form_again
+from llgrad.transforms.optimise.vector_math import may_have_vector_maths, with_vector_maths
 from llgrad.transforms.pass_manager import (
+    IR,
     Pass,
     Passes,
     Unit,
@@ -95,8 +97,8 @@ PROGRAM: Passes[None] = (
     on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
     on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms"),
     on_text("functions-met", with_met, "Functions that may be called through pointers are listed in variables"),
-    on_text("pure-libm", pure_libm, "Functions of libm are `memory(none)` where nothing reads errno"),
     HIDING,
+    on_llvm("pure-libm", lambda whole, _: pure_libm(whole), "Functions of libm are `memory(none)` but for errno"),
     of_llvm("global_opt"),
     on_text("empty-released", emptied, "Static variables hold null where the block that they point to is released"),
     Pass("share-variables", share, "Static variables are exported: derivatives refer to them"),
@@ -164,8 +166,16 @@ PREPARE: Passes[Preparation] = (
 """Once a function: what the roots reach, optimised for differentiation and in normal form."""
 
 
-def _vector_maths(unit: Unit, c: Finishing) -> bool:
-    return unit.put(with_vector_maths(unit.text(), c.cpu))
+def _vector_maths(unit: Unit, c: Finishing | Target) -> bool:
+    if not unit.concerns(may_have_vector_maths) or not with_vector_maths(unit.ir(), c.cpu):
+        return False
+    unit.changed(IR)
+    return True
+
+
+VECTOR_MATHS: Pass[Any] = Pass(
+    "vector-maths", _vector_maths, "Vector versions of libm are offered", lambda c: c.vector_math
+)
 
 
 def _read_derivative(unit: Unit, _: Finishing) -> bool:
@@ -179,7 +189,7 @@ FINISH: Passes[Finishing] = (
     on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
     on_text("constants-of-threads", constants_of_threads, "Thread-local constants become ordinary constants"),
     on_text("for-jit", for_jit, "Symbols may be anywhere, constructors are functions", wanted=lambda c: c.jit),
-    Pass("vector-maths", _vector_maths, "Vector versions of libm are offered", lambda c: c.vector_math),
+    VECTOR_MATHS,
     Pass("note-single-uses", note_single_uses, "Derivatives that are called in one place are noted"),
     Pass("read-derivative", _read_derivative, "LLVM reads and verifies what was written"),
     Pass("strings-again", strings.put_back, "Members of std::string have bodies again"),
@@ -227,8 +237,7 @@ def _vectorised(whole: LLVMModule, c: Target) -> None:
 
 
 FINISHED: Passes[Target] = (
-    Pass("vector-maths", lambda unit, c: unit.put(with_vector_maths(unit.text(), c.cpu)),
-         "Vector versions of libm are offered", lambda c: c.vector_math),
+    VECTOR_MATHS,
     on_llvm("vectorise", _vectorised, "LLVM's optimiser, at the level asked for"),
     of_llvm("dce", "global_dce"),
     on_text("quote-names", quoted_again, "Plain spellings become quoted names again"),

@@ -7,9 +7,12 @@ import math
 
 import pytest
 
-from llgrad.llvm import Engine, LLVMModule, emit_assembly, vectorisation_remarks, with_vector_maths
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
+from llgrad.llvm import Engine, LLVMModule, emit_assembly, vectorisation_remarks
 from llgrad.llvm.libraries import has_vector_maths
-from llgrad.llvm.vector_math import variants
+from llgrad.transforms.optimise import vector_math
+from llgrad.transforms.optimise.vector_math import variants
 
 LOOP = """
 declare double @llvm.exp.f64(double)
@@ -37,6 +40,11 @@ done:
 
 needs_libmvec = pytest.mark.skipif(not has_vector_maths("_ZGVbN2v_exp"), reason="no libmvec on this machine")
 Apply = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def with_vector_maths(text: str, cpu: str = "native") -> str:
+    module = parse(text)
+    return write(module) if vector_math.with_vector_maths(module, cpu) else text
 
 
 def vectorised(text: str, cpu: str = "native") -> LLVMModule:

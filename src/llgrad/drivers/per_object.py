@@ -55,7 +55,8 @@ def derivatives_of(text: str, names: Sequence[str], wrt: Sequence[str] | None) -
     markers = [f"@{m} = external global i32" for m in _MARKERS if m not in there]
     texts = [rule.text() for rule in made]
     asked = [line for rule in made for line in rule.asked]
-    told = LLVMModule.from_text(pure_libm(unblock(text)))
+    told = LLVMModule.from_text(unblock(text))
+    pure_libm(told)
     told.optimise(2)
     return Apart("\n".join([*markers, *asked, *texts]), "\n".join(rule.seen(told.text()) for rule in made))
 

@@ -19,6 +19,10 @@ from llgrad.ir.write_values import operand
 
 _NODE = re.compile(r"\s*(distinct\s+)?!(\w*)\s*[({](.*)[)}]\s*\Z", re.DOTALL)
 _INTEGER = re.compile(r"-?\d+\Z")
+_REFERENCE = re.compile(r"(?<![\w.])!(\d+)\b")
+_OUTER = re.compile(r"\b(?:scope|inlinedAt): !(\d+)")
+_LOOP = re.compile(r"!llvm\.loop !(\d+)")  # of its operands, two say where the loop is
+_RETAINED = re.compile(r", retainedNodes: !\d+")
 
 
 def parse_node(module: Module, i: int) -> MDNode:
@@ -97,6 +101,34 @@ class _MetadataReader(ValueReader):
         while self.accept("|"):
             words.append(self.take())
         return " | ".join(words)
+
+
+def with_own_scopes(module: Module, subprogram: MDRef, body: str) -> tuple[MDRef, str]:
+    """A subprogram for a copy of a function, and its body in which all scopes lie in that one.
+
+    LLVM wants a subprogram in one function only.
+    """
+    known = module.raw_metadata
+    seen: dict[int, bool] = {subprogram.id: True}  # does a node lie in the subprogram?
+    loops = {int(n) for n in _LOOP.findall(body)}
+
+    def inside(i: int) -> bool:
+        if i not in seen:
+            seen[i] = False
+            outer = [int(n) for n in (_REFERENCE if i in loops else _OUTER).findall(known.get(i, ""))]
+            seen[i] = any([inside(n) for n in outer])
+        return seen[i]
+
+    for i in {int(n) for n in _REFERENCE.findall(body)}:
+        inside(i)
+    new = {i: module.add_metadata(_RETAINED.sub("", known.get(i, ""))) for i, lies in seen.items() if lies}
+
+    def edit(m: re.Match[str]) -> str:
+        return field_text(new[int(m[1])]) if int(m[1]) in new else m[0]
+
+    for ref in new.values():
+        known[ref.id] = _REFERENCE.sub(edit, known[ref.id])
+    return new[subprogram.id], _REFERENCE.sub(edit, body)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

@@ -143,17 +143,26 @@ def edit_constants(
     """
     changed = False
     for f in bodies(module, *words):
-        for i in f.instructions():
-            for n, v in enumerate(i.operands):
-                if not isinstance(v, Constant | GlobalValue) or (not callees and is_callee(i, n)):
-                    continue
-                if (new := with_parts(v, edit)) is not v:
-                    i.set_operand(n, new)
-                    changed = True
+        changed |= edit_operands(f, edit, callees=callees)
     for g in module.variables:
         old = g.initializer if mentions(g.pending, words) else None
         if old is not None and (new := with_parts(old, edit)) is not old:
             g.initializer, changed = new, True
+    return changed
+
+
+def edit_operands(
+    f: Function, edit: Callable[[AnyConstant], AnyConstant | None], *, callees: bool = True
+) -> bool:
+    """Apply `with_parts` to the constants that a function uses."""
+    changed = False
+    for i in f.instructions():
+        for n, v in enumerate(i.operands):
+            if not isinstance(v, Constant | GlobalValue) or (not callees and is_callee(i, n)):
+                continue
+            if (new := with_parts(v, edit)) is not v:
+                i.set_operand(n, new)
+                changed = True
     return changed
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from llgrad.ir.metadata import with_own_scopes
 from llgrad.ir.module import Module
 from llgrad.ir.parse_body import LazyBody
 from llgrad.ir.parse_types import decode_name
@@ -114,7 +115,7 @@ def rename(module: Module, names: Mapping[str, str]) -> None:
     if not names:
         return
     read_where_named(module, *names)
-    edit_constants(module, lambda c: _address_of_label(c, names), "blockaddress")
+    edit_constants(module, lambda c: _address_of_label(c, names.get), "blockaddress")
     for old, new in names.items():
         g = module.globals[old]
         g.name = new
@@ -126,9 +127,21 @@ def rename(module: Module, names: Mapping[str, str]) -> None:
             module.raw_metadata[i] = _NAMED.sub(lambda m: _spelt(m[0], names), text)
 
 
-def _address_of_label(c: AnyConstant, names: Mapping[str, str]) -> BlockAddress | None:
-    found = isinstance(c, BlockAddress) and c.function in names
-    return BlockAddress(c.type, names[c.function], c.block) if found and isinstance(c, BlockAddress) else None
+def with_globals(others: Mapping[str, GlobalValue]) -> Callable[[AnyConstant], AnyConstant | None]:
+    """An edit of constants (`rewrite.with_parts`): it puts others in the place of globals, and of their labels."""
+
+    def edit(c: AnyConstant) -> AnyConstant | None:
+        if isinstance(c, GlobalValue):
+            return others.get(c.name)
+        return _address_of_label(c, lambda name: others[name].name if name in others else None)
+
+    return edit
+
+
+def _address_of_label(c: AnyConstant, other: Callable[[str], str | None]) -> BlockAddress | None:
+    if not isinstance(c, BlockAddress) or (name := other(c.function)) is None:
+        return None
+    return BlockAddress(c.type, name, c.block)
 
 
 def _spelt(name: str, names: Mapping[str, str]) -> str:
@@ -151,13 +164,18 @@ def _words(names: Iterable[str]) -> list[str]:
     return [word(name) for name in names]
 
 
-def copied(f: Function, name: str) -> Function:
-    """A copy of a definition under another name, entered into its module; its body is read when first asked for."""
+def copied(f: Function, name: str, *, described: bool = False) -> Function:
+    """A copy of a definition under another name, entered into its module; its body is read when first asked for.
+
+    `described`: it has debug info, of its own.
+    """
     assert f.module is not None
-    new = copy.copy(f)
+    new, (text, names) = copy.copy(f), body_text(f)
     new.name, new.users, new.metadata = name, [], {k: v for k, v in f.metadata.items() if k != "dbg"}
+    if described and (subprogram := f.metadata.get("dbg")) is not None:
+        new.metadata["dbg"], text = with_own_scopes(f.module, subprogram, text)
     new.arguments = [_copied(a) for a in f.arguments]
-    new._blocks, new._body = [], LazyBody(*body_text(f))
+    new._blocks, new._body = [], LazyBody(text, names)
     f.module.add(new)
     return new
 

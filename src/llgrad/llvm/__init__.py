@@ -1,7 +1,7 @@
 """The only place that imports llvmlite: read, link, optimise, compile, load.
 
 `LLVMModule` is a verified module; `Engine` is its machine code in this process; `emit_object` and
-`emit_assembly` are its machine code for others. Text edits are in `text`, vector maths in `vector_math`,
+`emit_assembly` are its machine code for others. Text edits are in `text`,
 conversions to bfloat in `bfloat`.
 """
 
@@ -13,7 +13,6 @@ from llgrad.llvm.module import FunctionInfo, LLVMModule, Part, pass_names, verif
 from llgrad.llvm.remarks import Remark, vectorisation_remarks
 from llgrad.llvm.target import fingerprint, host_cpu, host_features, host_layout, host_triple, target_machine
 from llgrad.llvm.text import hazards, prefer_vector_width, strip_attributes, unblock
-from llgrad.llvm.vector_math import with_vector_maths
 
 __all__ = [
     "Engine",
@@ -39,5 +38,4 @@ __all__ = [
     "vectorisation_remarks",
     "verified",
     "with_brain_floats",
-    "with_vector_maths",
 ]

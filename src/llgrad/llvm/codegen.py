@@ -6,8 +6,6 @@ Modules with hazards (`text.hazards`) are compiled in a child process.
 
 from __future__ import annotations
 
-import re
-
 from llgrad.llvm import target
 from llgrad.llvm.bfloat import with_brain_floats
 from llgrad.llvm.isolate import run_job
@@ -45,9 +43,7 @@ def _emit(module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool)
     return emit_here(module, cpu, opt, reloc, assembly=assembly)
 
 
-def emit_here(
-    module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool, known: bool = False
-) -> bytes:
+def emit_here(module: LLVMModule, cpu: str, opt: int, reloc: str, *, assembly: bool, known: bool = False) -> bytes:
     """Code generation in this process; `known` takes the CPU's name on trust."""
     name, features = (cpu, "") if known else target.resolve_cpu(cpu)
     if reloc == "pic" and target.host_triple().startswith("x86_64") and _asks_for_thread_locals(module):
@@ -59,13 +55,16 @@ def emit_here(
 _WITHOUT_UPPER_REGISTERS = "-avx512f"
 """LLVM 22 keeps values in xmm16 to xmm31 across `__tls_get_addr`, which may change them: a thread's first access to the
 variables of a shared library fills memory."""
-_IN_THE_WIDEST = re.compile(
-    r"@llvm\.x86\.avx512|"
-    r"^(?:declare|define)(?![^\n]*@llvm\.)[^\n]*<(?:8 x (?:double|i64)|16 x (?:float|i32)|32 x i16|64 x i8)>",
-    re.MULTILINE,
-)
-"""What has no other instructions, or is called otherwise without them."""
+_WIDEST = ("<8 x double>", "<8 x i64>", "<16 x float>", "<16 x i32>", "<32 x i16>", "<64 x i8>")
+"""What is passed otherwise without them."""
 
 
 def _asks_for_thread_locals(module: LLVMModule) -> bool:
-    return module.has_thread_locals() and not _IN_THE_WIDEST.search(module.text())
+    return module.has_thread_locals() and not any(_needs_upper_registers(name, t) for name, t in module.types())
+
+
+def _needs_upper_registers(name: str, type: str) -> bool:
+    """Has a function no other instructions, or is it called otherwise without them?"""
+    if name.startswith("llvm."):
+        return name.startswith("llvm.x86.avx512")
+    return any(t in type for t in _WIDEST)

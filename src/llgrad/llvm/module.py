@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -167,10 +167,19 @@ class LLVMModule:
         """All functions, in the module's order."""
         return [FunctionInfo(f.name, f.is_declaration, f.linkage.name) for f in self._ref.functions]
 
+    def types(self) -> Iterator[tuple[str, str]]:
+        """The names of all functions, and their types as LLVM spells them."""
+        return ((f.name, str(f.global_value_type)) for f in self._ref.functions)
+
     def definitions(self) -> list[str]:
         """The functions and variables that the module defines; those of LLVM left out."""
         values = [*self._ref.functions, *self._ref.global_variables]
         return [v.name for v in values if not v.is_declaration and not v.name.startswith("llvm.")]
+
+    def declarations(self) -> dict[str, str]:
+        """The functions and variables that the module declares, and their types as LLVM spells them."""
+        values = [*self._ref.functions, *self._ref.global_variables]
+        return {v.name: str(v.global_value_type) for v in values if v.is_declaration and not v.name.startswith("llvm.")}
 
     def has_thread_locals(self) -> bool:
         """Does it define or ask for variables that each thread has its own of?"""
@@ -325,6 +334,14 @@ class LLVMModule:
                 if not kept_out and b"optnone" not in said and b"optdebug" not in said:
                     for attribute in attributes:
                         f.add_function_attribute(attribute)
+
+    def describe(self, attributes: Sequence[str], names: Collection[str]) -> None:
+        """Give functions attributes that say what they do; one that takes a number gets 0: `memory` is none."""
+        for f in self._ref.functions if names else ():
+            if f.name in names:
+                self._printed = None
+                for attribute in attributes:
+                    f.add_function_attribute(attribute)
 
     def optimise(
         self, level: int = 2, *, vectorize: bool = False, unroll: bool = False, cpu: str = "native",

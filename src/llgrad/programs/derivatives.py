@@ -209,5 +209,6 @@ def set_apart(text: str, symbols: Collection[str], made: Collection[str], mark: 
 
 def prepare_again(text: str, symbol: str, level: int) -> str:
     """The derivative `symbol`, prepared to be differentiated itself; derivatives are written to be optimised."""
-    whole = hidden(pure_libm(text))
+    whole = hidden(text)
+    pure_libm(whole)
     return prepare(whole, [symbol], max(level, 1))

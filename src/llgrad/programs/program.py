@@ -74,7 +74,8 @@ def optimise_program(
         whole.rename(shared_names(text))
         work = taken.work
     else:
-        work = LLVMModule.from_text(pure_libm(shared))
+        work = LLVMModule.from_text(shared)
+        pure_libm(work)
         work.run(["always_inliner", "sroa"])
     resolving = Resolving(work, shared, Options(level if before is None else before, checkpoint, vector_math, strict))
     defined = (f for f in resolving.module.functions if not f.is_declaration)
@@ -103,7 +104,8 @@ def resolved(program: LLVMModule, said: Sequence[str] = (), level: int = 2) -> L
     registrations besides those in the program, which the result has.
     """
     shared = marked_inactive(not_inlined("".join([program.text(), *said])))
-    work = LLVMModule.from_text(pure_libm(shared))
+    work = LLVMModule.from_text(shared)
+    pure_libm(work)
     work.run(["always_inliner", "sroa"])
     resolving = Resolving(work, shared, Options(level), closed=False)
     while resolving.sites:
@@ -138,7 +140,8 @@ def _taken(text: str) -> _Taken | None:
         return None
     program, more = read_excerpt(text), set[str]()
     while (part := excerpt(program, more)) is not None:
-        work = LLVMModule.from_text(pure_libm(part))
+        work = LLVMModule.from_text(part)
+        pure_libm(work)
         work.run(["always_inliner", "sroa"])
         module = parse(work.text())
         asked = [

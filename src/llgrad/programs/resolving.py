@@ -138,7 +138,8 @@ def _with_derivatives(text: str, derived: Sequence[Derived], wrappers: Sequence[
         part = read_part(borrowing(set_apart(text, symbols, made[text], f"{mark}.{n}"), own))
         part.internalize(symbols)
         whole.link(part)
-    return LLVMModule.from_text(pure_libm(whole.text()))
+    pure_libm(whole)
+    return whole
 
 
 def read_part(text: str, known: LLVMModule | None = None) -> LLVMModule:

@@ -17,13 +17,13 @@ from llgrad.errors import ArgumentError, UnsupportedError, of_file
 from llgrad.ir.internal_errors import told
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
-from llgrad.llvm import LLVMModule, with_vector_maths
+from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import joined
-from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM
+from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM, VECTOR_MATHS
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_own_names
 from llgrad.transforms.canonical.trampolines import failing_trampolines, has_trampolines
-from llgrad.transforms.contexts import Finishing, Preparation
+from llgrad.transforms.contexts import Finishing, Preparation, Target
 from llgrad.transforms.guard.equalities import REVEALING
 from llgrad.transforms.loops.memcpy_idiom import NothingToDo
 from llgrad.transforms.pass_manager import Unit, run_passes
@@ -68,8 +68,7 @@ def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool =
         made.replace_text(text)
     if others:
         made.link(LLVMModule.from_text(joined(others)))
-    if vector_math:
-        made.replace_text(with_vector_maths(made.text()))
+    made = run_passes(Unit(made), [VECTOR_MATHS], Target(3, "native", vector_math)).llvm()
     made.optimise(3, vectorize=True, unroll=True)
     if has_trampolines(text := made.text()):
         module = parse(text)

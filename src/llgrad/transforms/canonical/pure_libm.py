@@ -1,59 +1,61 @@
-"""Functions of libm compute and do nothing else, in a program that does not read errno (decision 10)."""
+"""Functions of libm compute and do nothing else, in a program that does not read errno (decision 10).
+
+    declare double @sin(double)    ->    declare double @sin(double) nounwind willreturn memory(none)
+
+`lgamma` writes the sign of gamma to `signgam`, too. A program that looks there calls `lgamma_r` instead, which says so:
+
+    %y = call double @lgamma(double %x)    ->    %y = call double @lgamma_r(double %x, ptr @signgam)
+"""
 
 from __future__ import annotations
 
-import re
-
 from llgrad.analysis.call_shapes import fits
 from llgrad.errors import ParseError
+from llgrad.ir.build import call_instead, declare
 from llgrad.ir.parse import parse
-from llgrad.llvm.assembly import NAME, plain
+from llgrad.ir.rewrite import calls
+from llgrad.ir.types import PTR
+from llgrad.ir.write import write
+from llgrad.llvm import LLVMModule
 from llgrad.rules import library
 
-_DECLARATION = re.compile(rf"^(declare [^@\n]*)({NAME})\(([^\n]*?)\)[^\n()]*$", re.MULTILINE)
-_LOG_GAMMA = re.compile(r"(@l?gamma(f|l|f128|)\()((?:[^()\n]|\([^()\n]*\))*)\)")
+_LOG_GAMMA = {f"{name}{end}": f"lgamma{end}_r" for name in ("lgamma", "gamma") for end in ("", "f", "l", "f128")}
+_PURE = ("nounwind", "willreturn", "memory")  # LLVM's C interface adds `memory` as `memory(none)`
 
 
-def _signs_of_gamma(text: str) -> str:
-    """Calls of `lgamma` say that they write the sign of gamma to `signgam`, in a program that looks there."""
-    if "@signgam = external" not in text:
-        return text
-
-    def edit(line: str) -> str:
-        if re.search(r"\b(?:call|invoke) ", line) is None or (m := _LOG_GAMMA.search(line)) is None:
-            return line
-        used.add(m[2])
-        return f"{line[: m.start()]}@lgamma{m[2]}_r({m[3]}, ptr @signgam){line[m.end() :]}"
-
-    used: set[str] = set()
-    made = "\n".join(map(edit, text.split("\n")))
-    for suffix in sorted(used):
-        if f"@lgamma{suffix}_r(" not in text:
-            t = library.C_SUFFIXES[suffix]
-            made += f"\ndeclare {t} @lgamma{suffix}_r({t}, ptr)\n"
-    return made
+def pure_libm(work: LLVMModule) -> bool:
+    """Say of each function of libm that the program declares that it computes; is there any?"""
+    declared = work.declarations()
+    changed = "signgam" in declared and not declared.keys().isdisjoint(_LOG_GAMMA) and _signs_of_gamma(work)
+    if "__errno_location" in declared:
+        return changed
+    pure = {name for name, type in declared.items() if _computes(name) and _is_known_as(name, type)}
+    work.describe(_PURE, pure)
+    return changed or bool(pure)
 
 
-def pure_libm(text: str) -> str:
-    """Functions of libm compute and do nothing else in a program that does not read errno (decision 10)."""
-    text = _signs_of_gamma(text)
-    if "@__errno_location" in text:
-        return text
-
-    def pure(m: re.Match[str]) -> str:
-        entry = library.lookup(plain(m[2]))
-        computes = entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
-        computes &= not plain(m[2]).startswith("llvm.") and _declared_as_known(m)
-        return f"{m[1]}{m[2]}({m[3]}) nounwind willreturn memory(none)" if computes else m[0]
-
-    return _DECLARATION.sub(pure, text)
+def _computes(name: str) -> bool:
+    entry = library.lookup(name)
+    computes = entry is not None and "pointer" not in entry.rule.operands and entry.shape != "byval"
+    return computes and not name.startswith("llvm.")
 
 
-def _declared_as_known(m: re.Match[str]) -> bool:
-    """Has a declaration the type of the function that is known by its name?"""
+def _is_known_as(name: str, type: str) -> bool:
+    """Is that the type of the function that is known by this name?"""
     try:
-        f = parse(f"{m[1]}{m[2]}({m[3]})\n").function(plain(m[2]))
+        t = parse(f"declare {type.replace(' (', ' @f(', 1)}\n").function("f").function_type
     except ParseError:  # it takes structs that have names
         return False
-    t = f.function_type
-    return not t.vararg and fits(f.name, t.result, t.params)
+    return not t.vararg and fits(name, t.result, t.params)
+
+
+def _signs_of_gamma(work: LLVMModule) -> bool:
+    """Calls of `lgamma` say that they write the sign of gamma to `signgam`; are there any?"""
+    module = parse(work.text())
+    found = {c: f.name for c in calls(module, *_LOG_GAMMA) if (f := c.called_function) and f.name in _LOG_GAMMA}
+    for call, name in found.items():
+        t, given = call.function_type, [*call.arguments, module.globals["signgam"]]
+        call_instead(call, declare(module, _LOG_GAMMA[name], t.result, [*t.params, PTR]), given)
+    if found:
+        work.replace_text(write(module))
+    return bool(found)

@@ -22,7 +22,7 @@ from llgrad.analysis.memory.call_effects import behaviour
 from llgrad.analysis.solver import reach
 from llgrad.ir.build import Builder, Names, declare, zero
 from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
+from llgrad.ir.parse import parse, parse_function_text
 from llgrad.ir.types import I32, PTR, VOID, FunctionType, StructType, Type
 from llgrad.ir.values import (
     AnyValue,
@@ -40,9 +40,8 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
-from llgrad.llvm.assembly import joined
 from llgrad.rules import library
-from llgrad.transforms.legalize.clone_for_activity import copy, fresh_names
+from llgrad.transforms.legalize.clone_for_activity import copies_of
 from llgrad.transforms.legalize.direct_calls import dispatch
 from llgrad.transforms.legalize.thrown_to_memory import (
     THROW,
@@ -95,9 +94,9 @@ def _converted(text: str, with_objects: bool) -> str:
     if nothing:
         return text
     outside = _let_others_out(copied) if objects is not None else {}
-    names = fresh_names(module, copied)
-    copies_text = [copy(f, names) for f in copied]
-    module = parse(joined([write(module), *copies_text, helpers(objects) if objects is not None else ""]))
+    names = {name: f.name for name, f in copies_of(module, copied).items()}
+    if objects is not None:
+        parse_function_text(module, helpers(objects))
     made = [_with_parameter(module, names[f.name]) for f in copied]
     copies = dict(zip([f.name for f in copied], made, strict=True)) | {f.name: f for f in made}
     originals = {made.name: module.function(name) for name, made in copies.items() if made.name != name}
