@@ -10,6 +10,7 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
+from choose import SLOW, slow_names
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,7 +18,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests of one share: a test belongs to the share that its name says, whatever other tests there are."""
+    """Mark what `slow.txt` names, and leave the tests of one share.
+
+    A test belongs to the share that its name says, whatever other tests there are.
+    """
+    slow = slow_names(SLOW.read_text())
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.full)
     if (said := config.getoption("--share")) is None:
         return
     number, _, count = said.partition("/")
