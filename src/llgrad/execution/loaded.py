@@ -101,7 +101,9 @@ class Compiled(Struct, frozen=True):
     @property
     def ir(self) -> str:
         """The optimised IR, entry and tape included."""
-        return zlib.decompress(self.packed_ir).decode()
+        from llgrad.llvm import LLVMModule
+
+        return LLVMModule.from_bitcode(zlib.decompress(self.packed_ir)).text()
 
 
 EVERYWHERE: dict[str, str] = {}
@@ -382,7 +384,7 @@ class Loaded:
         return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
 
     def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
-        from llgrad.llvm.codegen import emit_jit_object
+        from llgrad.llvm.codegen import emit_jit_object, emit_own_object
         from llgrad.programs import stages
         from llgrad.support.elf import read_object
 
@@ -400,10 +402,10 @@ class Loaded:
             made[0].text, [*written, support_text(taker)], [*(e.name for e in entries), TAPE_FREE, HOOK],
             vector_math=self._vector_math, jit=True,
         )  # fmt: skip
-        data = emit_jit_object(whole)
+        data = emit_jit_object(whole) if "bfloat" in made[0].text else emit_own_object(whole)  # `jit` made it ready
         wanted = {s.name for s in read_object(data).symbols if not s.defined}
         borrowed = tuple(n for n in made[0].borrowed if n in wanted)
-        ir = zlib.compress(whole.text().encode(), 1)
+        ir = zlib.compress(whole.bitcode(), 1)
         return {"object": data, "entries": cache.dumped((entries, borrowed)), "ir": ir}
 
     def _made(self, requests: tuple[Request, ...]) -> list[Derived]:
