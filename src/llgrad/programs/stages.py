@@ -26,7 +26,7 @@ from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_own_names
 from llgrad.transforms.canonical.trampolines import failing_trampolines, has_trampolines
-from llgrad.transforms.contexts import Finishing, Preparation
+from llgrad.transforms.contexts import Finishing, Preparation, Source
 from llgrad.transforms.guard.equalities import REVEALING
 from llgrad.transforms.loops.memcpy_idiom import NothingToDo
 from llgrad.transforms.pass_manager import Unit, run_passes
@@ -48,7 +48,7 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
         with of_file(names[n] if names else ""):
             parts.append(LLVMModule.read(data, trusted=trusted))
     unit = Unit(parts[0] if len(parts) == 1 else _linked(parts))
-    return run_passes(unit, PROGRAM, None).llvm()
+    return run_passes(unit, PROGRAM, Source()).llvm()
 
 
 def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
