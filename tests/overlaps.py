@@ -24,7 +24,6 @@ import numpy as np
 from llgrad.analysis.memory.access_ranges import Refused, argument_name, extents
 from llgrad.analysis.memory.polynomial_bounds import Unbounded, Writer
 from llgrad.frontends import find_compiler
-from llgrad.ir.parse import parse
 from llgrad.llvm import LLVMModule
 from llgrad.programs import noalias_versions, program, resolving
 from llgrad.programs.derivatives import derivative
@@ -194,7 +193,7 @@ def _extents(folder: Path, ask: Path, names: list[str]) -> Path:
     whole = LLVMModule.from_text(assembly(ask).decode())
     parts = [noalias_versions.INTRINSICS]
     for name in names:
-        module = parse(resolving._prepared_static(whole, name, 2))
+        module = resolving._prepared_static(whole, name, 2).take()
         root = module.function(f"llgrad.root.{name}")
         w = Writer()
         rows: list[object] = ["true", 0, 0, 0, 0, 0, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from cases import FOLDER, read_program
 from harness import compiled, prepared
@@ -11,7 +13,7 @@ from llgrad.ir.values import Select
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.transforms.loops.peel import LATE, has_borders, peel_borders
-from llgrad.transforms.loops.unroll import in_form
+from llgrad.transforms.loops.unroll import mark_short_loops, may_have_short_loops, put_in_form
 from llgrad.transforms.optimise.normal_form import NORMAL_FORM
 
 LOOP = """
@@ -66,12 +68,12 @@ def loop(words: dict[str, str]) -> LLVMModule:
 
 @pytest.mark.parametrize("name", PEELED)
 def test_peeled(name: str) -> None:
-    assert has_borders(in_form(loop(PEELED[name])))
+    assert has_borders(parse(put_in_form(loop(PEELED[name]))))
 
 
 @pytest.mark.parametrize("name", LEFT)
 def test_left(name: str) -> None:
-    assert not has_borders(in_form(loop(LEFT[name])))
+    assert not has_borders(parse(put_in_form(loop(LEFT[name]))))
 
 
 def test_nothing_to_peel_changes_nothing() -> None:
@@ -84,7 +86,21 @@ def test_inner_loops_choose_no_address(name: str) -> None:
     program = read_program(FOLDER / f"{name}.c")
     work = LLVMModule.from_text(prepared(compiled([program.path]), [program], 2))
     work.run(NORMAL_FORM)
-    assert not has_borders(in_form(work))
+    assert not has_borders(parse(put_in_form(work)))
     module = parse(work.text())
     blocks = [b for f in module.functions if not f.is_declaration for b in f.blocks if b in b.successors()]
     assert not [i for b in blocks for i in b.instructions if isinstance(i, Select)], write(module)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.c"))[::12], ids=lambda p: p.stem)
+def test_short_loops_are_where_the_text_says_that_they_may_be(path: Path) -> None:
+    work = compiled([path])
+    work.run(["sroa", "sccp", "dce"])
+    text = put_in_form(work)
+    assert may_have_short_loops(text) or not mark_short_loops(work, parse(text))
+
+
+def test_a_loop_to_a_number_that_is_not_known_is_not_looked_at() -> None:
+    counted = "  %i = phi i32 [ 0, %entry ], [ %next, %body ]\n  %c = icmp slt i32 %i, {}, !dbg !3\n}}\n"
+    assert may_have_short_loops(counted.format("3"))
+    assert not may_have_short_loops(counted.format("%n"))

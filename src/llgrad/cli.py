@@ -16,7 +16,7 @@ import click
 import llgrad
 from llgrad.errors import ArgumentError, LlgradError, as_compilers_warn
 from llgrad.ir.internal_errors import shown, told
-from llgrad.support.gc_pause import collecting_rarely
+from llgrad.support.gc_pause import collecting_never_at_exit, collecting_rarely
 
 if TYPE_CHECKING:
     from llgrad.api.check import Comparison
@@ -69,6 +69,7 @@ def _show_include_dir(ctx: click.Context, _: click.Parameter, wanted: bool) -> N
 def main(ctx: click.Context) -> None:
     """Differentiates compiled code: gradients of functions in C, C++, Fortran, Rust and other languages of LLVM."""
     ctx.with_resource(collecting_rarely())
+    collecting_never_at_exit()
 
 
 def _source_options(command: Any) -> Any:

@@ -1,6 +1,6 @@
 """The passes, as lists one can read: from bitcode to the IR that is differentiated, and from there to machine code.
 
-    program     link, unblock, hide constants (`equalities`), share mutable globals         (once a library)
+    program     link, unblock, name; in a library, hide constants and share mutable globals (once a program)
     prepare     keep what the roots reach, signs as floats, O1 to O3, short loops unrolled  (once a function)
     derivative  parse, derive, write; mutable globals become references to the program's    (once a derivative)
     finish      link the arena's runtime and entries, O3 with vectorising                   (once a derivative)
@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from llgrad.analysis.statics.statics import emptied
 from llgrad.autodiff.emit.arena_runtime import link_runtime
@@ -43,7 +45,7 @@ from llgrad.transforms.canonical.numbers_apart import has_apart, has_tiny, loade
 from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.canonical.relative_tables import has_relative, with_pointers
 from llgrad.transforms.canonical.trampolines import has_trampolines, without_trampolines
-from llgrad.transforms.contexts import Finishing, Linking, Preparation, Target
+from llgrad.transforms.contexts import Finishing, Linking, Preparation, Source, Target
 from llgrad.transforms.floatbits.align_up import as_elements_are, claims_more, may_round_addresses, with_alignment
 from llgrad.transforms.floatbits.interleaved_lanes import may_have_lanes, with_lanes_apart
 from llgrad.transforms.floatbits.low_bits import with_fewer_digits
@@ -79,31 +81,50 @@ from llgrad.transforms.symbols.shared_globals import constants_of_threads, share
 from llgrad.transforms.symbols.used_once import inline_once, note_single_uses
 from llgrad.transforms.symbols.visible import hide_others, internalize, note_shown, note_visible, refuse_thread_local
 
-PROGRAM: Passes[None] = (
+
+def _is_library(c: Source) -> bool:
+    return not c.asks
+
+
+def _asks(c: Source) -> bool:
+    return c.asks
+
+
+PROGRAM: Passes[Source] = (
     on_ir("join-names", with_names_joined, "Functions that compilers declare with different types are one again",
-          asks=has_own_names),
+          wanted=_is_library, asks=has_own_names),
     on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
     on_ir("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies", asks=is_spelt_out),
+    on_text("unquote-names", unquoted, "Names that LLVM quotes get plain spellings", wanted=_asks),
+    on_text("name-numbers", numbers_named, "Functions and constants that have numbers get names", wanted=_asks),
     on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
-    on_text("drop-idle-metadata", without_idle_metadata, "Debug info that no instruction refers to goes"),
+    on_text("markers-as-globals", markers_as_globals, "Markers that are metadata strings become globals", wanted=_asks),
+    on_text("drop-idle-metadata", without_idle_metadata, "Debug info that no instruction refers to goes",
+            wanted=_is_library),
     on_ir("drop-trampolines", without_trampolines, "Functions called with nested procedures are copied for each",
-          asks=has_trampolines),
+          wanted=_is_library, asks=has_trampolines),
     on_ir("closures", with_closures, "Pointers to nested procedures that are stored become records",
-          asks=has_trampolines),
-    on_ir(
-        "usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double",
-        asks=claims_more,
-    ),
+          wanted=_is_library, asks=has_trampolines),
+    on_ir("usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double",
+          wanted=_is_library, asks=claims_more),
     on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
-    on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms"),
-    on_text("functions-met", with_met, "Functions that may be called through pointers are listed in variables"),
-    HIDING,
-    on_llvm("pure-libm", lambda whole, _: pure_libm(whole), "Functions of libm are `memory(none)` but for errno"),
-    of_llvm("global_opt"),
-    on_text("empty-released", emptied, "Static variables hold null where the block that they point to is released"),
-    Pass("share-variables", share, "Static variables are exported: derivatives refer to them"),
-)
-"""Once a library: the linked modules, to be compiled (`primal`) and differentiated (`prepare`)."""
+    on_text("keep-registered-calls", not_inlined, "Functions that registrations name are not inlined", wanted=_asks),
+    on_text("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM",
+            wanted=_asks),
+    on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms",
+            wanted=_is_library),
+    on_text("functions-met", with_met, "Functions that may be called through pointers are listed in variables",
+            wanted=_is_library),
+    replace(HIDING, wanted=_is_library),
+    on_llvm("pure-libm", lambda whole, _: pure_libm(whole), "Functions of libm are `memory(none)` but for errno",
+            wanted=_is_library),
+    of_llvm("global_opt"),  # while it can be seen which static variables never change
+    Pass("empty-released", lambda unit, c: unit.put(emptied(unit.text(), c.closed)),
+         "Static variables hold null where the block that they point to is released"),
+    Pass("share-variables", share, "Static variables are exported: derivatives refer to them", _is_library),
+)  # fmt: skip
+"""Once a program: a library that Python loads, to be compiled (`primal`) and differentiated (`prepare`), or a program
+that asks for derivatives, before requests are read in it."""
 
 
 def _optimises(c: Preparation) -> bool:
@@ -204,21 +225,6 @@ FINISH: Passes[Finishing] = (
 )
 """Once a derivative that Python calls."""
 
-ASKED: Passes[bool] = (
-    on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
-    on_ir("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies", asks=is_spelt_out),
-    on_text("unquote-names", unquoted, "Names that LLVM quotes get plain spellings"),
-    on_text("name-numbers", numbers_named, "Functions and constants that have numbers get names"),
-    on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
-    on_text("markers-as-globals", markers_as_globals, "Markers that are metadata strings become globals"),
-    on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
-    on_text("keep-registered-calls", not_inlined, "Functions that registrations name are not inlined"),
-    on_text("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM"),
-    of_llvm("global_opt"),  # while it can be seen which static variables never change
-    Pass("empty-released", lambda unit, closed: unit.put(emptied(unit.text(), closed)), "Released variables hold null"),
-)
-"""The whole program, before requests are read in it; the context: does no other code call its functions?"""
-
 # Inner derivatives have lost the bodies of what has rules: the first pass puts them back.
 LINKED: Passes[Linking] = (
     on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
@@ -248,8 +254,7 @@ FINISHED: Passes[Target] = (
 def lists() -> dict[str, Passes[Any]]:
     """All lists of passes, by what is done with them."""
     return {
-        "a library that Python loads": PROGRAM,
-        "a program that asks for derivatives": ASKED,
+        "a library that Python loads, or a program that asks for derivatives": PROGRAM,
         "a function that is differentiated": PREPARE,
         "a derivative that Python calls": FINISH,
         "a program with its derivatives": (*LINKED, *FINISHED),

@@ -249,8 +249,8 @@ class Derivative:
         with self._lock:
             if (disjoint, width) not in self._variants:
                 request = self.request_for(disjoint, width)
+                self._tests[disjoint, width] = self._test(width)  # first: it reads the module that the derivative takes
                 self._variants[disjoint, width] = self.function.library.derivative(request)
-                self._tests[disjoint, width] = self._test(width)
             return self._variants[disjoint, width]
 
     def _test(self, width: int) -> Test | None:

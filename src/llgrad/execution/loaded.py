@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from llgrad.ir.module import Module
     from llgrad.llvm import LLVMModule
     from llgrad.programs.derivatives import Derived
+    from llgrad.programs.stages import Prepared
 
 
 class AnyCode(Protocol):
@@ -101,7 +102,9 @@ class Compiled(Struct, frozen=True):
     @property
     def ir(self) -> str:
         """The optimised IR, entry and tape included."""
-        return zlib.decompress(self.packed_ir).decode()
+        from llgrad.llvm import LLVMModule
+
+        return LLVMModule.from_bitcode(zlib.decompress(self.packed_ir)).text()
 
 
 EVERYWHERE: dict[str, str] = {}
@@ -131,7 +134,7 @@ class Loaded:
         self._vector_math = vector_math
         self._lock = threading.RLock()
         self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
-        self._prepared: dict[tuple[str, tuple[str, ...], bool, int], str] = {}
+        self._prepared: dict[tuple[str, tuple[str, ...], bool, int], Prepared] = {}
         self._resolved: dict[tuple[str, ...], LLVMModule] = {}
         self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
         self._said: dict[str, None] = {}
@@ -180,9 +183,7 @@ class Loaded:
 
     def read_only(self, symbol: str) -> set[int]:
         """The IR arguments of a function through which it writes nothing, as far as LLVM knows."""
-        from llgrad.ir.parse import parse
-
-        arguments = parse(self.prepared(symbol)).function(symbol).arguments
+        arguments = self.ready(symbol).read().function(symbol).arguments
         return {a.index for a in arguments if a.attribute("readonly") or a.attribute("readnone")}
 
     @property
@@ -350,14 +351,14 @@ class Loaded:
         known: Check | None = cache.loaded(found["check"])
         return known
 
-    def as_optimised(self, symbol: str, said: tuple[str, ...]) -> str:
-        """The IR of a function as LLVM optimises it."""
+    def as_optimised(self, symbol: str, said: tuple[str, ...]) -> Module:
+        """The IR of a function as LLVM optimises it, which nobody may change."""
         from llgrad.programs import stages
 
         if self._level and said == self._registrations():
-            return self.prepared(symbol)
+            return self.ready(symbol).read()
         program, said = self._without_requests(said)
-        return stages.prepare(program, [symbol], self._level or 2, said=said)
+        return stages.prepared(program, [symbol], self._level or 2, said=said).read()
 
     def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
         shared = self.primal() if borrowed else None
@@ -397,7 +398,7 @@ class Loaded:
         return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
 
     def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
-        from llgrad.llvm.codegen import emit_jit_object
+        from llgrad.llvm.codegen import emit_jit_object, emit_own_object
         from llgrad.programs import stages
         from llgrad.support.elf import read_object
 
@@ -415,10 +416,10 @@ class Loaded:
             made[0].text, [*written, support_text(taker)], [*(e.name for e in entries), TAPE_FREE, HOOK],
             vector_math=self._vector_math, jit=True,
         )  # fmt: skip
-        data = emit_jit_object(whole)
+        data = emit_jit_object(whole) if "bfloat" in made[0].text else emit_own_object(whole)  # `jit` made it ready
         wanted = {s.name for s in read_object(data).symbols if not s.defined}
         borrowed = tuple(n for n in made[0].borrowed if n in wanted)
-        ir = zlib.compress(whole.text().encode(), 1)
+        ir = zlib.compress(whole.bitcode(), 1)
         return {"object": data, "entries": cache.dumped((entries, borrowed)), "ir": ir}
 
     def _made(self, requests: tuple[Request, ...]) -> list[Derived]:
@@ -429,14 +430,14 @@ class Loaded:
 
         root = requests[0].root
         try:
-            return noalias_versions.derivatives_promised(self.prepared(root), requests, self._level)
+            return noalias_versions.derivatives_promised(self.ready(root), requests, self._level)
         except UnsupportedError as refused:
             other = 0 if self._level else 2
             again = requests[0].inner is not None and (other or not refused.loses_bits)
             for level, blocks in ((self._level, True), *([(other, False)] if again else [])):
-                if text := self.prepared(root, blocks, level):
+                if (found := self.ready(root, blocks, level)).text:
                     with contextlib.suppress(UnsupportedError):
-                        return noalias_versions.derivatives_promised(text, requests, level)
+                        return noalias_versions.derivatives_promised(found, requests, level)
             raise
 
     def asked(self, request: Request) -> Request:
@@ -456,11 +457,12 @@ class Loaded:
         cxx = suffixes & {".cc", ".cpp", ".cxx", ".C"}
         return CXX_TAKER if cxx and Libraries(self._libraries).address("__gxx_personality_v0") != 0 else ""
 
-    def prepared(self, symbol: str, blocks: bool = False, level: int | None = None) -> str:
-        """The IR of a function from which derivatives are made, at its own level if no other is wanted.
+    def prepared(self, symbol: str) -> str:
+        """The IR of a function from which derivatives are made."""
+        return self.ready(symbol).text
 
-        `blocks`: where loops over bytes move blocks, or "".
-        """
+    def ready(self, symbol: str, blocks: bool = False, level: int | None = None) -> Prepared:
+        """The same, at another level if one is given. `blocks`: where loops over bytes move blocks, or no text."""
         from llgrad.programs import stages
 
         at = self._level if level is None else level
@@ -470,7 +472,7 @@ class Loaded:
             if key not in self._prepared:
                 general, constants = self._special.get(symbol, (symbol, ()))
                 program, said = self._without_requests(said)
-                self._prepared[key] = stages.prepare(
+                self._prepared[key] = stages.prepared(
                     program, [general], at, said=said, constants=constants, blocks=blocks
                 )
             return self._prepared[key]
@@ -531,7 +533,6 @@ class Loaded:
 def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: bool) -> Check | None:
     """The check of a function; None where there is nothing to check, or it cannot be read."""
     from llgrad.analysis.memory.access_ranges import Refused
-    from llgrad.ir.parse import parse
     from llgrad.llvm import LLVMModule
     from llgrad.llvm.codegen import emit_own_object
     from llgrad.programs.memory_checks import limits
@@ -540,7 +541,7 @@ def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: b
 
     symbol = facts.signature.symbol
     try:
-        module = parse(library.as_optimised(symbol, said))
+        module = library.as_optimised(symbol, said)
         root = module.function(own_names.own_name(symbol))
         found = limits(module, root, opaque(module) if derived else ())
     except (LlgradError, Refused):

@@ -11,23 +11,24 @@ from llgrad.rules import special_functions
 from llgrad.rules.blas import RULED
 from llgrad.rules.library import PARTS
 from llgrad.support.brackets import listed
+from llgrad.support.lazy_pattern import lazy_pattern
 
 NAME = r'@(?:[-\w.$]+|"[^"]*")'
-_NAMES = re.compile(NAME)
-_TOKEN = re.compile(rf'{NAME}|"[^"\n]*"')
+_NAMES = lazy_pattern(NAME)
+_TOKEN = lazy_pattern(rf'{NAME}|"[^"\n]*"')
 # In a function's or a variable's line.
-COMDAT = re.compile(r'(?:,? |^)comdat(?:\(\$(?:"[^"\n]*"|[^)\n]*)\))?(?=[\s,]|$)')
+COMDAT = lazy_pattern(r'(?:,? |^)comdat(?:\(\$(?:"[^"\n]*"|[^)\n]*)\))?(?=[\s,]|$)')
 STATIC = "llgrad.static."  # prefix of static variables that derivatives share with the program
-GLOBAL = re.compile(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
-DEFINITION = re.compile(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
-FUNCTION = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
+GLOBAL = lazy_pattern(rf"^({NAME}) = ([^\n]*?)\b(global|constant) ", re.MULTILINE)
+DEFINITION = lazy_pattern(rf"^(define [^@\n]*)({NAME})\(([^\n]*)$", re.MULTILINE)
+FUNCTION = lazy_pattern(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}\n", re.MULTILINE | re.DOTALL)
 _LONG = r"\{ x86_fp80, x86_fp80 \}|x86_fp80"
-_PARTS = re.compile(rf"^declare [^@\n]*?({_LONG}) @{re.escape(PARTS)}(\w+)\(([^\n]*?)\)", re.MULTILINE)
-_LOCAL = re.compile(r'%(?:[-\w.$]+|"[^"\n]*")')
-_TYPE = re.compile(rf"^({_LOCAL.pattern}) = type (.*)$", re.MULTILINE)
-_METADATA = re.compile(r"^!(\d+) = ([^\n]*)\n", re.MULTILINE)
-_REFERENCE = re.compile(r"!(\d+)")
-_UNIT_LISTS = re.compile(r", (?:enums|retainedTypes|globals|imports): !\d+")
+_PARTS = lazy_pattern(rf"^declare [^@\n]*?({_LONG}) @{re.escape(PARTS)}(\w+)\(([^\n]*?)\)", re.MULTILINE)
+_LOCAL = lazy_pattern(r'%(?:[-\w.$]+|"[^"\n]*")')
+_TYPE = lazy_pattern(rf"^({_LOCAL.pattern}) = type (.*)$", re.MULTILINE)
+_METADATA = lazy_pattern(r"^!(\d+) = ([^\n]*)\n", re.MULTILINE)
+_REFERENCE = lazy_pattern(r"!(\d+)")
+_UNIT_LISTS = lazy_pattern(r", (?:enums|retainedTypes|globals|imports): !\d+")
 
 
 def plain(name: str) -> str:
@@ -45,8 +46,8 @@ def names_in(text: str) -> list[str]:
     return _NAMES.findall(text)
 
 
-_QUOTED = re.compile(r'([@$]?)"([^"\n]*)"')
-_ENCODED = re.compile(r"([@$])llgrad\$([\w.$]+)")
+_QUOTED = lazy_pattern(r'([@$]?)"([^"\n]*)"')
+_ENCODED = lazy_pattern(r"([@$])llgrad\$([\w.$]+)")
 
 
 def unquoted(text: str) -> str:
@@ -61,10 +62,10 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(edit, text) if '@"' in text else text
 
 
-_CALLED_NUMBER = re.compile(r"@\d+\(")  # quick to look for
-_NUMBERED = re.compile(r"^define [^@\n]*@\d+\(", re.MULTILINE)
-_NUMBERED_VARIABLE = re.compile(r"^@\d+ = (?![^\n]*\bconstant )", re.MULTILINE)
-_NUMBER = re.compile(r'@(\d+)\b|"[^"\n]*"')
+_CALLED_NUMBER = lazy_pattern(r"@\d+\(")  # quick to look for
+_NUMBERED = lazy_pattern(r"^define [^@\n]*@\d+\(", re.MULTILINE)
+_NUMBERED_VARIABLE = lazy_pattern(r"^@\d+ = (?![^\n]*\bconstant )", re.MULTILINE)
+_NUMBER = lazy_pattern(r'@(\d+)\b|"[^"\n]*"')
 
 
 def numbers_named(text: str) -> str:
@@ -92,7 +93,7 @@ def split_arguments(text: str) -> tuple[list[str], str]:
     return given, text[end + 1 :]
 
 
-_EXPRESSION = re.compile(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")
+_EXPRESSION = lazy_pattern(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")
 
 
 def value_of(argument: str) -> str:
@@ -101,7 +102,7 @@ def value_of(argument: str) -> str:
 
 
 # A definition in the comdat of its own name, which is not spelt: ` comdat align 2 {`.
-_OWN_COMDAT = re.compile(rf"^(?:define [^@\n]*)?({NAME})(?:\(| = )[^\n]*?[ ,] ?comdat(?=[ ,]|$)", re.MULTILINE)
+_OWN_COMDAT = lazy_pattern(rf"^(?:define [^@\n]*)?({NAME})(?:\(| = )[^\n]*?[ ,] ?comdat(?=[ ,]|$)", re.MULTILINE)
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
@@ -118,7 +119,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     return _TOKEN.sub(edit, text)
 
 
-_ALIAS = re.compile(
+_ALIAS = lazy_pattern(
     rf"^({NAME}) = ([^\n]*?)\balias [^\n]*?, (?:ptr )?((?:@|getelementptr )[^\n]*?)(?:, partition [^\n]*)?\n",
     re.MULTILINE,
 )

@@ -31,7 +31,7 @@ def emit_jit_object(module: LLVMModule, cpu: str = "native", opt_level: int = 3)
 
 
 def emit_own_object(module: LLVMModule) -> bytes:
-    """Such an object file of hand-written IR: functions alone, no variables, no bfloat."""
+    """Such an object file of what `for_jit` has nothing to change in, and has no bfloat: the module is not printed."""
     return _emit(module, "native", 3, "pic", assembly=False)
 
 

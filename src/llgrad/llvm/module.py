@@ -126,13 +126,16 @@ class LLVMModule:
         try:
             module.verify()
         except VerifyError as error:
-            return cls._without_debug_info(str(ref), error)
-        text = str(ref) if text is None else text
+            return cls._without_debug_info(module.text(), error)
+        text = module.text() if text is None else text
         if _names_cpu(text):
-            return cls.from_text(edits.strip_attributes(str(ref), edits.CPU_ATTRIBUTES))
+            bare = edits.strip_attributes(module.text(), edits.CPU_ATTRIBUTES)
+            module = cls.from_text(bare)
+            module._printed = bare
+            return module
         module.hazards = frozenset(edits.hazards(text))
         if edits.MODULE_ASSEMBLY in module.hazards and not isolate.inside_child:
-            run_job("bitcode", str(ref).encode())  # writing bitcode assembles it, and ends the process on an error
+            run_job("bitcode", module.text().encode())  # writing bitcode assembles it, and ends the process on an error
         return module
 
     @classmethod

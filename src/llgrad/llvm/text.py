@@ -10,17 +10,18 @@ import re
 from collections.abc import Callable, Iterable
 
 from llgrad.support.brackets import listed
+from llgrad.support.lazy_pattern import lazy_pattern
 
 CPU_ATTRIBUTES = frozenset({"target-cpu", "target-features", "tune-cpu"})
 CONSTRUCTORS, DESTRUCTORS = "__llgrad_constructors", "__llgrad_destructors"
 DSO_HANDLE = "__llgrad_dso_handle"
 
-_GROUP = re.compile(r"^(attributes #\d+ = \{)([^\n]*)\}$", re.MULTILINE)
-_ATTRIBUTE = re.compile(r'"[^"]*"(?:="[^"]*")?|[a-z_0-9]+(?:\((?:[^()"]|"[^"]*"|\([^()]*\))*\))?(?:=\d+)?')
-_STRING = re.compile(r'"[^"\n]*"')
-_METADATA = re.compile(r"\n![^\n]*")
+_GROUP = lazy_pattern(r"^(attributes #\d+ = \{)([^\n]*)\}$", re.MULTILINE)
+_ATTRIBUTE = lazy_pattern(r'"[^"]*"(?:="[^"]*")?|[a-z_0-9]+(?:\((?:[^()"]|"[^"]*"|\([^()]*\))*\))?(?:=\d+)?')
+_STRING = lazy_pattern(r'"[^"\n]*"')
+_METADATA = lazy_pattern(r"\n![^\n]*")
 _NOTHING = '"llgrad-stripped"'  # LLVM refuses empty groups; an unknown string means nothing to it
-_COMMENT = re.compile(r";[^\n]*")
+_COMMENT = lazy_pattern(r";[^\n]*")
 
 # What can end the process inside LLVM's passes or code generator though it parses and verifies: the words that
 # must occur (quick to look for), then a pattern where the words alone say too little. Texts are long and read often, so
@@ -60,12 +61,12 @@ _CALLS: _Hazards = {
     "unusual calling conventions": (tuple(_CONVENTIONS.split()), rf"(?<![\w.%@])(?:{'|'.join(_CONVENTIONS.split())})"),
     "numbered calling conventions": ((" cc 1", " cc 2", " cc 7", " cc 8", " cc 9", " cc1"), ""),
 }
-_HEADS = [re.compile(rf"{word}\s([^@%]*)") for word in ("call", "callbr", "invoke", "define", "declare")]
-_INTRINSIC = re.compile(r"@llvm\.[\w.]+")
+_HEADS = [lazy_pattern(rf"{word}\s([^@%]*)") for word in ("call", "callbr", "invoke", "define", "declare")]
+_INTRINSIC = lazy_pattern(r"@llvm\.[\w.]+")
 
 
 def _compiled(found: _Hazards) -> list[tuple[str, tuple[str, ...], re.Pattern[str] | None]]:
-    return [(what, words, re.compile(pattern) if pattern else None) for what, (words, pattern) in found.items()]
+    return [(what, words, lazy_pattern(pattern) if pattern else None) for what, (words, pattern) in found.items()]
 
 
 _WHERE = [_compiled(found) for found in (_ANYWHERE, _INTRINSICS, _CALLS)]
@@ -89,8 +90,8 @@ def unblock(text: str) -> str:
     return _edit_groups(text, edit)
 
 
-_DEFINED = re.compile(r'^define [^@\n]*@(?:[-\w.$]+|"[^"\n]*")\(', re.MULTILINE)
-_ADDRESS = re.compile(r"(?: (?:local_)?unnamed_addr)?(?: addrspace\(\d+\))?")
+_DEFINED = lazy_pattern(r'^define [^@\n]*@(?:[-\w.$]+|"[^"\n]*")\(', re.MULTILINE)
+_ADDRESS = lazy_pattern(r"(?: (?:local_)?unnamed_addr)?(?: addrspace\(\d+\))?")
 
 
 def without_switch_tables(text: str) -> str:

@@ -63,9 +63,9 @@ class Derived(Struct, frozen=True):
         return wide_results.spelt(self.results, self.aggregate, self.wide)
 
 
-def derivative(text: str, request: Request, level: int = 2) -> Derived:
+def derivative(text: str, request: Request, level: int = 2, parsed: Module | None = None) -> Derived:
     """The prepared text with the derivative that `request` asks for; see `derivatives`."""
-    return derivatives(text, [request], level)[0]
+    return derivatives(text, [request], level, parsed=parsed)[0]
 
 
 @told("differentiating the function")

@@ -24,18 +24,19 @@ from llgrad.ir.module import Module
 from llgrad.ir.write import write
 from llgrad.llvm.assembly import COMDAT, DEFINITION, NAME, mutable_globals, plain, spelt, without_idle_metadata
 from llgrad.support.brackets import listed
+from llgrad.support.lazy_pattern import lazy_pattern
 from llgrad.transforms.symbols.address_taken import called_types, defined_type, may_call, met, variable
 from llgrad.transforms.symbols.shared_globals import borrow_globals
 
 _LARGEST = 0.5  # the share of a program that an excerpt may have
 _LEAST = 200_000  # characters of a program
-_ENTITY = re.compile(rf"^(?:({NAME}) = [^\n]*|declare [^@\n]*({NAME})\([^\n]*)$", re.MULTILINE)
-_LINKAGE = re.compile(r"^define (?:(?:internal|private|external|(?:linkonce|weak)(?:_odr)?|available_externally) )?")
-_NAMED = re.compile(rf"[^@]*{NAME}")
-_OF_BODIES = re.compile(r' (?:comdat\b|personality |prefix |prologue |section "|partition "|gc "|align \d|![a-z])')
-_LABEL = re.compile(rf"blockaddress\(({NAME}),")
-_OF_LLVM = re.compile(r"@llvm\.(?:used|compiler\.used|global_ctors|global_dtors)$")
-_INDIRECT = re.compile(r"^@[^\n]*? = ([^\n\"]*)\b(?:alias|ifunc) ([^\n]*?), (?:ptr )?(?=@|getelementptr )")
+_ENTITY = lazy_pattern(rf"^(?:({NAME}) = [^\n]*|declare [^@\n]*({NAME})\([^\n]*)$", re.MULTILINE)
+_LINKAGE = lazy_pattern(r"^define (?:(?:internal|private|external|(?:linkonce|weak)(?:_odr)?|available_externally) )?")
+_NAMED = lazy_pattern(rf"[^@]*{NAME}")
+_OF_BODIES = lazy_pattern(r' (?:comdat\b|personality |prefix |prologue |section "|partition "|gc "|align \d|![a-z])')
+_LABEL = lazy_pattern(rf"blockaddress\(({NAME}),")
+_OF_LLVM = lazy_pattern(r"@llvm\.(?:used|compiler\.used|global_ctors|global_dtors)$")
+_INDIRECT = lazy_pattern(r"^@[^\n]*? = ([^\n\"]*)\b(?:alias|ifunc) ([^\n]*?), (?:ptr )?(?=@|getelementptr )")
 
 
 class Program(Struct):

@@ -47,7 +47,7 @@ from llgrad.llvm.assembly import spelt
 from llgrad.programs import derivatives
 from llgrad.programs.derivatives import Derived
 from llgrad.programs.promoted_pointers import promote
-from llgrad.programs.stages import normal
+from llgrad.programs.stages import Prepared, normal
 from llgrad.transforms.guard.equalities import hide, hide_bits
 from llgrad.transforms.symbols import own_names
 
@@ -108,11 +108,14 @@ class Versions(Struct, frozen=True):
         return f"two versions, of which {self.tests} tests of where memory lies choose when it is called"
 
 
-def dispatched(text: str, request: Request, level: int) -> Derived:
-    """The derivative of the prepared text that `request` asks for, in two versions where that promises something."""
+def dispatched(text: str, request: Request, level: int, parsed: Module | None = None) -> Derived:
+    """The derivative of the prepared text that `request` asks for, in two versions where that promises something.
+
+    `parsed`: the text as a module, which becomes the derivative's.
+    """
     if request.disjoint:
-        return derivatives_promised(text, [request], level)[0]
-    general = derivatives.derivative(text, request, level)
+        return derivatives_promised(Prepared(text, parsed), [request], level)[0]
+    general = derivatives.derivative(text, request, level, parsed)
     found = versions(text, request, level)
     if not isinstance(found, Versions):
         return general
@@ -123,13 +126,13 @@ def dispatched(text: str, request: Request, level: int) -> Derived:
     return _joined(general, fast, found, request)
 
 
-def derivatives_promised(text: str, requests: Sequence[Request], level: int) -> list[Derived]:
+def derivatives_promised(prepared: Prepared, requests: Sequence[Request], level: int) -> list[Derived]:
     """The sweeps of one derivative; where no buffers overlap, by the caller's word, of what LLVM makes of that."""
-    module = parse(text)
-    if (changed := promised(text, requests[0], level, module)) != text:
+    text = prepared.text
+    if (changed := promised(text, requests[0], level, prepared.read())) != text:
         with suppress(LlgradError):  # the text as it is does for all
             return derivatives.derivatives(changed, requests, level)
-    return derivatives.derivatives(text, requests, level, parsed=module)
+    return derivatives.derivatives(text, requests, level, parsed=prepared.take())
 
 
 def promised(text: str, request: Request, level: int, parsed: Module | None = None) -> str:

@@ -33,7 +33,7 @@ from llgrad.llvm.assembly import (
 )
 from llgrad.llvm.module import BITCODE_MAGIC
 from llgrad.llvm.quirks import markers_as_globals
-from llgrad.pipeline import ASKED, FINISHED, LINKED
+from llgrad.pipeline import FINISHED, LINKED, PROGRAM
 from llgrad.programs.derivatives import Derived
 from llgrad.programs.excerpt import Program, excerpt, remainder
 from llgrad.programs.excerpt import read as read_excerpt
@@ -41,7 +41,7 @@ from llgrad.programs.failure_hook import fail_text
 from llgrad.programs.resolving import Options, Resolving, by_text, read_part
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.pure_libm import pure_libm
-from llgrad.transforms.contexts import Linking, Target
+from llgrad.transforms.contexts import Linking, Source, Target
 from llgrad.transforms.guard.constant_tables import set_aside
 from llgrad.transforms.guard.denormals import flushes, guarded, personality, refuse_jumps
 from llgrad.transforms.pass_manager import Unit, run_passes
@@ -65,7 +65,7 @@ def optimise_program(
     `closed`: no code but the program's own calls its functions by their names.
     """
     text, tables = set_aside(spelt_right(source).text())
-    unit = run_passes(Unit(text), ASKED, closed)
+    unit = run_passes(Unit(text), PROGRAM, Source(asks=True, closed=closed))
     whole = unit.llvm()
     text = unit.text()
     shared = share_globals(text, closed)

@@ -28,10 +28,11 @@ from llgrad.ir.values import Alias
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule, verified
 from llgrad.llvm.assembly import joined, renamed, types_named
+from llgrad.programs import stages
 from llgrad.programs.derivatives import Derived, derivatives, set_apart
 from llgrad.programs.inline_wrappers import inline_askers
 from llgrad.programs.noalias_versions import dispatched
-from llgrad.programs.stages import prepare
+from llgrad.programs.stages import Prepared
 from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.guard.equalities import hidden
 from llgrad.transforms.symbols.address_taken import with_met
@@ -202,8 +203,9 @@ def _derive(
 
 
 def _first_accepted(
-    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int, bool], str], last: bool
-) -> list[Derived]:
+    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int, bool], Prepared],
+    last: bool,
+) -> list[Derived]:  # fmt: skip
     """The derivatives at the first level at which they are not refused; at last, loops over bytes move blocks.
 
     Where optimised code shows that bits of floats are changed, unoptimised code is not asked.
@@ -213,10 +215,11 @@ def _first_accepted(
         if refused is not None and refused.loses_bits and not level:
             continue
         try:
-            if not (text := prepared(name, level, blocks)):
+            if not (found := prepared(name, level, blocks)).text:
                 break
-            alone = last and len(requests) == 1
-            return [dispatched(text, requests[0], level)] if alone else derivatives(text, requests, last=last)
+            if last and len(requests) == 1:
+                return [dispatched(found.text, requests[0], level, found.take())]
+            return derivatives(found.text, requests, last=last, parsed=found.take())
         except UnsupportedError as error:
             refused = error if refused is None or (error.loses_bits and level) else refused
     assert refused is not None
@@ -227,10 +230,10 @@ def _root_name(symbol: str) -> str:
     return f"llgrad.root.{symbol}"
 
 
-def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> str:
+def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> Prepared:
     """`prepare` for a function that may be static or inline: it is external here, and called `_root_name(name)`."""
     root = _root_name(name)
     whole = hidden(renamed(only(program, [name]), {name: root}))
     whole.rename({root: root})
     whole.run(["global_opt"])
-    return prepare(whole, [root], level, threads=True, blocks=blocks)
+    return stages.prepared(whole, [root], level, threads=True, blocks=blocks)

@@ -9,12 +9,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Sequence
 
+from msgspec import Struct
+
 from llgrad.autodiff.enzyme.statements import settled
 from llgrad.autodiff.legality.leftover_calls import complete
 from llgrad.autodiff.requests.registrations import protected
 from llgrad.autodiff.requests.request import Constants, special_name
 from llgrad.errors import ArgumentError, UnsupportedError, of_file
 from llgrad.ir.internal_errors import told
+from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
@@ -23,7 +26,7 @@ from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM, VECTOR_MATHS
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_own_names
 from llgrad.transforms.canonical.trampolines import failing_trampolines, has_trampolines
-from llgrad.transforms.contexts import Finishing, Preparation, Target
+from llgrad.transforms.contexts import Finishing, Preparation, Source, Target
 from llgrad.transforms.guard.equalities import REVEALING
 from llgrad.transforms.loops.memcpy_idiom import NothingToDo
 from llgrad.transforms.pass_manager import Unit, run_passes
@@ -32,7 +35,6 @@ from llgrad.transforms.symbols.extraction import addressed, only
 from llgrad.transforms.symbols.own_names import own_name
 
 LEVELS = range(4)
-
 
 
 @told("reading the program")
@@ -46,7 +48,7 @@ def program(modules: Sequence[bytes], *, trusted: bool = True, names: Sequence[s
         with of_file(names[n] if names else ""):
             parts.append(LLVMModule.read(data, trusted=trusted))
     unit = Unit(parts[0] if len(parts) == 1 else _linked(parts))
-    return run_passes(unit, PROGRAM, None).llvm()
+    return run_passes(unit, PROGRAM, Source()).llvm()
 
 
 def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
@@ -85,13 +87,31 @@ def _with_addresses(text: str) -> str:
     return write(module)
 
 
+class Prepared(Struct):
+    """What derivatives are made from; `module` is the text as our module, where it has been read already."""
+
+    text: str
+    module: Module | None
+
+    def read(self) -> Module:
+        """The module, which nobody may change."""
+        if self.module is None:
+            self.module = parse(self.text)
+        return self.module
+
+    def take(self) -> Module:
+        """The module, for one who changes it; the next one has it read again."""
+        module, self.module = self.read(), None
+        return module
+
+
 @told("preparing the function")
 @collecting_rarely()
-def prepare(
+def prepared(
     whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
     constants: Constants = (), blocks: bool = False,
-) -> str:  # fmt: skip
-    """What the roots reach, optimised for differentiation and in normal form, as text. `whole` stays as it is.
+) -> Prepared:  # fmt: skip
+    """What the roots reach, optimised for differentiation and in normal form. `whole` stays as it is.
 
     `threads`: derivatives may use its thread-local variables, because they are linked with it. `said`: registrations
     (`autodiff.requests.registrations`) besides those in the program, as definitions of globals. `constants`: arguments
@@ -102,21 +122,28 @@ def prepare(
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
     names, special = [own_name(r) for r in roots], special_name(roots[0], constants)
 
-    def prepared(text: str) -> str:
+    def made(text: str) -> Prepared:
         unit = Unit(protected(text + "\n".join(said), roots))
         context = Preparation(
             names, level=level, threads=threads, constants=constants, blocks=blocks, special=special
         )
         try:
-            return run_passes(unit, PREPARE, context).text()
+            return Prepared(run_passes(unit, PREPARE, context).text(), unit.module())
         except NothingToDo:
-            return ""
+            return Prepared("", None)
 
     if level and not blocks and (text := addressed(whole, roots, said)):
         with contextlib.suppress(UnsupportedError):
-            if calls_are_known(made := prepared(text), [special] if constants else names):
-                return made
-    return prepared(only(whole, roots, said))
+            if calls_are_known((direct := made(text)).text, [special] if constants else names):
+                return direct
+    return made(only(whole, roots, said))
+
+
+def prepare(
+    whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = ()
+) -> str:
+    """The text of `prepared`."""
+    return prepared(whole, roots, level, threads=threads, said=said).text
 
 
 def normal(work: LLVMModule) -> str:

@@ -12,9 +12,9 @@ little-endian machine.
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
+
+from llgrad.support.lazy_pattern import lazy_pattern
 
 OWN = "llgrad_blas_"
 RULED = "llgrad.registered.routine."
@@ -75,8 +75,8 @@ ROUTINES: dict[str, Routine] = {
     "trsm": _routine("side uplo transa diag m n alpha *a lda &b ldb", "~side ~uplo transa diag n m alpha a lda b ldb"),
 }
 
-_CALLED = re.compile(rf"cblas_([ds])({'|'.join(ROUTINES)})|([ds])({'|'.join(ROUTINES)})_")
-_OWN = re.compile(rf"{OWN}([ds])({'|'.join(ROUTINES)})(?:\.\d+)?")
+_CALLED = lazy_pattern(rf"cblas_([ds])({'|'.join(ROUTINES)})|([ds])({'|'.join(ROUTINES)})_")
+_OWN = lazy_pattern(rf"{OWN}([ds])({'|'.join(ROUTINES)})(?:\.\d+)?")
 
 
 def is_routine(symbol: str) -> bool:

@@ -7,6 +7,16 @@ from collections.abc import Collection
 from msgspec import Struct, field
 
 
+class Source(Struct, frozen=True):
+    """The context of `PROGRAM`. `asks`: it is a program that asks for derivatives, not a library that Python loads.
+
+    `closed`: no code but its own calls its functions.
+    """
+
+    asks: bool = False
+    closed: bool = False
+
+
 class Lowering(Struct):
     """The context of `canonical.lowering.LOWER`."""
 

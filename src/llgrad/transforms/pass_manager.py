@@ -72,7 +72,7 @@ class Unit:
 
     def concerns(self, asks: Callable[[str], bool]) -> bool:
         """Is the program our module already, or has its text what `asks` looks for?"""
-        return (self._ir is not None and self._text is None) or asks(self.text())
+        return (self._ir is not None and self._text is None and self._llvm is None) or asks(self.text())
 
     def put(self, program: LLVMModule | Module | str) -> bool:
         """Make this the program; False if it is the same text."""
@@ -85,6 +85,15 @@ class Unit:
         self._llvm = program if isinstance(program, LLVMModule) else None
         self._ir = program if isinstance(program, Module) else None
         return True
+
+    def put_all(self, work: LLVMModule, module: Module) -> bool:
+        """Make this the program: a module of LLVM's that is printed, and its text as ours."""
+        self._text, self._llvm, self._ir = work.text(), work, module
+        return True
+
+    def module(self) -> Module | None:
+        """The program as our module, if it is that already, or None."""
+        return self._ir
 
     def changed(self, form: str) -> None:
         """`form` was changed in place: the others are out of date."""

@@ -29,6 +29,7 @@ from llgrad.ir.values import (
 from llgrad.models.effects import STRING
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
+from llgrad.support.lazy_pattern import lazy_pattern
 
 Kind = Literal["plain", "copy", "fill", "allocate", "free", "lifetime", "string", "nothing"]
 
@@ -73,35 +74,35 @@ NOTHING = Behaviour("nothing", "none", "none", inactive=True, pure_result=True)
 STOPS = Behaviour("plain", "any", "none", inactive=True, pure_result=True)
 """The program ends, or what is thrown leaves the derivative: nothing in it sees what the call writes."""
 
-_AT_EXIT = re.compile("atexit|__cxa_(thread_)?atexit")  # what they are given runs after all derivatives
-_JUMPS = re.compile(r"_?(_?sig)?longjmp|__longjmp_chk")
-_COPY = re.compile(r"llvm\.(memcpy|memmove|memcpy\.inline)\..*|memcpy|memmove|__mem(cpy|move)_chk")
-_FILL = re.compile(r"llvm\.memset(\.inline|\.pattern)?\..*|memset|__memset_chk")
-_LIFETIME = re.compile(r"llvm\.lifetime\.(start|end)(\..*)?")
-_PASSED_ON = re.compile(
+_AT_EXIT = lazy_pattern("atexit|__cxa_(thread_)?atexit")  # what they are given runs after all derivatives
+_JUMPS = lazy_pattern(r"_?(_?sig)?longjmp|__longjmp_chk")
+_COPY = lazy_pattern(r"llvm\.(memcpy|memmove|memcpy\.inline)\..*|memcpy|memmove|__mem(cpy|move)_chk")
+_FILL = lazy_pattern(r"llvm\.memset(\.inline|\.pattern)?\..*|memset|__memset_chk")
+_LIFETIME = lazy_pattern(r"llvm\.lifetime\.(start|end)(\..*)?")
+_PASSED_ON = lazy_pattern(
     r"llgrad\.tape\.column|llvm\.(launder\.invariant\.group|strip\.invariant\.group|ptrmask|threadlocal\.address|"
     r"ptr\.annotation|ssa\.copy|preserve\.\w+\.access\.index|arithmetic\.fence|masked\.\w+|vector\.(insert|extract|reverse|splice)|"
     r"experimental\.vector\.\w+|vp\.\w+|aarch64\..*|x86\..*)(\..*)?"
 )
 
 _RUN_TIME: tuple[tuple[re.Pattern[str], Behaviour], ...] = (
-    (re.compile(r"__cxa_allocate_exception"), Behaviour("allocate", "none", "none", inactive=True)),
-    (re.compile(r"__cxa_(free_exception|end_catch)"), NOTHING),
-    (re.compile(r"__cxa_(re)?throw|llgrad\.exception\.throw"), STOPS),
+    (lazy_pattern(r"__cxa_allocate_exception"), Behaviour("allocate", "none", "none", inactive=True)),
+    (lazy_pattern(r"__cxa_(free_exception|end_catch)"), NOTHING),
+    (lazy_pattern(r"__cxa_(re)?throw|llgrad\.exception\.throw"), STOPS),
     (
-        re.compile(r"__cxa_(begin_catch|get_exception_ptr)"),
+        lazy_pattern(r"__cxa_(begin_catch|get_exception_ptr)"),
         Behaviour("plain", "none", "none", inactive=True, pure_result=True),
     ),
-    (re.compile("__dynamic_cast"), Behaviour("plain", "args", "none", inactive=True, pure_result=True, links=False)),
-    (re.compile(r"_ZSt18_Rb_tree_(in|de)crementP\w*"), Behaviour("plain", "args", "none", pure_result=True)),
-    (re.compile(r"_ZSt(29_Rb_tree_insert_and|28_Rb_tree_rebalance_for)_\w*"), Behaviour("plain", "args", "args")),
+    (lazy_pattern("__dynamic_cast"), Behaviour("plain", "args", "none", inactive=True, pure_result=True, links=False)),
+    (lazy_pattern(r"_ZSt18_Rb_tree_(in|de)crementP\w*"), Behaviour("plain", "args", "none", pure_result=True)),
+    (lazy_pattern(r"_ZSt(29_Rb_tree_insert_and|28_Rb_tree_rebalance_for)_\w*"), Behaviour("plain", "args", "args")),
     (
-        re.compile(r"fread(_unlocked)?|fgets(_unlocked)?|p?read|getline|getdelim|__(fread|fgets|p?read)_chk|"
+        lazy_pattern(r"fread(_unlocked)?|fgets(_unlocked)?|p?read|getline|getdelim|__(fread|fgets|p?read)_chk|"
                    r"(__isoc(99|23)_)?v?[fs]?scanf"),
         Behaviour("plain", "args", "args", pure_result=True, links=False),
     ),
-    (re.compile("strtok"), Behaviour(keeps=frozenset({0}), links=False)),
-    (re.compile("(__)?strn?dup"), Behaviour("allocate", "args", "none", inactive=True)),
+    (lazy_pattern("strtok"), Behaviour(keeps=frozenset({0}), links=False)),
+    (lazy_pattern("(__)?strn?dup"), Behaviour("allocate", "args", "none", inactive=True)),
 )  # fmt: skip
 """C++: exceptions (Itanium ABI), and the red-black trees behind std::map and std::set of libstdc++. C: input, which may
 be of floats, and so is not inactive, but stores no pointers; text in parts, of which the library keeps the rest; copies

@@ -16,12 +16,13 @@ from llgrad.analysis.layout.inlined_at import functions, linkage
 from llgrad.ir.module import Module
 from llgrad.ir.types import I8, IntType, Type, scalar
 from llgrad.ir.values import Call, Instruction, Load, MDRef, Store
+from llgrad.support.lazy_pattern import lazy_pattern
 
 _CRATE = r"(?:_ZN9hashbrown|Cs\w+?_9hashbrown|\$hashbrown\.\.)"
-_CONTROL = re.compile(rf"{_CRATE}(?:7?control|3?raw(?:\.\.)?(?:4?sse2|7?generic|4?neon))")
-_TABLE = re.compile(rf"{_CRATE}3?raw.*\dRawTable")
-_MOVES_CONTROL = re.compile(rf"{_CRATE}3raw.*23prepare_rehash_in_place")
-_BELOW = re.compile(r"(?:_ZN4core|Cs\w+?_4core)(?:9core_arch|3ptr|3mem)")
+_CONTROL = lazy_pattern(rf"{_CRATE}(?:7?control|3?raw(?:\.\.)?(?:4?sse2|7?generic|4?neon))")
+_TABLE = lazy_pattern(rf"{_CRATE}3?raw.*\dRawTable")
+_MOVES_CONTROL = lazy_pattern(rf"{_CRATE}3raw.*23prepare_rehash_in_place")
+_BELOW = lazy_pattern(r"(?:_ZN4core|Cs\w+?_4core)(?:9core_arch|3ptr|3mem)")
 
 
 class ControlBytes:

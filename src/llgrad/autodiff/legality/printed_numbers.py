@@ -36,6 +36,7 @@ from llgrad.ir.values import (
 from llgrad.models.effects import FORMAT, STRING, string_layout
 from llgrad.rules import library
 from llgrad.rules.blas import is_own
+from llgrad.support.lazy_pattern import lazy_pattern
 
 Varied = Callable[[AnyValue | MemoryObject], bool]
 HoldsFloats = Callable[[Instruction], bool]
@@ -43,8 +44,8 @@ FORMATTERS = frozenset({
     "sprintf", "snprintf", "vsprintf", "vsnprintf", "__sprintf_chk", "__snprintf_chk", "__vsprintf_chk",
     "__vsnprintf_chk",
 })  # fmt: skip
-_TO_TEXT = re.compile(rf"{STRING}\w+\.\w\._ZNSt3__1(?:9to_string|10to_wstring)E[dfe]")
-_PRINTED = re.compile(rf"{FORMAT}\w+\.\w\._ZNSt3__17__print")
+_TO_TEXT = lazy_pattern(rf"{STRING}\w+\.\w\._ZNSt3__1(?:9to_string|10to_wstring)E[dfe]")
+_PRINTED = lazy_pattern(rf"{FORMAT}\w+\.\w\._ZNSt3__17__print")
 _STANDARDS = ("", "__isoc99_", "__isoc23_")
 PARSERS = frozenset({"atof", "strtod", "strtof", "strtold", *(f"{s}{v}sscanf" for s in _STANDARDS for v in ("", "v"))})
 _WRITERS = {"fprintf": 0, "vfprintf": 0, "__fprintf_chk": 0, "__vfprintf_chk": 0, "fwrite": 3, "write": 0, "pwrite": 0}
@@ -52,28 +53,29 @@ _READERS = {"fread": 3, "fgets": 2, "getline": 2, "getdelim": 3, "read": 0, "pre
     f"{s}{v}fscanf": 0 for s in _STANDARDS for v in ("", "v")
 }  # where each has its stream
 _LIBCXX_OUT, _LIBCXX_IN = (rf"_ZNSt3__113basic_{way}stream\w*E" for way in "oi")
-_INSERTED = re.compile(
+_INSERTED = lazy_pattern(
     rf"_ZNSo(?:9_M_insertI[dfeg]|ls[Edfeg])\w*|{_LIBCXX_OUT}lsE[dfeg]|_ZN?St(?:3__1)?lsI\w*7complex\w*"
 )
-_EXTRACTED = re.compile(rf"_ZNSi(?:10_M_extractI|rsE)\w*|{_LIBCXX_IN}rsER[dfeg]")
-_BYTES_OUT = re.compile(rf"(?:_ZNSo|{_LIBCXX_OUT})(?:5writeEPKcl|3putEc)")
-_BYTES_IN = re.compile(
+_EXTRACTED = lazy_pattern(rf"_ZNSi(?:10_M_extractI|rsE)\w*|{_LIBCXX_IN}rsER[dfeg]")
+_BYTES_OUT = lazy_pattern(rf"(?:_ZNSo|{_LIBCXX_OUT})(?:5writeEPKcl|3putEc)")
+_BYTES_IN = lazy_pattern(
     rf"(?:_ZNSi|{_LIBCXX_IN})(?:4read|8readsome|3get|7getline)E\w*|_ZN?St(?:3__1)?(?:7getline|rs)I\w*"
 )
-_CHAINED = re.compile(
+_CHAINED = lazy_pattern(
     r"_ZNSo|_ZNSi|_ZStls|_ZStrs|_ZSt16__ostream_insert|_ZSt4endl|llgrad\.stream\.|_ZNSt3__113basic_[io]stream"
 )
-_PUT = re.compile(r"_FortranAioOutput(?:Real|Complex|Descriptor|Derived)")
-_GOT = re.compile(r"_FortranAioInput(?:Real|Complex)")
-_PUT_IN_TEXT, _GOT_FROM_TEXT = (re.compile(rf"_FortranAioBeginInternal\w*{way}") for way in ("Output", "Input"))
-_PARSES = re.compile(
+_PUT = lazy_pattern(r"_FortranAioOutput(?:Real|Complex|Descriptor|Derived)")
+_GOT = lazy_pattern(r"_FortranAioInput(?:Real|Complex)")
+_PUT_IN_TEXT, _GOT_FROM_TEXT = (lazy_pattern(rf"_FortranAioBeginInternal\w*{way}") for way in ("Output", "Input"))
+_PARSES = lazy_pattern(
     rf"{_GOT_FROM_TEXT.pattern}|_ZNSt3__1[45]sto(?:[fd]|ld)ERKNS_12basic_string|_ZN?St(?:3__1)?\d+(?:__)?from_chars"
 )
-_PUT_OUT, _GOT_IN = (re.compile(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
+_PUT_OUT, _GOT_IN = (lazy_pattern(rf"_FortranAioBegin(?:External|Unformatted)\w*{way}") for way in ("Output", "Input"))
 _IN_MEMORY = {"open_memstream", "open_wmemstream", "fmemopen"}  # streams whose text is found in memory
-_RUST_PARSER, _RUST_CONSOLE = re.compile(r"_R\w*4core3num(?:7dec2flt|11float_parse)"), re.compile(r"_R\w*3std2io5stdio")
+_RUST_PARSER = lazy_pattern(r"_R\w*4core3num(?:7dec2flt|11float_parse)")
+_RUST_CONSOLE = lazy_pattern(r"_R\w*3std2io5stdio")
 _CHARACTER = 8  # bits
-_NEVER = re.compile("(?!)")
+_NEVER = lazy_pattern("(?!)")
 _CONSOLE = {"stdout", "stderr", "stdin"} | {f"{std}{name}" for std, names in (
     ("_ZSt", ("4cout", "4cerr", "4clog", "3cin")), ("_ZNSt3__1", ("4coutE", "4cerrE", "4clogE", "3cinE")),
 ) for name in names}

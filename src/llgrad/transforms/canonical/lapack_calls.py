@@ -13,7 +13,6 @@ alone, and refused where active values reach it.
 from __future__ import annotations
 
 import functools
-import re
 
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse, parse_function_text
@@ -22,6 +21,7 @@ from llgrad.ir.types import I32, PTR, VOID, IntType, Type
 from llgrad.ir.values import Attribute, Function
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
+from llgrad.support.lazy_pattern import lazy_pattern
 from llgrad.transforms.canonical.runtime_routines import compiled, linked
 
 OWN = "llgrad_lapack_"
@@ -37,7 +37,7 @@ _LOOPS = (
 _SYMBOL = (
     rf"LAPACKE_[cz](?:{_COMPLEX})|[cz](?:{_COMPLEX})_|LAPACKE_[ds](?:{_FACTORS})|[ds](?:{_FACTORS}|{_FORTRAN})_|cblas_(?:{_LOOPS}|[cz]dot[uc]_sub)|(?:{_LOOPS}|[cz]dot[uc])_"
 )
-_NAME = re.compile(_SYMBOL)
+_NAME = lazy_pattern(_SYMBOL)
 
 
 def lowered(module: Module) -> Module | None:
@@ -82,8 +82,8 @@ def _adapter(f: Function) -> str | None:
     return f"define internal {result} @llgrad.lapack.{f.name}({head}) alwaysinline {{\n{body}\n}}\n"
 
 
-_LIBRARYS = re.compile(r"[ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|geev|(?:ge|po|gb)svx)_")
-_INACTIVE = re.compile(rf"{OWN}[ds](?:eigen|estimated|estimated_band|bases|bounds|triples|eigenvectors)|\x01.*")
+_LIBRARYS = lazy_pattern(r"[ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|geev|(?:ge|po|gb)svx)_")
+_INACTIVE = lazy_pattern(rf"{OWN}[ds](?:eigen|estimated|estimated_band|bases|bounds|triples|eigenvectors)|\x01.*")
 _KNOWN = (
     Attribute("enzyme_inactive", string=True), Attribute("noinline"), Attribute("nounwind"), Attribute("willreturn"),
     Attribute("memory", "argmem: readwrite, inaccessiblemem: readwrite"),

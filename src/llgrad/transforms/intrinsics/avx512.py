@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from llgrad.support.brackets import lanes_of
+from llgrad.support.lazy_pattern import lazy_pattern
 
 from .x86 import BITS, SUFFIX, listed, rounded
 
@@ -257,7 +258,7 @@ def _halved(name: str, parameters: Sequence[str], result: str) -> Iterator[str]:
 
 
 Maker = Callable[[str, Sequence[str], str], Iterator[str]]
-_WHOLE: tuple[tuple[re.Pattern[str], Maker], ...] = tuple((re.compile(pattern), make) for pattern, make in (
+_WHOLE: tuple[tuple[re.Pattern[str], Maker], ...] = tuple((lazy_pattern(pattern), make) for pattern, make in (
     (r"vfmadd\.f(?:32|64)", _fused),
     (r"(?:compress|expand)\.v\d+[fi]\d+", _compressed),
     (r"gather[\w.]*", _gathered),
@@ -265,7 +266,7 @@ _WHOLE: tuple[tuple[re.Pattern[str], Maker], ...] = tuple((re.compile(pattern), 
     (r"vcvtps2ph\.\d+", _halved),
 ))  # fmt: skip
 _FLOATS = r"(?:p[sd]\.(?:128|256|512)|s[sd](?:\.round)?)"
-_MASKED: tuple[tuple[re.Pattern[str], Computed], ...] = tuple((re.compile(pattern), make) for pattern, make in (
+_MASKED: tuple[tuple[re.Pattern[str], Computed], ...] = tuple((lazy_pattern(pattern), make) for pattern, make in (
     (r"(?:add|sub|mul|div)\.s[sd]\.round", _arithmetic),
     (r"(?:min|max)\.s[sd]\.round", _extremum),
     (rf"(?:sqrt|rcp14|rsqrt14)\.{_FLOATS}", _root),

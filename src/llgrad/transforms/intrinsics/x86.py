@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from llgrad.support.brackets import lanes_of
+from llgrad.support.lazy_pattern import lazy_pattern
 
 SUFFIX = {"float": "f32", "double": "f64"}
 BITS = {"float": 32, "double": 64}
@@ -338,7 +339,7 @@ def _gathered(name: str, parameters: Sequence[str], result: str) -> Iterator[str
 
 
 _FLOATS = r"[ps][sd](?:\.\d+)?"
-_MAKERS: tuple[tuple[re.Pattern[str], Maker], ...] = tuple((re.compile(pattern), make) for pattern, make in (
+_MAKERS: tuple[tuple[re.Pattern[str], Maker], ...] = tuple((lazy_pattern(pattern), make) for pattern, make in (
     (rf"\w+\.(?:min|max)\.{_FLOATS}", _extremum),
     (r"avx512\.(?:add|sub|mul|div)\.p[sd]\.512", _arithmetic),
     (r"avx512\.(?:sqrt|vfmadd)\.p[sd]\.512", _function),

@@ -11,7 +11,6 @@ from __future__ import annotations
 from llgrad.analysis.cfg.flow import Flow, Loop, flow, may_go_round
 from llgrad.analysis.cfg.loops import constant_count
 from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
 from llgrad.ir.values import Block
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
@@ -22,13 +21,36 @@ MOST_INSTRUCTIONS = 400  # of a loop when it is unrolled, loops within it too
 LOOP_FORM = ("loop_simplify", "lcssa", "instruction_namer")
 
 
-def in_form(work: LLVMModule, formed: bool = False) -> Module:
-    """`work` in the form that loops are looked for in (in which it is already if it is `formed`), parsed."""
+def put_in_form(work: LLVMModule, formed: bool = False) -> str:
+    """`work` in the form that loops are looked for in (in which it is already if it is `formed`), as text."""
     if not formed:
         work.run(LOOP_FORM)
     if len(work.text()) > LONG:
         work.run(("simplify_cfg", *LOOP_FORM))
-    return parse(work.text())
+    return work.text()
+
+
+def may_have_short_loops(text: str) -> bool:
+    """May a loop have a constant length? It counts from a constant to a constant, or tests a flag. This is quick.
+
+        %i = phi i32 [ 0, %entry ], [ %next, %body ]
+        %c = icmp slt i32 %i, 3
+    """
+    bodies = (body.split("\n") for body in text.split("\n}\n") if " = phi " in body)
+    return any(any(map(_starts, body)) and any(map(_ends, body)) for body in bodies)
+
+
+def _starts(line: str) -> bool:
+    """Is it a phi of integers or pointers with a constant?"""
+    _, _, phi = line.partition(" = phi ")
+    return phi.startswith(("i", "ptr")) and any(part[:1] != "%" for part in phi.split("[ ")[1:])
+
+
+def _ends(line: str) -> bool:
+    """Is it a comparison with a constant, or a flag that is a phi?"""
+    _, found, compared = line.partition(" = icmp ")
+    lhs, _, rhs = compared.partition(", ")
+    return (found != "" and not (lhs.split()[-1][0] == rhs[:1] == "%")) or " = phi i1 " in line
 
 
 def mark_short_loops(work: LLVMModule, module: Module) -> bool:

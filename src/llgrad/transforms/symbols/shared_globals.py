@@ -20,7 +20,7 @@ _OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(
 """Constants that each thread has for its own: one will do."""
 
 
-def share(unit: Unit, _: None) -> bool:
+def share(unit: Unit, _: object) -> bool:
     """Export static variables, and the tables that say where they lead."""
     text = unit.text()
     shared = shared_names(text)
