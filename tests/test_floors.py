@@ -232,14 +232,15 @@ EXPRESSIONS = {
         transforms/intrinsics/avx512.py transforms/intrinsics/x86.py
     """,
     "words of users, files and other tools": """
-        api/export.py autodiff/requests/checkpoint_schedule.py drivers/command_line.py drivers/linking.py
-        errors.py execution/llvmlite_module.py llvm/libraries.py llvm/remarks.py llvm/target.py
+        api/export.py autodiff/enzyme/statements.py autodiff/requests/checkpoint_schedule.py
+        drivers/command_line.py drivers/linking.py errors.py execution/llvmlite_module.py llvm/libraries.py
+        llvm/remarks.py llvm/target.py
     """,
     "it edits LLVM assembly as text, and should edit `ir.Module`": """
         analysis/statics/static_points_to.py analysis/statics/statics.py
         autodiff/checkpointing/__init__.py autodiff/emit/helpers.py autodiff/emit/no_rule.py
-        autodiff/enzyme/coerced_arguments.py autodiff/enzyme/fwdsplit.py autodiff/enzyme/statements.py
-        autodiff/requests/byval_rules.py autodiff/requests/registrations.py drivers/per_object.py
+        autodiff/enzyme/coerced_arguments.py autodiff/enzyme/fwdsplit.py
+        drivers/per_object.py
         llvm/codegen.py llvm/text.py llvm/vector_math.py programs/excerpt.py
         transforms/canonical/pure_libm.py transforms/guard/strings.py transforms/legalize/clone_for_activity.py
         transforms/symbols/address_taken.py transforms/symbols/shared_globals.py

@@ -19,8 +19,15 @@ from llgrad.analysis.statics.statics import emptied
 from llgrad.autodiff.emit.arena_runtime import link_runtime
 from llgrad.autodiff.emit.no_rule import refuse
 from llgrad.autodiff.emit.tape import FAIL_BITS
-from llgrad.autodiff.enzyme.statements import marked_inactive, settled, stated
-from llgrad.autodiff.requests.registrations import named, not_inlined, own_names_again
+from llgrad.autodiff.enzyme.statements import MARKS, OPAQUE, marked_inactive, says_something, settled, stated
+from llgrad.autodiff.requests.registrations import (
+    keep_calls,
+    may_inline,
+    may_register,
+    own_names_again,
+    renamed_for_rules,
+    with_names,
+)
 from llgrad.autodiff.requests.specialize import specialise
 from llgrad.llvm import LLVMModule, unblock, verified, with_vector_maths
 from llgrad.llvm.assembly import (
@@ -92,8 +99,9 @@ PROGRAM: Passes[None] = (
         "usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double",
         asks=claims_more,
     ),
-    on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
-    on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms"),
+    on_ir("registrations", with_names, "Globals `__enzyme_register_…` get names of llgrad's", asks=may_register),
+    on_ir("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms",
+          asks=says_something),
     on_text("functions-met", with_met, "Functions that may be called through pointers are listed in variables"),
     on_text("pure-libm", pure_libm, "Functions of libm are `memory(none)` where nothing reads errno"),
     HIDING,
@@ -164,6 +172,11 @@ PREPARE: Passes[Preparation] = (
 """Once a function: what the roots reach, optimised for differentiation and in normal form."""
 
 
+SETTLING: Pass[Any] = on_ir(
+    "settle-statements", settled, "What was opaque to LLVM gets its body", asks=naming(*OPAQUE)
+)
+
+
 def _vector_maths(unit: Unit, c: Finishing) -> bool:
     return unit.put(with_vector_maths(unit.text(), c.cpu))
 
@@ -175,8 +188,9 @@ def _read_derivative(unit: Unit, _: Finishing) -> bool:
 
 FINISH: Passes[Finishing] = (
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
-    on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
-    on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
+    SETTLING,
+    on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",
+          asks=renamed_for_rules),
     on_text("constants-of-threads", constants_of_threads, "Thread-local constants become ordinary constants"),
     on_text("for-jit", for_jit, "Symbols may be anywhere, constructors are functions", wanted=lambda c: c.jit),
     Pass("vector-maths", _vector_maths, "Vector versions of libm are offered", lambda c: c.vector_math),
@@ -194,6 +208,13 @@ FINISH: Passes[Finishing] = (
 )
 """Once a derivative that Python calls."""
 
+MARKED: Passes[Any] = (
+    on_ir("keep-registered-calls", keep_calls, "Functions that registrations name are not inlined", asks=may_inline),
+    on_ir("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM",
+          asks=naming(*MARKS)),
+)
+"""For a program before requests are read in it."""
+
 ASKED: Passes[bool] = (
     on_text("unblock", unblock, "`optnone` goes, and the `noinline` that clang puts beside it at -O0"),
     on_ir("spell-out", spelt_out, "Intrinsics of x86 and of matrices get bodies", asks=is_spelt_out),
@@ -201,9 +222,8 @@ ASKED: Passes[bool] = (
     on_text("name-numbers", numbers_named, "Functions and constants that have numbers get names"),
     on_text("direct-variables", direct_variables, "Uses of an alias of a variable become uses of the variable"),
     on_text("markers-as-globals", markers_as_globals, "Markers that are metadata strings become globals"),
-    on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
-    on_text("keep-registered-calls", not_inlined, "Functions that registrations name are not inlined"),
-    on_text("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM"),
+    on_ir("registrations", with_names, "Globals `__enzyme_register_…` get names of llgrad's", asks=may_register),
+    *MARKED,
     of_llvm("global_opt"),  # while it can be seen which static variables never change
     Pass("empty-released", lambda unit, closed: unit.put(emptied(unit.text(), closed)), "Released variables hold null"),
 )
@@ -213,8 +233,9 @@ ASKED: Passes[bool] = (
 LINKED: Passes[Linking] = (
     on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
-    on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
-    on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
+    SETTLING,
+    on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",
+          asks=renamed_for_rules),
     Pass("note-visible", note_shown, "Variables that others may see are noted", lambda c: c.hides),
     Pass("strings-again", strings.put_back, "Members of std::string have bodies again"),
     Pass("hide-symbols", hide_others, "All but what others may see becomes local", lambda c: c.hides),

@@ -34,6 +34,7 @@ from llgrad.ir.values import (
     Function,
     GetElementPtr,
     GlobalValue,
+    GlobalVariable,
     InsertElement,
     Instruction,
     Select,
@@ -164,11 +165,12 @@ def with_parts(constant: AnyConstant, edit: Callable[[AnyConstant], AnyConstant 
 
 
 def edit_constants(
-    module: Module, edit: Callable[[AnyConstant], AnyConstant | None], *words: str, callees: bool = True
-) -> bool:
+    module: Module, edit: Callable[[AnyConstant], AnyConstant | None], *words: str, callees: bool = True,
+    keeps: Callable[[GlobalVariable], bool] | None = None,
+) -> bool:  # fmt: skip
     """Apply `with_parts` to the constants in bodies and initializers that have one of the words in their text.
 
-    `callees`: to the functions that are called by name, too.
+    `callees`: to the functions that are called by name, too. `keeps`: which initializers stay as they are.
     """
     changed = False
     for f in bodies(module, *words):
@@ -179,7 +181,7 @@ def edit_constants(
                 if (new := with_parts(v, edit)) is not v:
                     i.set_operand(n, new)
                     changed = True
-    for g in module.variables:
+    for g in module.variables if keeps is None else (g for g in module.variables if not keeps(g)):
         old = g.initializer if mentions(g.pending, words) else None
         if old is not None and (new := with_parts(old, edit)) is not old:
             g.initializer, changed = new, True
