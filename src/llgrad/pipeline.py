@@ -17,7 +17,7 @@ from typing import Any
 
 from llgrad.analysis.statics.statics import emptied
 from llgrad.autodiff.emit.arena_runtime import link_runtime
-from llgrad.autodiff.emit.no_rule import refuse
+from llgrad.autodiff.emit.no_rule import REFUSED, refuse
 from llgrad.autodiff.emit.tape import FAIL_BITS
 from llgrad.autodiff.enzyme.statements import MARKS, OPAQUE, marked_inactive, says_something, settled, stated
 from llgrad.autodiff.requests.registrations import (
@@ -130,7 +130,7 @@ NORMAL: Passes[Any] = (
 """For what has been optimised."""
 
 PREPARE: Passes[Preparation] = (
-    on_text("refuse-promises", refuse, "Attributes and modes that no derivative can keep are refused"),
+    on_ir("refuse-promises", refuse, "Threads and modes that no derivative keeps are refused", asks=naming(*REFUSED)),
     on_text("for-speed", for_speed, "`optsize` and `minsize` go: a size of the primal's code says nothing of a sweep"),
     Pass("ordinary-operations", ordinary_operations, "Constrained operations on floats become ordinary ones"),
     on_text("own-names", own_names, "Definitions that have the name of a rule they do not mean get other names"),
