@@ -236,10 +236,9 @@ EXPRESSIONS = {
         drivers/linking.py errors.py execution/llvmlite_module.py llvm/libraries.py llvm/remarks.py llvm/target.py
     """,
     "it edits LLVM assembly as text, and should edit `ir.Module`": """
-        analysis/statics/static_points_to.py analysis/statics/statics.py autodiff/emit/helpers.py
-        autodiff/enzyme/fwdsplit.py drivers/per_object.py llvm/codegen.py llvm/text.py llvm/vector_math.py
-        programs/excerpt.py transforms/canonical/pure_libm.py transforms/guard/strings.py
-        transforms/legalize/clone_for_activity.py transforms/symbols/address_taken.py
+        analysis/statics/static_points_to.py analysis/statics/statics.py autodiff/emit/helpers.py drivers/per_object.py
+        llvm/codegen.py llvm/text.py llvm/vector_math.py programs/excerpt.py transforms/canonical/pure_libm.py
+        transforms/guard/strings.py transforms/legalize/clone_for_activity.py transforms/symbols/address_taken.py
         transforms/symbols/shared_globals.py
     """,
 }
