@@ -19,10 +19,17 @@ from msgspec.structs import replace
 
 from llgrad.analysis.statics.statics import emptied
 from llgrad.autodiff.emit.arena_runtime import link_runtime
-from llgrad.autodiff.emit.no_rule import refuse
+from llgrad.autodiff.emit.no_rule import REFUSED, refuse
 from llgrad.autodiff.emit.tape import FAIL_BITS
-from llgrad.autodiff.enzyme.statements import marked_inactive, settled, stated
-from llgrad.autodiff.requests.registrations import named, not_inlined, own_names_again
+from llgrad.autodiff.enzyme.statements import MARKS, OPAQUE, marked_inactive, says_something, settled, stated
+from llgrad.autodiff.requests.registrations import (
+    keep_calls,
+    may_inline,
+    may_register,
+    own_names_again,
+    renamed_for_rules,
+    with_names,
+)
 from llgrad.autodiff.requests.specialize import specialise
 from llgrad.llvm import LLVMModule, unblock, verified
 from llgrad.llvm.assembly import (
@@ -90,6 +97,13 @@ def _asks(c: Source) -> bool:
     return c.asks
 
 
+MARKED: Passes[Any] = (
+    on_ir("keep-registered-calls", keep_calls, "Functions that registrations name are not inlined", asks=may_inline),
+    on_ir("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM",
+          asks=naming(*MARKS)),
+)
+"""For a program before requests are read in it."""
+
 PROGRAM: Passes[Source] = (
     on_ir("join-names", with_names_joined, "Functions that compilers declare with different types are one again",
           wanted=_is_library, asks=has_own_names),
@@ -107,12 +121,10 @@ PROGRAM: Passes[Source] = (
           wanted=_is_library, asks=has_trampolines),
     on_ir("usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double",
           wanted=_is_library, asks=claims_more),
-    on_text("registrations", named, "Globals `__enzyme_register_…` get names of llgrad's"),
-    on_text("keep-registered-calls", not_inlined, "Functions that registrations name are not inlined", wanted=_asks),
-    on_text("mark-inactive", marked_inactive, "Instructions marked `enzyme_inactive` become opaque to LLVM",
-            wanted=_asks),
-    on_text("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms",
-            wanted=_is_library),
+    on_ir("registrations", with_names, "Globals `__enzyme_register_…` get names of llgrad's", asks=may_register),
+    *(replace(marking, wanted=_asks) for marking in MARKED),
+    on_ir("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms",
+          wanted=_is_library, asks=says_something),
     on_text("functions-met", with_met, "Functions that may be called through pointers are listed in variables",
             wanted=_is_library),
     replace(HIDING, wanted=_is_library),
@@ -145,7 +157,7 @@ NORMAL: Passes[Any] = (
 """For what has been optimised."""
 
 PREPARE: Passes[Preparation] = (
-    on_text("refuse-promises", refuse, "Attributes and modes that no derivative can keep are refused"),
+    on_ir("refuse-promises", refuse, "Threads and modes that no derivative keeps are refused", asks=naming(*REFUSED)),
     on_text("for-speed", for_speed, "`optsize` and `minsize` go: a size of the primal's code says nothing of a sweep"),
     Pass("ordinary-operations", ordinary_operations, "Constrained operations on floats become ordinary ones"),
     on_text("own-names", own_names, "Definitions that have the name of a rule they do not mean get other names"),
@@ -187,6 +199,11 @@ PREPARE: Passes[Preparation] = (
 """Once a function: what the roots reach, optimised for differentiation and in normal form."""
 
 
+SETTLING: Pass[Any] = on_ir(
+    "settle-statements", settled, "What was opaque to LLVM gets its body", asks=naming(*OPAQUE)
+)
+
+
 def _vector_maths(unit: Unit, c: Finishing | Target) -> bool:
     if not unit.concerns(may_have_vector_maths) or not with_vector_maths(unit.ir(), c.cpu):
         return False
@@ -206,8 +223,9 @@ def _read_derivative(unit: Unit, _: Finishing) -> bool:
 
 FINISH: Passes[Finishing] = (
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
-    on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
-    on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
+    SETTLING,
+    on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",
+          asks=renamed_for_rules),
     on_text("constants-of-threads", constants_of_threads, "Thread-local constants become ordinary constants"),
     on_text("for-jit", for_jit, "Symbols may be anywhere, constructors are functions", wanted=lambda c: c.jit),
     VECTOR_MATHS,
@@ -229,8 +247,9 @@ FINISH: Passes[Finishing] = (
 LINKED: Passes[Linking] = (
     on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
-    on_text("settle-statements", settled, "What was opaque to LLVM gets its body"),
-    on_text("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again"),
+    SETTLING,
+    on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",
+          asks=renamed_for_rules),
     Pass("note-visible", note_shown, "Variables that others may see are noted", lambda c: c.hides),
     Pass("strings-again", strings.put_back, "Members of std::string have bodies again"),
     Pass("hide-symbols", hide_others, "All but what others may see becomes local", lambda c: c.hides),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,11 @@ import pytest
 from llvmlite import binding, ir
 
 import llgrad
+from llgrad.autodiff.requests.registrations import ignored, protect
 from llgrad.frontends import find_compiler
+from llgrad.ir.parse import parse
+from llgrad.ir.write import write
+from llgrad.llvm import LLVMModule
 
 CODE = """
 double unknown(double x, double y) { return 7; }
@@ -173,3 +178,47 @@ def test_modules_of_python_are_sources() -> None:
 def test_errors(lib: llgrad.Library, say: Callable[[llgrad.Library], None], words: str) -> None:
     with pytest.raises(llgrad.LlgradError, match=words):
         say(lib)
+
+
+CALLED = "%y = call double @g(double %x)\n  ret double %y"
+
+
+@pytest.mark.parametrize(("word", "body"), [("g", "ret double %x"), ("", CALLED)])
+def test_registrations_without_effect(word: str, body: str) -> None:
+    """The compiler has put the body of `g` in the place of its call, so that nothing names it but its registration."""
+    text = f"""
+        @__enzyme_register_gradient_g = internal constant [3 x ptr] [ptr @g, ptr @augmented, ptr @reverse]
+        declare double @__enzyme_autodiff(ptr, ...)
+        declare double @augmented(double)
+        declare void @reverse(double, ptr)
+        define double @g(double %x) {{
+          ret double %x
+        }}
+        define double @f(double %x) {{
+          {body}
+        }}
+        define double @df(double %x) {{
+          %d = call double (ptr, ...) @__enzyme_autodiff(ptr @f, double %x)
+          ret double %d
+        }}
+    """
+    assert ignored(LLVMModule.from_text(textwrap.dedent(text)).text()) == [word] * bool(word)
+
+
+def test_structs_by_value_are_pointers_to_rules() -> None:
+    text = """
+%big = type { [4 x double] }
+@llgrad.registered.register_derivative.0.w = global [2 x ptr] [ptr @w, ptr @dw]
+declare double @w(ptr byval(%big) align 8)
+declare double @dw(ptr byval(%big), ptr)
+define double @f(ptr %p) {
+  %y = tail call double @w(ptr byval(%big) align 8 %p)
+  ret double %y
+}
+"""
+    module = parse(text)
+    assert protect(module)
+    made = LLVMModule.from_text(write(module)).text()
+    assert "%y = call double @llgrad.byaddress.w(ptr align 8 %p)" in made
+    assert "%r = call double @w(ptr byval(%big) align 8 %x0)" in made
+    assert "[ptr @llgrad.byaddress.w, ptr @llgrad.byaddress.dw]" in made

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from llgrad.ir.build import const_float
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.rewrite import before, bodies, calls, erase, local_names, replaced
-from llgrad.ir.symbols import called, copied, make_local, named, pointed_to, rename, use_instead
+from llgrad.ir.rewrite import before, bodies, called_instead, calls, erase, local_names, replaced
+from llgrad.ir.symbols import called, copied, make_local, named, pointed_to, rename, use_elsewhere, use_instead
 from llgrad.ir.types import DOUBLE
-from llgrad.ir.values import GlobalValue
+from llgrad.ir.values import Attribute, Call, GlobalValue
 from llgrad.ir.verify import verify
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
@@ -82,6 +83,37 @@ def test_globals_get_other_names_everywhere() -> None:
     text = checked(module)
     assert "@one" not in text and text.count("@uno") == 5 and 'double @"new f"(double %0) comdat($f)' in text
     assert "[ptr @uno, ptr @dos]" in text
+
+
+def test_records_and_groups_name_what_is_renamed() -> None:
+    module = parse(PROGRAM.replace("comdat($f)", "comdat align 16"))
+    first = calls(module, "one")[0]
+    first.debug_records = ("#dbg_value(ptr @f, !1, !2, !3)",)
+    rename(module, {"f": "new f"})
+    assert first.debug_records == ('#dbg_value(ptr @"new f", !1, !2, !3)',)
+    assert module.function("new f").suffix.endswith("comdat($f) align 16")
+
+
+def test_globals_are_used_in_the_place_of_others_but_where_they_are_kept() -> None:
+    module = parse(PROGRAM)
+    one, two = module.function("one"), module.function("two words")
+    assert use_elsewhere(module, one, two, callees=False, keeps=lambda g: g.name == "table")
+    text = checked(module)
+    assert (
+        text.count("call double @one(") == 2
+        and "ptr @one" in text.partition("declare")[0]
+        and 'ret ptr @"two words"' in text
+    )
+    assert not use_elsewhere(module, one, two, callees=False, keeps=lambda g: g.name == "table")
+
+
+def test_a_call_takes_the_place_of_another() -> None:
+    module = parse(PROGRAM)
+    (call,) = [i for i in module.function("h").instructions() if isinstance(i, Call)]
+    call.tail, f = "tail", module.function("f")
+    new = called_instead(call, f, [const_float(DOUBLE, 2)], [(Attribute("noundef"),)], result=DOUBLE)
+    new.name = "y"
+    assert not new.tail and "call double @f(double noundef 2" in checked(module)
 
 
 def test_globals_stand_for_others() -> None:

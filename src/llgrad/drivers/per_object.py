@@ -22,6 +22,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType
 from llgrad.ir.values import Argument, Function
+from llgrad.ir.write import write_function
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import spelt
 from llgrad.llvm.text import unblock
@@ -106,7 +107,7 @@ class _Rule(Struct):
     asked: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        value = caller(self.f, self.f.name, f"{OWN}value_{self.f.name}")
+        value = write_function(caller(self.f, self.f, f"{OWN}value_{self.f.name}"))
         return "\n".join([value, self._augmented(), self._reverse(), self._forward()])
 
     def seen(self, optimised: str) -> str:
@@ -114,8 +115,10 @@ class _Rule(Struct):
         augmented, reverse, forward = (spelt(f"{OWN}{word}_{name}") for word in ("augmented", "reverse", "forward"))
         gradient, tangent = (spelt(f"__enzyme_register_{word}_{name}") for word in ("gradient", "derivative"))
         f, value = spelt(name), f"{OWN}value_{name}"
+        known = caller(self.f, Function(value, self.f.function_type), name, self._constant())
+        known.linkage = "weak"
         return "\n".join([
-            caller(self.f, value, constant=self._constant()).replace("define ", "define weak ", 1),
+            write_function(known),
             _declaration(optimised, name).replace(f"{f}(", f"{spelt(value)}(", 1),
             *(f"declare {_NAMES.sub('', head)}" for head in self._heads().values()),
             f"{gradient} = global [3 x ptr] [ptr {f}, ptr {augmented}, ptr {reverse}]",

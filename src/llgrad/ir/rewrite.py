@@ -11,16 +11,19 @@ instruction `before` writes others, which have its place in the source; `replace
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
+from llgrad.ir.types import VOID, FunctionType, Type
 from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
+    Attribute,
     Binary,
+    Block,
     Call,
     Cast,
     Compare,
@@ -31,6 +34,7 @@ from llgrad.ir.values import (
     Function,
     GetElementPtr,
     GlobalValue,
+    GlobalVariable,
     InsertElement,
     Instruction,
     Select,
@@ -38,6 +42,7 @@ from llgrad.ir.values import (
     Unary,
     Value,
     parts,
+    put_instead,
     replace_uses,
 )
 
@@ -120,6 +125,31 @@ def replaced(i: Instruction, value: AnyValue) -> None:
     erase(i)
 
 
+def called_instead(
+    old: Call, callee: AnyValue, given: Sequence[AnyValue], said: Iterable[tuple[Attribute, ...]],
+    *, result: Type | None = None, targets: Sequence[Block] | None = None,
+) -> Call:  # fmt: skip
+    """Call `callee` in the place of `old`, with other arguments, of which something is `said`; all else is as it was.
+
+    `result`: another type of what it returns. `targets`: those of an `invoke`, none for a `call`. The new call is no
+    `tail` call: it may be given addresses of the caller's stack.
+    """
+    kind = old.function_type
+    if result is not None or callee is not old.callee or list(given) != old.arguments:
+        kind = FunctionType(old.type if result is None else result, tuple(v.type for v in given))
+    bundled = iter(old.operands[old.arity + 1 :])
+    bundles = [(tag, [next(bundled) for _ in range(size)]) for tag, size in old.bundles]
+    opcode, ways = (old.opcode, old.targets) if targets is None else ("invoke" if targets else "call", targets)
+    new = Call(kind, callee, given, "" if kind.result == VOID else old.name, opcode, ways, bundles)
+    new.tail = "" if old.tail == "tail" or targets is not None else old.tail
+    new.calling_convention, new.attributes, new.flags = old.calling_convention, old.attributes, old.flags
+    new.result_attributes = old.result_attributes if result is None else ()
+    new.argument_attributes = list(said)
+    new.metadata, new.debug_records = old.metadata, old.debug_records
+    put_instead(old, new)
+    return new
+
+
 def with_parts(constant: AnyConstant, edit: Callable[[AnyConstant], AnyConstant | None]) -> AnyConstant:
     """The constant, in which what `edit` gives stands in the place of parts; None leaves a part as it is."""
     if (new := edit(constant)) is not None:
@@ -135,16 +165,17 @@ def with_parts(constant: AnyConstant, edit: Callable[[AnyConstant], AnyConstant 
 
 
 def edit_constants(
-    module: Module, edit: Callable[[AnyConstant], AnyConstant | None], *words: str, callees: bool = True
-) -> bool:
+    module: Module, edit: Callable[[AnyConstant], AnyConstant | None], *words: str, callees: bool = True,
+    keeps: Callable[[GlobalVariable], bool] | None = None,
+) -> bool:  # fmt: skip
     """Apply `with_parts` to the constants in bodies and initializers that have one of the words in their text.
 
-    `callees`: to the functions that are called by name, too.
+    `callees`: to the functions that are called by name, too. `keeps`: which initializers stay as they are.
     """
     changed = False
     for f in bodies(module, *words):
         changed |= edit_operands(f, edit, callees=callees)
-    for g in module.variables:
+    for g in module.variables if keeps is None else (g for g in module.variables if not keeps(g)):
         old = g.initializer if mentions(g.pending, words) else None
         if old is not None and (new := with_parts(old, edit)) is not old:
             g.initializer, changed = new, True

@@ -32,6 +32,7 @@ _VISIBLE = frozenset(("dso_local", "hidden", "protected"))
 _NAMED = re.compile(r'@(?:[-\w.$]+|"[^"]*")')
 _POINTED = re.compile(r'@(?:[-\w.$]+|"[^"]*")(?![-\w.$(])')
 _CALLED = re.compile(r'([@%](?:[-\w.$]+|"[^"]*"))\(')
+_OWN_COMDAT = re.compile(r"\bcomdat\b(?!\()")  # of the global's own name, which is not spelt then
 _COMDAT = re.compile(r" ?\bcomdat\b(?:\(.*?\))?")
 
 
@@ -50,8 +51,13 @@ def make_local(f: Function) -> None:
 def named(f: Function) -> set[str]:
     """The globals that a body names."""
     if (text := f.unread) is not None:
-        return {decode_name(name) for name in _NAMED.findall(text)}
+        return set(names_in(text))
     return {g.name for i in f.instructions() for v in i.operands for g in globals_in(v)}
+
+
+def names_in(text: str) -> list[str]:
+    """The names of the globals that a text names: of a metadata node, say."""
+    return [decode_name(name) for name in _NAMED.findall(text)]
 
 
 def globals_in(v: object) -> Iterator[GlobalValue]:
@@ -93,7 +99,7 @@ def named_in_data(module: Module) -> set[str]:
             found |= {x.name for x in globals_in(g.aliasee)}
         elif isinstance(g, GlobalVariable):
             if (text := getattr(g.pending, "text", None)) is not None:
-                found |= {decode_name(name) for name in _NAMED.findall(text)}
+                found.update(names_in(text))
             else:
                 found |= {x.name for x in globals_in(g.initializer)}
     return found
@@ -119,12 +125,19 @@ def rename(module: Module, names: Mapping[str, str]) -> None:
     for old, new in names.items():
         g = module.globals[old]
         g.name = new
-        if g.suffix.endswith("comdat"):
-            g.suffix += f"(${encode_name(old)})"
+        g.suffix = _OWN_COMDAT.sub(f"comdat(${encode_name(old)})".replace("\\", r"\\"), g.suffix)
     module.globals = {g.name: g for g in module.globals.values()}
-    for i, text in module.raw_metadata.items():
+    _rename_in_metadata(module, names)
+
+
+def _rename_in_metadata(module: Module, names: Mapping[str, str]) -> None:
+    """What metadata and debug records name has other names, too; bodies that name it were read."""
+    for n, text in module.raw_metadata.items():
         if "@" in text:
-            module.raw_metadata[i] = _NAMED.sub(lambda m: _spelt(m[0], names), text)
+            module.raw_metadata[n] = _respelt(text, names)
+    for i in (i for f in module.functions if f.unread is None for i in f.instructions()):
+        if i.debug_records:
+            i.debug_records = tuple(_respelt(line, names) for line in i.debug_records)
 
 
 def with_globals(others: Mapping[str, GlobalValue]) -> Callable[[AnyConstant], AnyConstant | None]:
@@ -144,9 +157,14 @@ def _address_of_label(c: AnyConstant, other: Callable[[str], str | None]) -> Blo
     return BlockAddress(c.type, name, c.block)
 
 
-def _spelt(name: str, names: Mapping[str, str]) -> str:
-    new = names.get(decode_name(name))
-    return name if new is None else f"@{encode_name(new)}"
+def _respelt(text: str, names: Mapping[str, str]) -> str:
+    """The text with other names for globals."""
+
+    def edit(m: re.Match[str]) -> str:
+        new = names.get(decode_name(m[0]))
+        return m[0] if new is None else f"@{encode_name(new)}"
+
+    return _NAMED.sub(edit, text)
 
 
 def use_instead(module: Module, pairs: Mapping[str, GlobalValue]) -> None:
@@ -156,8 +174,22 @@ def use_instead(module: Module, pairs: Mapping[str, GlobalValue]) -> None:
     for a in module.globals.values():
         if isinstance(a, Alias) and isinstance(a.aliasee, GlobalValue):
             a.aliasee = old.get(a.aliasee, a.aliasee)
+    _rename_in_metadata(module, {name: new.name for name, new in pairs.items()})
     for name in pairs:
         del module.globals[name]
+
+
+def use_elsewhere(
+    module: Module, old: GlobalValue, new: GlobalValue, *, callees: bool = True,
+    keeps: Callable[[GlobalVariable], bool] | None = None,
+) -> bool:  # fmt: skip
+    """Use a global where another is used, but in variables that `keeps` names, and in direct calls if not `callees`."""
+    words = _words([old.name])
+    edited = edit_constants(module, lambda c: new if c is old else None, *words, callees=callees, keeps=keeps)
+    aliases = [a for a in module.globals.values() if isinstance(a, Alias) and a.aliasee is old]
+    for a in aliases:
+        a.aliasee = new
+    return edited or bool(aliases)
 
 
 def _words(names: Iterable[str]) -> list[str]:

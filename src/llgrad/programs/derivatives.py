@@ -86,7 +86,8 @@ def derivatives(
     shared += tuple(borrow_globals(module, shared))
     leave_comdats(module)
     leave_unused(module)
-    written = original(with_bodies(write(module)))
+    original(module)
+    written = with_bodies(write(module))
     new = tuple(name for name in definitions(written) if name not in there)
     return [_described(written, r, f, t, shared, new) for r, f, t in zip(requests, made, natural, strict=True)]
 

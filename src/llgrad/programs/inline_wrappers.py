@@ -55,18 +55,17 @@ def _with_library(work: LLVMModule) -> None:
     """Library functions that are asked about themselves, `__enzyme_autodiff(sin, x)`: functions that call them are."""
     module = parse(work.text())
     made: dict[str, Function] = {}
-    texts: list[str] = []
     for i in [i for f in naming(module, PREFIX) for i in f.instructions() if isinstance(i, Call)]:
         f = function_asked(i)
         if isinstance(f, Function) and f.is_declaration and (entry := lookup(f.name)) and entry.shape != "byval":
             name = f"llgrad.asked.{f.name}"
             if name not in made:
-                made[name] = Function(name, f.function_type)
+                made[name] = caller(f, f, name)
+                made[name].linkage = "internal"
                 module.add(made[name])
-                texts.append(caller(f, f.name, name).replace("define ", "define internal ", 1))
             i.set_operand(next(n for n, v in enumerate(i.operands) if origin(v) is f), made[name])
-    if texts:
-        work.replace_text(joined([write(module), *texts]))
+    if made:
+        work.replace_text(write(module))
 
 
 def _spread(work: LLVMModule, module: Module) -> bool:

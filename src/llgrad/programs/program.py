@@ -15,10 +15,9 @@ from msgspec import Struct
 from llgrad.analysis.memory.call_effects import OWN
 from llgrad.autodiff.emit.arena_runtime import tape_runtime
 from llgrad.autodiff.enzyme.nesting import innermost
-from llgrad.autodiff.enzyme.statements import marked_inactive, says_something
+from llgrad.autodiff.enzyme.statements import says_something
 from llgrad.autodiff.legality.leftover_calls import complete, spelt_right
 from llgrad.autodiff.requests.markers import PREFIX, SPLIT
-from llgrad.autodiff.requests.registrations import not_inlined
 from llgrad.autodiff.shadows.globals import is_thread_local
 from llgrad.errors import of_file
 from llgrad.ir.internal_errors import told
@@ -33,7 +32,7 @@ from llgrad.llvm.assembly import (
 )
 from llgrad.llvm.module import BITCODE_MAGIC
 from llgrad.llvm.quirks import markers_as_globals
-from llgrad.pipeline import FINISHED, LINKED, PROGRAM
+from llgrad.pipeline import FINISHED, LINKED, MARKED, PROGRAM
 from llgrad.programs.derivatives import Derived
 from llgrad.programs.excerpt import Program, excerpt, remainder
 from llgrad.programs.excerpt import read as read_excerpt
@@ -103,7 +102,8 @@ def resolved(program: LLVMModule, said: Sequence[str] = (), level: int = 2) -> L
     These are code of the program like any other, and can be differentiated; `runnable` completes them. `said`:
     registrations besides those in the program, which the result has.
     """
-    shared = marked_inactive(not_inlined("".join([program.text(), *said])))
+    unit = Unit("".join([program.text(), *said]))
+    shared = run_passes(unit, MARKED, None).text()
     work = LLVMModule.from_text(shared)
     pure_libm(work)
     work.run(["always_inliner", "sroa"])

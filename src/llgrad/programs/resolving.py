@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from llgrad.autodiff.enzyme import fwdsplit
 from llgrad.autodiff.enzyme.calls import CallSite
 from llgrad.autodiff.enzyme.nesting import innermost
-from llgrad.autodiff.enzyme.statements import stated
+from llgrad.autodiff.enzyme.statements import says_something, stated
 from llgrad.autodiff.requests.nested_rules import borrowing, shown
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.autodiff.sweeps.primal_copy import takes_shadow
@@ -35,6 +35,7 @@ from llgrad.programs.noalias_versions import dispatched
 from llgrad.programs.stages import Prepared
 from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.guard.equalities import hidden
+from llgrad.transforms.pass_manager import IR, Unit
 from llgrad.transforms.symbols.address_taken import with_met
 from llgrad.transforms.symbols.extraction import only
 
@@ -60,7 +61,10 @@ class Resolving:
         self.work, self.options = work, options
         self.unknown = inline_askers(work)
         text, self.again = fwdsplit.lower(work.text())
-        if (text := with_met(stated(text, lambda: parse(shared)), closed)) != work.text():
+        unit = Unit(text)
+        if says_something(text) and stated(unit.ir(), lambda: parse(shared)):
+            unit.changed(IR)
+        if (text := with_met(unit.text(), closed)) != work.text():
             work.replace_text(text)
         self.names, self.least, self.called = (f"llgrad.call.{n}" for n in count()), 0, list[str]()
         self.written = functools.cache(lambda: parse(shared))

@@ -11,9 +11,8 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from llgrad.autodiff.enzyme.statements import settled
 from llgrad.autodiff.legality.leftover_calls import complete
-from llgrad.autodiff.requests.registrations import protected
+from llgrad.autodiff.requests.registrations import protect, tells
 from llgrad.autodiff.requests.request import Constants, special_name
 from llgrad.errors import ArgumentError, UnsupportedError, of_file
 from llgrad.ir.internal_errors import told
@@ -22,14 +21,14 @@ from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import joined
-from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM, VECTOR_MATHS
+from llgrad.pipeline import FINISH, NORMAL, PREPARE, PROGRAM, SETTLING, VECTOR_MATHS
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.abi_casts import with_own_names
 from llgrad.transforms.canonical.trampolines import failing_trampolines, has_trampolines
 from llgrad.transforms.contexts import Finishing, Preparation, Source, Target
 from llgrad.transforms.guard.equalities import REVEALING
 from llgrad.transforms.loops.memcpy_idiom import NothingToDo
-from llgrad.transforms.pass_manager import Unit, run_passes
+from llgrad.transforms.pass_manager import IR, Unit, run_passes
 from llgrad.transforms.symbols.address_taken import calls_are_known
 from llgrad.transforms.symbols.extraction import addressed, only
 from llgrad.transforms.symbols.own_names import own_name
@@ -62,8 +61,8 @@ def _linked(parts: Sequence[LLVMModule]) -> LLVMModule:
 
 def primal(whole: LLVMModule, others: Sequence[str] = (), *, vector_math: bool = False) -> LLVMModule:
     """The program (and `others`) as the user runs it: O3 for this machine."""
-    made = run_passes(Unit(whole.clone()), [REVEALING], None).llvm()
-    text = settled(made.text())
+    made = run_passes(Unit(whole.clone()), [REVEALING, SETTLING], None).llvm()
+    text = made.text()
     if "thread_local" in text:  # then it is loaded as a shared library, which tells no addresses of hidden variables
         text = _with_addresses(text)
     if text != made.text():
@@ -123,7 +122,9 @@ def prepared(
     names, special = [own_name(r) for r in roots], special_name(roots[0], constants)
 
     def made(text: str) -> Prepared:
-        unit = Unit(protected(text + "\n".join(said), roots))
+        unit = Unit(text + "\n".join(said))
+        if unit.concerns(tells) and protect(unit.ir(), roots):
+            unit.changed(IR)
         context = Preparation(
             names, level=level, threads=threads, constants=constants, blocks=blocks, special=special
         )

@@ -17,7 +17,6 @@ run once to count them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -38,7 +37,7 @@ from llgrad.autodiff.sweeps.checkpointed_loops import ATTRIBUTE, FEW
 from llgrad.errors import CheckpointError, Span
 from llgrad.ir.build import Builder, Names, i64
 from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
+from llgrad.ir.parse import parse, parse_function_text
 from llgrad.ir.types import I64, PTR, FunctionType, IntType, PointerType, StructType, Type
 from llgrad.ir.values import (
     Alloca,
@@ -54,6 +53,7 @@ from llgrad.ir.values import (
     GetElementPtr,
     GlobalVariable,
     Instruction,
+    MDRef,
     Store,
     Unreachable,
     Value,
@@ -124,13 +124,11 @@ def _lines(module: Module, loop: Loop) -> list[Span]:
     found = [module.span(x.terminator) for x in loop.latches]
     for latch in loop.latches:
         ref = latch.terminator.metadata.get("llvm.loop")
-        raw = module.raw_metadata.get(ref.id, "") if ref is not None and ref.id >= 0 else ""
-        span = found[0]
-        for m in re.finditer(r"!(\d+)", raw):
-            line = re.search(r"!DILocation\(line: (\d+)", module.raw_metadata.get(int(m[1]), ""))
-            if line and span is not None:
-                found.append(Span(span.file, int(line[1])))
-                break
+        parts = module.node(ref).operands if ref is not None and ref.id >= 0 else ()
+        nodes = (module.node(x) for x in parts if isinstance(x, MDRef) and x.id >= 0 and x != ref)
+        line = next((n.fields.get("line") for n in nodes if n.kind == "DILocation"), None)
+        if found[0] is not None and line is not None:
+            found.append(Span(found[0].file, int(str(line))))
     return [s for s in found if s is not None]
 
 
@@ -165,17 +163,10 @@ class _Checkpointing:
             raise self._error(str(reason), None) from None
         self._write_functions(outline, pieces, count is None)
         self._replace(outline, pieces, count, sizes)
-        text = write(self.module)
-        text = re.sub(rf"^declare [^\n]*@{re.escape(self.family)}\.(?!steps|counter)[^\n]*\n", "", text, flags=re.M)
-        if f"@{checkpoint_schedule.SPLIT}(" not in text:
-            self.lines.append(checkpoint_schedule.TEXT)
-            self.lines.append(checkpoint_schedule.CHOOSE_TEXT)
-        made = text + "\n" + ends + "\n" + "\n".join(self.lines)
-        for line in ("declare void @llgrad_fail(i32, ptr)", *_DECLARATIONS):
-            name = re.search(r"@[\w.]+", line)
-            if name and not re.search(rf"^(declare|define) [^\n]*{re.escape(name[0])}\(", made, re.M):
-                made += line + "\n"
-        work = LLVMModule.from_text(made)
+        there = checkpoint_schedule.SPLIT in self.module.globals
+        schedule = [] if there else [checkpoint_schedule.TEXT, checkpoint_schedule.CHOOSE_TEXT]
+        parse_function_text(self.module, "\n".join([*_DECLARATIONS, *schedule, ends, *self.lines]))
+        work = LLVMModule.from_text(write(self.module))
         work.run(NORMAL_FORM)
         return work.text()
 
@@ -280,7 +271,8 @@ class _Checkpointing:
         counted: bool,
     ) -> str:  # fmt: skip
         """`{first, bytes, …} ends(the integers among the arguments of steps, known sizes)`."""
-        if not counted and re.search(r"%p0\b", f"{w.w.lines} {results}"):
+        written = [*w.w.lines, *(str(x) for ends in results for x in ends)]
+        if not counted and any("%p0" in x.replace(",", " ").split() for x in written):
             raise Unknown("how much it writes depends on the number of steps, which is not known when it begins")
         names = [f"{a.type} {argument_name(a)}" for a in steps.arguments if isinstance(a.type, IntType)]
         names += [f"i64 %w{n}" for n in whole.values()]
@@ -459,6 +451,7 @@ go:
 
 
 _DECLARATIONS = (
+    "declare void @llgrad_fail(i32, ptr)",
     "declare ptr @malloc(i64)", "declare void @free(ptr)",
     "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
     "declare { i64, i1 } @llvm.sadd.with.overflow.i64(i64, i64)",

@@ -9,10 +9,11 @@ from llgrad.analysis.call_shapes import OTHER, own_name
 from llgrad.autodiff.emit import tape
 from llgrad.errors import NoRuleError, Span, UnsupportedError
 from llgrad.ir.build import Builder, Names, const_int, declare
-from llgrad.ir.module import Position
+from llgrad.ir.module import Module, Position
 from llgrad.ir.parse import parse
+from llgrad.ir.rewrite import calls
 from llgrad.ir.types import I32, PTR, VOID
-from llgrad.ir.values import Attribute, Block, Call, ConstNull, Function, InlineAsm
+from llgrad.ir.values import Attribute, Block, Call, ConstNull, Function, InlineAsm, MetadataValue
 from llgrad.ir.write import write
 from llgrad.signature.names import demangled
 
@@ -20,8 +21,8 @@ _THREADS = re.compile(
     r"pthread_create|thrd_create|_ZNSt6thread(?:15_M_start_thread|4joinEv|6detachEv)|_ZNSt3__115__thread_struct"
     r"|_ZNSt3__16thread(?:4joinEv|6detachEv)|GOMP_|GOACC_|__tgt_"
 )
-_STARTS = re.compile(r"^declare [^@\n]*@(?:_ZNSt6thread15_M_start_thread|pthread_create)", re.MULTILINE)
-_PROMISE = re.compile(r"^define [^@\n]*@_ZN\w*St(?:13__future_base|3__1\d+__(?:async_)?assoc_)", re.MULTILINE)
+_STARTS = ("_ZNSt6thread15_M_start_thread", "pthread_create")
+_PROMISE = re.compile(r"_ZN\w*St(?:13__future_base|3__1\d+__(?:async_)?assoc_)")
 _OPENMP = re.compile(r"__kmpc_|omp_")
 
 
@@ -70,42 +71,39 @@ def without_others(text: str, found: Position) -> str:
     return write(module)
 
 
-def refuse_promises(text: str) -> None:
-    """Refuse `std::async` and its kin before minutes are spent on what they are made of: what waits for a value, and
-    what is thrown to that."""
-    m = _PROMISE.search(text) if _STARTS.search(text) else None
-    if m is not None:
+_SETS_MODE = ("fesetround", "fesetenv", "feupdateenv", "llvm.set.rounding", "llvm.set.fpenv")
+_ROUNDS = tuple(f"llvm.experimental.constrained.{name}." for name in ("rint", "lrint", "llrint", "nearbyint"))
+REFUSED = (*_STARTS, *_SETS_MODE)
+"""What stands in a text where `refuse` may find something."""
+
+
+def refuse(module: Module) -> bool:
+    """Refuse what promises or sets what no derivative can keep; nothing is changed.
+
+    `std::async` and its kin are refused before minutes are spent on what they are made of: what waits for a value, and
+    what is thrown to that.
+    """
+    if any(f.is_declaration and f.name.startswith(_STARTS) for f in module.functions) and any(
+        not f.is_declaration and _PROMISE.match(f.name) for f in module.functions
+    ):
         raise NoRuleError(
             "no derivative for std::async, std::promise and std::packaged_task",
             cause="active floats would be led to another thread and back, and a derivative runs in one",
             fix="call the function itself, in the calling thread",
         )
-
-
-_SETS_MODE = re.compile(r"\b(?:call|invoke) [^\n]*@(?:fesetround|fesetenv|feupdateenv|llvm\.set\.(?:rounding|fpenv))\b")
-_ROUNDS = re.compile(r"@llvm\.experimental\.constrained\.(l?l?rint|nearbyint)\.[^\n]*metadata !\"round\.dynamic\"")
-
-
-def refuse_modes(text: str) -> None:
-    """Refuse what rounds to integers by a mode that it sets itself: derivatives are of the mode at their entry, and
-    what they are made of is computed anew and in another order."""
-    m = _ROUNDS.search(text) if _SETS_MODE.search(text) else None
-    if m is not None:
-        raise UnsupportedError(
-            f"{m[1]} rounds by a mode that the program sets within what is differentiated",
-            cause="a derivative computes some values anew, in the mode that holds then",
-            fix="use floor, ceil, trunc or roundeven, each of which rounds in one way",
-        )
+    rounding = calls(module, *_ROUNDS) if calls(module, *_SETS_MODE) else []
+    for call in rounding:
+        if any(isinstance(v, MetadataValue) and "round.dynamic" in v.text for v in call.arguments):
+            name = getattr(call.called_function, "name", "").split(".")[3]
+            raise UnsupportedError(
+                f"{name} rounds by a mode that the program sets within what is differentiated",
+                cause="a derivative computes some values anew, in the mode that holds then",
+                fix="use floor, ceil, trunc or roundeven, each of which rounds in one way",
+            )
+    return False
 
 
 def _shown(symbol: str) -> str:
     """A symbol with the name that it has in C++."""
     plain = demangled(symbol)
     return symbol if plain is None else f"{plain} ({symbol})"
-
-
-def refuse(text: str) -> str:
-    """The text, unless it promises or sets what no derivative can keep."""
-    refuse_promises(text)
-    refuse_modes(text)
-    return text

@@ -7,7 +7,6 @@ parameters without `noundef` may be one struct; what a call passes for them may 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -133,7 +132,7 @@ def _pieces(f: Function) -> tuple[dict[int, int], bool]:
     places = {a.name: a.index for a in f.arguments}
     for line in (line for b in f.blocks[:1] for i in b.instructions for line in i.debug_records):
         record = debug_record(line)
-        if record is None or record.kind != "value" or not re.fullmatch(_WHOLE_OR_PIECE, record.expression.strip()):
+        if record is None or record.kind != "value" or not _is_whole_or_piece(record.expression):
             continue
         index = places.get(record.operand.partition("%")[2].strip('"'))
         if index is not None and f.module is not None and f.module.node(record.variable).fields.get("arg"):
@@ -142,7 +141,9 @@ def _pieces(f: Function) -> tuple[dict[int, int], bool]:
     return found, pieces <= found.keys()
 
 
-_WHOLE_OR_PIECE = r"(?:DW_OP_LLVM_fragment, \d+, \d+)?"
+def _is_whole_or_piece(expression: str) -> bool:
+    first, *rest = expression.split(",")
+    return not rest and not first.strip() or first.strip() == "DW_OP_LLVM_fragment" and len(rest) == 2
 
 
 __all__ = ["UNCLEAR", "Raw", "Together", "Whole", "as_written"]

@@ -12,10 +12,6 @@ refused; so is an integer that may be the bits of a float.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from itertools import count
-
 from msgspec import Struct
 
 from llgrad.autodiff.enzyme.calls import hidden_type, naming, origin
@@ -27,30 +23,33 @@ from llgrad.errors import UnsupportedError
 from llgrad.ir.build import FALSE, TRUE, Builder, Names, call_instead, declare
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import I1, I32, PTR, VOID, PointerType
-from llgrad.ir.values import AnyValue, Call, ConstNull, Function, GlobalVariable
-from llgrad.ir.write import write
-from llgrad.llvm.assembly import NAME, joined, plain, spelt
+from llgrad.ir.rewrite import after, before, called_instead, erase, local_names, replaced
+from llgrad.ir.symbols import copied
+from llgrad.ir.types import I1, I32, I64, PTR, VOID, FloatType, FunctionType, IntType, PointerType, StructType, Type
+from llgrad.ir.values import (
+    AnyValue,
+    Argument,
+    Call,
+    Constant,
+    ConstNull,
+    Function,
+    GlobalVariable,
+    Instruction,
+    Load,
+    Store,
+)
+from llgrad.ir.write import write, write_instruction
+from llgrad.llvm.assembly import joined, spelt
 from llgrad.rules import library
 
 LOG = "llgrad.log.of."
-_SCALAR = r"half|bfloat|float|double|x86_fp80|fp128|i\d+|ptr"
-_FLOATS = tuple(t for t in SIZES if t != "ptr")
 _ARITHMETIC = ("add", "sub", "mul", "sdiv", "udiv", "srem", "urem", "sext", "fptosi", "fptoui", "icmp", "fcmp")
-_POINTER = r"(\S+?|getelementptr .*?\))(?:, (?:align|!)[^\n]*)?"
-_LOAD = re.compile(rf"^  (%\S+) = load (?:volatile )?({_SCALAR}), ptr {_POINTER}$")
-_STORE = re.compile(rf"^  store (?:volatile )?({_SCALAR}) (.+), ptr {_POINTER}$")
-_CALLS = re.compile(rf"^(  (?:(%\S+) = )?(?:tail |musttail |notail )?call [^@\n]*?)({NAME})\(([^\n]*)\)(.*)$")
-_BEYOND = re.compile(
-    r" +(?:%\S+ = )?(?:(?:tail |musttail |notail )?call|"
-    r"invoke|load|store|atomicrmw|cmpxchg|va_arg|fence|bitcast i\d+)\b"
-)
-_POINTERLESS = re.compile(r"llvm\.(?!memcpy|masked|vector|matrix)\w+.*")
-_SAID = re.compile(r"\b(?:noundef|nonnull|align \d+|dereferenceable\(\d+\)|readonly|writeonly|captures\([^)]*\)) ?")
-_COPY = re.compile(r"llvm\.(memcpy|memmove|memset)\.")
-_KEPT = re.compile(r"llvm\.(lifetime|dbg|assume|stacksave|stackrestore)\b.*")
-_ALLOCATE, _FREE = re.compile(r"malloc|calloc|_Zn[wa]m"), re.compile(r"free|_Zd[la]Pvm?")
-_SILENT = re.compile(r"_?_?f?printf\w*|puts|putchar|fputs|fflush|fwrite")
+_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+_KEPT = tuple(f"llvm.{word}" for word in ("lifetime.", "dbg.", "assume", "stacksave", "stackrestore"))
+_ON_MEMORY = tuple(f"llvm.{word}" for word in ("memcpy", "masked", "vector", "matrix"))
+_ALLOCATE, _FREE = ("malloc", "calloc", "_Znwm", "_Znam"), ("free", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm")
+_PRINTS = ("puts", "putchar", "fputs", "fflush", "fwrite")
+_BEYOND = ("invoke", "load", "store", "atomicrmw", "cmpxchg", "va_arg", "fence", "call", "callbr")
 
 
 def _is_pure(name: str) -> bool:
@@ -69,21 +68,18 @@ class Logged(Struct, frozen=True):
     tape: bool = True
 
 
-_DEFINED = re.compile(rf"^define [^@\n]*({NAME})\([^\n]*\{{\n.*?^\}}$", re.MULTILINE | re.DOTALL)
-
-
 def lower(text: str) -> tuple[str, frozenset[str]]:
     """The program with its calls of `__enzyme_fwdsplit` as those of forward mode; the functions that are replayed."""
     if SPLIT not in text:
         return text, frozenset()
     module = parse(text)
-    twins = Twins({plain(m[1]): m[0] for m in _DEFINED.finditer(text)}, module)
+    twins = Twins(module)
     found: set[str] = set()
     for f in list(naming(module, SPLIT)):
         for n, i in enumerate(list(f.instructions())):
             if isinstance(i, Call) and i.called_function is not None and SPLIT in i.called_function.name:
                 found |= _rewritten(module, i, f"{f.name}.{n}", twins)
-    return joined([write(module), twins.whole()]), frozenset(found)
+    return joined([write(module), twins.beside()]), frozenset(found)
 
 
 def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
@@ -120,7 +116,6 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
             span=module.span(call), cause="that memory is not written again",
             fix="take the value from __enzyme_augmentfwd",
         )  # fmt: skip
-    twins.add(f.name)
     block = call.block
     assert block.function is not None
     b = Builder(block, Names(v.name for v in (*block.function.arguments, *block.function.instructions())))
@@ -132,7 +127,7 @@ def _rewritten(module: Module, call: Call, mark: str, twins: Twins) -> set[str]:
     if not keep:
         b.at = block.instructions.index(call) + 1
         b.call(declare(module, "llgrad.log.close", VOID, [PTR, I1]), [tape, behind])
-    replay = declare(module, REPLAY + f.name, f.function_type.result, [*f.function_type.params, PTR])
+    replay = twins.twin(REPLAY, f)
     at = words.index("enzyme_interleave") if "enzyme_interleave" in words else len(given)
     given[at:at] = [_const(module), log]
     _ask(module, call, f"__enzyme_fwddiff.replay.{mark}", [*hidden, replay, *given])
@@ -156,172 +151,194 @@ def _const(module: Module) -> AnyValue:
 
 
 class Twins:
-    """The twins of functions, written as text; `types` are those of what is loaded and stored."""
+    """The twins of functions; `types` are those of what is loaded and stored.
 
-    def __init__(self, definitions: dict[str, str], module: Module) -> None:
+        %v = load double, ptr %p     the log:    %v = load double, ptr %p
+                                                 call void @llgrad.log.put.double(ptr %llgrad.log, double %v)
+                                     replayed:   %n = call double @llgrad.replay.next.double(ptr %llgrad.log)
+                                                 %v = call double @llgrad.replay.get.double(ptr %p, double %n)
+    """
+
+    def __init__(self, module: Module) -> None:
         said = registrations.read(module)
         self.module, self.splits, self.rules = module, said.splits, dict[str, str]()
-        self.said = dict.fromkeys([*said.ruled, *said.splits, *said.like, *said.inactive, *said.heap])
+        apart = dict.fromkeys([*said.ruled, *said.splits, *said.like, *said.inactive, *said.heap])
         numbers = [f for f in (*said.tangents, *said.like) if PTR not in module.function(f).function_type.params]
         self.kept = dict.fromkeys(numbers)  # functions of numbers with a rule: they are asked for it
-        self.definitions = {name: text for name, text in definitions.items() if name not in self.said}
-        self.marks = count()
-        self.texts: dict[str, str] = {}
+        self.defined = {f for f in module.functions if not f.is_declaration and f.name not in apart}
         self.types: dict[str, None] = {}
 
-    def add(self, name: str) -> None:
-        if name in self.texts or name not in self.definitions:
-            return
-        self.texts[name] = ""  # recursion ends here
-        head, _, body = self.definitions[name].partition("\n")
-        lines = body.split("\n")
-        twins = []
-        for prefix, edit in ((LOG, self._log), (REPLAY, self._replay)):
-            result = self.module.function(name).function_type.result
-            first = f"define {result} {spelt(prefix + name)}({head.partition(f'{spelt(name)}(')[2]}"
-            first = re.sub(r" (?:!dbg|comdat|personality)[^{]*", " ", first)
-            first = re.sub(r"\)[^()]*\{$", ", ptr %llgrad.log) {", first)
-            first = first.replace("(, ptr", "(ptr")
-            twins.append("\n".join([first, *(x for line in lines for x in edit(name, line))]))
-        self.texts[name] = "\n".join(twins)
+    def twin(self, prefix: str, f: Function) -> Function:
+        """The twin of a function, which may be known only by name."""
+        found = self.module.globals.get(prefix + f.name)
+        if isinstance(found, Function):
+            return found
+        if f not in self.defined:
+            return declare(self.module, prefix + f.name, f.function_type.result, [*f.function_type.params, PTR])
+        log, replay = (self._copied(f, p) for p in (LOG, REPLAY))
+        _Twin(self, f, log, LOG).write()
+        _Twin(self, f, replay, REPLAY).write()
+        return log if prefix == LOG else replay
 
-    def _log(self, name: str, line: str) -> Iterator[str]:
-        line = re.sub(r", !dbg !\d+", "", line)
-        if (m := _LOAD.match(line)) is not None:
-            self._uses(m[2])
-            yield line
-            yield f"  call void @llgrad.log.put.{m[2]}(ptr %llgrad.log, {m[2]} {m[1]})"
-        elif (m := _CALLS.match(line)) is not None and plain(m[3]) in self.splits:
-            yield from self._log_split(name, line, m)
-        elif m is not None and plain(m[3]) in self.definitions:
-            yield self._twin_call(LOG, m)
-        else:
-            yield line
-            if m is not None and m[2] and _ALLOCATE.fullmatch(plain(m[3])):
-                yield f"  call void @llgrad.log.put.ptr(ptr %llgrad.log, ptr {m[2]})"
+    def _copied(self, f: Function, prefix: str) -> Function:
+        new, kind = copied(f, prefix + f.name), f.function_type
+        assert new.blocks  # reads the body, which knows the arguments that it has now
+        new.linkage, new.prefix, new.suffix, new.metadata, new.personality = "external", (), "", {}, None
+        new.attributes = new.result_attributes = ()
+        new.arguments.append(Argument(PTR, "llgrad.log", len(new.arguments)))
+        new.value_type = FunctionType(kind.result, (*kind.params, PTR))
+        return new
 
-    def _replay(self, name: str, line: str) -> Iterator[str]:
-        line = re.sub(r", !dbg !\d+", "", line)
-        if (m := _LOAD.match(line)) is not None:
-            made, t = m[1], m[2]
-            self._uses(t)
-            held = "i64" if t == "ptr" else t
-            taken = f"%llgrad.next.{made[1:]}" if t in SIZES else made
-            yield f"  {taken} = call {held} @llgrad.replay.next.{t}(ptr %llgrad.log)"
-            if t in SIZES:
-                yield f"  {made} = call {t} @llgrad.replay.get.{t}(ptr {m[3]}, {held} {taken})"
-        elif (m := _STORE.match(line)) is not None:
-            if m[1] in (*_FLOATS, "ptr"):
-                self._uses(m[1])
-                yield f"  call void @llgrad.replay.put.{m[1]}(ptr {m[3]}, {m[1]} {m[2]})"
-            elif not self._is_number(name, m[2]):
-                raise self.refused(name, line)
-        elif (m := _CALLS.match(line)) is not None:
-            yield from self._call(name, line, m)
-        elif _BEYOND.match(line):
-            raise self.refused(name, line)
-        else:
-            yield line
+    def beside(self) -> str:
+        """What the twins call."""
+        return "\n".join([RUNTIME, *self.rules.values(), *map(accesses, self.types), ALWAYS])
 
-    def _uses(self, t: str) -> None:
-        if t != "ptr":
-            self.types[t] = None
 
-    def _is_number(self, name: str, value: str) -> bool:
-        """Is an integer a constant or made by arithmetic, so that it is not the bits of a float?"""
-        if not value.startswith("%"):
-            return True
-        made = re.search(rf"^  {re.escape(value)} = (\w+) ", self.definitions[name], re.MULTILINE)
-        return made is not None and made[1] in _ARITHMETIC
+class _Twin:
+    """Writes a twin: a copy of a function that has a log as its last argument."""
 
-    def _call(self, name: str, line: str, m: re.Match[str]) -> Iterator[str]:
-        callee = plain(m[3])
-        if callee in self.definitions:
-            yield self._twin_call(REPLAY, m)
-        elif callee in self.splits:
-            yield from self._replay_split(name, line, m)
-        elif (copy := _COPY.match(callee)) is not None:
-            parts = [_SAID.sub("", p).strip() for p in m[4].split(", ")]
-            word = "fill" if copy[1] == "memset" else "copy"
-            given = [parts[0], *([parts[1]] if word == "copy" else []), parts[2].replace("i32 ", "i64 ")]
-            yield f"  call void @llgrad.replay.{word}({', '.join(given)})"
-        elif _ALLOCATE.fullmatch(callee) and m[2]:
-            sizes = [_SAID.sub("", p).split()[-1] for p in m[4].split(", ")]
-            size = sizes[0] if len(sizes) == 1 else f"%llgrad.size.{m[2][1:]}"
-            if len(sizes) == 2:
-                yield f"  {size} = mul i64 {sizes[0]}, {sizes[1]}"
-            yield f"  %llgrad.next.{m[2][1:]} = call i64 @llgrad.replay.next.ptr(ptr %llgrad.log)"
-            yield f"  {m[2]} = call ptr @{ALLOCATOR}(i64 {size}, i64 %llgrad.next.{m[2][1:]})"
-        elif _FREE.fullmatch(callee):
-            yield f"  call void @llgrad.replay.free({m[4].split(', ')[0]})"
-        elif callee in self.kept or self._is_silent(callee, m[4]):
-            yield line
-        elif not (_SILENT.fullmatch(callee) and m[2] is None):
-            raise self.refused(name, line)
+    def __init__(self, twins: Twins, f: Function, new: Function, prefix: str) -> None:
+        self.twins, self.module, self.f, self.new, self.prefix = twins, twins.module, f, new, prefix
+        self.log, self.names = new.arguments[-1], local_names(new)
 
-    def _split(self, name: str, line: str, callee: str) -> SplitRule:
-        rule = split_rule(*(self.module.function(f) for f in (callee, *self.splits[callee])))
+    def write(self) -> None:
+        logs, instructions = self.prefix == LOG, list(self.new.instructions())
+        for i in instructions:
+            i.metadata.pop("dbg", None)
+            i.debug_records = ()
+        for i in instructions:
+            callee = i.callee if isinstance(i, Call) and i.opcode == "call" else None
+            if isinstance(i, Load) and "atomic" not in i.flags and _is_scalar(i.type):
+                self.put(after(i, self.names), i) if logs else self._replay_load(i)
+            elif isinstance(i, Call) and isinstance(callee, Function):
+                if callee in self.twins.defined:
+                    self._call_twin(i, callee)
+                elif callee.name in self.twins.splits:
+                    (self._log_split if logs else self._replay_split)(i, self._rule(i, callee))
+                elif not logs:
+                    self._replay_call(i, callee)
+                elif callee.name in _ALLOCATE:
+                    self.put(after(i, self.names), i)
+            elif not logs:
+                self._replay_other(i)
+
+    def uses(self, t: Type) -> str:
+        """The name of a type of what is loaded or stored."""
+        if t != PTR:
+            self.twins.types[str(t)] = None
+        return str(t)
+
+    def put(self, b: Builder, v: AnyValue) -> None:
+        """Write a value down."""
+        put = declare(self.module, f"llgrad.log.put.{self.uses(v.type)}", VOID, [PTR, v.type])
+        b.call(put, [self.log, v])
+
+    def next(self, b: Builder, t: Type) -> AnyValue:
+        """What was written down next; an address is a number."""
+        f = declare(self.module, f"llgrad.replay.next.{self.uses(t)}", I64 if t == PTR else t, [PTR])
+        return b.call(f, [self.log], "llgrad.next")
+
+    def helper(self, b: Builder, name: str, given: list[AnyValue], result: Type = VOID) -> AnyValue:
+        return b.call(declare(self.module, name, result, [v.type for v in given]), given)
+
+    def _call_twin(self, i: Call, f: Function) -> None:
+        twin = self.twins.twin(self.prefix, f)
+        new = called_instead(i, twin, [*i.arguments, self.log], [*i.argument_attributes, ()])
+        new.attributes, new.tail = (), ""
+
+    def _rule(self, i: Call, f: Function) -> SplitRule:
+        rule = split_rule(f, *map(self.module.function, self.twins.splits[f.name]))
         if rule is None:
-            raise self.refused(name, line)
-        self.rules[callee] = rule.text()
-        if rule.value != "void":
-            self._uses(rule.value)
+            raise self.refused(i)
+        self.twins.rules[f.name] = rule.text()
         return rule
 
-    def _log_split(self, name: str, line: str, m: re.Match[str]) -> Iterator[str]:
-        """Call the rule's augmented sweep; write down its tape and the value."""
-        rule, mark = self._split(name, line, plain(m[3])), f"rule.{next(self.marks)}"
-        given = [p for p in m[4].split(", ") if p]
-        behind = ", ".join(x for p in given for x in ([p, p] if p.startswith("ptr ") else [p]))
-        made = f"%llgrad.augmented.{mark}"
-        returned = "" if rule.returned == "void" else f"{made} = "
-        yield f"  {returned}call {rule.returned} {spelt(rule.augmented.name)}({behind})"
-        if rule.tape:
-            kept = made if rule.returned == "ptr" else f"%llgrad.tape.{mark}"
-            if rule.returned != "ptr":
-                yield f"  {kept} = extractvalue {rule.returned} {made}, 0"
-            yield f"  call void @llgrad.log.put.ptr(ptr %llgrad.log, ptr {kept})"
-        if rule.value == "void":
-            return
-        value = m[2] or f"%llgrad.value.{mark}"
-        if rule.returned == f"{{ ptr, {rule.value} }}":
-            yield f"  {value} = extractvalue {rule.returned} {made}, 1"
-        elif rule.returned == rule.value:
-            yield f"  {value} = select i1 true, {rule.value} {made}, {rule.value} {made}"
-        else:
-            yield f"  {value} = call {rule.value} {spelt(rule.f.name)}({m[4]})"
-        yield f"  call void @llgrad.log.put.{rule.value}(ptr %llgrad.log, {rule.value} {value})"
-
-    def _replay_split(self, name: str, line: str, m: re.Match[str]) -> Iterator[str]:
-        rule, mark = self._split(name, line, plain(m[3])), f"rule.{next(self.marks)}"
-        given = [p for p in m[4].split(", ") if p]
-        if rule.tape:
-            yield f"  %llgrad.kept.{mark} = call i64 @llgrad.replay.next.ptr(ptr %llgrad.log)"
-            given.append(f"i64 %llgrad.kept.{mark}")
-        if rule.value != "void":
-            yield f"  %llgrad.next.{mark} = call {rule.value} @llgrad.replay.next.{rule.value}(ptr %llgrad.log)"
-            given.append(f"{rule.value} %llgrad.next.{mark}")
-        yield f"  {f'{m[2]} = ' if m[2] else ''}call {rule.value} {spelt(rule.name)}({', '.join(given)})"
-
-    def _is_silent(self, callee: str, given: str) -> bool:
-        """Does a function of the library look at no memory?"""
-        pointerless = _POINTERLESS.fullmatch(callee) is not None and "ptr" not in given
-        return pointerless or _KEPT.fullmatch(callee) is not None or _is_pure(callee)
-
-    def _twin_call(self, prefix: str, m: re.Match[str]) -> str:
-        name = plain(m[3])
-        self.add(name)
-        given = f"{m[4]}, ptr %llgrad.log" if m[4] else "ptr %llgrad.log"
-        return f"{m[1].replace('musttail', 'tail')}{spelt(prefix + name)}({given})"
-
-    def refused(self, name: str, line: str) -> UnsupportedError:
+    def refused(self, i: Instruction) -> UnsupportedError:
         return UnsupportedError(
-            f"{name} cannot be run again from a tape, as {SPLIT} asks", cause=f"it has: {line.strip()[:80]}",
+            f"{self.f.name} cannot be run again from a tape, as {SPLIT} asks",
+            cause=f"it has: {write_instruction(i).strip()[:80]}",
             fix="ask for __enzyme_fwddiff where memory has not changed",
         )  # fmt: skip
 
-    def whole(self) -> str:
-        return "\n".join([*self.texts.values(), RUNTIME, *self.rules.values(), *map(accesses, self.types), ALWAYS])
+    def _log_split(self, i: Call, rule: SplitRule) -> None:
+        """Call the rule's augmented sweep; write down its tape and the value."""
+        b = before(i, self.names)
+        doubled = [x for v in i.arguments for x in ([v, v] if isinstance(v.type, PointerType) else [v])]
+        made: AnyValue = b.call(rule.augmented, doubled, "llgrad.augmented")
+        both = isinstance(made.type, StructType)
+        if rule.tape:
+            self.put(b, b.extract(made, 0) if both else made)
+        if i.type == VOID:
+            return erase(i)
+        if both:
+            made = b.extract(made, 1)
+        elif rule.tape:
+            made = b.call(rule.f, i.arguments, "llgrad.value")
+        self.put(b, made)
+        return replaced(i, made)
+
+    def _replay_load(self, i: Load) -> None:
+        b = before(i, self.names)
+        taken = self.next(b, i.type)
+        if str(i.type) in SIZES:
+            taken = self.helper(b, f"llgrad.replay.get.{i.type}", [i.pointer, taken], i.type)
+        replaced(i, taken)
+
+    def _replay_other(self, i: Instruction) -> None:
+        if isinstance(i, Store) and "atomic" not in i.flags and _is_scalar(i.value.type):
+            t = i.value.type
+            if str(t) in SIZES:
+                self.helper(before(i, self.names), f"llgrad.replay.put.{self.uses(t)}", [i.pointer, i.value])
+            elif not _is_number(i.value):
+                raise self.refused(i)
+            erase(i)
+        elif i.opcode in _BEYOND or (i.opcode == "bitcast" and isinstance(i.operands[0].type, IntType)):
+            raise self.refused(i)
+
+    def _replay_call(self, i: Call, f: Function) -> None:
+        b, given = before(i, self.names), i.arguments
+        if f.name.startswith(_COPIES):
+            fills = f.name.startswith(_COPIES[-1])
+            size = b.cast("zext", given[2], I64)
+            self.helper(b, f"llgrad.replay.{'fill' if fills else 'copy'}", [*given[: 1 if fills else 2], size])
+            erase(i)
+        elif f.name in _ALLOCATE:
+            size = given[0] if len(given) == 1 else b.binary("mul", given[0], given[1], "llgrad.size")
+            replaced(i, self.helper(b, ALLOCATOR, [size, self.next(b, PTR)], PTR))
+        elif f.name in _FREE:
+            self.helper(b, "llgrad.replay.free", given[:1])
+            erase(i)
+        elif f.name in self.twins.kept or _is_silent(f.name, given):
+            return
+        elif _only_prints(f.name) and not i.users:
+            erase(i)
+        else:
+            raise self.refused(i)
+
+    def _replay_split(self, i: Call, rule: SplitRule) -> None:
+        b, written = before(i, self.names), [*([PTR] if rule.tape else []), *([] if i.type == VOID else [i.type])]
+        made = self.helper(b, rule.name, [*i.arguments, *(self.next(b, t) for t in written)], i.type)
+        erase(i) if i.type == VOID else replaced(i, made)
+
+
+def _is_scalar(t: Type) -> bool:
+    return isinstance(t, IntType | FloatType) or t == PTR
+
+
+def _is_number(v: AnyValue) -> bool:
+    """Is an integer a constant or made by arithmetic, so that it is not the bits of a float?"""
+    return isinstance(v, Constant) or isinstance(v, Instruction) and v.opcode in _ARITHMETIC
+
+
+def _is_silent(name: str, given: list[AnyValue]) -> bool:
+    """Does a function of the library look at no memory?"""
+    pointers = any(isinstance(v.type, PointerType) for v in given)
+    numbers = name.startswith("llvm.") and not name.startswith(_ON_MEMORY) and not pointers
+    return numbers or name.startswith(_KEPT) or _is_pure(name)
+
+
+def _only_prints(name: str) -> bool:
+    return name in _PRINTS or name.lstrip("_").removeprefix("f").startswith("printf")
 
 
 def logged(module: Module, f: Function, shadows: list[int]) -> tuple[Logged, str]:

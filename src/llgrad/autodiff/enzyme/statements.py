@@ -19,17 +19,17 @@ from llgrad.analysis.memory.call_effects import VIRTUAL, virtual_functions
 from llgrad.autodiff.enzyme.calls import hidden_type, naming, origin
 from llgrad.autodiff.enzyme.coerced_arguments import UNCLEAR, Raw, Together
 from llgrad.autodiff.enzyme.result_struct import Member, places
-from llgrad.autodiff.requests.markers import STATEMENTS, marker_of, marker_text
+from llgrad.autodiff.requests.markers import PREFIX, STATEMENTS, marker_of, marker_text
 from llgrad.errors import UnsupportedError
-from llgrad.ir.build import Builder, Names, call_instead, declare, i64
+from llgrad.ir.build import Builder, Names, call_instead, declare, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.parse import parse
-from llgrad.ir.types import I64, PTR, VOID, FloatType, IntType, PointerType, Type, VectorType, is_float
+from llgrad.ir.types import I64, PTR, VOID, FloatType, FunctionType, IntType, PointerType, Type, VectorType, is_float
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
     Argument,
     Attribute,
+    Block,
     Call,
     Cast,
     ConstInt,
@@ -40,41 +40,37 @@ from llgrad.ir.values import (
     Undef,
     replace_uses,
 )
-from llgrad.ir.write import write
-from llgrad.ir.write_values import attributes
-from llgrad.llvm.assembly import joined, spelt
 from llgrad.transforms.guard.inactive_identity import IGNORE, INACTIVE, ignoring
-from llgrad.transforms.legalize.thrown_to_memory import with_runtime
+from llgrad.transforms.legalize.thrown_to_memory import RUNTIME, with_runtime
 
 KIND = "llgrad.kind."
 TYPE = "enzyme_type"  # attribute of parameters
 _SIZES = {"pointer": 8, "integer": 8, "half": 2, "bfloat": 2, "float": 4, "double": 8, "x86_fp80": 16, "fp128": 16}
-_SAID = re.compile(rf"__enzyme_({'|'.join(STATEMENTS)})")
-_OPAQUE = re.compile(
-    rf"^declare [^@\n]*?(\S+|<[^>]*>) @((?:{re.escape(IGNORE)}|{re.escape(KIND)})[\w.]+)\([^\n]*$", re.MULTILINE
-)
+_MARKERS = {f"{PREFIX}{word}": word for word in STATEMENTS}
 
 
 def says_something(text: str) -> bool:
     """Does the program have such calls, or such attributes?"""
-    return _SAID.search(text) is not None or f'"{TYPE}"=' in text
+    return any(marker in text for marker in _MARKERS) or f'"{TYPE}"=' in text
 
 
-def lower(module: Module, raw: Raw = None) -> str:
-    """Replace them all; the text of the functions that this takes. `raw` gives the module as it was written."""
-    texts: list[str] = []
-    raw = cache(raw) if raw is not None else None
-    for f in list(naming(module, "__enzyme_")):
+def stated(module: Module, raw: Raw = None) -> bool:
+    """Put such calls in llgrad's terms. `raw` gives the module as it was written."""
+    raw, changed = cache(raw) if raw is not None else None, False
+    for f in list(naming(module, PREFIX)):
         for i in list(f.instructions()):
             called = i.called_function if isinstance(i, Call) else None
-            if isinstance(i, Call) and called is not None and (m := _SAID.search(called.name)):
-                _Statement(module, i, called.name, m[1], texts, raw).lower()
-    for f in list(module.functions):
+            word = next((w for m, w in _MARKERS.items() if m in called.name), "") if called is not None else ""
+            if isinstance(i, Call) and called is not None and word:
+                _Statement(module, i, called.name, word, raw).lower()
+                changed = True
+    for f in module.functions:
         for a in f.arguments if not f.is_declaration else ():
             if (said := a.attribute(TYPE)) is not None:
                 a.attributes = tuple(x for x in a.attributes if x.name != TYPE)
                 _say_kinds(module, f, a, str(said.value))
-    return "\n".join(texts)
+                changed = True
+    return changed
 
 
 def _say_kinds(module: Module, f: Function, a: Argument, said: str) -> None:
@@ -108,8 +104,8 @@ def _kind(module: Module, word: str) -> Function:
 class _Statement:
     """Replaces one call."""
 
-    def __init__(self, module: Module, call: Call, name: str, word: str, texts: list[str], raw: Raw) -> None:
-        self.module, self.call, self.name, self.word, self.texts, self.raw = module, call, name, word, texts, raw
+    def __init__(self, module: Module, call: Call, name: str, word: str, raw: Raw) -> None:
+        self.module, self.call, self.name, self.word, self.raw = module, call, name, word, raw
         self.hidden = bool(call.arguments) and any(a.name == "sret" for a in call.argument_attributes[0])
         self.arguments = call.arguments[1:] if self.hidden else call.arguments
         given = zip(call.arguments, call.argument_attributes, strict=True)
@@ -180,9 +176,7 @@ class _Statement:
         through = hidden_type(callee)  # memory, whose address is the first parameter
         returned, expected = callee.function_type.result, self.call.function_type.result
         result = through or returned
-        name = f"llgrad.batch.{len(self.texts)}"
-        given = [*(["ptr %to"] if self.hidden else []), *(f"{v.type} %v{n}" for n, v in enumerate(values))]
-        lines, at, named = [], list[int](), spelt(callee.name)
+        at = list[int]()
         if result != VOID:
             hidden = next((a.value for a in self.call.argument_attributes[0] if a.name == "sret"), expected)
             lanes = tuple((Member(result, f"%r{n}"),) for n in range(width))
@@ -190,27 +184,32 @@ class _Statement:
             if found is None:
                 self.refuse(f"it is declared to return {hidden}, which is not {width} results of type {result}")
             at = [at for _, at in found]
+        memory = self.call.arguments[:1] if self.hidden else []
+        whole = VOID if self.hidden or not at else expected
+        b = self._function("llgrad.batch", FunctionType(whole, tuple(v.type for v in (*memory, *values))))
+        f = b.block.function
+        assert f is not None
+        to: AnyValue = f.arguments[0]
         if at and not self.hidden:
-            lines += [f"%to = alloca {expected}, align 16", f"store {expected} zeroinitializer, ptr %to"]
-        taken = [f"{a.type} {attributes(a.attributes)}" for a in callee.arguments]
-        memory = taken.pop(0) if through is not None else ""
+            to = b.alloca(expected, "to", 16)
+            b.store(zero(expected), to, 0)
+        taken = f.arguments[len(memory) :]
         for n in range(width):
-            passed = ", ".join(f"{a}%v{c[n]}" for a, c in zip(taken, columns, strict=True))
-            if at:
-                lines.append(f"%at{n} = getelementptr i8, ptr %to, i64 {at[n]}")
-            if through is not None:
-                lines.append(f"call void {named}({', '.join([f'{memory}%at{n}', *([passed] if passed else [])])})")
-                continue
-            lines.append(f"{f'%r{n} = ' if at else ''}call {returned} {named}({passed})")
-            if at:
-                lines.append(f"store {result} %r{n}, ptr %at{n}, align 1")
-        ends = "ret void" if self.hidden or not at else f"%all = load {expected}, ptr %to\n  ret {expected} %all"
-        whole = "void" if self.hidden or not at else expected
-        body = "\n  ".join([*lines, ends])
-        self.texts.append(f"declare {returned} {named}({', '.join(map(str, callee.function_type.params))})\n"
-                          f"define internal {whole} @{name}({', '.join(given)}) {{\n  {body}\n}}\n")
-        f = declare(self.module, name, self.call.type, [PTR] * self.hidden + [v.type for v in values])
-        self.replace(f, [*(self.call.arguments[:1] if self.hidden else []), *values])
+            place = b.offset(to, at[n], "at") if at else to
+            made = b.call(callee, [*([place] if through is not None else []), *(taken[c[n]] for c in columns)], "r")
+            made.argument_attributes = [a.attributes for a in callee.arguments]
+            if at and through is None:
+                b.store(made, place)
+        b.ret(None if whole == VOID else b.load(expected, to, "all", 0))
+        self.replace(f, [*memory, *values])
+
+    def _function(self, name: str, type: FunctionType) -> Builder:
+        """What writes a new function."""
+        f = Function(Names(self.module.globals).fresh(name), type)
+        f.linkage = "internal"
+        self.module.add(f)
+        f._blocks.append(Block("entry", f))
+        return Builder(f.entry, Names(a.name for a in f.arguments))
 
     def _columns(self, callee: Function, rest: list[AnyValue]) -> tuple[int, list[list[int]], list[AnyValue]]:
         """The width, and for each parameter the numbers of its N values."""
@@ -301,9 +300,12 @@ class _Statement:
 
     def remove(self) -> None:
         if self.call.opcode != "call":  # a terminator stays one
-            name = f"llgrad.nothing.{len(self.texts)}"
-            self.texts.append(f"define internal ptr @{name}() alwaysinline nounwind {{\n  ret ptr null\n}}\n")
-            call_instead(self.call, declare(self.module, name, PTR, []), [])
+            b = self._function("llgrad.nothing", FunctionType(PTR, ()))
+            b.ret(zero(PTR))
+            nothing = b.block.function
+            assert nothing is not None
+            nothing.attributes = (Attribute("alwaysinline"), Attribute("nounwind"))
+            call_instead(self.call, nothing, [])
             return
         self.call.drop()
 
@@ -314,17 +316,15 @@ class _Statement:
         )  # fmt: skip
 
 
-_MARKED = re.compile(rf'^ .*!{INACTIVE}\b|"{INACTIVE}"', re.MULTILINE)
+MARKS = (f"!{INACTIVE} ", f'"{INACTIVE}"')
+"""What stands in a text where something may be marked."""
 
 
-def marked_inactive(text: str) -> str:
-    """The program with instructions that are marked `enzyme_inactive` as LLVM will not change them.
+def marked_inactive(module: Module) -> bool:
+    """Make instructions that are marked `enzyme_inactive` such that LLVM will not change them.
 
     Marked calls are not inlined; their numbers, and those of other instructions, go through an inactive identity.
     """
-    if INACTIVE not in text or not _MARKED.search(text):
-        return text
-    module = parse(text)
     marked = [i for f in module.functions if not f.is_declaration for i in f.instructions() if _is_marked(i)]
     for i in marked:
         if isinstance(i, Call):
@@ -337,7 +337,7 @@ def marked_inactive(text: str) -> str:
             )  # fmt: skip
         if is_float(i.type) and i.opcode != "invoke" and getattr(i, "tail", "") != "musttail":
             _ignored(module, i)
-    return write(module) if marked else text
+    return bool(marked)
 
 
 def _is_marked(i: Instruction) -> bool:
@@ -355,22 +355,16 @@ def _ignored(module: Module, i: Instruction) -> None:
     copy.set_operand(0, i)
 
 
-def settled(text: str) -> str:
-    """The text with bodies for what was opaque: identities, functions that do nothing, and what throws."""
-
-    def body(m: re.Match[str]) -> str:
-        t, name = m[1], m[2]
-        if name.startswith(KIND):
-            return f"define linkonce_odr hidden void @{name}(ptr %p, i64 %n) alwaysinline nounwind {{\n  ret void\n}}"
-        return f"define linkonce_odr hidden {t} @{name}({t} %x) alwaysinline nounwind {{\n  ret {t} %x\n}}"
-
-    return with_runtime(_OPAQUE.sub(body, text))
+OPAQUE = (IGNORE, KIND, *RUNTIME)
+"""What stands in a text where something is opaque to LLVM."""
 
 
-def stated(text: str, raw: Raw = None) -> str:
-    """The program with such calls in llgrad's terms; `raw` gives it as it was written."""
-    if not says_something(text):
-        return text
-    module = parse(text)
-    functions = lower(module, raw)
-    return joined([write(module), functions])
+def settled(module: Module) -> bool:
+    """Give bodies to what was opaque: identities, functions that do nothing, and what throws."""
+    opaque = [f for f in module.functions if f.is_declaration and f.name.startswith((IGNORE, KIND))]
+    for f in opaque:
+        f.linkage, f.prefix = "linkonce_odr", ("hidden",)
+        f.attributes = (Attribute("alwaysinline"), Attribute("nounwind"))
+        f._blocks.append(Block("entry", f))
+        Builder(f.entry, Names()).ret(f.arguments[0] if f.name.startswith(IGNORE) else None)
+    return with_runtime(module) or bool(opaque)

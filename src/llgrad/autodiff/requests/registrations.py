@@ -1,16 +1,15 @@
 """What a program says about its functions and globals: C's `__enzyme_register_…` and kin, annotations, IR attributes.
 
-`named(text)` gives the globals names of llgrad's, before anything is optimised; unknown ones are refused. They stay in
-the module that is prepared and keep what they name alive. `protected(text)` makes sure that LLVM neither inlines the
-functions named nor looks into them (decision 4 of the design: their linkage becomes `weak`), and gives functions that
-behave like a library function a name that has its rule (`LIKE`). `read` finds all of it in a module that is to be
-differentiated; `apply` puts what analyses want to know on functions and globals, as attributes and metadata.
+`with_names` gives the globals names of llgrad's, before anything is optimised; unknown ones are refused. They stay in
+the module that is prepared and keep what they name alive. `protect` makes sure that LLVM neither inlines the functions
+named nor looks into them (decision 4 of the design: their linkage becomes `weak`), and gives functions that behave like
+a library function a name that has its rule (`LIKE`). `read` finds all of it in a module that is to be differentiated;
+`apply` puts what analyses want to know on functions and globals, as attributes and metadata.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 
@@ -18,17 +17,20 @@ from msgspec import Struct, field
 
 from llgrad.analysis.call_shapes import OTHER
 from llgrad.analysis.memory.mod_ref import analyse
-from llgrad.autodiff.requests.byval_rules import by_address
 from llgrad.autodiff.requests.spelling import nearest
 from llgrad.errors import LlgradError, UnknownNameError, UnsupportedError
-from llgrad.ir.build import TRUE
+from llgrad.ir.build import TRUE, Builder, Names, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import PTR, VOID, FloatType, IntType, PointerType, Type
+from llgrad.ir.rewrite import bodies, called_instead, calling, direct_calls, with_parts
+from llgrad.ir.symbols import is_local, named, names_in, rename, use_elsewhere, use_instead
+from llgrad.ir.types import PTR, VOID, ArrayType, FloatType, IntType, PointerType, Type
 from llgrad.ir.values import (
     Alias,
+    AnyConstant,
     AnyValue,
     Attribute,
+    Block,
     Call,
     ConstAggregate,
     ConstExpr,
@@ -40,8 +42,6 @@ from llgrad.ir.values import (
     Instruction,
     Load,
 )
-from llgrad.ir.write import write
-from llgrad.llvm.assembly import FUNCTION, GLOBAL, NAME, plain, renamed, spelt
 from llgrad.models.effects import ALLOCATES, FREES, RELEASES, deallocator_of
 from llgrad.rules import library
 from llgrad.rules.library import LIKE
@@ -50,14 +50,10 @@ PREFIX = "llgrad.registered."
 RULE = "llgrad.rule"  # attribute of functions that have a rule of the user's
 CONSTANT = "llgrad.constant"  # attribute of their parameters by which the rule has no derivative
 SHADOW, INACTIVE = "enzyme_shadow", "enzyme_inactive"  # metadata of globals
-_INACTIVE_GROUP = re.compile(rf'^attributes #(\d+) = \{{[^\n]*"{INACTIVE}"', re.MULTILINE)
-_GROUP_OF_GLOBAL = re.compile(rf"^({NAME}) = [^\n]*\b(?:global|constant) [^\n]* #(\d+)", re.MULTILINE)
-_ON_GLOBALS = re.compile(rf"^({NAME}) = [^\n]*, !({SHADOW}|{INACTIVE}) !(\d+)", re.MULTILINE)
+BY_ADDRESS = "llgrad.byaddress."
 CALLED = "llgrad.called."
 """`llgrad.called.llgrad.like.exp.mine` calls the function behind it: what pointers to that one point to."""
-_TELLS = re.compile(rf"@[^\n=]*{re.escape(PREFIX)}|@\"?llvm\.")  # registrations, annotations, what LLVM is told to keep
-_LIKENED = re.compile(rf'@"?(?:{re.escape(LIKE)}|{re.escape(OTHER)})[-\w.$]+"?')
-_UNUSED = ("internal", "private", "unnamed_addr", "local_unnamed_addr")  # LLVM drops such, as nothing names them
+_UNNAMED = ("unnamed_addr", "local_unnamed_addr")
 KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
     "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
@@ -110,77 +106,75 @@ class Registrations(Struct):
         return names
 
 
-def named(text: str) -> str:
-    """The program with its registrations under names of llgrad's."""
-    renamed: dict[str, str] = {}
+def may_register(text: str) -> bool:
+    """May a program say anything of this kind by its variables, or by attributes? This is quick to say."""
+    return "enzyme_" in text.partition("\ndefine ")[0] or INACTIVE in text or SHADOW in text or "allockind(" in text
 
-    def edit(m: re.Match[str]) -> str:
-        name = m[1][1:].strip('"')
-        if "__enzyme_" not in name or re.search(r"\b(external|extern_weak)\b", m[2]):
-            return m[0]
-        kind = next((k for k in sorted(KINDS, key=len, reverse=True) if f"__enzyme_{k}" in name), None)
+
+def with_names(module: Module) -> bool:
+    """Give registrations names of llgrad's; what metadata and attributes say becomes registrations, too.
+
+        @__enzyme_register_gradient_f = internal global [3 x ptr] [ptr @f, ptr @augmented, ptr @reverse]
+        → @llgrad.registered.register_gradient.0._f = global [3 x ptr] [ptr @f, ptr @augmented, ptr @reverse]
+    """
+    names: dict[str, str] = {}
+    for g in module.variables:
+        if "__enzyme_" not in g.name or g.is_declaration:
+            continue
+        kind = next((k for k in sorted(KINDS, key=len, reverse=True) if f"__enzyme_{k}" in g.name), None)
         if kind is None:
             known = [f"__enzyme_{k}" for k in KINDS]
-            near = nearest(name, known)
+            near = nearest(g.name, known)
             raise UnsupportedError(
-                f"the global {name} is no registration that llgrad knows",
-                span=parse(text).definition(plain(m[1])), cause=f"known are {', '.join(known)}",
+                f"the global @{g.name} is no registration that llgrad knows",
+                span=module.definition(g.name), cause=f"known are {', '.join(known)}",
                 fix=f"did you mean {near}?" if near else "check the spelling",
             )  # fmt: skip
-        own = re.sub(r"[^\w$]", "_", name.partition(f"__enzyme_{kind}")[2].replace("enzyme_", ""))
-        renamed[m[1]] = f"@{PREFIX}{kind}.{len(renamed)}.{own}"
-        kept = "".join(f"{w} " for w in m[2].split() if w not in _UNUSED)
-        return f"{renamed[m[1]]} = {kept}global "
+        own = g.name.partition(f"__enzyme_{kind}")[2].replace("enzyme_", "")
+        plain = "".join(c if c.isalnum() or c in "_$" else "_" for c in own)
+        names[g.name] = f"{PREFIX}{kind}.{len(names)}.{plain}"
+        g.constant, g.prefix = False, tuple(word for word in g.prefix if word not in _UNNAMED)
+        g.linkage = "external" if is_local(g) else g.linkage  # LLVM drops a local one, as nothing names it
+    rename(module, names)
+    said = [*_said_of_globals(module), *_said_of_allocators(module)]
+    for n, (kind, pointers) in enumerate(said):
+        whole = ArrayType(PTR, len(pointers))
+        module.add(GlobalVariable(f"{PREFIX}{kind}.said.{n}", whole, ConstAggregate(whole, tuple(pointers))))
+    return bool(names or said)
 
-    text = GLOBAL.sub(edit, text)
-    if renamed:
-        text = re.sub(NAME, lambda m: renamed.get(m[0], m[0]), text)
-    return text + _said_of_globals(text) + _said_of_allocators(text)
 
-
-def _said_of_globals(text: str) -> str:
+def _said_of_globals(module: Module) -> Iterator[tuple[str, list[AnyConstant]]]:
     """Registrations for what metadata and attributes say of globals.
 
     LLVM takes a variable that only metadata names for unused, and takes what is stored in one for what is loaded.
     """
-    groups = _INACTIVE_GROUP.findall(text) if INACTIVE in text else []
-    marked = [name for name, group in _GROUP_OF_GLOBAL.findall(text) if group in groups] if groups else []
-    made = [
-        f"\n@{PREFIX}inactive_global.attribute.{n} = global [1 x ptr] [{_pointer(text, name)}]\n"
-        for n, name in enumerate(marked)
-    ]
-    for name, word, node in _ON_GLOBALS.findall(text):
-        told = re.search(rf"^!{node} = [^\n]*?({NAME})", text, re.MULTILINE) if word == SHADOW else None
-        pointers = ", ".join(_pointer(text, g) for g in ([name, told[1]] if told else [name]))
-        if told or word == INACTIVE:
-            kind, n = ("shadow_global", 2) if told else ("inactive_global", 1)
-            made.append(f"\n@{PREFIX}{kind}.metadata.{len(made)} = global [{n} x ptr] [{pointers}]\n")
-    return "".join(made)
+    for g in module.variables:
+        if any(a.name == INACTIVE for a in g.attributes) or INACTIVE in g.metadata:
+            yield "inactive_global", [_pointer(g)]
+        if (node := g.metadata.get(SHADOW)) is not None:
+            named = [n for n in names_in(module.raw_metadata.get(node.id, "")) if n in module.globals]
+            if named:
+                yield "shadow_global", [_pointer(g), _pointer(module.globals[named[0]])]
 
 
-def _pointer(text: str, name: str) -> str:
+def _pointer(g: GlobalValue) -> AnyConstant:
     """A constant that points to a global, whichever its address space is."""
-    space = re.search(rf"^{re.escape(name)} = [^\n\"]*?\b(addrspace\(\d+\)) [^\n]*", text, re.MULTILINE)
-    return f"ptr addrspacecast (ptr {space[1]} {name} to ptr)" if space else f"ptr {name}"
+    return g if g.type == PTR else ConstExpr(PTR, "addrspacecast", (g,))
 
 
-def _said_of_allocators(text: str) -> str:
+def _said_of_allocators(module: Module) -> Iterator[tuple[str, list[AnyConstant]]]:
     """Registrations for foreign functions of which attributes say that they allocate, and what frees their memory.
 
     Shadows come from there, too; what nothing but a collector frees has none to free them by.
     """
-    if "allockind(" not in text:
-        return ""
-    foreign = [f for f in parse(text).functions if f.is_declaration and library.effects(f.name) is None]
-    release = {_said(f, "alloc-family"): f.name for f in foreign
+    foreign = [f for f in module.functions if f.is_declaration and library.effects(f.name) is None]
+    release = {_said(f, "alloc-family"): f for f in foreign
                if '"free"' in _said(f, "allockind") and [a.type for a in f.arguments] == [PTR]}  # fmt: skip
-    made: list[str] = []
     for f in foreign:
         size, family = _said(f, "allocsize"), _said(f, "alloc-family")
-        if re.search(r"\balloc\b", _said(f, "allockind")) and size.isdigit() and family and family in release:
-            pointers = f"ptr {spelt(f.name)}, ptr inttoptr (i64 {size} to ptr), ptr null, ptr {spelt(release[family])}"
-            made.append(f"\n@{PREFIX}allocation_like.attributes.{len(made)} = global [4 x ptr] [{pointers}]\n")
-    return "".join(made)
+        if "alloc" in _said(f, "allockind").strip('"').split(",") and size.isdigit() and family and family in release:
+            index = ConstExpr(PTR, "inttoptr", (i64(int(size)),))
+            yield "allocation_like", [f, index, ConstNull(PTR), release[family]]
 
 
 def _said(f: Function, name: str) -> str:
@@ -353,53 +347,53 @@ def _string(parts: Sequence[AnyValue]) -> str:
 # --- the text that is prepared, and the module that is differentiated -------------------------------------------------
 
 
-def protected(text: str, roots: Sequence[str] = ()) -> str:
-    """The program with the functions that registrations name out of LLVM's reach.
+def tells(text: str) -> bool:
+    """May a program have any of this?"""
+    return any(word in text for word in (PREFIX, "enzyme_", RULE))
+
+
+def protect(module: Module, roots: Sequence[str] = ()) -> bool:
+    """Put the functions that registrations name out of LLVM's reach.
 
     A root that is like a library function becomes a function that calls it.
     """
-    if not any(word in text for word in (PREFIX, "enzyme_", RULE)):
-        return text
-    text = not_inlined(text)
-    module = parse(text)
+    changed = keep_calls(module)
     found = read(module)
     rules = [*found.tangents.values(), *(name for pair in found.gradients.values() for name in pair)]
-    if (passed := by_address(text, found.ruled, rules, PREFIX)) != text:
-        text = passed
-        module = parse(text)
-        found = read(module)
-    if hidden := [f for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost])
-                  if isinstance(f := module.globals.get(name), Function) and not f.is_declaration]:  # fmt: skip
-        for f in hidden:
-            f.linkage = "weak"  # LLVM must expect another definition
-        text = write(module)
-    names = {name: _likened(module, like, name) for name, like in found.like.items()}
-    if names:
-        text = renamed(text, names)
-        text = _with_callers(text, {spelt(names[name]): module.function(name) for name in found.like})
-    text = _read_anew(_with_heap(text, module, found.heap), found.inactive_globals, roots)
-    return text + "".join(caller(module.function(r), names[r]) for r in roots if r in found.like)
+    if _by_address(module, found.ruled, rules):
+        found, changed = read(module), True
+    for name in dict.fromkeys([*found.ruled, *found.like, *found.inactive, *found.lost]):
+        f = module.globals.get(name)
+        if isinstance(f, Function) and not f.is_declaration:
+            f.linkage, changed = "weak", True  # LLVM must expect another definition
+    likened = {name: module.function(name) for name in found.like}
+    rename(module, {name: _likened(module, like, name) for name, like in found.like.items()})
+    for f in likened.values():
+        _call_where_pointed(module, f)
+    _set_heap_apart(module, found.heap)
+    for name in (r for r in roots if r in likened):
+        module.add(caller(likened[name], likened[name], name))
+    _read_anew(module, found.inactive_globals, roots)
+    return bool(changed or likened or found.heap or found.inactive_globals)
 
 
-def _with_callers(text: str, likened: dict[str, Function]) -> str:
-    """The program with pointers to functions that call these: who follows a pointer differentiates what is there."""
-    for name, f in likened.items():
-        if f.is_declaration or any(a.attribute("byval") or a.attribute("sret") for a in f.arguments):
-            continue
-        own = f"{CALLED}{plain(name)}"
-        pointer = re.compile(rf"{re.escape(name)}(?![-\w.$(])")
-        pointing = "\n".join(x if _TELLS.match(x) else pointer.sub(f"@{own}", x) for x in text.split("\n"))
-        if pointing != text:
-            text = pointing + caller(f, plain(name), own)
-    return text
+def _tells(g: GlobalVariable) -> bool:
+    """Registrations, annotations, what LLVM is told to keep."""
+    return PREFIX in g.name or g.name.startswith("llvm.")
 
 
-def _read_anew(text: str, names: Collection[str], roots: Sequence[str]) -> str:
-    """The program with volatile reads of inactive variables: what LLVM knows to be there may have a derivative."""
-    if not names:
-        return text
-    module = parse(text)
-    for root in roots:
+def _call_where_pointed(module: Module, f: Function) -> None:
+    """Have pointers to a function point to one that calls it: who follows a pointer differentiates what is there."""
+    if f.is_declaration or any(a.attribute("byval") or a.attribute("sret") for a in f.arguments):
+        return
+    own = caller(f, f, f"{CALLED}{f.name}")
+    if use_elsewhere(module, f, own, callees=False, keeps=_tells):
+        module.add(own)
+
+
+def _read_anew(module: Module, names: Collection[str], roots: Sequence[str]) -> None:
+    """Make reads of inactive variables volatile: what LLVM knows to be there may have a derivative."""
+    for root in roots if names else ():
         memory = analyse(module, module.function(root))
         for i in [i for f in memory.functions for i in f.instructions()]:
             read = _read_from(i)
@@ -409,7 +403,34 @@ def _read_anew(text: str, names: Collection[str], roots: Sequence[str]) -> str:
                     i.flags |= {"volatile"}
                 elif isinstance(i, Call):
                     i.set_operand(i.arity - 1, TRUE)
-    return write(module)
+
+
+def _by_address(module: Module, ruled: Collection[str], rules: Collection[str]) -> bool:
+    """Have functions with rules, and their rules, take addresses of the structs that they are passed by value.
+
+        %y = call double @weight(ptr byval(%big) %b)    →    %y = call double @llgrad.byaddress.weight(ptr %b)
+
+    What is called takes a copy, and calls the function. A struct by value is a pointer argument then, whose shadow is
+    one, and which nobody writes through. (A rule in forward mode may take the tangent by value, too.)
+    """
+    functions = [f for name in dict.fromkeys([*ruled, *rules]) if isinstance(f := module.globals.get(name), Function)]
+    made: dict[GlobalValue, Function] = {}
+    for f in (f for f in functions if any(a.attribute("byval") for a in f.arguments)):
+        made[f] = new = caller(f, f, f"{BY_ADDRESS}{f.name}")
+        for a, own in zip(new.arguments, f.arguments, strict=True):
+            a.attributes = tuple(x for x in own.attributes if x.name != "byval")
+        (call,) = (i for i in new.instructions() if isinstance(i, Call))
+        call.argument_attributes = [a.attributes for a in f.arguments]
+        for c, _ in [*direct_calls(bodies(module, *calling(f.name)))] if f.name in ruled else ():
+            if c.callee is f:
+                said = [tuple(x for x in words if x.name != "byval") for words in c.argument_attributes]
+                called_instead(c, new, c.arguments, said)
+    for g in module.variables if made else ():
+        if PREFIX in g.name and g.initializer is not None:
+            g.initializer = with_parts(g.initializer, lambda c: made.get(c) if isinstance(c, GlobalValue) else None)
+    for new in made.values():
+        module.add(new)
+    return bool(made)
 
 
 def _read_from(i: Instruction) -> AnyValue | None:
@@ -420,36 +441,33 @@ def _read_from(i: Instruction) -> AnyValue | None:
     return i.operands[1] if copies else None
 
 
-def _with_heap(text: str, module: Module, names: dict[str, str]) -> str:
-    """The program with calls of declared functions for those of its own heap; `original` calls the program's again."""
-    if not names:
-        return text
-    own = re.compile(rf"^(?:define [^@\n]*({NAME})\(|@[^\n]*{re.escape(PREFIX)}|declare [^@\n]*({NAME})\()")
-
-    def edit(line: str) -> str:
-        m = own.match(line)
-        kept = m is not None and (line.startswith("@") or plain(m[1] or m[2]) in names)
-        return line if kept else renamed(line, names)
-
-    made = [f"declare {f.function_type.result} @{names[f.name]}({', '.join(map(str, f.function_type.params))})\n"
-            for f in map(module.function, names)]  # fmt: skip
-    return "\n".join(map(edit, text.split("\n"))) + "\n" + "".join(made)
+def _set_heap_apart(module: Module, names: dict[str, str]) -> None:
+    """Have declared functions called for those of the program's own heap; `original` calls the program's again."""
+    for name, apart in names.items():
+        f = module.function(name)
+        t = f.function_type
+        use_elsewhere(module, f, declare(module, apart, t.result, t.params), keeps=_tells)
 
 
-_TOLD = re.compile(rf"@(?:{re.escape(ALLOCATES)}\d+\$[^$]*\$|{re.escape(FREES)}\$)([-\w.$]+)")
+def original(module: Module) -> None:
+    """Give the functions of the program's own heap the program's names."""
+    _with_own_names(module, {
+        f.name: f.name.split("$", 2 if f.name.startswith(ALLOCATES) else 1)[-1]
+        for f in module.functions if f.is_declaration and f.name.startswith((ALLOCATES, FREES))
+    })  # fmt: skip
 
 
-def original(text: str) -> str:
-    """The text with the program's names for the functions of its own heap."""
-    if not any(f"@{word}" in text for word in (ALLOCATES, FREES)):
-        return text
-    names = {m[0]: f"@{m[1]}" for line in text.split("\n") if line.startswith("declare ") for m in _TOLD.finditer(line)}
-    there = {m[1] for m in re.finditer(rf"^(?:define|declare) [^@\n]*({NAME})\(", text, re.MULTILINE)}
-    lines = [
-        line for line in text.split("\n")
-        if not (line.startswith("declare ") and any(names[m[0]] in there for m in _TOLD.finditer(line)))
-    ]  # fmt: skip
-    return re.sub(NAME, lambda m: names.get(m[0], m[0]), "\n".join(lines))
+def _with_own_names(module: Module, names: Mapping[str, str]) -> bool:
+    """Give functions other names; those that have these names already stand for what is only declared."""
+    changed = False
+    for name, own in names.items():
+        if own not in module.globals:
+            rename(module, {name: own})
+            changed = True
+        elif module.function(name).is_declaration:
+            use_instead(module, {name: module.globals[own]})
+            changed = True
+    return changed
 
 
 def _likened(module: Module, like: str, name: str) -> str:
@@ -482,71 +500,64 @@ def told(found: Registrations) -> frozenset[str]:
     return frozenset((*found.ruled, *found.splits, *found.like, *found.allocators, *found.inactive, *found.no_free))
 
 
-def own_names_again(text: str) -> str:
-    """The finished text with the functions that are like others, or called as of another type, under the names that
-    other objects know."""
-    names = dict.fromkeys(plain(m[0]) for m in _LIKENED.finditer(text))
-    if not names:
-        return text
-    module = parse(text)
-    again: dict[str, str] = {}
-    gone: list[str] = []
-    for name in names:
-        own = name.removeprefix(LIKE).removeprefix(OTHER).partition(".")[2]
-        if own not in module.globals and own not in again.values():
-            again[name] = own
-        elif module.function(name).is_declaration:
-            gone.append(name)
-            again[name] = own
-    for name in gone:
-        del module.globals[name]
-    return renamed(write(module) if gone else text, again)
+def renamed_for_rules(text: str) -> bool:
+    """May a text have functions that are like others, or called as of another type?"""
+    return LIKE in text or OTHER in text
 
 
-def not_inlined(text: str) -> str:
-    """The program without `alwaysinline` on functions that registrations name."""
-    if "alwaysinline" not in text or (PREFIX not in text and "enzyme_" not in text):
-        return text
-    module = parse(text)
+def own_names_again(module: Module) -> bool:
+    """Give the functions that are like others, or called as of another type, the names that other objects know."""
+    names = [f.name for f in module.functions if f.name.startswith((LIKE, OTHER))]
+    own = (name.removeprefix(LIKE).removeprefix(OTHER).partition(".")[2] for name in names)
+    return _with_own_names(module, dict(zip(names, own, strict=True)))
+
+
+def keep_calls(module: Module) -> bool:
+    """Take `alwaysinline` from functions that registrations name."""
     found = read(module)
     changed = False
     for name in (*found.ruled, *found.splits, *found.like, *found.heap, *found.inactive):
         f = module.globals.get(name)
-        if isinstance(f, Function) and f.blocks and f.attribute("alwaysinline") is not None:
+        if isinstance(f, Function) and not f.is_declaration and f.attribute("alwaysinline") is not None:
             f.attributes = tuple(a for a in f.attributes if a.name != "alwaysinline")
             changed = True
-    return write(module) if changed else text
+    return changed
+
+
+def may_inline(text: str) -> bool:
+    """May a program have functions that registrations name, and that are `alwaysinline`?"""
+    return "alwaysinline" in text and (PREFIX in text or "enzyme_" in text)
 
 
 def ignored(text: str) -> list[str]:
     """Functions whose registrations have no effect in IR that a compiler has optimised: it has put their bodies in the
     place of all calls, as it seems, for no code names them and nothing forbids it."""
-    bodies = {name for m in FUNCTION.finditer(text) for name in re.findall(NAME, text[m.end(1) : m.end()])}
-    if "__enzyme_" not in text or not any("__enzyme_" in name for name in bodies):
+    if "__enzyme_" not in text:
         return []
-    module = parse(named(text))
+    module = parse(text)
+    with_names(module)
+    bodies = {called for f in module.functions if not f.is_declaration for called in named(f)}
+    if not any("__enzyme_" in called for called in bodies):
+        return []
     found = read(module)
     return [
-        name for name in dict.fromkeys((*found.ruled, *found.splits, *found.like, *found.inactive))
-        if isinstance(f := module.globals.get(name), Function) and not f.is_declaration
-        and f.attribute("noinline") is None and spelt(name) not in bodies
+        word for word in dict.fromkeys((*found.ruled, *found.splits, *found.like, *found.inactive))
+        if isinstance(f := module.globals.get(word), Function) and not f.is_declaration
+        and f.attribute("noinline") is None and word not in bodies
     ]  # fmt: skip
 
 
-def caller(f: Function, callee: str, name: str = "", constant: Collection[int] = ()) -> str:
-    """A function that does nothing but call `callee`, which has the type of `f`. Its rule takes some of its arguments
+def caller(f: Function, callee: Function, name: str, constant: Collection[int] = ()) -> Function:
+    """A function that does nothing but call `callee`, which has the type of `f`; its rule takes some of its arguments
     for constants."""
-    words = {n: f' "{CONSTANT}"' for n in constant}
-    marked = ", ".join(f"{a.type}{words.get(n, '')} %x{n}" for n, a in enumerate(f.arguments))
-    parameters = ", ".join(f"{a.type} %x{n}" for n, a in enumerate(f.arguments))
-    result = f.function_type.result
-    got, given = ("", "void") if result == VOID else ("%r = ", f"{result} %r")
-    return f"""
-define {result} {spelt(name or f.name)}({marked}) {{
-  {got}call {result} {spelt(callee)}({parameters})
-  ret {given}
-}}
-"""
+    new = Function(name, f.function_type, [f"x{n}" for n, _ in enumerate(f.arguments)])
+    for n in constant:
+        new.arguments[n].attributes = (Attribute(CONSTANT, string=True),)
+    b = Builder(Block("entry", new), Names(a.name for a in new.arguments))
+    new._blocks.append(b.block)
+    result = b.call(callee, new.arguments, "r")
+    b.ret(None if result.type == VOID else result)
+    return new
 
 
 def apply(module: Module, found: Registrations) -> None:

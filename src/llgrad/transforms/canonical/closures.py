@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from llgrad.ir.build import i64
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.rewrite import calls, calls_at, erase
+from llgrad.ir.rewrite import called_instead, calls, calls_at, erase
 from llgrad.ir.symbols import globals_in, named_in_data
 from llgrad.ir.types import I8, METADATA, VOID, ArrayType, IntType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import (
@@ -170,12 +170,9 @@ class _Called:
         if (f := self._made.get((result, types))) is None:
             text = _function(f"llgrad.called.{len(self._made)}", result, call.type, types, procedures)
             f = self._made[result, types] = parse_function_text(self.module, text)[0]
-        new = Call(f.function_type, f, [call.callee, *call.arguments], call.name, call.opcode, call.targets)
-        new.attributes = call.attributes
-        new.result_attributes = tuple(a for a in call.result_attributes if a.name in _PASSED)
-        new.argument_attributes = [(), *call.argument_attributes]
-        new.metadata, new.debug_records = call.metadata, call.debug_records
-        put_instead(call, new)
+        said = [(), *call.argument_attributes]
+        new = called_instead(call, f, [call.callee, *call.arguments], said)
+        new.result_attributes = tuple(a for a in new.result_attributes if a.name in _PASSED)
 
 
 def _function(

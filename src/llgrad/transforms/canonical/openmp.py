@@ -26,7 +26,7 @@ from msgspec import Struct
 from llgrad.ir.build import Builder, const_int
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.rewrite import at_start, before, erase, local_names, replaced, with_parts
+from llgrad.ir.rewrite import at_start, before, called_instead, erase, local_names, replaced, with_parts
 from llgrad.ir.symbols import copied, is_local, make_local, named, named_in_data
 from llgrad.ir.types import I32, I64, VOID, FunctionType, StructType, Type
 from llgrad.ir.values import (
@@ -41,7 +41,6 @@ from llgrad.ir.values import (
     GlobalVariable,
     Instruction,
     Store,
-    put_instead,
 )
 from llgrad.transforms.canonical.atomics import WORDS, certain, is_atomic, is_large, make_plain, make_plain_call
 
@@ -314,12 +313,9 @@ class _Edit:
 
 def _instead(call: Call, callee: AnyValue, result: Type, first: list[AnyValue], given: Iterable[int]) -> Call:
     """Call `callee` with `first` and those of the call's arguments that are `given`."""
-    arguments = [*first, *(call.arguments[n] for n in given)]
-    new = Call(FunctionType(result, tuple(v.type for v in arguments)), callee, arguments, call.name)
-    new.argument_attributes = [*(() for _ in first), *(call.argument_attributes[n] for n in given)]
-    new.attributes, new.metadata, new.debug_records = call.attributes, call.metadata, call.debug_records
-    put_instead(call, new)
-    return new
+    passed = [(call.arguments[n], call.argument_attributes[n]) for n in given]
+    values, said = [*first, *(v for v, _ in passed)], [*(() for _ in first), *(words for _, words in passed)]
+    return called_instead(call, callee, values, said, result=result)
 
 
 def _run(b: Builder, f: Function, given: list[AnyValue], call: Call) -> AnyValue:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from llgrad.ir.build import i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.rewrite import bodies, calls, erase
+from llgrad.ir.rewrite import bodies, called_instead, calls, erase
 from llgrad.ir.symbols import copied, make_local
 from llgrad.ir.types import I8, PTR, FunctionType
 from llgrad.ir.values import (
@@ -80,7 +80,7 @@ class _Program:
     def _edit_call(self, call: Call, closures: Closures) -> None:
         if isinstance(call.callee, Value) and (found := closures.get(call.callee)) is not None:
             procedure, frame = found
-            call = called_with(call, procedure, call.arguments, [frame], NEST)
+            call = called_instead(call, procedure, [*call.arguments, frame], [*call.argument_attributes, NEST])
             self.changed = True
         passed = {n: closures[v] for n, v in enumerate(call.arguments) if isinstance(v, Value) and v in closures}
         callee = call.callee
@@ -89,7 +89,8 @@ class _Program:
         copy = self._copy(callee, tuple((n, procedure) for n, (procedure, _) in passed.items()))
         idle = {n for n in passed if not self._escapes(callee, n, set())}
         given = [zero(PTR) if n in idle else v for n, v in enumerate(call.arguments)]
-        called_with(call, copy, given, [frame for _, frame in passed.values()])
+        frames = [frame for _, frame in passed.values()]
+        called_instead(call, copy, [*given, *frames], [*call.argument_attributes, *(() for _ in frames)])
         self.changed = True
 
     def _copy(self, callee: Function, procedures: tuple[tuple[int, Function], ...]) -> Function:
@@ -126,25 +127,6 @@ class _Program:
             if passed and (not isinstance(other, Function) or any(self._escapes(other, n, seen) for n in passed)):
                 return True
         return False
-
-
-def called_with(
-    old: Call, callee: AnyValue, given: list[AnyValue], more: list[AnyValue], said: tuple[Attribute, ...] = ()
-) -> Call:
-    """The call of `callee` in the place of `old`, with further arguments, of which something is `said`."""
-    t = old.function_type
-    kind = FunctionType(t.result, (*t.params, *(v.type for v in more)), t.vararg)
-    at, bundles = old.arity + 1, []
-    for tag, size in old.bundles:
-        bundles.append((tag, old.operands[at : at + size]))
-        at += size
-    new = Call(kind, callee, [*given, *more], old.name, old.opcode, old.targets, bundles)
-    new.tail, new.calling_convention, new.flags = old.tail, old.calling_convention, old.flags
-    new.attributes, new.result_attributes = old.attributes, old.result_attributes
-    new.argument_attributes = [*old.argument_attributes, *(said for _ in more)]
-    new.metadata, new.debug_records = old.metadata, old.debug_records
-    put_instead(old, new)
-    return new
 
 
 def failing_trampolines(module: Module) -> None:

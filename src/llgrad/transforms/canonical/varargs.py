@@ -20,7 +20,7 @@ from collections.abc import Collection
 
 from llgrad.ir.build import Builder, const_int, i64, zero
 from llgrad.ir.module import Module
-from llgrad.ir.rewrite import at_start, before, bodies, calls, calls_at, erase, local_names, replaced
+from llgrad.ir.rewrite import at_start, before, bodies, called_instead, calls, calls_at, erase, local_names, replaced
 from llgrad.ir.symbols import is_local, pointed_to, read_where_named
 from llgrad.ir.types import I32, I64, PTR, ArrayType, FloatType, FunctionType, IntType, StructType, Type, VectorType
 from llgrad.ir.values import (
@@ -32,7 +32,6 @@ from llgrad.ir.values import (
     Instruction,
     Other,
     Value,
-    put_instead,
 )
 from llgrad.transforms.canonical.atomics import copy_bytes
 
@@ -221,14 +220,7 @@ def _pass_struct(module: Module, call: Call, f: Function) -> None:
             copy_bytes(b, place, v, i64(module.layout.alloc_size(t)))
         else:
             b.store(v, place, 0)
-    kind = FunctionType(call.type, (*f.function_type.params, PTR))
-    new = Call(kind, f, [*call.arguments[:fixed], area], call.name, call.opcode, call.targets)
-    new.tail = "" if call.tail == "tail" else call.tail  # what it is passed is on the stack
-    new.calling_convention, new.attributes, new.flags = call.calling_convention, call.attributes, call.flags
-    new.result_attributes = call.result_attributes
-    new.argument_attributes = [*call.argument_attributes[:fixed], ()]
-    new.metadata, new.debug_records = call.metadata, call.debug_records
-    put_instead(call, new)
+    called_instead(call, f, [*call.arguments[:fixed], area], [*call.argument_attributes[:fixed], ()])
 
 
 def _struct_passed(call: Call, n: int) -> Type | None:

@@ -23,6 +23,7 @@ from llgrad.analysis.solver import reach
 from llgrad.ir.build import Builder, Names, declare, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse, parse_function_text
+from llgrad.ir.rewrite import called_instead
 from llgrad.ir.types import I32, PTR, VOID, FunctionType, StructType, Type
 from llgrad.ir.values import (
     AnyValue,
@@ -35,7 +36,6 @@ from llgrad.ir.values import (
     Instruction,
     Other,
     Phi,
-    put_instead,
     replace_uses,
 )
 from llgrad.ir.write import write
@@ -316,7 +316,7 @@ class _Returning:
         if copied is None:
             if self.objects is not None and _throws(call):
                 thing = self.objects.thrown_by(call)
-            self._instead(call, call.callee, call.arguments, "invoke", [normal, thrown])
+            called_instead(call, call.callee, call.arguments, call.argument_attributes, targets=[normal, thrown])
             if block.terminator.opcode == "br":
                 block.terminator.drop()
             self.b.at_end(thrown)
@@ -343,30 +343,12 @@ class _Returning:
         """The copy of what is called, in its place."""
         copied = self._copied(call)
         assert copied is not None
-        made = self._instead(call, copied, [*call.arguments, self.pending], "call", [])
+        given, said = [*call.arguments, self.pending], [*call.argument_attributes, ()]
+        made = called_instead(call, copied, given, said, targets=[])
         made.attributes = tuple(a for a in made.attributes if a.name not in _NOT_TRUE)
         made.result_attributes = tuple(a for a in made.result_attributes if a.name in _EXTENDED)
         made.argument_attributes = [tuple(a for a in x if a.name != "returned") for x in made.argument_attributes]
         return made
-
-    def _instead(
-        self, old: Call, callee: AnyValue, arguments: list[AnyValue], opcode: str, targets: list[Block]
-    ) -> Call:
-        """A call of `callee` where `old` is, which may end its block or not."""
-        type = old.function_type
-        if len(arguments) > len(type.params) and not type.vararg:
-            type = FunctionType(type.result, (*type.params, PTR))
-        bundles, at = [], old.arity + 1
-        for tag, n in old.bundles:
-            bundles.append((tag, old.operands[at : at + n]))
-            at += n
-        new = Call(type, callee, arguments, old.name, opcode, targets, bundles)
-        new.calling_convention, new.attributes = old.calling_convention, old.attributes
-        new.result_attributes, new.metadata = old.result_attributes, old.metadata
-        new.argument_attributes = [*old.argument_attributes, *([()] * (len(arguments) - old.arity))]
-        new.debug_records = old.debug_records
-        put_instead(old, new)
-        return new
 
     def _landing(self, like: Other | None = None) -> Other:
         """A `landingpad` that catches everything."""

@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from llgrad.analysis.types.kinds import MIXED
 from llgrad.ir.build import Builder, Names, declare, i64
 from llgrad.ir.module import Module
+from llgrad.ir.rewrite import called_instead
 from llgrad.ir.types import I1, I64, PTR, VOID, ArrayType, FunctionType, Type
 from llgrad.ir.values import (
     Alias,
@@ -39,7 +40,6 @@ from llgrad.ir.values import (
     Unary,
     Undef,
     put_instead,
-    replace_uses,
 )
 
 _CASTS = ("bitcast", "ptrtoint", "inttoptr")
@@ -314,17 +314,10 @@ class _Demotion:
         given += [self.at[call]] if returns and call in self.at else []
         if returns and call not in self.at:
             given.append(self._variable(call.block.function, call))
-        type = FunctionType(VOID if returns else call.type, tuple(v.type for v in given))
-        new = Call(type, f, given, "" if returns else call.name, call.opcode, call.targets)
-        new.calling_convention, new.metadata = call.calling_convention, call.metadata
-        new.debug_records = call.debug_records
-        new.attributes = tuple(a for a in call.attributes if a.name in _KEPT)
-        new.block = call.block
-        call.block.instructions.insert(call.block.instructions.index(call), new)
-        if not returns:
-            replace_uses(call, new)
-        call.users.clear()
-        call.drop()
+        if returns:
+            call.users.clear()
+        new = called_instead(call, f, given, [() for _ in given], result=VOID if returns else None)
+        new.attributes, new.result_attributes = tuple(a for a in call.attributes if a.name in _KEPT), ()
 
 
 _KEPT = ("noinline", "alwaysinline", "nounwind", "mustprogress", "uwtable", "noreturn", "cold")

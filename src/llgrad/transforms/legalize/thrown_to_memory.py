@@ -25,6 +25,7 @@ from llgrad.analysis.cfg.flow import flow
 from llgrad.analysis.solver import reach
 from llgrad.ir.build import Builder, const_int, declare, i64, zero
 from llgrad.ir.module import Module
+from llgrad.ir.parse import parse_function_text
 from llgrad.ir.types import I32, I64, PTR, VOID, IntType, StructType, Type
 from llgrad.ir.values import (
     AnyValue,
@@ -48,7 +49,6 @@ from llgrad.ir.values import (
     Undef,
     replace_uses,
 )
-from llgrad.llvm.assembly import joined
 
 HEADER = 32  # of an object: destructor, size, number of handlers, whether it is in flight; also the runtime's own
 _PREFIX = "llgrad.exception."
@@ -264,13 +264,15 @@ define internal void @{GIVE}(ptr %exception, ptr %object) noinline {{
 """
 
 
-def with_runtime(text: str) -> str:
-    """Finished text with bodies for what the analyses only know by name."""
-    if f"@{THROW}(" not in text and f"@{GIVE}(" not in text:
-        return text
-    heads = (f"@{THROW}(", f"@{GIVE}(")
-    rest = (line for line in text.split("\n") if not (line.startswith("declare ") and any(h in line for h in heads)))
-    return joined(["\n".join(rest), _BODIES])
+RUNTIME = (THROW, GIVE)
+
+
+def with_runtime(module: Module) -> bool:
+    """Give bodies to what the analyses only know by name."""
+    wanted = any(name in module.globals and module.function(name).is_declaration for name in RUNTIME)
+    if wanted:
+        parse_function_text(module, _BODIES)
+    return wanted
 
 
 def helpers(p: Payloads) -> str:
