@@ -110,7 +110,7 @@ class Builder:
             suspects.update(fresh)
             for i in fresh:
                 if (bits := self.content(i)) is not None:
-                    self.graph.doubt(bits, bits.key(0, 0))
+                    self.graph.doubt(bits, bits.key(0, 0), reason=self._float_in(i.operands))
             self.graph.settle()
 
     def _suspect_sources(self, operands: list[iv.AnyValue]) -> None:
@@ -139,6 +139,12 @@ class Builder:
         slots = find(region).slots.items()
         return any(s.all & (bl.FLOAT_MASK | CONFLICT_BIT) and (step or start <= o < end) for (o, step), s in slots)
 
+    def _float_in(self, operands: Sequence[iv.AnyValue]) -> tuple[Region, tuple[int, int]] | None:
+        """Where the bits of a float are among operands, or what is doubted."""
+        regions = [find(self.contents[o]) for o in operands if o in self.contents]
+        bits = bl.FLOAT_MASK | CONFLICT_BIT
+        return next(((r, key) for r in regions for key, s in r.slots.items() if s.all & bits), None)
+
     def _reads_bits(self, i: iv.Instruction) -> bool:
         """Does arithmetic read bytes that hold a float, or are doubted?"""
         start, end = read_bytes(i) if isinstance(i, iv.Binary) else (0, 1 << 20)
@@ -150,12 +156,14 @@ class Builder:
         if f in self.functions or f.is_declaration or (self._reached is not None and f not in self._reached):
             return
         self.functions[f] = None
+        self.graph.source = f
         self._declare_parameters(f)
         self._locals = {v.name: v for v in [*f.arguments, *f.instructions()]}
         self._inner = Inner(f, self.module, self.debug)
         for i in f.instructions():
             for line in i.debug_records:
                 self._debug_record(line)
+            self.graph.source = i
             visit(self, i) if not self.control.accessed(i) else self._control(i)
             for v in i.operands:
                 if isinstance(v, iv.Function) and not (isinstance(i, iv.Call) and v is i.callee):
@@ -304,13 +312,14 @@ class Builder:
         )
 
     def _global(self, g: iv.GlobalVariable) -> Cell:
-        region = self.graph.region()
-        self.cells[g] = region, 0
+        region, before = self.graph.region(), self.graph.source
+        self.cells[g], self.graph.source = (region, 0), g
         self.declare_llvm((region, 0), g.value_type)
         for declared in self.debug.global_types(g):
             self.graph.declare(region, _bounded(declared, 0), _variable_level(declared))
         if g.initializer is not None and len(list(self.leaves(g.value_type))) <= _MANY:
             self.put(g.initializer, (region, 0))
+        self.graph.source = before
         return region, 0
 
     def _gep(self, source: Type, pointer: iv.AnyValue, *chosen: Sequence[iv.AnyValue]) -> Cell:
@@ -535,6 +544,7 @@ class Builder:
         variable = self.debug.variable(record.variable)
         if value is None or variable is None or variable.type is None or bl.is_character(variable.type):
             return
+        self.graph.source = record.variable
         if isinstance(value.type, PointerType):
             region, offset = self.cell(value)
             if record.kind == "declare":

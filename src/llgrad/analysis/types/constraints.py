@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from math import gcd
+from typing import Any
 
 from llgrad.analysis.layout import byte_layouts as bl
 from llgrad.analysis.layout.byte_layouts import ByteType, Record, Sequence, Unknown, is_character
@@ -64,7 +65,12 @@ class Graph:
         self._same: list[tuple[Region, Region]] = []  # to be merged when nothing is being looked at
         self._backflow = False
         self.doubts = 0  # how many slots were doubted
+        self.source: Any = None  # the instruction, function or variable that is being looked at
+        self.said: list[tuple[Region, tuple[int, int], int, Any]] = []  # evidence, and the source of each
+        self.declared: list[tuple[Region, Token, Any]] = []  # types, likewise
+        self.reasons: dict[tuple[int, tuple[int, int]], dict[tuple[Region, tuple[int, int]], None]] = {}  # for doubts
         self._settled: set[tuple[int, tuple[int, int]]] = set()
+        self._never_asked = self._settled
 
     # --- building -----------------------------------------------------------------------------------------------
 
@@ -93,6 +99,7 @@ class Graph:
 
     def evidence(self, r: Region, offset: int, mask: int, step: int = 0) -> None:
         """The scalar at `offset`, and at all multiples of `step` from there, was seen to be of a kind in `mask`."""
+        self.said.append((r, (offset, step), mask, self.source))
         r = find(r)
         key = r.key(offset, step)
         self._join(r, key, mask, mask)
@@ -131,6 +138,7 @@ class Graph:
     def declare(self, r: Region, token: Token, level: int) -> None:
         """A declared type; `level` is OWN, DECLARED, LLVM_TYPE or WEAK."""
         if token.type.size and not isinstance(token.type, Unknown):
+            self.declared.append((r, token, self.source))
             t = self._shapes.of(token.type)
             if isinstance(t, Record) and not t.members:  # an empty base lies where another member does
                 if token.high is None:
@@ -331,7 +339,6 @@ class Graph:
 
     def _settle(self) -> None:
         """From here on evidence also flows from a copy back to the slots of the original that nothing is known of."""
-        self._backflow = self._merged = True
         self._settled = {
             (r.id, key)
             for r in self.regions
@@ -339,6 +346,8 @@ class Graph:
             for key, s in r.slots.items()
             if s.all & ~bl.LIKELY_INT
         }
+        self._never_asked = self._never_asked if self._backflow else self._settled
+        self._backflow = self._merged = True
         for e in self.edges:
             e.forget()
             self._touch(find(e.parent))
@@ -436,7 +445,7 @@ class Graph:
             if s.pointee is not None and led and (is_asked if e.owns else _asks)(child, child.key(*position)):
                 self._link(child, child.key(*position), s.pointee, e.owns, s.tags)
         if e.low is not None and s.all & bl.FLOAT_MASK & e.only and is_cut(key, s, period, e.low + e.at):
-            self.doubt(child, child.key(e.low, 0), CUT_BIT)
+            self.doubt(child, child.key(e.low, 0), CUT_BIT, (find(e.parent), key))
 
     def _carry_up(self, e: Edge, parent: Region, position: tuple[int, int], s: Slot, known: int) -> None:
         key = parent.key(*position)
@@ -561,17 +570,30 @@ class Graph:
                     found.append((e, residue, mask))
         return found
 
-    def doubt(self, r: Region, key: tuple[int, int], cut: int = 0) -> None:
-        """What the slot was taken for may be wrong: it is a conflict, and so is what was read from it."""
+    def doubt(
+        self, r: Region, key: tuple[int, int], cut: int = 0, reason: tuple[Region, tuple[int, int]] | None = None
+    ) -> None:
+        """What the slot was taken for may be wrong: it is a conflict, and so is what was read from it. The `reason` is
+        a slot where floats are."""
+        if reason is not None:
+            self.reasons.setdefault((r.id, key), {})[reason] = None
         before = r.slots[key].all if key in r.slots else 0
         self._join(r, key, 0, CONFLICT_BIT | cut)
         self.doubts += not before & CONFLICT_BIT
 
-    def learn(self, r: Region, key: tuple[int, int], mask: int) -> None:
-        """What is moved there is a float at other times."""
+    def learn(
+        self, r: Region, key: tuple[int, int], mask: int, reason: tuple[Region, tuple[int, int]] | None = None
+    ) -> None:
+        """What is moved there is a float at other times, as `reason` shows."""
+        if reason is not None:
+            self.reasons.setdefault((r.id, key), {})[reason] = None
         before = r.slots[key].all if key in r.slots else 0
         self._join(r, key, 0, mask)
         self.doubts += bool(mask & ~before)
+
+    def asks_copies(self, r: Region, key: tuple[int, int]) -> bool:
+        """Was it ever asked what copies of a slot became?"""
+        return (r.id, key) not in self._never_asked
 
     def settle(self) -> None:
         """Carry on to a fixpoint after changes."""
