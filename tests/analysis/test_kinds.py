@@ -771,3 +771,28 @@ def test_arguments_are_named_as_in_the_source() -> None:
     kinds, f = from_ir(text, "f")
     error = kinds.error(f.arguments[0], 0, CONFLICT, 8)
     assert error.message.startswith("bytes 0 to 7 of argument number in f are used")
+
+
+def test_what_a_function_gives_back_of_one_caller_is_not_seen_by_another() -> None:
+    """A call of a function that returns an argument is that argument, and nothing that other callers pass."""
+    text = HEAD + """
+define internal ptr @same(ptr %count, ptr returned %p) noinline {
+  %n = load i64, ptr %count
+  %m = add i64 %n, 1
+  store i64 %m, ptr %count
+  ret ptr %p
+}
+define double @f(ptr %floats, ptr %numbers, ptr %count) {
+  %a = call ptr @same(ptr %count, ptr %floats)
+  %b = call ptr @same(ptr %count, ptr %numbers)
+  %x = load double, ptr %a
+  %n = load i64, ptr %b
+  %m = add i64 %n, 1
+  store i64 %m, ptr %b
+  %y = sitofp i64 %m to double
+  %z = fmul double %x, %y
+  ret double %z
+}
+"""
+    kinds, f = from_ir(text, "f")
+    assert [kinds.memory(a, 8).at for a in f.arguments] == [{0: F64}, {0: INTEGER}, {0: INTEGER}]

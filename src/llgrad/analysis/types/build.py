@@ -230,7 +230,7 @@ class Builder:
         if call is not None and call.type == f.function_type.result:
             self._call_sites.setdefault(f, []).append(call)
             for value in self._returns.get(f, ()):
-                self.same(value, call)
+                self._hand_back(value, call)
 
     def _parameter_types(self, f: iv.Function) -> tuple[bl.ByteType | None, ...]:
         """The declared types of a function's parameters; none where LLVM has others."""
@@ -243,6 +243,12 @@ class Builder:
     def returned(self, value: iv.AnyValue, f: iv.Function) -> None:
         self._returns.setdefault(f, []).append(value)
         for call in self._call_sites.get(f, ()):
+            self._hand_back(value, call)
+
+    def _hand_back(self, value: iv.AnyValue, call: iv.Call) -> None:
+        """What is returned becomes the result of a call. Where that is the call's own argument, it is so already: what
+        other callers pass is none of its business."""
+        if self._given_back(call) is None:
             self.same(value, call)
 
     # --- values' places -----------------------------------------------------------------------------------------
@@ -279,8 +285,8 @@ class Builder:
                 return self.graph.pointee(bits, n.value * self.layout.size(v.type)), 0
             case iv.Alias():
                 return self.cell(v.aliasee)
-            case iv.Call(arguments=[first, *rest]) if is_column(v) or self._returns_first(v):
-                return self._column(first, rest[1]) if is_column(v) else self.cell(first)
+            case iv.Call() if (given := self._given_back(v)) is not None:
+                return self.cell(given) if not is_column(v) else self._column(given, v.arguments[2])
             case iv.GlobalVariable():
                 return self._global(v)
         return self.graph.region(), 0
@@ -303,13 +309,15 @@ class Builder:
             self.integer(region, size, likely=True)
         return region, 0
 
-    def _returns_first(self, call: iv.Call) -> bool:
-        f = call.called_function
-        if f is None or not isinstance(call.arguments[0].type, PointerType):
-            return False
-        return f.name.startswith(SAME_POINTER) or f.name in COPIES or (
-            bool(f.arguments) and f.arguments[0].attribute("returned") is not None
-        )
+    def _given_back(self, call: iv.Call) -> iv.AnyValue | None:
+        """The pointer that a call is given and returns, where that is said; of a tape's column, the block."""
+        f, pointers = call.called_function, isinstance(call.type, PointerType)
+        if f is None or not pointers:
+            return None
+        if f.name.startswith(SAME_POINTER) or f.name in COPIES or is_column(call):
+            return call.arguments[0]
+        pairs = zip(f.arguments, call.arguments, strict=False)
+        return next((given for formal, given in pairs if formal.attribute("returned") is not None), None)
 
     def _global(self, g: iv.GlobalVariable) -> Cell:
         region, before = self.graph.region(), self.graph.source
