@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -52,6 +52,7 @@ class DebugTypes:
     def __init__(self, module: Module) -> None:
         self.module = module
         self._types: dict[int, ByteType | None] = {}
+        self._declared: dict[int, Declared | None] = {}
         self._x86 = module.triple.startswith(("x86_64", "i386", "i486", "i586", "i686"))
 
     # --- what is declared ---------------------------------------------------------------------------------------
@@ -92,6 +93,11 @@ class DebugTypes:
 
     def variable(self, ref: MDRef) -> Declared | None:
         """What a `DILocalVariable` or `DIGlobalVariable` declares."""
+        if ref.id not in self._declared:
+            self._declared[ref.id] = self._variable(ref)
+        return self._declared[ref.id]
+
+    def _variable(self, ref: MDRef) -> Declared | None:
         node = self._node(ref)
         if node is None or node.kind not in ("DILocalVariable", "DIGlobalVariable"):
             return None
@@ -371,6 +377,7 @@ class DebugRecord(Struct, frozen=True):
 _RECORD = re.compile(r"#dbg_(value|declare|assign)\((.*?), !(\d+), !DIExpression\(([^)]*)\)")
 
 
+@lru_cache(1 << 14)
 def debug_record(line: str) -> DebugRecord | None:
     """A raw `#dbg_…` line taken apart; None for the kinds that declare nothing (`#dbg_label`, argument lists)."""
     m = _RECORD.search(line)

@@ -260,6 +260,8 @@ class Graph:
             if len(a.slots) + len(a.edges) < len(b.slots) + len(b.edges):
                 a, b = b, a
             b.merged_into, self._merged = a, True
+            for e in b.edges:
+                e.forget()
             a.edges.update(b.edges)
             a.units |= b.units
             a.overflow |= b.overflow
@@ -276,7 +278,8 @@ class Graph:
             for q in b.asked:
                 self.ask(a, q and a.key(*q))
             b.slots, b.edges = {}, {}
-            self._tell_again(a)
+            a.renewals += 1
+            self._touch(a)
 
     # --- solving ------------------------------------------------------------------------------------------------
 
@@ -346,10 +349,11 @@ class Graph:
             for key, s in r.slots.items()
             if s.all & ~bl.LIKELY_INT
         }
+        first = [] if self._backflow else [e for e in self.edges if e.store]
         self._never_asked = self._never_asked if self._backflow else self._settled
         self._backflow = self._merged = True
-        for e in self.edges:
-            e.forget()
+        for e in first:
+            e.up = e.slots_up = 0
             self._touch(find(e.parent))
 
     def _fixpoint(self) -> None:
@@ -382,12 +386,15 @@ class Graph:
                 self.set_period(r, period)
 
     def _begin_again(self) -> None:
-        """Only what was seen is known."""
+        """Only what was seen is known, and what types declare."""
         for r in self.regions:
             if r.merged_into is None:
                 for s in r.slots.values():
                     s.up = s.all = s.seen
-                self._tell_again(r)
+                r.changes, r.told_changes, r.renewals = list(r.slots), 0, r.renewals + 1
+                self._touch(r)
+        for e in self.edges:
+            e.slots_down = e.slots_up = 0
 
     def _relax(self, e: Edge) -> None:
         parent, child = find(e.parent), find(e.child)
@@ -399,18 +406,25 @@ class Graph:
             if step:
                 self._view(e, parent, child, step)
                 return
-        for key, s in self._slots_down(e, parent):
-            self._carry_down(e, child, key, s, parent.period)
-        for key, s in self._slots_up(e, child):
-            for position in positions(key, child.period, 0, e.low, e.high):
-                up = clipped(s.up, position[0], e.high) & e.only
-                self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
-        self._exact_tokens(e, parent, child)
+        if e.slots_down != len(parent.changes):
+            for key, s in self._slots_down(e, parent):
+                self._carry_down(e, child, key, s, parent.period)
+        if e.slots_up != len(child.changes):
+            for key, s in self._slots_up(e, child):
+                for position in positions(key, child.period, 0, e.low, e.high):
+                    up = clipped(s.up, position[0], e.high) & e.only
+                    self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
+        if e.down != len(parent.news):
+            self._tokens_down(e, parent, child)
+        if e.up != len(child.news_up):
+            self._tokens_up(e, parent, child)
 
     def _ask_parent(self, e: Edge, parent: Region, child: Region) -> None:
         """What is asked of the child is asked of the parent, which answers all again if it owns."""
+        if e.asked_up == len(child.questions):
+            return
         fresh, e.asked_up = child.questions[e.asked_up :], len(child.questions)
-        if not fresh or not e.only & bl.POINTER_BIT:
+        if not e.only & bl.POINTER_BIT:
             return
         e.slots_down = 0 if e.owns else e.slots_down
         for q in fresh:
@@ -514,14 +528,17 @@ class Graph:
         step = gcd(step, r.period)
         return (k for k in r.slots if k[1] == 0 and (k[0] - offset) % step == 0 and (r.period or k[0] >= offset))
 
-    def _exact_tokens(self, e: Edge, parent: Region, child: Region) -> None:
-        plain = not e.at and e.low is None
+    def _tokens_down(self, e: Edge, parent: Region, child: Region) -> None:
+        plain, owns, period = not e.at and e.low is None, e.owns, parent.period
         for token, level in self._news(e, parent):
-            if (moved := token if plain else moved_to(token, -e.at, e.low, e.high, parent.period)) is not None:
-                self._add_token(child, moved, max(level, DECLARED), up=e.owns)
+            if (moved := token if plain else moved_to(token, -e.at, e.low, e.high, period)) is not None:
+                self._add_token(child, moved, max(level, DECLARED), up=owns)
+
+    def _tokens_up(self, e: Edge, parent: Region, child: Region) -> None:
+        plain = not e.at and e.low is None
+        low = None if e.low is None else e.low + e.at
+        high = None if e.high is None else e.high + e.at
         for token, level in self._news_up(e, child):
-            low = None if e.low is None else e.low + e.at
-            high = None if e.high is None else e.high + e.at
             moved = token if plain else moved_to(token, e.at, low, high, child.period)
             if moved is None or (e.store and not self._backflow):
                 continue
