@@ -405,14 +405,14 @@ def argument_name(module: Module, f: Function, argument: Argument) -> str:
 _UNNAMED = re.compile(r"(?:\bargument )?(?:%(\d+)|%?\b(arg\d*))\b")  # as LLVM's printer and its `instnamer` call them
 
 
-def _source_names(module: Module, words: Collection[str], first: Callable[[Function], bool]) -> dict[str, str]:
-    """What the source calls parameters that are called by these words in the module, of the functions that come
-    `first`, or else of all, where all agree."""
+def _source_names(module: Module, words: Collection[str], first: Collection[str], root: str) -> dict[str, str]:
+    """What the source calls parameters that are called by these words in the module: of the functions that come
+    `first`, else of the root, else of all; where all agree."""
     names: dict[str, str] = {}
     for word in words:
         owners = [(f, a) for f in module.functions for a in f.arguments if a.name == word and not f.is_declaration]
-        owners = [(f, a) for f, a in owners if first(f)] or owners
-        found = {argument_name(module, f, a) for f, a in owners}
+        named = [(f, a) for f, a in owners if f.name in first] or [(f, a) for f, a in owners if f.name == root]
+        found = {argument_name(module, f, a) for f, a in named or owners}
         if len(found) == 1:
             names[word] = found.pop()
     return {word: name for word, name in names.items() if name != word}
@@ -432,7 +432,7 @@ def say_in_source(error: UnsupportedError, module: Module, root: str) -> None:
         error.message = f"{error.message}, in the derivative of {own}"
     if words := {a or b for m in (error.message, error.cause) for a, b in _UNNAMED.findall(m)}:
         mentioned = {*re.findall(r"[\w.$]+", error.message)}
-        names = _source_names(module, words, lambda f: f.name in mentioned or f.name == root)
+        names = _source_names(module, words, mentioned, root)
 
         def named(m: re.Match[str]) -> str:
             word = m[1] or m[2]
