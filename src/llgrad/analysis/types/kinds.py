@@ -574,12 +574,12 @@ class Kinds:
         cause = "no access, TBAA tag or debug info says whether they hold floats, integers or pointers"
         fix = "copy element by element through a pointer of the right type"
         if kind is CONFLICT:
-            cause = self._disagreement(v, offset, size)
+            cause = self.disagreement(v, offset, size)
             fix = f"keep floats apart from what else lies there, in members or memory of their own, or {fix}"
         if not any("emissionKind: FullDebug" in text for text in self.module.raw_metadata.values()):
             fix = f"compile with -g, or with -O1 or higher so that TBAA tells, or {fix}"
         return KindError(
-            f"bytes {offset} to {offset + size - 1} of {self._describe(v)}{where} are {what}",
+            f"bytes {offset} to {offset + size - 1} of {self.describe(v)}{where} are {what}",
             span=self._place(v),
             cause=cause,
             fix=fix,
@@ -593,7 +593,7 @@ class Kinds:
             function = next((f.name for f in self.module.functions if any(v is a for a in f.arguments)), "")
         return f" in {function}" if function else ""
 
-    def _describe(self, v: iv.AnyValue) -> str:
+    def describe(self, v: iv.AnyValue) -> str:
         """What a value or instruction is for somebody who knows the source, not the IR."""
         match v:
             case iv.Store():
@@ -607,7 +607,7 @@ class Kinds:
                 return f"argument {argument_name(self.module, f, v)}"
         return f"%{v.name}" if isinstance(v, iv.Value) and v.name else f"a value of type {v.type}"
 
-    def _disagreement(self, v: iv.AnyValue, offset: int, size: int) -> str:
+    def disagreement(self, v: iv.AnyValue, offset: int, size: int) -> str:
         """Which two accesses, or types, disagree about bytes of what a value or instruction holds."""
         told = [
             f"{_reading(w.mask)} is {_done(w)} at {self.module.place_and_function(w.source)}"
