@@ -30,6 +30,39 @@ def test_errors_quote_the_source(source: Source) -> None:
     assert "  | " not in str(caught.value)
 
 
+REUSED = """#include <stdlib.h>
+#include <string.h>
+static void number(long *w, int n) { for (int i = 0; i < n; i++) w[i] = i * 7; }
+static void fill(double *w, const double *x, int n) { for (int i = 0; i < n; i++) w[i] = x[i] * x[i]; }
+double f(const double *x, void *out, int n) {
+  long *w = malloc(8 * n); number(w, n); long t = w[n / 2]; fill((double *)w, x, n);
+  memcpy(out, w, 8 * n); double s = w[n / 3] + ((double *)w)[n / 2] * t; free(w);
+  return s; }
+"""
+
+
+@pytest.mark.parametrize("flags", [["-O0", "-g"], ["-O2", "-g"], ["-O2", "-g0"]])
+def test_kind_errors_name_what_disagrees(source: Source, flags: list[str]) -> None:
+    """With debug info the lines of both accesses, else their file and functions."""
+    lib = llgrad.load(source(REUSED, "reused.c"), flags=flags)
+    with pytest.raises(errors.KindError) as caught:
+        llgrad.grad(lib.f, wrt=0)
+    first, where = str(caught.value).splitlines()[0], caught.value.cause
+    if "-g" in flags:
+        assert re.search(r"reused\.c:7:\d+: .* in f are used both as a float", first)
+        assert re.search(r"a double is .*reused\.c:4:\d+ in fill, an integer is .*reused\.c:3:\d+ in number: ", where)
+    else:
+        assert re.search(r"reused\.c: .* in f are used both as a float", first)
+        assert re.search(r"a double is .*reused\.c in f, an integer is .*reused\.c in f: ", where)
+
+
+def test_errors_without_debug_info_name_file_and_function(source: Source) -> None:
+    text = """#include <string.h>
+    double f(double x) { long b; memcpy(&b, &x, 8); b = b * 3; memcpy(&x, &b, 8); return x; }"""
+    with pytest.raises(errors.UnsupportedError, match=r"twist\.c: `mul` changes .*, in the derivative of f \["):
+        llgrad.grad(llgrad.load(source(text, "twist.c"), flags=["-g0"]).f)
+
+
 def _codes(kind: type[errors.LlgradError]) -> set[str]:
     return {kind.code}.union(*map(_codes, kind.__subclasses__()))
 

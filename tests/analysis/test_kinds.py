@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 import subprocess
 import sys
@@ -682,3 +683,116 @@ declare i8 @llvm.{compare}.i8.i32(i32, i32)
         "f",
     )
     assert kinds.value(first_load(f)) is INTEGER
+
+
+DISAGREEING = {
+    "union": """#include <string.h>
+typedef union { double d; long n; } both;
+static void number(both *b, int n) { for (int i = 0; i < n; i++) b[i].n = i * 7; }
+static double value(both *b, int n) { return b[n].d * 2; }
+double f(both *b, void *to, int n) { number(b, n); memcpy(to, b, 8 * n); return value(b, n); }
+""",
+    "memory used again": """#include <string.h>
+void *malloc(unsigned long);
+static void number(long *w, int n) { for (int i = 0; i < n; i++) w[i] = i * 7; }
+static void fill(double *w, const double *x, int n) { for (int i = 0; i < n; i++) w[i] = x[i] * x[i]; }
+double f(const double *x, void *to, int n) {
+  long *w = malloc(8 * n); number(w, n); fill((double *)w, x, n); memcpy(to, w, 8 * n); return x[1] * w[n]; }
+""",
+    "copied bits": """#include <string.h>
+static long low(void *p) { return ((long *)p)[1] & 255; }
+static void fill(void *to, double x) { ((double *)to)[1] = x * x; }
+double f(double x, char *to, char *other) { fill(to, x); memcpy(other, to, 16); return low(other) * x; }
+""",
+    "struct": """#include <string.h>
+struct point { double x, y; }; struct cell { long id; double y; };
+static double from_point(struct point *p) { return p->x * p->y; }
+static long from_cell(struct cell *c) { return c->id * 5 + 1; }
+double f(struct point *p, char *to) { memcpy(to, p, 16); return from_point(p) * from_cell((struct cell *)to); }
+""",
+    "callback": """#include <string.h>
+struct a { double scale; double k; }; struct b { long count; double k; };
+static double with_a(double x, void *c) { struct a *p = c; return x * p->scale * p->k; }
+static double with_b(double x, void *c) { struct b *p = c; return x * p->k * (p->count + 1); }
+double apply(double (*g)(double, void *), double x, void *c, void *to) { memcpy(to, c, 16); return g(x, to); }
+double f(double x, void *to, int n, struct a *a, struct b *b) {
+  return apply(n > 2 ? with_a : with_b, x, n > 2 ? (void *)a : (void *)b, to); }
+""",
+    "two formats": """#include <string.h>
+void *malloc(unsigned long);
+static float single(char *p) { return ((float *)p)[0] * 2; }
+static double whole(char *p) { return ((double *)p)[0] * 2; }
+double f(char *to, char *from) { memcpy(to, from, 16); return single(from) * whole(to); }
+""",
+}
+NAMED = {
+    "union": ("double", "4:.* in value", "integer", "3:.* in number"),
+    "memory used again": ("double", "4.* in fill", "integer", "(?:3:.* in number|6:.* in f)"),
+    "copied bits": ("double", "3:.* in fill", "integer", "2:.* in low"),
+    "struct": ("double", "3:.* in from_point", "integer", "4:.* in from_cell"),
+    "callback": ("double", "3:.* in with_a", "integer", "4:.* in with_b"),
+    "two formats": ("(?:double|float)", "[34]:.* in (?:whole|single)") * 2,
+}
+
+
+def disagreement(source: str, flags: str) -> KindError:
+    kinds, _ = kinds_of(source, "f", flags)
+    for copy in (c for g in kinds.functions for c in copies(g)):
+        kind = next(((o, k, n) for o, k, n in kinds.access(copy).leaves if k is CONFLICT), None)
+        if kind is not None:
+            return kinds.error(copy, *kind)
+    raise AssertionError(f"nothing disagrees at {flags}")
+
+
+@pytest.mark.parametrize("flags", ["-O0 -g", "-O2 -g"])
+@pytest.mark.parametrize("name", DISAGREEING)
+def test_an_error_names_the_accesses_that_disagree(name: str, flags: str) -> None:
+    error = disagreement(DISAGREEING[name], flags)
+    first, where, second, there = NAMED[name]
+    told = (rf"an? {kind} is [\w ]+ at <stdin>:{place}" for kind, place in ((first, where), (second, there)))
+    assert re.match(rf"{', '.join(told)}: a union", error.cause)
+    assert error.span is not None and error.span.line
+
+
+@pytest.mark.parametrize("flags", TBAA)
+@pytest.mark.parametrize("name", DISAGREEING)
+def test_without_debug_info_an_error_names_the_functions_that_disagree(name: str, flags: str) -> None:
+    cause = disagreement(DISAGREEING[name], flags).cause
+    assert re.search(r"is [\w ]+ at - in \w+, an? \w+ is [\w ]+ at - in \w+: a union", cause)
+
+
+def test_arguments_are_named_as_in_the_source() -> None:
+    """LLVM's own name of a parameter is the same in many functions; the error's function decides."""
+    source = """
+    double g(const double *a, double b) { return a[0] * b; }
+    double f(long number, const double *x) { double d; __builtin_memcpy(&d, &number, 8); return d * x[0] * g(x, d); }
+    """
+    text = re.sub(r"%(number|a)\b", "%arg", ir(source, "-O1 -g"))
+    kinds, f = from_ir(text, "f")
+    error = kinds.error(f.arguments[0], 0, CONFLICT, 8)
+    assert error.message.startswith("bytes 0 to 7 of argument number in f are used")
+
+
+def test_what_a_function_gives_back_of_one_caller_is_not_seen_by_another() -> None:
+    """A call of a function that returns an argument is that argument, and nothing that other callers pass."""
+    text = HEAD + """
+define internal ptr @same(ptr %count, ptr returned %p) noinline {
+  %n = load i64, ptr %count
+  %m = add i64 %n, 1
+  store i64 %m, ptr %count
+  ret ptr %p
+}
+define double @f(ptr %floats, ptr %numbers, ptr %count) {
+  %a = call ptr @same(ptr %count, ptr %floats)
+  %b = call ptr @same(ptr %count, ptr %numbers)
+  %x = load double, ptr %a
+  %n = load i64, ptr %b
+  %m = add i64 %n, 1
+  store i64 %m, ptr %b
+  %y = sitofp i64 %m to double
+  %z = fmul double %x, %y
+  ret double %z
+}
+"""
+    kinds, f = from_ir(text, "f")
+    assert [kinds.memory(a, 8).at for a in f.arguments] == [{0: F64}, {0: INTEGER}, {0: INTEGER}]

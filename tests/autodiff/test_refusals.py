@@ -10,7 +10,7 @@ from deriving import FILE, derived, prepared, request
 from refusal_cases import BOTH, CASES, Case
 
 from llgrad import errors, llvm
-from llgrad.analysis.layout.debug_info import say_in_source
+from llgrad.analysis.layout.debug_info import argument_name, say_in_source
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.ir.parse import parse
@@ -387,3 +387,19 @@ double g(const double *other) { return other[0]; }
     say_in_source(error, parse(text), "f")
     assert error.message == str(error.args[0]) == "bytes 0 to 7 of argument weights and argument n"
     assert error.cause == "%arg2 is new" and error.span is not None and error.span.line == 2
+
+
+def test_refused_calls_name_arguments_as_the_source_does() -> None:
+    """Parameters have LLVM's own names where a compiler drops names; each function has its own `arg1`."""
+    text = """
+__attribute__((noinline)) double g(double *other, double *b) { return other[0] * b[0]; }
+double f(double *weights, double *table) { return g(weights, weights) * g(table, weights); }
+"""
+    module = parse(re.sub(r"%(table|b)\b", "%arg1", prepared(text)))
+    for function, name in (("f", "table"), ("g", "b")):
+        f = module.function(function)
+        assert argument_name(module, f, f.arguments[1]) == name
+        error = UnsupportedError(f"argument arg1 of {function} is missing", cause="%arg1")
+        say_in_source(error, module, "f")
+        assert error.message.startswith(f"argument {name} of {function} is missing")
+        assert error.cause == f"argument {name}"

@@ -131,14 +131,50 @@ class Module:
         """Where a user looks for it: of what was inlined from a library, the line that calls the library; of what has
         no line, the line before it in its block, after it, or of its function. A runtime of llgrad's is no such place.
         """
-        ref: object = instruction.metadata.get("dbg")
-        first = found = self.span(instruction)
-        while found is not None and _LIBRARY.search(found.file) and isinstance(ref, MDRef):
-            ref = self.node(ref).fields.get("inlinedAt")
-            found = self._span(self.node(ref)) if isinstance(ref, MDRef) else None
-        found = found or first
+        location = self._location(instruction)
+        found = self._span(location) if location is not None else None
         found = found if found is not None and found.line else (self._near(instruction) or found)
         return None if found is not None and _OWN in found.file else found
+
+    def _location(self, instruction: Instruction) -> MDNode | None:
+        """The `DILocation` of an instruction; where that is in a library, of the call from the user's code."""
+        ref: object = instruction.metadata.get("dbg")
+        first = location = self.node(ref) if isinstance(ref, MDRef) and ref.id >= 0 else None
+        while location is not None and (found := self._span(location)) is not None and _LIBRARY.search(found.file):
+            ref = location.fields.get("inlinedAt")
+            location = self.node(ref) if isinstance(ref, MDRef) else None
+        return location if location is not None and self._span(location) is not None else first
+
+    def place_and_function(self, of: Instruction | Function | GlobalVariable | MDRef) -> str:
+        """`gmm.c:12:3 in energy`: where a user looks for an instruction, function or variable (its debug info's node),
+        and in which function of the source. Without debug info the file and the function."""
+        span, function = None, ""
+        match of:
+            case MDRef():
+                span, function = self._span(self.node(of)), self._function_around(self.node(of))
+            case Instruction():
+                span, function = self.place(of), self.function_of(of)
+            case Function() | GlobalVariable():
+                span, function = self.definition(of.name), of.name if isinstance(of, Function) else ""
+        where = str(span or self.source_filename)
+        return f"{where} in {function}" if function else where
+
+    def function_of(self, instruction: Instruction) -> str:
+        """The function of the source that an instruction is in, as far as debug info tells: it may be inlined."""
+        location, block = self._location(instruction), instruction.block
+        named = self._function_around(location) if location is not None else ""
+        return named or (block.function.name if block is not None and block.function is not None else "")
+
+    def _function_around(self, node: MDNode) -> str:
+        """What the source calls the function that a location or variable is in."""
+        scope = node.fields.get("scope")
+        while isinstance(scope, MDRef):
+            found = self.node(scope)
+            if found.kind == "DISubprogram":
+                name = found.fields.get("name")
+                return name.text if isinstance(name, MDString) else ""
+            scope = found.fields.get("scope")
+        return ""
 
     def _near(self, instruction: Instruction) -> Span | None:
         """The line that is next to an instruction which has none: LLVM gives none to what it has merged."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad.analysis.layout.byte_layouts import Basic, ByteType, Member, Pointer, Record, Sequence, Unknown
-from llgrad.errors import UnsupportedError
+from llgrad.errors import Span, UnsupportedError
 from llgrad.ir.module import Module
-from llgrad.ir.values import ConstInt, Function, GlobalVariable, MDNode, MDRef, MDString
+from llgrad.ir.values import Argument, ConstInt, Function, GlobalVariable, MDNode, MDRef, MDString
 
 DESCRIPTOR = "CFI_cdesc_t"
 _FORTRAN = (".f", ".for", ".f90", ".f95", ".f03", ".f08", ".f18")
@@ -52,6 +52,7 @@ class DebugTypes:
     def __init__(self, module: Module) -> None:
         self.module = module
         self._types: dict[int, ByteType | None] = {}
+        self._declared: dict[int, Declared | None] = {}
         self._x86 = module.triple.startswith(("x86_64", "i386", "i486", "i586", "i686"))
 
     # --- what is declared ---------------------------------------------------------------------------------------
@@ -92,6 +93,11 @@ class DebugTypes:
 
     def variable(self, ref: MDRef) -> Declared | None:
         """What a `DILocalVariable` or `DIGlobalVariable` declares."""
+        if ref.id not in self._declared:
+            self._declared[ref.id] = self._variable(ref)
+        return self._declared[ref.id]
+
+    def _variable(self, ref: MDRef) -> Declared | None:
         node = self._node(ref)
         if node is None or node.kind not in ("DILocalVariable", "DIGlobalVariable"):
             return None
@@ -371,6 +377,7 @@ class DebugRecord(Struct, frozen=True):
 _RECORD = re.compile(r"#dbg_(value|declare|assign)\((.*?), !(\d+), !DIExpression\(([^)]*)\)")
 
 
+@lru_cache(1 << 14)
 def debug_record(line: str) -> DebugRecord | None:
     """A raw `#dbg_…` line taken apart; None for the kinds that declare nothing (`#dbg_label`, argument lists)."""
     m = _RECORD.search(line)
@@ -379,30 +386,57 @@ def debug_record(line: str) -> DebugRecord | None:
     return DebugRecord("value" if m[1] == "assign" else m[1], m[2].strip(), MDRef(int(m[3])), m[4])
 
 
-def source_names(module: Module, words: Collection[str]) -> dict[str, str]:
-    """What the source calls parameters that are called by some of these words in the module, where debug info tells."""
-    found: dict[str, set[str]] = {}
-    for f in module.functions:
-        own = {a.name for a in f.arguments} & {*words}
-        records = (debug_record(line) for i in (f.entry.instructions if own and f.blocks else ())
-                   for line in i.debug_records)  # fmt: skip
-        for record in records:
-            name = record.operand.rpartition("%")[2].strip('"') if record is not None else ""
-            if record is not None and name in own and module.node(record.variable).fields.get("arg"):
-                said = module.node(record.variable).fields.get("name")
-                found.setdefault(name, set()).add(said.text if isinstance(said, MDString) else "")
-    return {word: name for word, names in found.items() if len(names) == 1 and (name := next(iter(names)))}
+def argument_name(module: Module, f: Function, argument: Argument) -> str:
+    """What the source calls a parameter; its name in the module if it has one, or debug info does not tell."""
+    if not re.fullmatch(r"arg\d*|\d+", argument.name):
+        return argument.name
+    for i in f.entry.instructions if f.blocks else ():
+        for record in filter(None, map(debug_record, i.debug_records)):
+            node = module.node(record.variable)
+            named = record.operand.rpartition("%")[2].strip('"') == argument.name
+            if named and node.fields.get("arg") and (said := text(node.fields.get("name"))):
+                return said
+    types = DebugTypes(module)
+    declared = types.result_and_parameters(f)
+    plain = declared is not None and len(declared[1]) == len(f.arguments)
+    return (declared[1][argument.index].name if plain and declared else "") or argument.name
 
 
-_UNNAMED = re.compile(r"%(arg\d*|\d+)\b")  # parameters, as LLVM's `instnamer` and its printer call them
+_UNNAMED = re.compile(r"(?:\bargument )?(?:%(\d+)|%?\b(arg\d*))\b")  # as LLVM's printer and its `instnamer` call them
+
+
+def _source_names(module: Module, words: Collection[str], first: Collection[str], root: str) -> dict[str, str]:
+    """What the source calls parameters that are called by these words in the module: of the functions that come
+    `first`, else of the root, else of all; where all agree."""
+    names: dict[str, str] = {}
+    for word in words:
+        owners = [(f, a) for f in module.functions for a in f.arguments if a.name == word and not f.is_declaration]
+        named = [(f, a) for f, a in owners if f.name in first] or [(f, a) for f, a in owners if f.name == root]
+        found = {argument_name(module, f, a) for f, a in named or owners}
+        if len(found) == 1:
+            names[word] = found.pop()
+    return {word: name for word, name in names.items() if name != word}
 
 
 def say_in_source(error: UnsupportedError, module: Module, root: str) -> None:
-    """Say where the function is, where an error has no line, and what the source calls its parameters."""
+    """Say where the function is, where an error has no line, and what the source calls its parameters.
+
+    Where there is no line, for want of debug info, the file and the function are named.
+    """
     if error.span is None or not error.span.line:
         error.span = module.definition(root) or error.span
-    if words := {*_UNNAMED.findall(error.message), *_UNNAMED.findall(error.cause)}:
-        names = source_names(module, words)
-        named = partial(_UNNAMED.sub, lambda m: f"argument {names[m[1]]}" if m[1] in names else m[0])
-        error.message, error.cause = named(error.message), named(error.cause)
-        error.args = (error.message,)
+    own = root.removeprefix("llgrad.root.")
+    if error.span is None and module.source_filename:
+        error.span = Span(module.source_filename)
+    if (error.span is None or not error.span.line) and not re.search(rf"\b{re.escape(own)}\b", error.message):
+        error.message = f"{error.message}, in the derivative of {own}"
+    if words := {a or b for m in (error.message, error.cause) for a, b in _UNNAMED.findall(m)}:
+        mentioned = {*re.findall(r"[\w.$]+", error.message)}
+        names = _source_names(module, words, mentioned, root)
+
+        def named(m: re.Match[str]) -> str:
+            word = m[1] or m[2]
+            return f"argument {names[word]}" if word in names else m[0]
+
+        error.message, error.cause = _UNNAMED.sub(named, error.message), _UNNAMED.sub(named, error.cause)
+    error.args = (error.message,)

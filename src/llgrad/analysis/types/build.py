@@ -110,7 +110,7 @@ class Builder:
             suspects.update(fresh)
             for i in fresh:
                 if (bits := self.content(i)) is not None:
-                    self.graph.doubt(bits, bits.key(0, 0))
+                    self.graph.doubt(bits, bits.key(0, 0), reason=self._float_in(i.operands))
             self.graph.settle()
 
     def _suspect_sources(self, operands: list[iv.AnyValue]) -> None:
@@ -139,6 +139,12 @@ class Builder:
         slots = find(region).slots.items()
         return any(s.all & (bl.FLOAT_MASK | CONFLICT_BIT) and (step or start <= o < end) for (o, step), s in slots)
 
+    def _float_in(self, operands: Sequence[iv.AnyValue]) -> tuple[Region, tuple[int, int]] | None:
+        """Where the bits of a float are among operands, or what is doubted."""
+        regions = [find(self.contents[o]) for o in operands if o in self.contents]
+        bits = bl.FLOAT_MASK | CONFLICT_BIT
+        return next(((r, key) for r in regions for key, s in r.slots.items() if s.all & bits), None)
+
     def _reads_bits(self, i: iv.Instruction) -> bool:
         """Does arithmetic read bytes that hold a float, or are doubted?"""
         start, end = read_bytes(i) if isinstance(i, iv.Binary) else (0, 1 << 20)
@@ -150,12 +156,14 @@ class Builder:
         if f in self.functions or f.is_declaration or (self._reached is not None and f not in self._reached):
             return
         self.functions[f] = None
+        self.graph.source = f
         self._declare_parameters(f)
         self._locals = {v.name: v for v in [*f.arguments, *f.instructions()]}
         self._inner = Inner(f, self.module, self.debug)
         for i in f.instructions():
             for line in i.debug_records:
                 self._debug_record(line)
+            self.graph.source = i
             visit(self, i) if not self.control.accessed(i) else self._control(i)
             for v in i.operands:
                 if isinstance(v, iv.Function) and not (isinstance(i, iv.Call) and v is i.callee):
@@ -222,7 +230,7 @@ class Builder:
         if call is not None and call.type == f.function_type.result:
             self._call_sites.setdefault(f, []).append(call)
             for value in self._returns.get(f, ()):
-                self.same(value, call)
+                self._hand_back(value, call)
 
     def _parameter_types(self, f: iv.Function) -> tuple[bl.ByteType | None, ...]:
         """The declared types of a function's parameters; none where LLVM has others."""
@@ -235,6 +243,12 @@ class Builder:
     def returned(self, value: iv.AnyValue, f: iv.Function) -> None:
         self._returns.setdefault(f, []).append(value)
         for call in self._call_sites.get(f, ()):
+            self._hand_back(value, call)
+
+    def _hand_back(self, value: iv.AnyValue, call: iv.Call) -> None:
+        """What is returned becomes the result of a call. Where that is the call's own argument, it is so already: what
+        other callers pass is none of its business."""
+        if self._given_back(call) is None:
             self.same(value, call)
 
     # --- values' places -----------------------------------------------------------------------------------------
@@ -271,8 +285,8 @@ class Builder:
                 return self.graph.pointee(bits, n.value * self.layout.size(v.type)), 0
             case iv.Alias():
                 return self.cell(v.aliasee)
-            case iv.Call(arguments=[first, *rest]) if is_column(v) or self._returns_first(v):
-                return self._column(first, rest[1]) if is_column(v) else self.cell(first)
+            case iv.Call() if (given := self._given_back(v)) is not None:
+                return self.cell(given) if not is_column(v) else self._column(given, v.arguments[2])
             case iv.GlobalVariable():
                 return self._global(v)
         return self.graph.region(), 0
@@ -295,22 +309,25 @@ class Builder:
             self.integer(region, size, likely=True)
         return region, 0
 
-    def _returns_first(self, call: iv.Call) -> bool:
-        f = call.called_function
-        if f is None or not isinstance(call.arguments[0].type, PointerType):
-            return False
-        return f.name.startswith(SAME_POINTER) or f.name in COPIES or (
-            bool(f.arguments) and f.arguments[0].attribute("returned") is not None
-        )
+    def _given_back(self, call: iv.Call) -> iv.AnyValue | None:
+        """The pointer that a call is given and returns, where that is said; of a tape's column, the block."""
+        f, pointers = call.called_function, isinstance(call.type, PointerType)
+        if f is None or not pointers:
+            return None
+        if f.name.startswith(SAME_POINTER) or f.name in COPIES or is_column(call):
+            return call.arguments[0]
+        pairs = zip(f.arguments, call.arguments, strict=False)
+        return next((given for formal, given in pairs if formal.attribute("returned") is not None), None)
 
     def _global(self, g: iv.GlobalVariable) -> Cell:
-        region = self.graph.region()
-        self.cells[g] = region, 0
+        region, before = self.graph.region(), self.graph.source
+        self.cells[g], self.graph.source = (region, 0), g
         self.declare_llvm((region, 0), g.value_type)
         for declared in self.debug.global_types(g):
             self.graph.declare(region, _bounded(declared, 0), _variable_level(declared))
         if g.initializer is not None and len(list(self.leaves(g.value_type))) <= _MANY:
             self.put(g.initializer, (region, 0))
+        self.graph.source = before
         return region, 0
 
     def _gep(self, source: Type, pointer: iv.AnyValue, *chosen: Sequence[iv.AnyValue]) -> Cell:
@@ -535,6 +552,7 @@ class Builder:
         variable = self.debug.variable(record.variable)
         if value is None or variable is None or variable.type is None or bl.is_character(variable.type):
             return
+        self.graph.source = record.variable
         if isinstance(value.type, PointerType):
             region, offset = self.cell(value)
             if record.kind == "declare":

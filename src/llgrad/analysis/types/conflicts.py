@@ -62,7 +62,7 @@ def _suspect_copied(graph: Graph, e: Edge) -> None:
         if s.all & (bl.FLOAT_MASK | CONFLICT_BIT):
             for offset, step in positions(key, child.period, 0, e.low, e.high):
                 if not step and used_as_integer(parent, offset + e.at):
-                    graph.doubt(parent, parent.key(offset + e.at, 0))
+                    graph.doubt(parent, parent.key(offset + e.at, 0), reason=(child, key))
 
 
 def _untyped(graph: Graph) -> set[Region]:
@@ -98,7 +98,7 @@ def _suspect_view(graph: Graph, e: Edge, step: int, untyped: set[Region]) -> Non
                 if size == reach and not _apart(first + at, steps, place, inner) if whole else _meets(
                     start, bl.mask_reach(s.all & bl.INT_MASK), steps, place, reach, inner
                 ):
-                    graph.doubt(child, key)
+                    graph.doubt(child, key, reason=(region, (place, inner)))
                     _show_float(graph, child, key[0], (start - place) % gcd(steps, inner), f.all & bl.FLOAT_MASK)
 
 
@@ -145,9 +145,13 @@ def _suspect_pieces(graph: Graph, e: Edge, step: int) -> None:
         if slot is not None and slot.all & ~bl.LIKELY_INT:
             continue
         if _cuts_float(parent, offset + e.at, size, step):
-            graph.doubt(child, child.key(offset, 0))
+            graph.doubt(child, child.key(offset, 0), reason=_some_float(parent))
         elif mask := _whole_floats(parent, offset + e.at, size, step):
-            graph.learn(child, child.key(offset, 0), mask)
+            graph.learn(child, child.key(offset, 0), mask, _some_float(parent))
+
+
+def _some_float(r: Region) -> tuple[Region, tuple[int, int]] | None:
+    return next(((r, key) for key, s in r.slots.items() if s.all & bl.FLOAT_MASK), None)
 
 
 def _suspect_addresses(graph: Graph, e: Edge, step: int) -> None:

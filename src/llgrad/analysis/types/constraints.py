@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from math import gcd
+from typing import Any
 
 from llgrad.analysis.layout import byte_layouts as bl
 from llgrad.analysis.layout.byte_layouts import ByteType, Record, Sequence, Unknown, is_character
@@ -64,7 +65,12 @@ class Graph:
         self._same: list[tuple[Region, Region]] = []  # to be merged when nothing is being looked at
         self._backflow = False
         self.doubts = 0  # how many slots were doubted
+        self.source: Any = None  # the instruction, function or variable that is being looked at
+        self.said: list[tuple[Region, tuple[int, int], int, Any]] = []  # evidence, and the source of each
+        self.declared: list[tuple[Region, Token, Any]] = []  # types, likewise
+        self.reasons: dict[tuple[int, tuple[int, int]], dict[tuple[Region, tuple[int, int]], None]] = {}  # for doubts
         self._settled: set[tuple[int, tuple[int, int]]] = set()
+        self._never_asked = self._settled
 
     # --- building -----------------------------------------------------------------------------------------------
 
@@ -93,6 +99,7 @@ class Graph:
 
     def evidence(self, r: Region, offset: int, mask: int, step: int = 0) -> None:
         """The scalar at `offset`, and at all multiples of `step` from there, was seen to be of a kind in `mask`."""
+        self.said.append((r, (offset, step), mask, self.source))
         r = find(r)
         key = r.key(offset, step)
         self._join(r, key, mask, mask)
@@ -131,6 +138,7 @@ class Graph:
     def declare(self, r: Region, token: Token, level: int) -> None:
         """A declared type; `level` is OWN, DECLARED, LLVM_TYPE or WEAK."""
         if token.type.size and not isinstance(token.type, Unknown):
+            self.declared.append((r, token, self.source))
             t = self._shapes.of(token.type)
             if isinstance(t, Record) and not t.members:  # an empty base lies where another member does
                 if token.high is None:
@@ -252,6 +260,8 @@ class Graph:
             if len(a.slots) + len(a.edges) < len(b.slots) + len(b.edges):
                 a, b = b, a
             b.merged_into, self._merged = a, True
+            for e in b.edges:
+                e.forget()
             a.edges.update(b.edges)
             a.units |= b.units
             a.overflow |= b.overflow
@@ -268,7 +278,8 @@ class Graph:
             for q in b.asked:
                 self.ask(a, q and a.key(*q))
             b.slots, b.edges = {}, {}
-            self._tell_again(a)
+            a.renewals += 1
+            self._touch(a)
 
     # --- solving ------------------------------------------------------------------------------------------------
 
@@ -331,7 +342,6 @@ class Graph:
 
     def _settle(self) -> None:
         """From here on evidence also flows from a copy back to the slots of the original that nothing is known of."""
-        self._backflow = self._merged = True
         self._settled = {
             (r.id, key)
             for r in self.regions
@@ -339,8 +349,11 @@ class Graph:
             for key, s in r.slots.items()
             if s.all & ~bl.LIKELY_INT
         }
-        for e in self.edges:
-            e.forget()
+        first = [] if self._backflow else [e for e in self.edges if e.store]
+        self._never_asked = self._never_asked if self._backflow else self._settled
+        self._backflow = self._merged = True
+        for e in first:
+            e.up = e.slots_up = 0
             self._touch(find(e.parent))
 
     def _fixpoint(self) -> None:
@@ -373,12 +386,15 @@ class Graph:
                 self.set_period(r, period)
 
     def _begin_again(self) -> None:
-        """Only what was seen is known."""
+        """Only what was seen is known, and what types declare."""
         for r in self.regions:
             if r.merged_into is None:
                 for s in r.slots.values():
                     s.up = s.all = s.seen
-                self._tell_again(r)
+                r.changes, r.told_changes, r.renewals = list(r.slots), 0, r.renewals + 1
+                self._touch(r)
+        for e in self.edges:
+            e.slots_down = e.slots_up = 0
 
     def _relax(self, e: Edge) -> None:
         parent, child = find(e.parent), find(e.child)
@@ -390,18 +406,25 @@ class Graph:
             if step:
                 self._view(e, parent, child, step)
                 return
-        for key, s in self._slots_down(e, parent):
-            self._carry_down(e, child, key, s, parent.period)
-        for key, s in self._slots_up(e, child):
-            for position in positions(key, child.period, 0, e.low, e.high):
-                up = clipped(s.up, position[0], e.high) & e.only
-                self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
-        self._exact_tokens(e, parent, child)
+        if e.slots_down != len(parent.changes):
+            for key, s in self._slots_down(e, parent):
+                self._carry_down(e, child, key, s, parent.period)
+        if e.slots_up != len(child.changes):
+            for key, s in self._slots_up(e, child):
+                for position in positions(key, child.period, 0, e.low, e.high):
+                    up = clipped(s.up, position[0], e.high) & e.only
+                    self._carry_up(e, parent, (position[0] + e.at, position[1]), s, up)
+        if e.down != len(parent.news):
+            self._tokens_down(e, parent, child)
+        if e.up != len(child.news_up):
+            self._tokens_up(e, parent, child)
 
     def _ask_parent(self, e: Edge, parent: Region, child: Region) -> None:
         """What is asked of the child is asked of the parent, which answers all again if it owns."""
+        if e.asked_up == len(child.questions):
+            return
         fresh, e.asked_up = child.questions[e.asked_up :], len(child.questions)
-        if not fresh or not e.only & bl.POINTER_BIT:
+        if not e.only & bl.POINTER_BIT:
             return
         e.slots_down = 0 if e.owns else e.slots_down
         for q in fresh:
@@ -436,7 +459,7 @@ class Graph:
             if s.pointee is not None and led and (is_asked if e.owns else _asks)(child, child.key(*position)):
                 self._link(child, child.key(*position), s.pointee, e.owns, s.tags)
         if e.low is not None and s.all & bl.FLOAT_MASK & e.only and is_cut(key, s, period, e.low + e.at):
-            self.doubt(child, child.key(e.low, 0), CUT_BIT)
+            self.doubt(child, child.key(e.low, 0), CUT_BIT, (find(e.parent), key))
 
     def _carry_up(self, e: Edge, parent: Region, position: tuple[int, int], s: Slot, known: int) -> None:
         key = parent.key(*position)
@@ -505,14 +528,17 @@ class Graph:
         step = gcd(step, r.period)
         return (k for k in r.slots if k[1] == 0 and (k[0] - offset) % step == 0 and (r.period or k[0] >= offset))
 
-    def _exact_tokens(self, e: Edge, parent: Region, child: Region) -> None:
-        plain = not e.at and e.low is None
+    def _tokens_down(self, e: Edge, parent: Region, child: Region) -> None:
+        plain, owns, period = not e.at and e.low is None, e.owns, parent.period
         for token, level in self._news(e, parent):
-            if (moved := token if plain else moved_to(token, -e.at, e.low, e.high, parent.period)) is not None:
-                self._add_token(child, moved, max(level, DECLARED), up=e.owns)
+            if (moved := token if plain else moved_to(token, -e.at, e.low, e.high, period)) is not None:
+                self._add_token(child, moved, max(level, DECLARED), up=owns)
+
+    def _tokens_up(self, e: Edge, parent: Region, child: Region) -> None:
+        plain = not e.at and e.low is None
+        low = None if e.low is None else e.low + e.at
+        high = None if e.high is None else e.high + e.at
         for token, level in self._news_up(e, child):
-            low = None if e.low is None else e.low + e.at
-            high = None if e.high is None else e.high + e.at
             moved = token if plain else moved_to(token, e.at, low, high, child.period)
             if moved is None or (e.store and not self._backflow):
                 continue
@@ -561,17 +587,30 @@ class Graph:
                     found.append((e, residue, mask))
         return found
 
-    def doubt(self, r: Region, key: tuple[int, int], cut: int = 0) -> None:
-        """What the slot was taken for may be wrong: it is a conflict, and so is what was read from it."""
+    def doubt(
+        self, r: Region, key: tuple[int, int], cut: int = 0, reason: tuple[Region, tuple[int, int]] | None = None
+    ) -> None:
+        """What the slot was taken for may be wrong: it is a conflict, and so is what was read from it. The `reason` is
+        a slot where floats are."""
+        if reason is not None:
+            self.reasons.setdefault((r.id, key), {})[reason] = None
         before = r.slots[key].all if key in r.slots else 0
         self._join(r, key, 0, CONFLICT_BIT | cut)
         self.doubts += not before & CONFLICT_BIT
 
-    def learn(self, r: Region, key: tuple[int, int], mask: int) -> None:
-        """What is moved there is a float at other times."""
+    def learn(
+        self, r: Region, key: tuple[int, int], mask: int, reason: tuple[Region, tuple[int, int]] | None = None
+    ) -> None:
+        """What is moved there is a float at other times, as `reason` shows."""
+        if reason is not None:
+            self.reasons.setdefault((r.id, key), {})[reason] = None
         before = r.slots[key].all if key in r.slots else 0
         self._join(r, key, 0, mask)
         self.doubts += bool(mask & ~before)
+
+    def asks_copies(self, r: Region, key: tuple[int, int]) -> bool:
+        """Was it ever asked what copies of a slot became?"""
+        return (r.id, key) not in self._never_asked
 
     def settle(self) -> None:
         """Carry on to a fixpoint after changes."""

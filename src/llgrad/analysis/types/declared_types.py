@@ -74,6 +74,11 @@ def is_pointless(token: Token, period: int) -> bool:
 
 def moved_to(token: Token, by: int, low: int | None, high: int | None, period: int) -> Token | None:
     """A token shifted and clipped to a window; None where nothing is left."""
+    if not period and (
+        (low is not None and token.high is not None and token.high + by <= low)
+        or (high is not None and token.low is not None and token.low + by >= high)
+    ):
+        return None
     first = None if token.low is None else token.low + by
     last = None if token.high is None else token.high + by
     at = token.at + by

@@ -23,6 +23,7 @@ from llgrad.analysis.bits.byte_moves import blank_bytes
 from llgrad.analysis.bits.constant_bytes import is_dropped, is_fixed
 from llgrad.analysis.bits.integer_values import is_arithmetic, linear
 from llgrad.analysis.layout import byte_layouts as bl
+from llgrad.analysis.layout.debug_info import argument_name
 from llgrad.analysis.memory.cells import Spot, strided
 from llgrad.analysis.memory.mod_ref import Memory
 from llgrad.analysis.solver import reach
@@ -45,10 +46,11 @@ from llgrad.analysis.types.query import (
     stride_of,
 )  # fmt: skip
 from llgrad.analysis.types.regions import Region, find
+from llgrad.analysis.types.witnesses import Witness, witnesses
 from llgrad.errors import KindError, Span
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
-from llgrad.ir.types import FloatType, IntType, PointerType, Type, VectorType
+from llgrad.ir.types import VOID, FloatType, IntType, PointerType, Type, VectorType
 
 
 class Kind(Struct, frozen=True):
@@ -568,20 +570,105 @@ class Kinds:
     def error(self, v: iv.AnyValue, offset: int, kind: Kind, size: int) -> KindError:
         """The diagnostic for `size` bytes at `offset` of what a value or instruction holds."""
         what = "used both as a float and as something else" if kind is CONFLICT else "of unknown kind"
-        where = f"in @{v.block.function.name}" if isinstance(v, iv.Instruction) and v.block.function else ""
+        where = self._function(v)
         cause = "no access, TBAA tag or debug info says whether they hold floats, integers or pointers"
         fix = "copy element by element through a pointer of the right type"
         if kind is CONFLICT:
-            cause = "accesses or types disagree about these bytes (a union, or memory used again for another type)"
+            cause = self.disagreement(v, offset, size)
             fix = f"keep floats apart from what else lies there, in members or memory of their own, or {fix}"
         if not any("emissionKind: FullDebug" in text for text in self.module.raw_metadata.values()):
             fix = f"compile with -g, or with -O1 or higher so that TBAA tells, or {fix}"
         return KindError(
-            f"bytes {offset} to {offset + size - 1} of {_describe(v)} {where} are {what}".replace("  ", " "),
+            f"bytes {offset} to {offset + size - 1} of {self.describe(v)}{where} are {what}",
             span=self._place(v),
             cause=cause,
             fix=fix,
         )
+
+
+    def _function(self, v: iv.AnyValue) -> str:
+        if isinstance(v, iv.Instruction):
+            function = self.module.function_of(v)
+        else:
+            function = next((f.name for f in self.module.functions if any(v is a for a in f.arguments)), "")
+        return f" in {function}" if function else ""
+
+    def describe(self, v: iv.AnyValue) -> str:
+        """What a value or instruction is for somebody who knows the source, not the IR."""
+        match v:
+            case iv.Store():
+                return "what is written here"
+            case iv.Call() if v.called_function is not None and not v.name:
+                return f"what {v.called_function.name} copies"
+            case iv.Load() if self.module.place(v) is not None:
+                return "what is read here"
+            case iv.Argument():
+                f = next(f for f in self.module.functions if any(v is a for a in f.arguments))
+                return f"argument {argument_name(self.module, f, v)}"
+        return f"%{v.name}" if isinstance(v, iv.Value) and v.name else f"a value of type {v.type}"
+
+    def disagreement(self, v: iv.AnyValue, offset: int, size: int) -> str:
+        """Which two accesses, or types, disagree about bytes of what a value or instruction holds."""
+        told = [
+            f"{_reading(w.mask)} is {_done(w)} at {self.module.place_and_function(w.source)}"
+            for w in witnesses(self._builder.graph, self._views(v, offset), size)
+        ]
+        why = "a union, or memory used again for another type"
+        if not told:
+            return f"accesses or types disagree about these bytes ({why})"
+        return f"{', '.join(told)}: {why}"
+
+    def _views(self, v: iv.AnyValue, offset: int) -> list[tuple[Region, int]]:
+        """The places in the graph of what an instruction moves or a value holds."""
+        cells: list[iv.AnyValue] = []
+        pointers: list[iv.AnyValue] = []
+        match v:
+            case iv.Load(pointer):
+                cells, pointers = [v], [pointer]
+            case iv.Store(value, pointer):
+                cells, pointers = [value], [pointer]
+            case iv.Call() if v in self._builder.copied_elements:
+                return [(r, at + offset) for r, at in self._builder.copied_elements[v][:2]]
+            case iv.Call() if v.type == VOID or not v.users:
+                pointers = [a for a in v.arguments[:2] if isinstance(a.type, PointerType)]
+            case iv.Other(operands=[pointer, value, *_]):
+                cells, pointers = [value], [pointer]
+            case _:
+                cells = [v]
+        regions = [(r, 0) for c in cells if (r := self._builder.contents.get(c)) is not None]
+        placed = (p for p in pointers if p in self._builder.cells or isinstance(p, iv.GlobalVariable))
+        known = [self._builder.cell(p) for p in placed]
+        return [(find(r), at + offset) for r, at in (*known, *regions)]
+
+
+def _reading(mask: int) -> str:
+    """What evidence or a type calls some bytes."""
+    formats = [name for name, bit in bl.FLOAT_BIT.items() if mask & bit]
+    if formats:
+        return f"a {'long double' if formats[0] == 'x86_fp80' else formats[0]}"
+    return "a pointer" if mask & bl.POINTER_BIT else "an integer"
+
+
+def _done(w: Witness) -> str:
+    """What an instruction does with what it is a witness of."""
+    match w.source:
+        case iv.Instruction() if w.by_type:
+            return "in the type that is accessed"
+        case _ if w.by_type:
+            return "declared"
+        case iv.Load():
+            return "read"
+        case iv.Store():
+            return "written"
+        case iv.Call() if (f := w.source.called_function) is not None:
+            return "copied" if "mem" in f.name else f"taken by {f.name}"
+        case iv.Call():
+            return "passed"
+        case iv.GetElementPtr():
+            return "an index"
+        case iv.Instruction():
+            return "computed with"
+    return "declared"
 
 
 def _float_of(mask: int) -> FloatType:
@@ -604,20 +691,6 @@ def _without_zeros(leaves: tuple[tuple[int, Kind, int], ...], zero: set[int]) ->
             yield o, kind, size
         else:
             yield from ((n, ANY if n in zero else kind, 1) for n in range(o, o + size))
-
-
-def _describe(v: iv.AnyValue) -> str:
-    match v:
-        case iv.Store(value, _):
-            return f"what store {_name(value)} writes"
-        case iv.Call() if v.called_function is not None and not v.name:
-            return f"what @{v.called_function.name} copies"
-    return _name(v)
-
-
-def _name(v: iv.AnyValue) -> str:
-    name = getattr(v, "name", "")
-    return f"%{name}" if name else f"a value of type {v.type}"
 
 
 def _named(leaves: list[Leaf]) -> list[tuple[int, Kind, int]]:

@@ -19,6 +19,7 @@ from typing import NoReturn
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from llgrad.analysis.layout.debug_info import argument_name
 from llgrad.analysis.objects import gep_offset, holds_type
 from llgrad.autodiff.enzyme.coerced_arguments import UNCLEAR, Raw, Together, as_written
 from llgrad.autodiff.enzyme.coerced_results import packed_floats, returns_integers
@@ -370,7 +371,7 @@ class _Reader:
         while self.rest and (marker := self._marker()) is not None:
             del self.rest[0]
             if act is not None and ACTS.get(marker, act) is not act:
-                self.refuse(f"argument {group[0].name} is to be enzyme_{act} and {marker}", "say one of them")
+                self.refuse(f"argument {self._named(group[0])} is to be enzyme_{act} and {marker}", "say one of them")
             act = ACTS.get(marker, act)
             strided = strided or marker in STRIDED
             by_reference = by_reference or marker == "enzyme_byref"
@@ -381,7 +382,7 @@ class _Reader:
         acts = [self._act(act, p, group) for p in group]
         for p, one in zip(group, acts, strict=True):
             self._check(one, p, strided)
-        stride = self._value(f"the stride of argument {group[0].name}") if strided else -1
+        stride = self._value(f"the stride of argument {self._named(group[0])}") if strided else -1
         found = [(one, [slot]) for one, slot in zip(acts, self._slots(group, by_reference), strict=True)]
         if "enzyme_interleave" in self.about:
             self.waiting.append((group, by_reference, found))
@@ -419,7 +420,7 @@ class _Reader:
         together_fits = _are_structs(given, [p.type, q.type], times(*acts))
         differ = times(*acts) > 1 or (asked is Act.CONST and self._default(q.type) is not Act.CONST)
         if singly and together_fits and differ:
-            named = f"arguments {p.name} and {q.name} of {self.f.name}"
+            named = f"arguments {self._named(p)} and {self._named(q)} of {self.f.name}"
             self.refuse(f"{named} may be one struct in registers, or two", UNCLEAR)
         return together_fits and not singly
 
@@ -467,9 +468,11 @@ class _Reader:
         return any(a.name == "byval" for a in given)
 
     def _slot(self, p: Argument, in_memory: bool, of: str = "") -> Slot:
-        n = self._value(f"{of}argument {p.name}")
+        n = self._value(f"{of}argument {self._named(p)}")
         if in_memory and not isinstance(self.values[n].type, PointerType):
-            self.refuse(f"what follows enzyme_byref for argument {p.name} is no pointer", "pass the struct's address")
+            self.refuse(
+                f"what follows enzyme_byref for argument {self._named(p)} is no pointer", "pass the struct's address"
+            )
         kept = p.attribute("byval")
         if kept is not None and not of and isinstance(kept.value, Type):
             self.byval[n] = kept.value
@@ -505,7 +508,7 @@ class _Reader:
             raise foreign(p.type, self.module.span(self.call))
         if not fits or (strided and not pointer):
             self.refuse(
-                f"argument {p.name} of type {p.type} cannot be enzyme_{act}",
+                f"argument {self._named(p)} of type {p.type} cannot be enzyme_{act}",
                 "floats are enzyme_out in reverse mode and enzyme_dup in forward mode; integers are enzyme_const",
             )
 
@@ -559,6 +562,9 @@ class _Reader:
                 f"{self.name} is called with {len(self.rest)} arguments too many for {self.f.name}",
                 f"check markers: enzyme_dup takes a value and its shadow{self.if_structs}",
             )
+
+    def _named(self, p: Argument) -> str:
+        return argument_name(self.module, self.f, p)
 
     def refuse(self, message: str, fix: str) -> NoReturn:
         raise UnsupportedError(

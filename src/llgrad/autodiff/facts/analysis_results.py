@@ -62,7 +62,6 @@ from llgrad.ir.values import (
     Load,
     Phi,
     Store,
-    Value,
 )
 from llgrad.models.effects import Effects
 from llgrad.rules import library
@@ -415,11 +414,14 @@ class Facts:
         return size == 1 or not any(isinstance(t, FloatType) and t.name in ("half", "bfloat") for t in values)
 
     def _unknown_bits(self, v: AnyValue, offset: int, size: int) -> KindError:
-        name = v.name if isinstance(v, Value) else v
+        cause = "an integer or vector of integers holds the bits of floats here, and which is not known"
+        end = offset + size
+        if any(k is kinds_analysis.CONFLICT and o < end and offset < o + n for o, k, n in self.kinds.parts(v)):
+            cause = self.kinds.disagreement(v, offset, size)
         return KindError(
-            f"bytes {offset} to {offset + size - 1} of %{name} of type {v.type} may be an active float, or part of one",
+            f"bytes {offset} to {end - 1} of {self.kinds.describe(v)} may be an active float, or part of one",
             span=self.span(v) if isinstance(v, Instruction) else None,
-            cause="an integer or vector of integers holds the bits of floats here, and which is not known",
+            cause=cause,
             fix="compile with debug info (-g), or copy through the float type",
         )
 
