@@ -64,6 +64,10 @@ class Rule(Struct, frozen=True):
         """No result depends on any operand: the derivative is zero wherever there is one."""
         return all(partial is None for row in self.partials for partial in row)
 
+    def depends_on(self, operand: int) -> bool:
+        """Has a result a partial derivative by this operand? (`copysign` has none by its second.)"""
+        return any(row[operand] is not None for row in self.partials)
+
     def functions(self) -> frozenset[str]:
         """The functions that the partials call."""
         found = (partial for row in self.partials for partial in row if partial is not None)

@@ -66,16 +66,15 @@ class Changing(Sweep):
             self._compare(i)
         if i not in self.notes.steps:
             return
-        total: AnyValue | None = None
+        total: AnyValue = zero(truth(i.type))  # as its tangent is, if no operand with a partial is active
         for k, v in enumerate(i.operands[: len(rule.operands)]):
             if rule.partials[0][k] is None or not self.facts.active(v):
                 continue
             one = self.changes_of(v)
             if k in choices:
                 one = self.b.binary("and", one, self.b.fcmp("une", choices[k], zero(v.type)))
-            total = one if total is None else self.b.binary("or", total, one)
-        # of an instruction no operand of which is known to be active: it may depend on anything
-        self.changes[self.lane][i] = total if total is not None else all_true(truth(i.type))
+            total = self.b.binary("or", total, one)
+        self.changes[self.lane][i] = total
 
     def complete_note(self, phi: Phi) -> None:
         """Fill in the note of a phi."""

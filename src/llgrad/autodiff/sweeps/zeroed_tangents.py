@@ -138,7 +138,8 @@ def _computed_from(facts: Facts, v: AnyValue) -> list[AnyValue]:
         operands = [x for x, kind in zip(v.operands, rule.operands, strict=False) if kind == "float"]
         if any(x.type != v.type for x in operands):
             return []
-    elif not (isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
+        return [x for k, x in enumerate(v.operands[: len(rule.operands)]) if rule.depends_on(k) and facts.active(x)]
+    if not (isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
         return []
     return [x for x in v.operands if facts.active(x)]
 
