@@ -24,7 +24,7 @@ from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.ir.floats import to_float
-from llgrad.ir.types import FloatType, scalar
+from llgrad.ir.types import FloatType, StructType, Type, scalar
 from llgrad.ir.values import (
     AnyValue,
     Binary,
@@ -158,6 +158,12 @@ def is_pole(facts: Facts, i: Instruction) -> bool:
     return rule is not None and rule.name not in FINITE and bool(_factors(i, rule))
 
 
+def is_pair(t: Type) -> bool:
+    """Is it a complex number, or a struct of two results?"""
+    fields = t.fields if isinstance(t, StructType) else None
+    return fields is not None and len(fields) == 2 and all(isinstance(x, FloatType) for x in fields)
+
+
 def is_told(facts: Facts, f: Function | None) -> bool:
     """Do notes go into a function and out of it (`Request.notes`)?
 
@@ -210,4 +216,4 @@ def _is_literal(v: AnyValue) -> bool:
     return False
 
 
-__all__ = ["FINITE", "STEEP", "Made", "is_plain", "is_pole", "is_steep", "is_told", "made", "rule_of"]
+__all__ = ["FINITE", "STEEP", "Made", "is_pair", "is_plain", "is_pole", "is_steep", "is_told", "made", "rule_of"]

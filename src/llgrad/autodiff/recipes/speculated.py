@@ -28,7 +28,7 @@ from llgrad.analysis.cfg.flow import Flow
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import FINITE, is_plain, is_steep, is_told, made
+from llgrad.autodiff.facts.given_zeros import FINITE, is_pair, is_plain, is_steep, is_told, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Effect, Nothing, Partials, operand_parts
 from llgrad.ir.build import const_float, const_int
 from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
@@ -254,7 +254,10 @@ def _is_pole(i: Instruction, effect: Effect | None) -> bool:
 
 def _is_tracked(facts: Facts, i: Instruction | Argument, effects: Mapping[Instruction, Effect]) -> bool:
     """Does the reverse sweep know, lane by lane, by whom `i` is used?"""
-    if not isinstance(scalar(i.type), FloatType) or isinstance(i.type, VectorType) and i.type.scalable:
+    ruled = isinstance(i, Call) and isinstance(effects.get(i), Partials)
+    if not isinstance(scalar(i.type), FloatType) and not (ruled and is_pair(i.type)):
+        return False
+    if isinstance(i.type, VectorType) and i.type.scalable:
         return False
     return all(_notes(facts, i, u, effects.get(u)) for u in i.users if isinstance(u, Instruction))
 
@@ -272,9 +275,10 @@ def _notes(facts: Facts, i: Instruction | Argument, u: Instruction, effect: Effe
     if not facts.active(u):
         return True
     if isinstance(effect, Partials):
-        alike = u.type == i.type and all(out.place == "return" and out.field is None for out in effect.rule.results)
-        return alike and (effect.entry is None or effect.entry.shape == "scalar")
-    return isinstance(u, Phi | Select) or u.opcode in ("fpext", "fptrunc", "freeze")
+        alike = u.type == i.type or is_pair(u.type) and isinstance(i.type, FloatType)
+        alike = alike and all(out.place == "return" for out in effect.rule.results)
+        return alike and (effect.entry is None or effect.entry.shape in ("scalar", "pair"))
+    return isinstance(u, Phi | Select) or u.opcode in ("fpext", "fptrunc", "freeze", "extractvalue")
 
 
 def chooses(u: Value, i: Instruction, effects: Mapping[Instruction, Effect]) -> bool:

@@ -264,7 +264,7 @@ class Adjoints(Used):
 
     def partials(self, i: Instruction, values: RuleValues) -> None:
         rule, seeds = values.shape.rule, self.seeds(i, values.shape)
-        self.use = use = self.take_note(i, seeds[0] if len(rule.results) == 1 and 0 in seeds else None)
+        self.use = use = self.take_note(i, [*seeds.values()])
         for k, (v, lane) in enumerate(values.parts):
             if rule.operands[k] != "float" or not self.facts.active(v) or not self.is_due(i, k):
                 continue
@@ -371,7 +371,7 @@ class Adjoints(Used):
     def _use_of_linear(self, i: Instruction) -> AnyValue | None:
         """Is it used? (See `used`.)"""
         looks = i in self.plan.unused.candidates and is_float(i.type) and summed(i.type) == i.type
-        return self.take_note(i, self.sum(i) if looks and i not in self.plan.unused.tracked else None)
+        return self.take_note(i, [self.sum(i)] if looks and i not in self.plan.unused.tracked else [])
 
     def _move_back(self, found: Moves, leaves: list[Leaf]) -> None:
         """The reverse of moving bits about: each window's adjoints go back to where its bytes came from."""
@@ -587,7 +587,7 @@ class Adjoints(Used):
 
     def _used_call(self, i: Call) -> AnyValue | None:
         """Is the result used in one of the lanes? None: yes."""
-        notes = [self.take_note(i, None) for _ in self.each_lane()]
+        notes = [self.take_note(i) for _ in self.each_lane()]
         used = notes[0]
         for note in notes[1:]:
             used = self.b.binary("or", used, note) if used is not None and note is not None else None

@@ -68,10 +68,10 @@ class Changing(Sweep):
             return
         total: AnyValue = zero(truth(i.type))  # as its tangent is, if no operand with a partial is active
         for k, v in enumerate(i.operands[: len(rule.operands)]):
-            if rule.partials[0][k] is None or not self.facts.active(v):
+            if not rule.depends_on(k) or not self.facts.active(v):
                 continue
             one = self.changes_of(v)
-            if k in choices:
+            if k in choices and len(rule.results) == 1:
                 one = self.b.binary("and", one, self.b.fcmp("une", choices[k], zero(v.type)))
             total = self.b.binary("or", total, one)
         self.changes[self.lane][i] = total

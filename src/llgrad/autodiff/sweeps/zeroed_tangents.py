@@ -22,13 +22,14 @@ from msgspec import Struct
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import is_pole, is_told, made, rule_of
+from llgrad.autodiff.facts.given_zeros import is_pair, is_pole, is_told, made, rule_of
 from llgrad.ir.types import FloatType, VectorType, scalar
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
     Argument,
     Call,
+    ExtractValue,
     Function,
     Instruction,
     Load,
@@ -127,19 +128,22 @@ def _is_scalable(v: AnyValue) -> bool:
 
 def _computed_from(facts: Facts, v: AnyValue) -> list[AnyValue]:
     """The active operands of what is computed lane by lane."""
-    if not isinstance(v, Instruction) or not isinstance(scalar(v.type), FloatType) or _is_scalable(v):
+    if not isinstance(v, Instruction) or _is_scalable(v):
         return []
     rule = rule_of(facts, v)
     if rule is not None:
         entry = facts.entry(v) if isinstance(v, Call) else None
-        alike = entry is None or entry.shape == "scalar"
-        if not alike or any(out.place != "return" or out.field is not None for out in rule.results):
+        alike = entry is None or entry.shape in ("scalar", "pair")
+        if not alike or any(out.place != "return" or out.kind != "float" for out in rule.results):
             return []
         operands = [x for x, kind in zip(v.operands, rule.operands, strict=False) if kind == "float"]
-        if any(x.type != v.type for x in operands):
+        if any(x.type != v.type and not (is_pair(v.type) and isinstance(x.type, FloatType)) for x in operands):
             return []
         return [x for k, x in enumerate(v.operands[: len(rule.operands)]) if rule.depends_on(k) and facts.active(x)]
-    if not (isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
+    part = isinstance(v, ExtractValue) and _computed_from(facts, v.operands[0])
+    if not (part or isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
+        return []
+    if not isinstance(scalar(v.type), FloatType):
         return []
     return [x for x in v.operands if facts.active(x)]
 
