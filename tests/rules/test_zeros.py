@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from rule_algebras import FloatAlgebra
 
+import llgrad
 from llgrad.rules import complex_functions, evaluate
 from llgrad.rules.library import FUNCTIONS, lookup
 
@@ -178,6 +179,65 @@ def test_zeros(name: str, tmp_path: Path) -> None:
             if got != wanted and not (math.isnan(got) and math.isnan(wanted)):
                 wrong.append(f"{call} at {point}: {what}, {mode}{', strong' * strong}: {got}, not {wanted}")
     assert not wrong, "\n".join(wrong)
+
+
+HEAD = """
+#include <math.h>
+#define FAR static __attribute__((noinline))
+struct both { double a, b; };
+FAR void root_into(double x, double *r) { *r = sqrt(x); }
+FAR struct both both(double x) { return (struct both){sqrt(x), x}; }
+double kept;
+"""
+# Of x[0] = 0: the derivative of y[1] is 2, or, where arithmetic made the zero, nan.
+VARIABLES = {
+    "chain": "double v = sqrt(x[0]), w = sqrt(v); y[0] = w; y[1] = 2 * x[0];",
+    "condition": "double r = sqrt(x[0]); y[1] = 2 * x[0]; if (r > 1) y[1] += 1 / r;",
+    "twice": "double r = x[0]; r = sqrt(r); r = cbrt(r); y[1] = 2 * x[0]; if (r > 1) y[1] += r * r;",
+    "overwritten": "double r = sqrt(x[0]); y[1] = 2 * x[0]; r = x[0] > 1 ? r : 2; y[0] = r * r; if (r > 3) y[1] /= r;",
+    "loop": "double r = x[0]; for (int i = 0; i < 3; i++) r = sqrt(r); y[0] = r; y[1] = 2 * x[0];",
+    "maximum": "double r = sqrt(x[0]), s = fmax(r, 1); y[1] = s * s - 1 + 2 * x[0];",
+}
+MADE = {
+    "square": "double r = sqrt(x[0]); y[1] = r * r;",
+    "condition": "double r = sqrt(x[0]); y[1] = 0; if (r < 1) y[1] = r * r;",
+    "loop": "double r = sqrt(x[0]); y[1] = 1; for (int i = 0; i < 2; i++) y[1] *= r;",
+    "inside": "double s = 0; for (int i = 0; i < 2; i++) s += x[0] * x[0]; y[1] = sqrt(s);",
+}
+OTHER_MEMORY = {
+    "array": "double v[4]; for (int i = 0; i < 4; i++) v[i] = sqrt(x[0]); y[0] = sqrt(v[k]); y[1] = 2 * x[0];",
+    "condition": "double v[4]; for (int i = 0; i < 4; i++) v[i] = sqrt(x[0]); y[1] = 2 * x[0]; if (v[k]) y[1] /= v[k];",
+    "pointer": "double r; root_into(x[0], &r); y[0] = sqrt(r); y[1] = 2 * x[0];",
+    "struct": "struct both v = both(x[0]); y[0] = sqrt(v.a); y[1] = 2 * v.b;",
+    "global": "kept = sqrt(x[0]); root_into(1, y); y[0] = sqrt(kept); y[1] = 2 * x[0];",
+}
+
+
+def slopes(folder: Path, bodies: dict[str, str], level: int) -> dict[str, tuple[float, float]]:
+    """The derivative of y[1] by x[0] at 0, in reverse; and the sum of y's tangents where x[0] does not change."""
+    source = folder / "zeros.c"
+    head = "_(const double *x, double *y, int k) { y[0] = y[1] = 0;"
+    source.write_text(HEAD + "\n".join(f"void {name}{head} {body} }}" for name, body in bodies.items()))
+    lib, found = llgrad.load(source, optimize=level), {}
+    for name in bodies:
+        f, arguments = getattr(lib, f"{name}_"), (np.zeros(1), np.zeros(2), 0)
+        (dx,) = llgrad.vjp(f, wrt="x", of="y")(*arguments, seed=np.array([0.0, 1.0]))[1]
+        dy = llgrad.jvp(f, wrt="x", of="y")(*arguments, tangents=np.zeros(1))[1]
+        found[name] = float(dx), float(dy[0] + dy[1])
+    return found
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_variables_hand_on_what_is_known_of_zeros(level: int, tmp_path: Path) -> None:
+    assert slopes(tmp_path, VARIABLES, level) == dict.fromkeys(VARIABLES, (2, 0))
+    for name, (dx, dy) in slopes(tmp_path, MADE, level).items():
+        assert math.isnan(dx) and (dy == 0 or math.isnan(dy)), name
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_other_memory_says_nan_where_it_does_not_know(level: int, tmp_path: Path) -> None:
+    for name, (dx, dy) in slopes(tmp_path, OTHER_MEMORY, level).items():
+        assert (dx == 2 or math.isnan(dx)) and (dy == 0 or math.isnan(dy)), name
 
 
 def test_poles_are_found() -> None:

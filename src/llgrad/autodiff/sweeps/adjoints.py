@@ -428,6 +428,8 @@ class Adjoints(Used):
     def memory(self, i: Instruction, name: str) -> None:
         match i:
             case Load(pointer=p):
+                self.use = self.take_note(i)
+                self.note(p)
                 leaves = self.take(i)
                 if self.cut is not None:
                     leaves = [(o, t, self._if_chosen(self.cut.paths, x)) for o, t, x in leaves]
@@ -445,6 +447,7 @@ class Adjoints(Used):
     def store(self, i: Store, v: AnyValue, p: AnyValue) -> None:
         """Take the adjoint out of memory: what was there before the store does not influence what comes after."""
         leaves: list[Leaf] = []
+        self.use = self.cleared(p)
         for offset, t in self.facts.float_leaves(i):
             address = self.b.offset(self.where(p, v.type, self.zeros), offset)
             taken = self.take_memory(address, t)

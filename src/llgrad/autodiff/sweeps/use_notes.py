@@ -3,6 +3,7 @@
 The note of a value is a truth value: of a vector a vector of such, of a complex number one. It is set by whoever
 hands an adjoint back to the value, and cleared with the adjoint at its definition. A user that is itself of those that
 may not be used hands its own note back; a `select` or a choice of a rule, only to what was chosen.
+A variable of the function's own (`given_zeros.is_variable`) has a note, too, which loads set and stores take.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Used(ForwardValues):
 
     def take_note(self, i: Instruction, adjoints: Sequence[AnyValue] = ()) -> AnyValue | None:
         """Is `i` used? None: yes. The note is clear from now on. `adjoints`: what says it where there is no note."""
-        noted = self._cleared(i)
+        noted = self.cleared(i)
         given = i in self.plan.unused.given[self.request.made]
         if noted is not None and not given:
             return noted
@@ -58,11 +59,12 @@ class Used(ForwardValues):
         """Is an argument used? For the end of the sweep."""
         return self.b.load(I1, self._note(a), "", 1) if a in self.plan.unused.tracked else TRUE
 
-    def _cleared(self, i: Instruction) -> AnyValue | None:
+    def cleared(self, i: AnyValue) -> AnyValue | None:
+        """The note of a value or of a variable, which is clear from now on; None where there is none."""
         if i not in self.plan.unused.tracked:
             return None
         cell, t = self._note(i), truth(i.type)
-        found = self.b.load(t, cell, f"{i.name}.used", 1)
+        found = self.b.load(t, cell, f"{getattr(i, 'name', 'x')}.used", 1)
         self.b.store(zero(t), cell, 1)
         return found
 
