@@ -80,6 +80,19 @@ static void chain_in_loop(const double *x, double *y)
     y[1] = 2 * x[0], y[0] = r;
 }
 static void chain_recursive(const double *x, double *y) { y[1] = 2 * x[0], y[0] = roots(x[0], 3); }
+static __attribute__((noinline)) double square(double x) { return x * x; }
+static __attribute__((noinline)) double same(double x) { return x; }
+static double (*chosen_functions[2])(double) = {root, same};
+static int first;
+static void chain_through_pointer(const double *x, double *y)
+{
+    y[1] = 2 * x[0], y[0] = sqrt(chosen_functions[first](x[0]));
+}
+static void chain_in_pointer(const double *x, double *y)
+{
+    y[1] = 2 * x[0], y[0] = root(chosen_functions[first](x[0]));
+}
+static double left_by_pointer(double x) { return square(larger(chosen_functions[first](sqrt(x)), 1)) + x; }
 static double left_chain(double x) { return fmax(root_of_root(x), 1) + larger(root_of_root(x), 1) + x; }
 static __attribute__((noinline)) double later(double a, double b)
 {
@@ -87,7 +100,6 @@ static __attribute__((noinline)) double later(double a, double b)
         return a;
     return b;
 }
-static __attribute__((noinline)) double square(double x) { return x * x; }
 static double left_multiplied(double x) { return square(larger(sqrt(x), 1)) + exp(later(root_of_root(x), 1)) + x; }
 static double left_twice(double x) { return square(larger(sqrt(x), later(larger(cbrt(x), 1), x))) + x; }
 static double left_product(double x)
@@ -201,6 +213,9 @@ int main(void)
     CHAIN(chain_twice);
     CHAIN(chain_in_loop);
     CHAIN(chain_recursive);
+    CHAIN(chain_through_pointer);
+    CHAIN(chain_in_pointer);
+    ONE(left_by_pointer, 0, 1);
     ONE(left_chain, 0, 1);
     ONE(left_multiplied, 0, 1);
     ONE(left_multiplied, 1.5, 2 + 0.25 * pow(1.5, -0.75) * exp(pow(1.5, 0.25)));

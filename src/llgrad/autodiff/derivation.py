@@ -299,7 +299,7 @@ class Derivation:
         arguments, result = self._joined(fs, True)
         result = Act.DUP if wanted else result
         returns = fs[0].function_type.result != VOID
-        notes = not indirect and is_told(self.facts, fs[0])
+        notes = all(is_told(self.facts, f) for f in fs)
         requests = [self._request(caller, f, Mode.FORWARD, arguments, result, returns, notes=notes) for f in fs]
         return requests[0], self._one_of(requests, indirect)
 
@@ -307,7 +307,7 @@ class Derivation:
         self, caller: Request, mode: Mode, fs: tuple[Function, ...], indirect: bool, made: bool = False
     ) -> tuple[Request, Function]:
         arguments, result = self._joined(fs, False)
-        notes = mode is Mode.REVERSE and not indirect and is_told(self.facts, fs[0])
+        notes = mode is Mode.REVERSE and all(is_told(self.facts, f) for f in fs)
         requests = [
             self._request(caller, f, mode, arguments, result, made=made and self._minds(f), notes=notes) for f in fs
         ]

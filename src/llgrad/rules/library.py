@@ -126,6 +126,12 @@ class Entry(Struct, frozen=True):
     shape: Shape = "scalar"
     lanes: int = 1
 
+    def depends_on(self, argument: int) -> bool:
+        """Has a result a partial derivative by this argument of a call, or by a part of it?"""
+        parts = 2 if self.shape == "vector" else 1
+        operands = range(len(self.rule.operands))[argument * parts : argument * parts + parts]
+        return not operands or any(map(self.rule.depends_on, operands))
+
 
 def instruction(opcode: str) -> Rule | None:
     """The rule of a floating-point instruction ("fadd", …, "fneg"), if it is one."""

@@ -18,7 +18,11 @@ Conventions at points where there is no derivative
   zeros    A tangent or adjoint that is zero because it is given so (the value is not used, is inactive, or was not
            chosen; a seed) contributes nothing where a partial is infinite or nan. A zero that arithmetic made (2*x
            at 0) meets it as IEEE arithmetic says: nan. With strong zeros that is zero, too, and so is a partial
-           that is exactly zero beside an infinite tangent or adjoint.
+           that is exactly zero beside an infinite tangent or adjoint. Given zeros are followed through values, calls
+           (through pointers, too), and variables of the function's own. They are not followed through other memory
+           (arrays, members of structs, what pointers lead to), nor through structs that are returned: what a rule hands
+           to another there, or what is used under a condition after it was stored there, is nan where it should be
+           zero. So is an infinite value that is multiplied by a given zero.
   infinite operands and nan: what IEEE arithmetic makes of the formula.
 """
 
@@ -63,6 +67,10 @@ class Rule(Struct, frozen=True):
     def inactive(self) -> bool:
         """No result depends on any operand: the derivative is zero wherever there is one."""
         return all(partial is None for row in self.partials for partial in row)
+
+    def depends_on(self, operand: int) -> bool:
+        """Has a result a partial derivative by this operand? (`copysign` has none by its second.)"""
+        return any(row[operand] is not None for row in self.partials)
 
     def functions(self) -> frozenset[str]:
         """The functions that the partials call."""

@@ -326,8 +326,8 @@ class FlowGraph:
         if entry.rule.inactive:
             return
         hub = Hub(call)
-        for argument in call.arguments:
-            if holds_type(argument.type, FloatType):
+        for n, argument in enumerate(call.arguments):
+            if holds_type(argument.type, FloatType) and entry.depends_on(n):
                 self._value_edge(argument, hub)
         self._from_memory(reads, hub)
         for out in entry.rule.results:

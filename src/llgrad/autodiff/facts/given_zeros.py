@@ -24,8 +24,9 @@ from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.ir.floats import to_float
-from llgrad.ir.types import FloatType, scalar
+from llgrad.ir.types import FloatType, StructType, Type, scalar
 from llgrad.ir.values import (
+    Alloca,
     AnyValue,
     Binary,
     Call,
@@ -35,9 +36,11 @@ from llgrad.ir.values import (
     ConstInt,
     Function,
     Instruction,
+    Load,
     Return,
     Store,
     Unary,
+    Value,
 )
 from llgrad.rules import library
 from llgrad.rules.expression import Const, Expr
@@ -158,16 +161,45 @@ def is_pole(facts: Facts, i: Instruction) -> bool:
     return rule is not None and rule.name not in FINITE and bool(_factors(i, rule))
 
 
-def is_told(facts: Facts, f: Function | None) -> bool:
+def is_variable(v: Alloca) -> bool:
+    """Is it one float, which is loaded and stored, and of which nothing else has the address?"""
+    if not (isinstance(v.allocated_type, FloatType) and v.allocated_type.name in ("float", "double")):
+        return False
+    return isinstance(v.count, ConstInt) and v.count.value == 1 and all(_is_plain_access(v, u) for u in v.users)
+
+
+def _is_plain_access(v: Alloca, user: Value) -> bool:
+    match user:
+        case Load():
+            return user.type == v.allocated_type
+        case Store(value=x):
+            return x is not v and x.type == v.allocated_type
+        case Call(called_function=Function(name=name)):
+            return name.startswith("llvm.lifetime.")
+    return False
+
+
+def is_pair(t: Type) -> bool:
+    """Is it a complex number, or a struct of two results?"""
+    fields = t.fields if isinstance(t, StructType) else None
+    return fields is not None and len(fields) == 2 and all(isinstance(x, FloatType) for x in fields)
+
+
+def is_told(facts: Facts, f: Function) -> bool:
     """Do notes go into a function and out of it (`Request.notes`)?
 
     Forwards it is told whether its arguments depend on what changes, and tells that of its result. Backwards it tells
     of its arguments whether they are used.
     """
-    if f is None or f.is_declaration or has_rule(f) or is_opaque(f) or facts.checkpointed:
+    if f.is_declaration or has_rule(f) or is_opaque(f) or facts.checkpointed:
         return False
     floats = [a.type for a in f.arguments] + [f.function_type.result]
     return f in _told(facts) and any(isinstance(t, FloatType) for t in floats)
+
+
+def are_told(facts: Facts, call: Call) -> bool:
+    """Do notes go into a call, and out of it: into each function that it may reach?"""
+    return bool(found := facts.callees(call)[0]) and all(is_told(facts, f) for f in found)
 
 
 def _told(facts: Facts) -> Collection[Function]:
@@ -210,4 +242,7 @@ def _is_literal(v: AnyValue) -> bool:
     return False
 
 
-__all__ = ["FINITE", "STEEP", "Made", "is_plain", "is_pole", "is_steep", "is_told", "made", "rule_of"]
+__all__ = [
+    "FINITE", "STEEP", "Made", "are_told", "is_pair", "is_plain", "is_pole", "is_steep", "is_told", "is_variable",
+    "made", "rule_of",
+]  # fmt: skip

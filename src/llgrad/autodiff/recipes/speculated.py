@@ -9,6 +9,8 @@ adjoint 0 at 0 where it is not chosen, and where `sqrt(x) * sqrt(x)` is; only th
 Values that are always used are not touched: there the derivative is what IEEE arithmetic says. Nor are
 those whose partials are finite because their operands are: sums and products of what the program chose to compute.
 
+What is stored in a variable that is not in a register (-O0) is used where the loads of the variable are.
+
 Beside these are the values whose adjoints are given (`given`): zero, they say that nothing depends on the value. What
 hands its adjoint on through a partial that varies (`sqrt(sqrt(x))`) is *chained*: its note comes from the given ones.
 
@@ -28,11 +30,12 @@ from llgrad.analysis.cfg.flow import Flow
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import FINITE, is_plain, is_steep, is_told, made
+from llgrad.autodiff.facts.given_zeros import FINITE, are_told, is_pair, is_plain, is_steep, is_told, is_variable, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Effect, Nothing, Partials, operand_parts
 from llgrad.ir.build import const_float, const_int
 from llgrad.ir.types import I32, FloatType, Type, VectorType, scalar
 from llgrad.ir.values import (
+    Alloca,
     AnyValue,
     Argument,
     Call,
@@ -169,12 +172,16 @@ def unused(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> U
     given = [frozenset(i for i in poles if made(facts).gives(i, m)) for m in (False, True)]
     told = _told(facts, own)
     handed = [_handed(facts, own, m) if poles else frozenset[tuple[AnyValue, AnyValue]]() for m in (False, True)]
+    variables = _variables(facts, flow.function) if poles else frozenset[AnyValue]()
+    tracked |= variables
+    kept = frozenset((u, u.value) for v in variables for u in v.users if isinstance(u, Store))
     chained = []
     for m in (False, True):
-        loose = handed[m] | told
+        loose = handed[m] | told | kept
         linked = _speculated(facts, flow, effects, loose) if loose else set()
         links = {i for i in poles if i in linked and i not in given[m] and _is_link(facts, i, effects)}
-        tracked |= {i for i in _with_users(links, linked) if _is_tracked(facts, i, effects)}
+        loads = {i for i in linked if isinstance(i, Load) and i.pointer in variables}
+        tracked |= {i for i in _with_users(links | loads, linked) if _is_tracked(facts, i, effects)}
         chained.append(frozenset(links))
     if is_told(facts, flow.function):
         tracked |= {a for a in flow.function.arguments if facts.active(a) and _is_tracked(facts, a, effects)}
@@ -182,6 +189,12 @@ def unused(facts: Facts, flow: Flow, effects: Mapping[Instruction, Effect]) -> U
         frozenset(guarded), frozenset(candidates), frozenset(tracked),
         (given[0], given[1]), (chained[0], chained[1]), (handed[0], handed[1]),
     )  # fmt: skip
+
+
+def _variables(facts: Facts, function: Function) -> frozenset[AnyValue]:
+    """Those of a function that have active values."""
+    found = (i for i in function.instructions() if isinstance(i, Alloca) and is_variable(i))
+    return frozenset(v for v in found if any(facts.active(u) for u in v.users))
 
 
 def _is_link(facts: Facts, i: Instruction, effects: Mapping[Instruction, Effect]) -> bool:
@@ -215,7 +228,7 @@ def _told(facts: Facts, own: Sequence[Instruction]) -> Handed:
     """The calls that tell whether they use an argument, with that."""
     floats = (v for v in own if isinstance(v.type, FloatType))
     return frozenset(
-        (u, v) for v in floats for u in v.users if isinstance(u, Call) and is_told(facts, u.called_function)
+        (u, v) for v in floats for u in v.users if isinstance(u, Call) and are_told(facts, u)
     )
 
 
@@ -254,7 +267,10 @@ def _is_pole(i: Instruction, effect: Effect | None) -> bool:
 
 def _is_tracked(facts: Facts, i: Instruction | Argument, effects: Mapping[Instruction, Effect]) -> bool:
     """Does the reverse sweep know, lane by lane, by whom `i` is used?"""
-    if not isinstance(scalar(i.type), FloatType) or isinstance(i.type, VectorType) and i.type.scalable:
+    ruled = isinstance(i, Call) and isinstance(effects.get(i), Partials)
+    if not isinstance(scalar(i.type), FloatType) and not (ruled and is_pair(i.type)):
+        return False
+    if isinstance(i.type, VectorType) and i.type.scalable:
         return False
     return all(_notes(facts, i, u, effects.get(u)) for u in i.users if isinstance(u, Instruction))
 
@@ -272,9 +288,10 @@ def _notes(facts: Facts, i: Instruction | Argument, u: Instruction, effect: Effe
     if not facts.active(u):
         return True
     if isinstance(effect, Partials):
-        alike = u.type == i.type and all(out.place == "return" and out.field is None for out in effect.rule.results)
-        return alike and (effect.entry is None or effect.entry.shape == "scalar")
-    return isinstance(u, Phi | Select) or u.opcode in ("fpext", "fptrunc", "freeze")
+        alike = u.type == i.type or is_pair(u.type) and isinstance(i.type, FloatType)
+        alike = alike and all(out.place == "return" for out in effect.rule.results)
+        return alike and (effect.entry is None or effect.entry.shape in ("scalar", "pair"))
+    return isinstance(u, Phi | Select) or u.opcode in ("fpext", "fptrunc", "freeze", "extractvalue")
 
 
 def chooses(u: Value, i: Instruction, effects: Mapping[Instruction, Effect]) -> bool:

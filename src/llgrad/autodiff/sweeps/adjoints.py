@@ -264,7 +264,7 @@ class Adjoints(Used):
 
     def partials(self, i: Instruction, values: RuleValues) -> None:
         rule, seeds = values.shape.rule, self.seeds(i, values.shape)
-        self.use = use = self.take_note(i, seeds[0] if len(rule.results) == 1 and 0 in seeds else None)
+        self.use = use = self.take_note(i, [*seeds.values()])
         for k, (v, lane) in enumerate(values.parts):
             if rule.operands[k] != "float" or not self.facts.active(v) or not self.is_due(i, k):
                 continue
@@ -371,7 +371,7 @@ class Adjoints(Used):
     def _use_of_linear(self, i: Instruction) -> AnyValue | None:
         """Is it used? (See `used`.)"""
         looks = i in self.plan.unused.candidates and is_float(i.type) and summed(i.type) == i.type
-        return self.take_note(i, self.sum(i) if looks and i not in self.plan.unused.tracked else None)
+        return self.take_note(i, [self.sum(i)] if looks and i not in self.plan.unused.tracked else [])
 
     def _move_back(self, found: Moves, leaves: list[Leaf]) -> None:
         """The reverse of moving bits about: each window's adjoints go back to where its bytes came from."""
@@ -428,6 +428,8 @@ class Adjoints(Used):
     def memory(self, i: Instruction, name: str) -> None:
         match i:
             case Load(pointer=p):
+                self.use = self.take_note(i)
+                self.note(p)
                 leaves = self.take(i)
                 if self.cut is not None:
                     leaves = [(o, t, self._if_chosen(self.cut.paths, x)) for o, t, x in leaves]
@@ -445,6 +447,7 @@ class Adjoints(Used):
     def store(self, i: Store, v: AnyValue, p: AnyValue) -> None:
         """Take the adjoint out of memory: what was there before the store does not influence what comes after."""
         leaves: list[Leaf] = []
+        self.use = self.cleared(p)
         for offset, t in self.facts.float_leaves(i):
             address = self.b.offset(self.where(p, v.type, self.zeros), offset)
             taken = self.take_memory(address, t)
@@ -587,7 +590,7 @@ class Adjoints(Used):
 
     def _used_call(self, i: Call) -> AnyValue | None:
         """Is the result used in one of the lanes? None: yes."""
-        notes = [self.take_note(i, None) for _ in self.each_lane()]
+        notes = [self.take_note(i) for _ in self.each_lane()]
         used = notes[0]
         for note in notes[1:]:
             used = self.b.binary("or", used, note) if used is not None and note is not None else None

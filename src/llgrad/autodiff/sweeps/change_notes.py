@@ -10,8 +10,9 @@ from llgrad.autodiff.emit.expressions import all_true, truth
 from llgrad.autodiff.requests.request import noted_arguments
 from llgrad.autodiff.sweeps.primal_copy import Sweep
 from llgrad.autodiff.sweeps.zeroed_tangents import Notes, noted
-from llgrad.ir.build import zero
-from llgrad.ir.values import AnyValue, Argument, Instruction, Phi, Select
+from llgrad.ir.build import FALSE, zero
+from llgrad.ir.types import I1
+from llgrad.ir.values import Alloca, AnyValue, Argument, Instruction, Load, Phi, Select, Store
 from llgrad.rules.rule import Rule
 
 
@@ -20,10 +21,11 @@ class Changing(Sweep):
 
     notes: Notes
     changes: list[dict[AnyValue, AnyValue]]  # in each lane
+    cells: dict[tuple[int, AnyValue], AnyValue]  # (lane, variable) -> stack cell
 
     def begin_notes(self) -> None:
         """To be called when the arguments are bound."""
-        self.changes = [{} for _ in range(self.width)]
+        self.changes, self.cells = [{} for _ in range(self.width)], {}
         self.notes = noted(self.facts, self.source, self.request.notes)
         given = iter(self.target.arguments[len(self.target.arguments) - self.width * len(self._floats()) :])
         for a in self._floats() if self.request.notes else ():
@@ -57,8 +59,22 @@ class Changing(Sweep):
                 table[i] = self.b.phi(truth(i.type), name=name)
             case Select(condition=c, if_true=a, if_false=b):
                 table[i] = self.b.select(self.value(c), self.changes_of(a), self.changes_of(b), name)
+            case Load(pointer=variable):
+                table[i] = self.b.load(I1, self._cell(variable), name, 1)
             case _:
                 table[i] = self.changes_of(i.operands[0])
+
+    def note_store(self, i: Store) -> None:
+        """The note of a variable is that of what is stored in it."""
+        if isinstance(i.pointer, Alloca) and any(u in self.notes.steps for u in i.pointer.users):
+            self.b.store(self.changes_of(i.value), self._cell(i.pointer), 1)
+
+    def _cell(self, variable: AnyValue) -> AnyValue:
+        place = self.lane, variable
+        if place not in self.cells:
+            self.cells[place] = self.stack.alloca(I1, f"{getattr(variable, 'name', 'x')}.changes")
+            self.stack.store(FALSE, self.cells[place], 1)
+        return self.cells[place]
 
     def note_rule(self, i: Instruction, rule: Rule, choices: dict[int, AnyValue]) -> None:
         """`choices`: the slopes of operands that the rule takes or leaves."""
@@ -66,16 +82,15 @@ class Changing(Sweep):
             self._compare(i)
         if i not in self.notes.steps:
             return
-        total: AnyValue | None = None
+        total: AnyValue = zero(truth(i.type))  # as its tangent is, if no operand with a partial is active
         for k, v in enumerate(i.operands[: len(rule.operands)]):
-            if rule.partials[0][k] is None or not self.facts.active(v):
+            if not rule.depends_on(k) or not self.facts.active(v):
                 continue
             one = self.changes_of(v)
-            if k in choices:
+            if k in choices and len(rule.results) == 1:
                 one = self.b.binary("and", one, self.b.fcmp("une", choices[k], zero(v.type)))
-            total = one if total is None else self.b.binary("or", total, one)
-        # of an instruction no operand of which is known to be active: it may depend on anything
-        self.changes[self.lane][i] = total if total is not None else all_true(truth(i.type))
+            total = self.b.binary("or", total, one)
+        self.changes[self.lane][i] = total
 
     def complete_note(self, phi: Phi) -> None:
         """Fill in the note of a phi."""

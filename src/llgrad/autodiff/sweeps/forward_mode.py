@@ -220,6 +220,7 @@ class ForwardSweep(Changing):
             self.b.store(float_checks.torn_tangent(self.b, t, self.b.load(IntType(t.bits), address)), address)
             return
         self.b.insert(Store(self.shadow(i.value), self.where(i.pointer, i.value.type), i.align))
+        self.note_store(i)
 
     def memory(self, i: Instruction, name: str) -> None:
         if name == "store":

@@ -174,7 +174,7 @@ class ReverseSweep(Postponing):
         """The end of a reverse block: phis hand their adjoints to the predecessors' values, control goes back."""
         loop = self.flow.loop_of(block)
         active = [phi for phi in block.phis() if self.facts.active(phi)]
-        taken = [(phi, lane, self.take(phi), self.take_note(phi, None)) for phi in active for lane in self.each_lane()]
+        taken = [(phi, lane, self.take(phi), self.take_note(phi)) for phi in active for lane in self.each_lane()]
         if block is self.source.entry:
             self.finish(self.b, self)
             return

@@ -1,11 +1,15 @@
 """Whether values are used, noted as the reverse sweep runs: `%x.used` beside `%x.adj` (see `speculated`).
 
-The note of a value is a truth value (a vector of such for a vector), set by whoever hands an adjoint back to it, and
-cleared with the adjoint at the value's definition. A user that is itself of those that may not be used hands its own
-note back; a `select` or a choice of a rule, only to what was chosen.
+The note of a value is a truth value: of a vector a vector of such, of a complex number one. It is set by whoever
+hands an adjoint back to the value, and cleared with the adjoint at its definition. A user that is itself of those that
+may not be used hands its own note back; a `select` or a choice of a rule, only to what was chosen.
+A variable of the function's own (`given_zeros.is_variable`) has a note, too, which loads set and stores take.
 """
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
 
 from llgrad.autodiff.emit.expressions import all_true, strong_product, strong_zero, truth
 from llgrad.autodiff.sweeps.primal_values import ForwardValues
@@ -30,32 +34,37 @@ class Used(ForwardValues):
             use = self.use if self.use is not None else all_true(t)
             self.b.store(self.b.binary("or", use, self.b.load(t, cell, f"{getattr(v, 'name', 'x')}.used", 1)), cell, 1)
 
-    def take_note(self, i: Instruction, adjoint: AnyValue | None) -> AnyValue | None:
-        """Is `i` used? None: yes. The note is clear from now on. `adjoint`: what says it where there is no note."""
-        noted = self._cleared(i)
+    def take_note(self, i: Instruction, adjoints: Sequence[AnyValue] = ()) -> AnyValue | None:
+        """Is `i` used? None: yes. The note is clear from now on. `adjoints`: what says it where there is no note."""
+        noted = self.cleared(i)
         given = i in self.plan.unused.given[self.request.made]
         if noted is not None and not given:
             return noted
         asked = any(o in self.plan.unused.tracked for o in i.operands)
-        if adjoint is not None and asked and (given or i in self.plan.unused.candidates):
-            return self.b.fcmp("une", adjoint, zero(adjoint.type))
-        return None
+        if not adjoints or not asked or not (given or i in self.plan.unused.candidates):
+            return None
+        return functools.reduce(lambda a, b: self.b.binary("or", a, b), map(self._is_other, adjoints))
+
+    def _is_other(self, adjoint: AnyValue) -> AnyValue:
+        """Is it another number than zero?"""
+        return self.b.fcmp("une", adjoint, zero(adjoint.type))
 
     def note_given(self, user: Instruction, v: AnyValue, adjoint: AnyValue) -> None:
         """`user` hands an adjoint back to `v`, which is used, unless a given zero says that it is not."""
         given = (user, v) in self.plan.unused.handed[self.request.made] and v in self.plan.unused.tracked
         if given and self.use is None and adjoint.type == v.type:
-            self.use = self.b.fcmp("une", adjoint, zero(adjoint.type))
+            self.use = self._is_other(adjoint)
 
     def note_of(self, a: AnyValue) -> AnyValue:
         """Is an argument used? For the end of the sweep."""
         return self.b.load(I1, self._note(a), "", 1) if a in self.plan.unused.tracked else TRUE
 
-    def _cleared(self, i: Instruction) -> AnyValue | None:
+    def cleared(self, i: AnyValue) -> AnyValue | None:
+        """The note of a value or of a variable, which is clear from now on; None where there is none."""
         if i not in self.plan.unused.tracked:
             return None
         cell, t = self._note(i), truth(i.type)
-        found = self.b.load(t, cell, f"{i.name}.used", 1)
+        found = self.b.load(t, cell, f"{getattr(i, 'name', 'x')}.used", 1)
         self.b.store(zero(t), cell, 1)
         return found
 

@@ -15,20 +15,21 @@ is given (`given_zeros`), and where what comes from memory or calls may be left.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
 from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
-from llgrad.autodiff.facts.given_zeros import is_pole, is_told, made, rule_of
+from llgrad.autodiff.facts.given_zeros import are_told, is_pair, is_pole, is_variable, made, rule_of
 from llgrad.ir.types import FloatType, VectorType, scalar
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
     Argument,
     Call,
+    ExtractValue,
     Function,
     Instruction,
     Load,
@@ -94,7 +95,7 @@ def noted(facts: Facts, function: Function, is_told_itself: bool) -> Notes:
     """What is noted in a function, so that its poles know what a zero tangent means; other values do depend."""
     start: list[AnyValue] = []
     for i in function.instructions():
-        asks = isinstance(i, Call) and is_told(facts, i.called_function) or facts.active(i) and is_pole(facts, i)
+        asks = isinstance(i, Call) and are_told(facts, i) or facts.active(i) and is_pole(facts, i)
         if asks or is_told_itself and isinstance(i, Return):
             start += [v for v in (i.arguments if isinstance(i, Call) else i.operands) if facts.active(v)]
     start = [v for v in start if isinstance(scalar(v.type), FloatType)]
@@ -106,7 +107,7 @@ def noted(facts: Facts, function: Function, is_told_itself: bool) -> Notes:
     told = {
         v for v in every
         if isinstance(v, Argument) and is_told_itself
-        or isinstance(v, Call) and v not in steps and is_told(facts, v.called_function)
+        or isinstance(v, Call) and v not in steps and are_told(facts, v)
     }  # fmt: skip
     told = {v for v in told if isinstance(v.type, FloatType)}
     leaves = {v for v in every if v not in steps and (v in told or believed[0].gives(v) or v in believed[1])}
@@ -114,11 +115,20 @@ def noted(facts: Facts, function: Function, is_told_itself: bool) -> Notes:
     work = [v for v in every if v not in steps and v not in leaves]
     while work:  # what surely depends
         v = work.pop()
-        for u in (u for u in v.users if u in steps and _depends(facts, u, steps, leaves)):
+        for u in (u for u in _takers(v) if u in steps and _depends(facts, u, steps, leaves)):
             assert isinstance(u, Instruction)
             steps.remove(u)
             work.append(u)
     return Notes(frozenset(leaves), frozenset(steps), frozenset(told))
+
+
+def _takers(v: AnyValue) -> Iterator[Value]:
+    """What uses a value, and what loads it from a variable."""
+    for u in v.users:
+        if isinstance(u, Store) and u.value is v and isinstance(u.pointer, Alloca) and is_variable(u.pointer):
+            yield from (x for x in u.pointer.users if isinstance(x, Load))
+        else:
+            yield u
 
 
 def _is_scalable(v: AnyValue) -> bool:
@@ -126,19 +136,25 @@ def _is_scalable(v: AnyValue) -> bool:
 
 
 def _computed_from(facts: Facts, v: AnyValue) -> list[AnyValue]:
-    """The active operands of what is computed lane by lane."""
-    if not isinstance(v, Instruction) or not isinstance(scalar(v.type), FloatType) or _is_scalable(v):
+    """The active operands of what is computed lane by lane; of a variable, what is stored in it."""
+    if not isinstance(v, Instruction) or _is_scalable(v):
         return []
+    if isinstance(v, Load) and isinstance(v.pointer, Alloca) and is_variable(v.pointer):
+        return [u.value for u in v.pointer.users if isinstance(u, Store) and facts.active(u.value)]
     rule = rule_of(facts, v)
     if rule is not None:
         entry = facts.entry(v) if isinstance(v, Call) else None
-        alike = entry is None or entry.shape == "scalar"
-        if not alike or any(out.place != "return" or out.field is not None for out in rule.results):
+        alike = entry is None or entry.shape in ("scalar", "pair")
+        if not alike or any(out.place != "return" or out.kind != "float" for out in rule.results):
             return []
         operands = [x for x, kind in zip(v.operands, rule.operands, strict=False) if kind == "float"]
-        if any(x.type != v.type for x in operands):
+        if any(x.type != v.type and not (is_pair(v.type) and isinstance(x.type, FloatType)) for x in operands):
             return []
-    elif not (isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
+        return [x for k, x in enumerate(v.operands[: len(rule.operands)]) if rule.depends_on(k) and facts.active(x)]
+    part = isinstance(v, ExtractValue) and _computed_from(facts, v.operands[0])
+    if not (part or isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
+        return []
+    if not isinstance(scalar(v.type), FloatType):
         return []
     return [x for x in v.operands if facts.active(x)]
 
@@ -147,8 +163,10 @@ def _depends(facts: Facts, i: Value, steps: Collection[AnyValue], leaves: Collec
     """Does `i` surely depend on what changes, as its operands do?"""
     assert isinstance(i, Instruction)
     operands = i.operands[1:] if isinstance(i, Select) else i.operands
+    if isinstance(i, Load):
+        operands = [u.value for u in i.pointer.users if isinstance(u, Store)]
     sure = [facts.active(v) and v not in steps and v not in leaves for v in operands]
-    if isinstance(i, Phi | Select):
+    if isinstance(i, Phi | Select | Load):
         return all(sure)
     rule = rule_of(facts, i)
     if rule is None:
