@@ -90,7 +90,8 @@ def exceeded(test: Test, values: Sequence[Any], which: int, low: int, high: int)
     value, name = values[test.at[place.argument][0]], check.names.get(place.argument, "")
     size, item = getattr(value, "nbytes", 0), max(getattr(value, "itemsize", 1), 1)
     element = (high - 1) // item if high > size else low // item
-    numbers = [f"{check.names.get(n, n)} = {values[test.at[n][0]]}" for n in check.limits.numbers]
+    known = [(check.names.get(n, n), values[test.at[n][0]]) for n in check.limits.numbers]
+    numbers = [f"{n} = {v.item() if hasattr(v, 'item') else v}" for n, v in known if getattr(v, "size", 1) == 1]
     given = f" for {', '.join(numbers)}" if numbers else ""
     does = "writes" if place.written else "reads"
     cause = f"it does so at {place.source}" if place.source else ""

@@ -41,7 +41,8 @@ class Place(Struct, frozen=True):
 class Limits(Struct, frozen=True):
     """What is known of a function's accesses.
 
-    `numbers`, `pointers`: the IR arguments that the block holds. `places`: what word 0 refers to. `unknown`: pointers
+    `numbers`, `pointers`: the IR arguments that the block holds; a pointer among `numbers` leads to integers that the
+    check reads. `places`: what word 0 refers to. `unknown`: pointers
     of which not all accesses are known or bounded, and why. `pinned`: pointers that may outlive the call: their memory
     cannot be moved. `read_only`: pointers through which nothing is written. `alignment`: what accesses rely on, in
     bytes. `text`: IR of the check; empty where it would prove nothing.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
+from llgrad.analysis.memory.access_ranges import is_readable
 from llgrad.analysis.memory.call_effects import forgets
 from llgrad.analysis.memory.conditional_accesses import (
     Access,
@@ -21,11 +22,12 @@ from llgrad.analysis.memory.conditional_accesses import (
     happening,
     held,
 )
+from llgrad.analysis.memory.entry_values import Field
 from llgrad.analysis.memory.polynomial_bounds import Poly, Unbounded, Value, Writer
 from llgrad.ir.module import Module
 from llgrad.ir.types import IntType, PointerType
 from llgrad.ir.values import Argument, Function, Instruction, Load, Store
-from llgrad.programs.guarded_memory import ANSWERS, EXCEEDS, FITS, UNPROVEN, Limits, Place
+from llgrad.programs.guarded_memory import ANSWERS, EXCEEDS, FITS, SOMEWHERE, UNPROVEN, Limits, Place
 from llgrad.programs.noalias_versions import INTRINSICS
 
 CHECK = "llgrad.check"
@@ -53,7 +55,10 @@ class _Check:
     def __init__(self, root: Function, found: Accesses) -> None:
         self.root, self.found = root, found
         self.unknown = {a.index: why for a, why in found.unknown.items()}
-        self.numbers = [a for a in root.arguments if isinstance(a.type, IntType) and 8 <= a.type.bits <= 64]
+        read = {root.arguments[x.base] for x in found.fields}
+        self.written = [a for a, known in found.known.items() if read and any(x.written for x in known)]
+        addresses = read.union(self.written)
+        self.numbers = [a for a in root.arguments if is_readable(a.type) or a in addresses]
         self.pointers = [a for a, known in found.known.items() if known or a in found.unknown]
         self.certain: list[tuple[Argument, Access, Instruction]] = []
 
@@ -98,6 +103,7 @@ look:
 }}"""
 
     def _require(self, w: Writer) -> None:
+        w.failures.update({f"{name}.missing": None for name in self.found.fields.values()})
         for p, least, most in self.found.needs:
             w.within(p, least, most)
 
@@ -122,7 +128,7 @@ look:
             yield name if happens == "true" else w.emit(f"select i1 {happens}, i1 {name}, i1 true")
 
     def _loads(self) -> Iterator[str]:
-        """Reads the block: `%p3` of a number, `%before3` and `%behind3` of a pointer."""
+        """Reads the block: `%p3` of a number, `%before3` and `%behind3` of a pointer; and integers in memory: `%f0`."""
         at = 8 * ANSWERS
 
         def load(name: str, type: str = "i64") -> Iterator[str]:
@@ -137,6 +143,29 @@ look:
             yield from load(f"%before{a.index}")
             yield from load(f"%behind{a.index}")
             yield f"%least{a.index} = sub i64 0, %before{a.index}"
+        for a in self.numbers if self.found.fields else ():
+            if isinstance(a.type, PointerType):
+                yield f"%at{a.index} = ptrtoint ptr {argument_name(a)} to i64"
+                yield f"%start{a.index} = sub i64 %at{a.index}, %before{a.index}"
+                yield f"%end{a.index} = add i64 %at{a.index}, %behind{a.index}"
+        for field, name in self.found.fields.items():
+            yield from self._field_lines(field, name)
+
+    def _field_lines(self, field: Field, name: str) -> Iterator[str]:
+        """Reads an integer in memory that holds it, apart from what is written; else (`.missing`) whatever."""
+        assert isinstance(field.type, IntType)
+        yield f"{name}.short = icmp slt i64 %behind{field.base}, {field.offset + field.type.bits // 8}"
+        yield f"{name}.unknown = icmp sge i64 %behind{field.base}, {SOMEWHERE}"
+        yield f"{name}.missing0 = or i1 {name}.short, {name}.unknown"
+        for n, a in enumerate(self.written):
+            yield f"{name}.first{n} = icmp slt i64 %start{a.index}, %end{field.base}"
+            yield f"{name}.last{n} = icmp slt i64 %start{field.base}, %end{a.index}"
+            yield f"{name}.both{n} = and i1 {name}.first{n}, {name}.last{n}"
+            yield f"{name}.missing{n + 1} = or i1 {name}.missing{n}, {name}.both{n}"
+        yield f"{name}.missing = or i1 {name}.missing{len(self.written)}, false"
+        yield f"{name}.place = getelementptr i8, ptr %p{field.base}, i64 {field.offset}"
+        yield f"{name}.at = select i1 {name}.missing, ptr %block, ptr {name}.place"
+        yield f"{name} = load {field.type}, ptr {name}.at, align 1"
 
     # --- what exceeds its array?
 
