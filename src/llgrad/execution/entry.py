@@ -384,8 +384,8 @@ class Code:
         else:
             status = UNPROVEN
         if status == UNPROVEN and test is not None:
-            mask = function.answers(frame)[0] if function.check else None
-            frame, status = self._guarded(function, test, values, arena, test.pointers(mask))
+            masks = function.answers(frame)[:2] if function.check else (None, None)
+            frame, status = self._guarded(function, test, values, arena, *map(test.pointers, masks))
         if status:
             if arena:
                 arena.free()
@@ -406,10 +406,11 @@ class Code:
             _calls.frame = outer
 
     def _guarded(
-        self, function: _Function, test: Test, values: Sequence[Any], arena: _Arena | None, unproven: Sequence[int]
+        self, function: _Function, test: Test, values: Sequence[Any], arena: _Arena | None, unproven: Sequence[int],
+        behind: Sequence[int],
     ) -> tuple[Any, int]:
         """A call with copies of the arrays that the code may leave: the frame and the status."""
-        guarded = Guarded(test, values, unproven)
+        guarded = Guarded(test, values, unproven, behind)
         outer = getattr(_calls, "frame", 0)
         try:
             frame = function.fill(guarded.values, arena, checked=False)

@@ -69,7 +69,7 @@ class _Check:
         try:
             if len(self.pointers) > MOST_POINTERS:
                 raise Unbounded("it has too many pointers")
-            return f"{INTRINSICS}\n{self._tests()}\n{self._looks()}"
+            return f"{INTRINSICS}\n{self._tests()}\n{self._looks()}\n{self._behind()}"
         except Unbounded as reason:
             self.unknown.update({a.index: str(reason) for a in self.pointers})
             self.pointers, self.numbers, self.certain = [], [], []
@@ -80,15 +80,8 @@ class _Check:
     def _tests(self) -> str:
         w = Writer()
         self._require(w)
-        fits = [(n, name) for n, a in enumerate(self.pointers) for name in self._fits(w, a)]
-        unknown = sum(1 << n for n, a in enumerate(self.pointers) if a.index in self.unknown)
-        wrong = w.failed()
-        mask: Value = unknown
-        for n, name in fits:
-            bit = w.emit(f"select i1 {name}, i64 0, i64 {1 << n}")
-            mask = bit if mask == 0 else w.emit(f"or i64 {mask}, {bit}")
-        for name in wrong:
-            mask = w.emit(f"select i1 {name}, i64 {(1 << len(self.pointers)) - 1}, i64 {mask}")
+        fits = [(n, w.emit(f"and i1 {a}, {b}")) for n, (a, b) in self._each_fits(w)]
+        mask = self._mask(w, fits)
         body = "\n".join(f"  {line}" for line in (*self._loads(), *w.lines))
         return f"""define i32 @{CHECK}(ptr %block) noimplicitfloat nounwind {{
 {body}
@@ -102,12 +95,25 @@ look:
   ret i32 %found
 }}"""
 
+    def _each_fits(self, w: Writer) -> list[tuple[int, tuple[str, str]]]:
+        return [(n, ends) for n, a in enumerate(self.pointers) for ends in self._fits(w, a)]
+
+    def _mask(self, w: Writer, fits: Sequence[tuple[int, str]]) -> Value:
+        """A bit for each pointer of which something is unknown, or does not hold."""
+        mask: Value = sum(1 << n for n, a in enumerate(self.pointers) if a.index in self.unknown)
+        for n, name in fits:
+            bit = w.emit(f"select i1 {name}, i64 0, i64 {1 << n}")
+            mask = bit if mask == 0 else w.emit(f"or i64 {mask}, {bit}")
+        for name in w.failed():
+            mask = w.emit(f"select i1 {name}, i64 {(1 << len(self.pointers)) - 1}, i64 {mask}")
+        return mask
+
     def _require(self, w: Writer) -> None:
         w.failures.update({f"{name}.missing": None for name in self.found.fields.values()})
         for p, least, most in self.found.needs:
             w.within(p, least, most)
 
-    def _fits(self, w: Writer, a: Argument) -> list[str]:
+    def _fits(self, w: Writer, a: Argument) -> list[tuple[str, str]]:
         if a.index in self.unknown:
             return []
         try:
@@ -116,16 +122,19 @@ look:
             self.unknown[a.index] = str(reason)
             return []
 
-    def _fit(self, w: Writer, a: Argument) -> Iterator[str]:
-        """Conditions that hold together where all accesses behind `a` lie within its memory."""
+    def _fit(self, w: Writer, a: Argument) -> Iterator[tuple[str, str]]:
+        """Conditions that hold together where all accesses behind `a` lie within its memory: not before, not behind."""
         groups: dict[tuple[Condition, ...], list[Access]] = {}
         for x in self.found.known[a]:
             groups.setdefault(x.path.only_if, []).append(x)
         for only_if, group in groups.items():
             low, high = _hull(w, group)
-            name = w.emit(f"and i1 {_at_least(w, low, a)}, {_at_most(w, high, a)}")
+            ends = _at_least(w, low, a), _at_most(w, high, a)
             happens = held(w, only_if, {})
-            yield name if happens == "true" else w.emit(f"select i1 {happens}, i1 {name}, i1 true")
+            if happens != "true":
+                least, most = (w.emit(f"select i1 {happens}, i1 {name}, i1 true") for name in ends)
+                ends = least, most
+            yield ends
 
     def _loads(self) -> Iterator[str]:
         """Reads the block: `%p3` of a number, `%before3` and `%behind3` of a pointer; and integers in memory: `%f0`."""
@@ -188,7 +197,16 @@ look:
             lines += [f"br i1 {outside}, label %exceeds{n}, label %test{n}", f"exceeds{n}:"]
             lines += [f"store i64 {which}, ptr %block, align 8", f"store i64 {low}, ptr %low, align 8"]
             lines += [f"store i64 {high}, ptr %high, align 8", f"ret i32 {EXCEEDS}", f"test{n}:"]
-        return "\n".join([*lines, "br label %unproven", "unproven:", f"ret i32 {UNPROVEN}", "}"])
+        lines += ["br label %unproven", "unproven:", f"%behind = call i64 @{CHECK}.behind(ptr %block)"]
+        return "\n".join([*lines, "store i64 %behind, ptr %low, align 8", f"ret i32 {UNPROVEN}", "}"])
+
+    def _behind(self) -> str:
+        """Tells pointers behind whose memory something may be accessed from those before whose memory alone it may."""
+        w = Writer()
+        self._require(w)
+        mask = self._mask(w, [(n, end) for n, (_, end) in self._each_fits(w)])
+        head = f"define internal i64 @{CHECK}.behind(ptr %block) noinline cold noimplicitfloat nounwind {{"
+        return "\n".join([head, *self._loads(), *w.lines, f"ret i64 {mask}", "}"])
 
     def _outside(self, w: Writer, a: Argument, x: Access) -> Iterator[tuple[str, Value, Value]]:
         """Conditions under which the access certainly leaves the memory of `a`, and its bytes."""
