@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import llgrad
+from llgrad.programs.guarded_memory import Room
 
 EACH, PADDING = 50, 32
 HEAD = "double {0}(int n, int m, const int *ix, double *x, double *y, const double *z)"
@@ -213,6 +214,8 @@ class Calls:
             self.found[f"{kind}: {type(error).__name__}"] += 1
         else:
             why = "" if legal else f", {self.why(returned, value, buffers, arrays)}"
+            if why == ", wrong, before" and self.faults_mirrored(n, m, arrays, sizes):
+                why = ", compared what lies before"
             self.found[f"{kind}: returned{why}"] += 1
             self.require("wrong" not in why, f"{returned} instead of {value}", n, m, sizes)
             if legal:
@@ -236,6 +239,18 @@ class Calls:
             return f"as if nothing lay {where}"
         read = any(math.isnan(k) for a in (*buffers.given, [returned]) for k in a)
         return f"nan of what lies {where}" if read else f"wrong, {where}"
+
+    def faults_mirrored(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int]) -> bool:
+        """Does the call fault where arrays in guarded memory lie at the start of their pages?"""
+        put = Room.put
+        try:
+            Room.put = lambda room, *given, first: put(room, *given, first=True)  # type: ignore[method-assign]
+            self.function(*self.numbers(n, m), *Buffers(arrays, sizes).given)
+        except llgrad.LlgradError:
+            return True
+        finally:
+            Room.put = put  # type: ignore[method-assign]
+        return False
 
     def differentiate(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int], *, legal: bool) -> None:
         assert self.gradients is not None

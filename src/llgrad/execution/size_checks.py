@@ -176,7 +176,7 @@ class Guarded:
 
     def _move(self, low: int, high: int, members: Sequence[tuple[int, Any]], alignment: int, first: bool) -> None:
         room = rooms.take(high - low, alignment)
-        away = room.put(low, high - low, alignment, members[0][1].itemsize, first) - low
+        away = room.put(low, high - low, alignment, members[0][1].itemsize, first=first) - low
         for p, array in members:
             self.values[p] = int(array.__array_interface__["data"][0]) + away
         self._groups.append((room, away, [(p, self.values[p], array) for p, array in members]))

@@ -89,7 +89,7 @@ class Room:
                 _libc().munmap(at, size)
         raise MemoryError("no memory for a guarded copy of an array")
 
-    def put(self, low: int, size: int, alignment: int, item: int, first: bool = False) -> int:
+    def put(self, low: int, size: int, alignment: int, item: int, *, first: bool = False) -> int:
         """Copy memory here, as near to the end (or to the start: `first`) as an alignment like that of `low` allows;
         where it lies now. `item`: bytes of an element."""
         at = self.start + (low - self.start) % alignment if first else self.end - size
