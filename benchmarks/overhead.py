@@ -1,5 +1,8 @@
 """What a call of a foreign function costs beside the function: `python -m benchmarks.overhead`.
 
+`python -m benchmarks.overhead --checks` tells what the checks of sizes cost (docs/memory-checks.md) instead: medians of
+calls of typical functions and of their derivatives, with `unchecked=True` beside, in turns in one process.
+
 A function of five elements that does next to nothing is called from NumPy and from every framework that is installed,
 and beside it an operation of that framework that is registered the same way and does nothing. Times are CPU times of
 the calling thread: both take turns, and of many short rounds the least counts. What a call costs above the empty
@@ -9,9 +12,13 @@ derivative, each beside one of the empty operation, whose gradient is registered
 
 from __future__ import annotations
 
+import shutil
+import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -126,6 +133,79 @@ def tensorflow_rows(path: Path) -> Rows:
     yield "TensorFlow, tf.function", 1, lambda: graph(x), lambda: same(x)
 
 
+# --- checks of sizes -------------------------------------------------------------------------------------------------
+
+TYPICAL = """
+#include <math.h>
+void energy(int n, const double *restrict x, double k, double *restrict out)
+{
+    double sum = 0.0;
+    for (int i = 0; i + 1 < n; i++)
+        sum += 0.5 * k * (x[i + 1] - x[i]) * (x[i + 1] - x[i]) + cos(x[i]);
+    *out = sum;
+}
+void product(int n, int m, const double *a, const double *x, double *y)
+{ for (int i = 0; i < n; i++) { y[i] = 0; for (int j = 0; j < m; j++) y[i] += a[i * m + j] * x[j]; } }
+"""
+FORTRAN = """
+subroutine total(n, x, y)
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  real(8), intent(out) :: y
+  y = sum(x * x)
+end subroutine
+subroutine matvec(n, m, a, x, y)
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: a(n, m), x(m)
+  real(8), intent(out) :: y(n)
+  y = matmul(a, x)
+end subroutine
+"""
+Calls = list[tuple[str, Callable[[], Any], Callable[[], Any]]]
+
+
+def typical(folder: Path) -> Calls:
+    """Calls with checks and without, of the README's function, of products, of Fortran."""
+    import llgrad
+
+    x, out, y, a = np.ones(5), np.zeros(1), np.zeros(2), np.ones((2, 3))
+    sources = {"energy.c": TYPICAL, "sums.f90": FORTRAN} if shutil.which("flang-22") else {"energy.c": TYPICAL}
+    given: dict[str, tuple[Any, ...]] = {
+        "energy": (5, x, 2.0, out), "product": (2, 3, a, np.ones(3), y), "total": (5, x, out),
+        "matvec": (2, 3, np.asfortranarray(a), np.ones(3), y),
+    }  # fmt: skip
+    found: Calls = []
+    for file, text in sources.items():
+        (folder / file).write_text(text)
+        checked, unchecked = (llgrad.load(folder / file, unchecked=u) for u in (False, True))
+        for name in (n for n in given if n in text):
+            one, other, args = checked[name], unchecked[name], given[name]
+            found.append((name, partial(one, *args), partial(other, *args)))
+            of, seed = "out" if name == "energy" else "y", np.ones_like(args[-1])
+            pulls = [llgrad.vjp(f, wrt="x", of=of) for f in (one, other)]
+            found.append((f"{name}, vjp", partial(pulls[0], *args, seed=seed), partial(pulls[1], *args, seed=seed)))
+    return found
+
+
+def checks() -> None:
+    """Print what the checks of sizes cost."""
+    print("medians in microseconds     checked   unchecked   the check")
+    with tempfile.TemporaryDirectory() as folder:
+        for title, *pair in typical(Path(folder)):
+            taken: list[list[float]] = [[], []]
+            for _ in range(4 * ROUNDS):
+                for call, found in zip(pair, taken, strict=True):
+                    started = time.perf_counter()
+                    for _ in range(CALLS):
+                        call()
+                    found.append(1e6 * (time.perf_counter() - started) / CALLS)
+            with_checks, without = map(statistics.median, taken)
+            print(f"{title:24} {with_checks:10.2f}  {without:10.2f}  {with_checks - without:10.2f}", flush=True)
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+
 def main() -> None:
     """Print the table, and whether each row is within what is allowed."""
     groups = {"numpy": numpy_rows, "torch": torch_rows, "jax": jax_rows, "tensorflow": tensorflow_rows}
@@ -146,4 +226,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    checks() if "--checks" in sys.argv else main()

@@ -14,6 +14,7 @@ import argparse
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,9 +25,11 @@ from typing import Any
 import numpy as np
 
 import llgrad
+from llgrad.programs.guarded_memory import Room
 
 EACH, PADDING = 50, 32
 HEAD = "double {0}(int n, int m, const int *ix, double *x, double *y, const double *z)"
+REFERENCES = HEAD.replace("int n, int m", "const int *pn, const int *pm")
 NAMES = ("ix", "x", "y", "z")
 STEPS = 4000
 
@@ -40,7 +43,10 @@ class Generator:
 
     def function(self, name: str) -> tuple[str, str]:
         self.block(1, self.rng.randint(1, 3))
-        c = [HEAD.format(name), "{", "  double s = 0.0;", *self.c, "  return s;", "}"]
+        self.by_reference = self.rng.random() < 0.25
+        body = [re.sub(r"\b[nm]\b", r"(*p\g<0>)", line) for line in self.c] if self.by_reference else self.c
+        head = (REFERENCES if self.by_reference else HEAD).format(name)
+        c = [head, "{", "  double s = 0.0;", *body, "  return s;", "}"]
         python = [f"def {name}(n, m, ix, x, y, z, tick):", "  s = 0.0", *self.py, "  return s"]
         return "\n".join(c), "\n".join(python)
 
@@ -166,6 +172,7 @@ class Calls:
 
     def __init__(self, name: str, source: str, library: Any, python: Any, rng: random.Random) -> None:
         self.source, self.function, self.python, self.rng = source, library[name], python, rng
+        self.by_reference = "*pn" in source
         self.found: Counter[str] = Counter()
         self.gradients: tuple[Any, ...] | None = None
         if rng.random() < 0.1:
@@ -191,18 +198,24 @@ class Calls:
                 less = {**sizes, name: self.rng.randrange(sizes[name])}
                 self.call(n, m, value, arrays, less, legal=False)
 
+    def numbers(self, *given: int) -> list[Any]:
+        """Integers as the function takes them."""
+        return [np.array(k, np.int32) if self.by_reference else k for k in given]
+
     def call(
         self, n: int, m: int, value: float, arrays: dict[str, Recorded], sizes: dict[str, int], *, legal: bool
     ) -> None:
         buffers = Buffers(arrays, sizes)
         kind = "legal" if legal else "illegal"
         try:
-            returned = self.function(n, m, *buffers.given)
+            returned = self.function(*self.numbers(n, m), *buffers.given)
         except llgrad.LlgradError as error:
             self.require(not legal, f"refused: {error}", n, m, sizes)
             self.found[f"{kind}: {type(error).__name__}"] += 1
         else:
             why = "" if legal else f", {self.why(returned, value, buffers, arrays)}"
+            if why == ", wrong, before" and self.faults_mirrored(n, m, arrays, sizes):
+                why = ", compared what lies before"
             self.found[f"{kind}: returned{why}"] += 1
             self.require("wrong" not in why, f"{returned} instead of {value}", n, m, sizes)
             if legal:
@@ -227,18 +240,31 @@ class Calls:
         read = any(math.isnan(k) for a in (*buffers.given, [returned]) for k in a)
         return f"nan of what lies {where}" if read else f"wrong, {where}"
 
+    def faults_mirrored(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int]) -> bool:
+        """Does the call fault where arrays in guarded memory lie at the start of their pages?"""
+        put = Room.put
+        try:
+            Room.put = lambda room, *given, first: put(room, *given, first=True)  # type: ignore[method-assign]
+            self.function(*self.numbers(n, m), *Buffers(arrays, sizes).given)
+        except llgrad.LlgradError:
+            return True
+        finally:
+            Room.put = put  # type: ignore[method-assign]
+        return False
+
     def differentiate(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int], *, legal: bool) -> None:
         assert self.gradients is not None
         buffers, again = Buffers(arrays, sizes), Buffers(arrays, sizes)
         try:
-            found = self.gradients[0](n, m, *buffers.given)
+            found = self.gradients[0](*self.numbers(n, m), *buffers.given)
         except llgrad.LlgradError as error:
             self.require(not legal, f"derivative refused: {error}", n, m, sizes)
             self.found[f"derivative, illegal: {type(error).__name__}"] += 1
         else:
             self.found[f"derivative, {'legal' if legal else 'illegal'}: returned"] += 1
             if legal:
-                self.require(same(found, self.gradients[1](n, m, *again.given)), "other derivatives", n, m, sizes)
+                other = self.gradients[1](*self.numbers(n, m), *again.given)
+                self.require(same(found, other), "other derivatives", n, m, sizes)
         self.require(buffers.unharmed(), "a derivative changed memory around an array", n, m, sizes)
 
     def require(self, condition: bool, what: str, n: int, m: int, sizes: dict[str, int]) -> None:

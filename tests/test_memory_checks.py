@@ -15,6 +15,7 @@ import pytest
 
 import llgrad
 from llgrad.errors import ArgumentError, ForeignError
+from llgrad.execution.size_checks import Guarded
 from llgrad.llvm import Engine
 
 CODE = """
@@ -48,6 +49,14 @@ __attribute__((noinline)) static double inner(const double *x, int k)
 double outer(int n, const double *x) { return n > 2 ? inner(x + 1, n) : 0.0; }
 double null_or(int n, const double *x)
 { double s = n; if (x) for (int i = 0; i < n; i++) s += x[i]; return s; }
+double counted(const int *n, const double *x)
+{ double s = 0; for (int i = 0; i < *n; i++) s += x[i]; return s; }
+struct shape { long rows, cols; };
+double shaped(const struct shape *s, const double *x, double *y)
+{ double t = 0; for (long i = 0; i < s->rows; i++) for (long j = 0; j < s->cols; j++) t += y[i] = x[i * s->cols + j];
+  return t; }
+void raise_to(const int *n, int *x) { for (int i = 0; i < *n; i++) x[i] = 1000; }
+void halve(int *n, double *x) { for (; *n > 0; *n -= 1) x[*n - 1] /= 2; }
 static double *kept;
 void keep(double *x) { kept = x; }
 void use(int k) { kept[k] += 1.0; }
@@ -89,12 +98,15 @@ def test_the_example_of_the_readme_with_too_large_a_number(lib: llgrad.Library, 
         llgrad.jvp(lib.energy, wrt="x", of="out")(6, x, 2.0, out, tangents=x)
 
 
+SHAPE = np.array((2, 3), [("rows", "i8"), ("cols", "i8")])
 LEGAL = [
     ("two", (array(3), 3, array(5))), ("two", (None, 0, None)), ("twice", (2, array(2), array(4))),
     ("maybe", (100, array(3))), ("until", (9, -array(1))), ("indirect", (3, at(0, 4, 2), array(5))),
     ("scatter", (2, at(1, 0), array(2))), ("backwards", (5, array(5))), ("backwards", (-5, array(0))),
     ("matrix", (2, 3, array(6))), ("matrix", (2, -3, array(0))), ("corner", (3, array(8))),
     ("outer", (3, array(5))), ("outer", (2, array(0))), ("null_or", (3, None)), ("null_or", (3, array(3))),
+    ("counted", (at(3), array(3))), ("counted", (at(-3), None)), ("shaped", (SHAPE, array(6), array(2))),
+    ("raise_to", (at(2), at(1, 2))), ("halve", (at(3), array(3))),
 ]  # fmt: skip
 
 
@@ -113,6 +125,9 @@ ILLEGAL = [
     ("twice", (3, array(3), array(5)), "'y' of twice has 5 elements, but the code writes element 5"),
     ("backwards", (7, array(6)), "reads element 6 for n = 7"), ("matrix", (2, 3, array(5)), "reads element 5"),
     ("corner", (3, array(7)), "reads element 7 for n = 3"), ("outer", (3, array(4)), "reads element 4 for n = 3"),
+    ("counted", (at(4), array(3)), "reads element 3 for n = 4"), ("counted", (at(4), None), "'x' of counted is None"),
+    ("shaped", (SHAPE, array(5), array(2)), "reads element 5"),
+    ("shaped", (SHAPE, array(6), array(1)), "writes element 1"),
 ]  # fmt: skip
 
 
@@ -130,7 +145,9 @@ GUARDED = [
     ("indirect", (3, at(0, 1, 2), None), "followed a null pointer"),
     ("scatter", (2, at(1, 2), array(2)), "accessed element 2 of argument 'y'"),
     ("scatter", (2, at(1, -2), array(2)), "wrote before its first element of argument 'y'"),
-    ("until", (6, array(5)), "accessed element 5 of argument 'x'"), ("maybe", (100, array(2)), "accessed element 2"),
+    ("until", (6, array(5)), "accessed element 5 of argument 'x'"), ("halve", (at(4), array(3)), "accessed element 3"),
+    ("counted", (at(), array(3)), "accessed element 0 of argument 'n'"), ("counted", (None, array(3)), "null pointer"),
+    ("maybe", (100, array(2)), "accessed element 2"),
 ]  # fmt: skip
 
 
@@ -143,6 +160,26 @@ def test_what_cannot_be_proven_is_guarded(
         with pytest.raises(ForeignError, match=words):
             library[name](*args)
     assert all(np.array_equal(a, b) for a, b in zip(args, before, strict=True))
+
+
+def test_integers_by_reference_prove_sizes(lib: llgrad.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is copied; what may change while the function runs proves nothing."""
+    calls = [("counted", (at(3), array(3))), ("shaped", (SHAPE, array(6), array(2))), ("raise_to", (at(2), at(1, 2)))]
+    shared, moved, move = at(2, 3), list[Any](), Guarded._move
+
+    def noted(self: Guarded, *given: Any) -> None:
+        moved.append(given)
+        move(self, *given)
+
+    monkeypatch.setattr(Guarded, "_move", noted)
+    for name, args in calls:
+        lib[name](*args)
+    assert not moved
+    lib.halve(at(3), array(3))
+    assert moved
+    with pytest.raises(ForeignError, match="accessed element 2 of argument"):
+        lib.raise_to(shared[:1], shared)
+    assert shared.tolist() == [2, 3]
 
 
 def test_derivatives_are_guarded(lib: llgrad.Library) -> None:

@@ -38,7 +38,6 @@ from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.loaded import Loaded
 from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Operation, Paths
-from llgrad.foreign.checks import REVERSE
 from llgrad.foreign.function import buffers
 from llgrad.foreign.plans import Wrt
 from llgrad.foreign.roles import Input, Resolved
@@ -256,11 +255,8 @@ class _Site:
         resolved = (roles.resolve if known else roles.symbols)(shapes, self.statics)
         named = dict(zip((i.name for i in roles.tensors), shapes, strict=True))
         checks = [] if known else [*self._checks(named), *self._proofs(resolved)]
-        if known:
-            guarded = not self.made.check.fits(roles, tuple(shapes), resolved, self.kind)
-        else:
-            guarded = not self.made.is_proven or self.kind in REVERSE
-        taken, made, sizes = buffers(self.made, self.kind, self.wrt, shapes, resolved, plan, guarded)
+        asked = self.made.asks(plan, self.made.values(shapes, resolved)) if known else self.made.checked
+        taken, made, sizes = buffers(self.made, self.kind, self.wrt, shapes, resolved, plan, asked)
         count = next((d[0] for d, b in zip(dims, flags, strict=True) if b), None)
         for x, (_, dtype) in zip(operands, taken, strict=True):
             if x.dtype != dtype:

@@ -70,6 +70,15 @@ void softmax(const double *x, int n, double *y) {
     for (int i = 0; i < n; i++) { y[i] = exp(x[i]); s += y[i]; }
     for (int i = 0; i < n; i++) y[i] /= s;
 }
+void products(const double *w, const double *x, int n, double *y) {
+    for (int i = 0; i < n; i++) y[i] = 0;
+    for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i] += w[i * n + j] * x[j];
+}
+void mean(const double *x, int n, double *y) {
+    for (int i = 0; i < n; i++) y[i] = 0;
+    for (int k = 1; k < 4; k++) for (int i = 0; i < n; i++) y[i] += k * x[i] * x[i];
+    for (int i = 0; i < n; i++) y[i] *= 1.0 / 3;
+}
 void wide(const double *x, int n, double *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i / 2]; }
 void three(const double *x, int n, double *y) { for (int i = 0; i < 3; i++) y[i] = n * x[i]; }
 void put(const double *x, const int *at, int n, double *y) { for (int i = 0; i < n; i++) y[at[i]] = x[i] * x[i]; }

@@ -337,13 +337,24 @@ def test_outputs_are_proven(lib: llgrad.Library) -> None:
     x, some = tf.constant([0.3, -0.2, 0.9], tf.float64), [tf.TensorSpec([None], tf.float64)]
     np.testing.assert_allclose(load(lib.softmax)(x), tf.nn.softmax(x), rtol=1e-12)
     np.testing.assert_allclose(tf.function(load(lib.softmax), input_signature=some)(x), tf.nn.softmax(x), rtol=1e-12)
+    w = tf.reshape(tf.range(9, dtype=tf.float64), (3, 3))
+    products, mean = load(lib.products, counts={"n": "x"}), load(lib.mean)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        made = products(w, x), tf.function(mean, input_signature=some)(x)
+    np.testing.assert_allclose(tape.gradient(made[0], x), tf.reduce_sum(w, 0))
+    np.testing.assert_allclose(tape.gradient(made[1], x), 4 * x)
     with pytest.raises(ForeignSignatureError, match="writes 2\\*n elements of y"):
         load(lib.wide)
     assert tf.function(load(lib.wide, out=("2*n",)), input_signature=some)(x).shape == (6,)
-    with pytest.raises(ForeignShapeError, match="of y, which has 24"):
+    with pytest.raises(ForeignShapeError, match="'y' of wide has 3 elements"):
         load(lib.wide, out="like x")(x)
-    with pytest.raises(Exception, match="wrote outside of its arrays"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="bytes 40 to 48, which wide writes of argument 'y'"):
         tf.function(load(lib.wide, out="like x"), input_signature=some)(x)
+    fourth = tf.function(load(lib.fourth, counts={"n": "x"}), input_signature=2 * some)
+    assert fourth(x, tf.ones(4, tf.float64)) == tf.reduce_sum(x)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="which fourth reads of argument 't'"):
+        fourth(x, x)
     three = tf.function(load(lib.three), input_signature=some)
     assert three(x).shape == (3,)
     with pytest.raises(tf.errors.InvalidArgumentError, match="three writes another number of elements of y"):

@@ -33,6 +33,7 @@ class Checker:
         self.signature, self.constants = signature, constants or {}
         self.names = [p.name for p in signature.parameters]
         self._fit = [_usual(p.type) for p in signature.parameters]
+        self._numbers = {p.name: made for p in signature.parameters if (made := _usual_number(p.type))}
         self.restricts = any(isinstance(p.type, Pointer) and p.type.restrict for p in signature.parameters)
 
     def values(self, args: Sequence[Any], named: dict[str, Any] | None = None) -> list[Any]:
@@ -53,6 +54,9 @@ class Checker:
 
     def value(self, parameter: Parameter, given: Any) -> Any:
         """The value for one parameter."""
+        usual = self._numbers.get(parameter.name)
+        if usual is not None and (made := usual(given)) is not None:
+            return made
         match parameter.type:
             case Pointer() as pointer:
                 return self._pointer(parameter, pointer, given)
@@ -288,7 +292,38 @@ def _usual(t: CType) -> Callable[[Any], bool]:
     if type(t) is Pointer and isinstance(t.to, Scalar) and t.dtype is not None:
         dtype, array = t.dtype, np.ndarray
         return lambda given: type(given) is array and given.dtype is dtype and given.flags.carray
+    if isinstance(t, View) and isinstance(t.to, Scalar) and t.dtype is not None and t.order in ("C", "F"):
+        return _usual_view(t)
     return lambda given: False
+
+
+def _usual_view(t: View) -> Callable[[Any], bool]:
+    """The same for an array of another language that lies as a whole."""
+    dtype, array, rank, least = t.dtype, np.ndarray, t.rank, t.least
+    if any(n is not None for n in (*t.extents, *t.steps)):
+        return lambda given: False
+    if t.order == "C":
+        return (
+            lambda given: type(given) is array and given.dtype is dtype and given.flags.carray
+            and given.nbytes >= least and (rank is None or rank == given.ndim)
+        )  # fmt: skip
+    return (
+        lambda given: type(given) is array and given.dtype is dtype and given.nbytes >= least
+        and (given.flags.farray or given.ndim < 2 and given.flags.carray) and (rank is None or rank == given.ndim)
+    )  # fmt: skip
+
+
+def _usual_number(t: CType) -> Callable[[Any], np.ndarray[Any, Any] | None] | None:
+    """Makes memory of the most usual numbers that are passed by reference; None for others."""
+    if not isinstance(t, View) or not t.scalar or not isinstance(t.to, Scalar) or t.dtype is None:
+        return None
+    dtype, kind = t.dtype, t.to.kind
+    if kind == "float" and dtype == np.float64:
+        return lambda given: np.array(given, dtype) if type(given) is float else None
+    if kind in ("int", "uint"):
+        low, high = integer_range(t.to)
+        return lambda given: np.array(given, dtype) if type(given) is int and low <= given <= high else None
+    return None
 
 
 def integer_range(scalar: Scalar) -> tuple[int, int]:

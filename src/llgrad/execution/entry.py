@@ -23,6 +23,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct
@@ -384,8 +385,8 @@ class Code:
         else:
             status = UNPROVEN
         if status == UNPROVEN and test is not None:
-            mask = function.answers(frame)[0] if function.check else None
-            frame, status = self._guarded(function, test, values, arena, test.pointers(mask))
+            masks = function.answers(frame)[:2] if function.check else (None, None)
+            frame, status = self._guarded(function, test, values, arena, *map(test.pointers, masks))
         if status:
             if arena:
                 arena.free()
@@ -406,10 +407,11 @@ class Code:
             _calls.frame = outer
 
     def _guarded(
-        self, function: _Function, test: Test, values: Sequence[Any], arena: _Arena | None, unproven: Sequence[int]
+        self, function: _Function, test: Test, values: Sequence[Any], arena: _Arena | None, unproven: Sequence[int],
+        behind: Sequence[int],
     ) -> tuple[Any, int]:
         """A call with copies of the arrays that the code may leave: the frame and the status."""
-        guarded = Guarded(test, values, unproven)
+        guarded = Guarded(test, values, unproven, behind)
         outer = getattr(_calls, "frame", 0)
         try:
             frame = function.fill(guarded.values, arena, checked=False)
@@ -455,10 +457,13 @@ class _Function:
             limits, strided = test.check.limits, test.check.strided
             self.numbers = [test.at[n][0] for n in limits.numbers]
             self.pointers = [(test.at[n][0], n in strided) for n in limits.pointers]
-            words = len(self.numbers) + 2 * len(self.pointers)
             between = size - self.arguments_at - self.packer.size + 8 * ANSWERS
-            self.whole = struct.Struct(f"<Q{self.arguments_at - _CHECK - 8}x{layout}{between}x{words}Q")
-            size += 8 * (ANSWERS + words)
+            layout = f"<Q{self.arguments_at - _CHECK - 8}x{layout}{between}x{len(self.numbers)}Q"
+            self.whole = struct.Struct(layout + "QQ" * len(self.pointers))
+            self.usual = struct.Struct(layout + "8xQ" * len(self.pointers))  # nothing lies before any array
+            self.arrays = None if strided & set(limits.pointers) else _chosen([n for n, _ in self.pointers])
+            self.given = _chosen(self.numbers)
+            size += 8 * (ANSWERS + len(self.numbers) + 2 * len(self.pointers))
         self.frame = ctypes.c_char * size
 
     def fill(self, values: Sequence[Any], arena: _Arena | None, checked: bool = True) -> ctypes.Array[ctypes.c_char]:
@@ -470,7 +475,14 @@ class _Function:
         if not self.check or not checked:
             self.packer.pack_into(frame, self.arguments_at, *packed)
             return frame
-        packed += [packed[n] for n in self.numbers]
+        if self.arrays is not None:
+            try:
+                sizes = [v.nbytes for v in self.arrays(values)]
+                self.usual.pack_into(frame, _CHECK, self.check, *packed, *self.given(packed), *sizes)
+                return frame
+            except AttributeError:  # None, or an address
+                pass
+        packed += self.given(packed)
         for n, strided in self.pointers:
             packed += room_of(values[n], strided)
         self.whole.pack_into(frame, _CHECK, self.check, *packed)
@@ -483,6 +495,14 @@ class _Function:
 
     def results(self, frame: ctypes.Array[ctypes.c_char]) -> tuple[Any, ...]:
         return tuple(read(frame, at) for read, at in self.readers)
+
+
+def _chosen(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Gives what stands at these places of a list."""
+    if len(places) == 1:
+        only = places[0]
+        return lambda values: (values[only],)
+    return itemgetter(*places) if places else lambda values: ()
 
 
 def _pack_code(t: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from llgrad.errors import ArgumentError, ForeignError
-from llgrad.programs.guarded_memory import FAULTED, SOMEWHERE, Limits, Room, rooms
+from llgrad.programs.guarded_memory import ANSWERS, FAULTED, SOMEWHERE, UNPROVEN, Limits, Place, Room, rooms
 
 NAME = "llgrad.check"
 _making = threading.Lock()
@@ -28,6 +28,23 @@ class Check(Struct, frozen=True):
     names: dict[int, str]
     strided: frozenset[int]
     data: bytes
+
+    def place(self, p: Place) -> str:
+        """What an access that is certain does."""
+        at = f" at {p.source}" if p.source else ""
+        name = self.names.get(p.argument, "")
+        return f"which {self.function} {'writes' if p.written else 'reads'} of argument {name!r}{at}"
+
+
+class Extent(Struct, frozen=True):
+    """An array of which nothing is known but its size, among the values of a call."""
+
+    nbytes: int
+    itemsize: int
+
+    @property
+    def size(self) -> int:
+        return self.nbytes // self.itemsize
 
 
 class Test:
@@ -50,6 +67,18 @@ class Test:
 
                 self._engine = Engine.from_object(self.check.data)
             return int(self._engine.address(NAME))
+
+    def ask(self, values: Sequence[int | Extent]) -> tuple[int, int, int, int]:
+        """What the check answers before there are arrays: its result, and its words. Values: by IR argument."""
+        limits, address = self.check.limits, self.address()
+        if not address:
+            return UNPROVEN, 0, 0, 0
+        numbers = [n if isinstance(n := values[k], int) else 0 for k in limits.numbers]
+        known = [SOMEWHERE if k in limits.numbers else room_of(values[k], False)[1] for k in limits.pointers]
+        words = [*[0] * ANSWERS, *numbers, *(n for end in known for n in (0, end))]
+        block = (ctypes.c_int64 * len(words))(*words)
+        status = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(address)(ctypes.addressof(block))
+        return status, block[0], block[1], block[2]
 
     def pointers(self, mask: int | None) -> list[int]:
         """The IR arguments that a mask of the check's means; None: there is no check."""
@@ -83,23 +112,43 @@ def room_of(value: Any, strided: bool) -> tuple[int, int]:
 # --- what exceeds an array -------------------------------------------------------------------------------------------
 
 
-def exceeded(test: Test, values: Sequence[Any], which: int, low: int, high: int) -> ArgumentError:
+def exceeded(
+    test: Test, values: Sequence[Any], which: int, low: int, high: int, error: type[ArgumentError] = ArgumentError
+) -> ArgumentError:
     """The error for an access that certainly lies outside of an array."""
     check = test.check
     place = check.limits.places[which]
     value, name = values[test.at[place.argument][0]], check.names.get(place.argument, "")
     size, item = getattr(value, "nbytes", 0), max(getattr(value, "itemsize", 1), 1)
     element = (high - 1) // item if high > size else low // item
-    numbers = [f"{check.names.get(n, n)} = {values[test.at[n][0]]}" for n in check.limits.numbers]
+    known = [(check.names.get(n, n), values[test.at[n][0]]) for n in check.limits.numbers]
+    numbers = [f"{n} = {v.item() if hasattr(v, 'item') else v}" for n, v in known if getattr(v, "size", 1) == 1]
     given = f" for {', '.join(numbers)}" if numbers else ""
     does = "writes" if place.written else "reads"
     cause = f"it does so at {place.source}" if place.source else ""
     if value is None:
         message = f"argument {name!r} of {check.function} is None, but the code {does} what it points to{given}"
-        return ArgumentError(message, cause=cause, fix="pass an array")
+        return error(message, cause=cause, fix="pass an array")
     least = f"pass an array of at least {element + 1} elements" if element >= 0 else "pass other numbers"
     has = f"has {size // item} elements, but the code {does} element {element}{given}"
-    return ArgumentError(f"argument {name!r} of {check.function} {has}", cause=cause, fix=least)
+    return error(f"argument {name!r} of {check.function} {has}", cause=cause, fix=least)
+
+
+def left(function: str, name: str, size: int, element: int | None) -> ForeignError:
+    """The error for an access that a guarded call found (None: of something that was written before the array)."""
+    what = "wrote before its first element" if element is None else f"accessed element {element}"
+    return ForeignError(
+        f"{function} {what} of argument {name!r}, which has {size} elements",
+        cause="an index in the arguments, or computed from them, is wrong", fix="check sizes and indices",
+    )  # fmt: skip
+
+
+def lost(function: str, address: int) -> ForeignError:
+    """The error for an access that a guarded call found, near no array."""
+    return ForeignError(
+        f"{function} accessed memory that does not exist, at {address:#x}",
+        cause="an index or a pointer is wrong", fix="check what it was given",
+    )  # fmt: skip
 
 
 # --- what is unproven ------------------------------------------------------------------------------------------------
@@ -108,24 +157,26 @@ def exceeded(test: Test, values: Sequence[Any], which: int, low: int, high: int)
 class Guarded:
     """Copies of the arrays of a call that may be left, in guarded memory; those that overlap one lie with it."""
 
-    def __init__(self, test: Test, values: Sequence[Any], unproven: Sequence[int]) -> None:
+    def __init__(self, test: Test, values: Sequence[Any], unproven: Sequence[int], behind: Sequence[int]) -> None:
+        """`unproven`: the IR arguments that may be left, at either end, or `behind` their last elements."""
         self.test, self.values = test, list(values)
         self._groups: list[tuple[Room, int, list[tuple[int, int, Any]]]] = []
         limits = test.check.limits
         wanted = {p for a in unproven if a not in limits.pinned for p in self._positions(a)}
+        ends = {p for a in behind for p in self._positions(a)}
         fixed = {p for a in limits.pinned for p in self._positions(a)}
         for low, high, members in _overlapping(values):
             positions = {p for p, _ in members}
             if positions & wanted and not positions & fixed:
-                self._move(low, high, members, limits.alignment)
+                self._move(low, high, members, limits.alignment, not positions & wanted & ends)
 
     def _positions(self, argument: int) -> range:
         at, shadows = self.test.at[argument]
         return range(at, at + shadows + 1)
 
-    def _move(self, low: int, high: int, members: Sequence[tuple[int, Any]], alignment: int) -> None:
+    def _move(self, low: int, high: int, members: Sequence[tuple[int, Any]], alignment: int, first: bool) -> None:
         room = rooms.take(high - low, alignment)
-        away = room.put(low, high - low, alignment, members[0][1].itemsize) - low
+        away = room.put(low, high - low, alignment, members[0][1].itemsize, first=first) - low
         for p, array in members:
             self.values[p] = int(array.__array_interface__["data"][0]) + away
         self._groups.append((room, away, [(p, self.values[p], array) for p, array in members]))
@@ -135,7 +186,7 @@ class Guarded:
         read_only = {self.test.at[a][0] for a in self.test.check.limits.read_only}
         for room, _, members in self._groups:
             if not room.intact():
-                raise self._left(members[0][0], "wrote before its first element")
+                raise self._left(members[0][0], None)
         for _, away, members in self._groups:
             for p, _, array in members:
                 if p not in read_only and array.flags.writeable:
@@ -146,22 +197,16 @@ class Guarded:
         for room, _, members in self._groups:
             if room.holds(address):
                 p, at, array = min(members, key=lambda m: abs(m[1] - address))
-                return self._left(p, f"accessed element {(address - at) // max(array.itemsize, 1)}")
+                return self._left(p, (address - at) // max(array.itemsize, 1))
         if address < 1 << 22 and any(self.values[at] is None for at, _ in self.test.at):
             fix = "pass arrays instead of None"
             return ForeignError(f"{self.test.check.function} followed a null pointer", cause="it got None", fix=fix)
-        return ForeignError(
-            f"{self.test.check.function} accessed memory that does not exist, at {address:#x}",
-            cause="an index or a pointer is wrong", fix="check what it was given",
-        )  # fmt: skip
+        return lost(self.test.check.function, address)
 
-    def _left(self, position: int, what: str) -> ForeignError:
+    def _left(self, position: int, element: int | None) -> ForeignError:
         argument = next(a for a, (at, more) in enumerate(self.test.at) if at <= position <= at + more)
-        name, size = self.test.check.names.get(argument, ""), self._size(argument)
-        return ForeignError(
-            f"{self.test.check.function} {what} of argument {name!r}, which has {size} elements",
-            cause="an index in the arguments, or computed from them, is wrong", fix="check sizes and indices",
-        )  # fmt: skip
+        name = self.test.check.names.get(argument, "")
+        return left(self.test.check.function, name, self._size(argument), element)
 
     def _size(self, argument: int) -> int:
         at = self.test.at[argument][0]
@@ -201,4 +246,4 @@ def _overlapping(values: Sequence[Any]) -> Iterator[tuple[int, int, list[tuple[i
         yield low, high, members
 
 
-__all__ = ["FAULTED", "Check", "Guarded", "Test", "exceeded", "room_of", "span"]
+__all__ = ["FAULTED", "Check", "Extent", "Guarded", "Test", "exceeded", "left", "lost", "room_of", "span"]

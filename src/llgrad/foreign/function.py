@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import functools
 import hashlib
 import threading
 from collections.abc import Mapping, Sequence
@@ -30,15 +29,18 @@ import numpy as np
 from msgspec.structs import replace
 
 from llgrad.autodiff.requests.request import Act, Mode, Request
-from llgrad.errors import ActivityError, ArgumentError
+from llgrad.errors import ActivityError, ArgumentError, LlgradError
 from llgrad.execution.arguments import integer_range
 from llgrad.execution.entry import Code, Entry
 from llgrad.execution.library import ForeignFunction
-from llgrad.foreign.checks import Check
+from llgrad.execution.size_checks import Extent, Test, exceeded, left, lost
 from llgrad.foreign.plans import WRITERS, Primal, Writer, Wrt
-from llgrad.foreign.roles import ForeignTypeError, Input, Resolved, Roles, Shape, roles
+from llgrad.foreign.roles import ForeignShapeError, ForeignTypeError, Input, Resolved, Roles, Shape, roles
 from llgrad.foreign.runtime import Failure, Plan, cores, int64s
+from llgrad.programs.guarded_memory import EXCEEDS, FAULTED, FITS
 from llgrad.signature import Parameter, Scalar
+
+OVERWRITTEN = 7  # (of `runtime.c`)
 
 
 class Foreign:
@@ -56,8 +58,7 @@ class Foreign:
         said = f"{self._identity} {function.signature.symbol} {self.roles!r}"
         # names the function, the content of its sources, what is registered of it, and the roles of its parameters
         self.key = hashlib.sha256(said.encode()).hexdigest()[:16]
-        effects = function.library.effects(function.signature.symbol)
-        self.stateful, self.is_proven = effects.stateful, self.roles.is_proven(effects.written)
+        self.stateful = function.library.effects(function.signature.symbol).stateful
         self._plans: dict[tuple[str, Wrt], Plan] = {}
         self._calls: dict[Any, Call] = {}
         self._lock = threading.RLock()
@@ -66,10 +67,40 @@ class Foreign:
         inputs, outputs = ", ".join(i.name for i in self.roles.inputs), ", ".join(m.name for m in self.outputs)
         return f"<foreign function ({inputs}) -> ({outputs}): {self.function.signature}>"
 
-    @functools.cached_property
-    def check(self) -> Check:
-        """Of the sizes of arrays."""
-        return Check(self.function.library, self.function.signature.symbol)
+    # --- sizes
+
+    @property
+    def checked(self) -> bool:
+        """Are sizes checked?"""
+        return not self.function.library.unchecked
+
+    def test(self, kind: str) -> Test | None:
+        """What a kind of call checks sizes by (docs/memory-checks.md)."""
+        facts = self.function.facts
+        return self.function.library.test(
+            facts.signature.symbol, [(n, 0) for n in range(len(facts.arguments))], derived=kind != "primal"
+        )
+
+    def asks(self, plan: Plan, values: Sequence[int | Extent]) -> bool:
+        """Must the check be asked when the plan runs, for these sizes? ForeignShapeError where the function certainly
+        accesses what lies outside of an array."""
+        if not self.checked or plan.test is None:
+            return self.checked
+        status, which, low, high = plan.test.ask(values)
+        if status == EXCEEDS:
+            raise exceeded(plan.test, values, which, low, high, ForeignShapeError)
+        return status != FITS
+
+    def values(self, shapes: Sequence[Shape], made: Resolved) -> list[int | Extent]:
+        """Integers, and how long arrays are, by IR argument."""
+        inputs = [(i.parameter, s, i.dtype) for i, s in zip(self.tensors, shapes, strict=True) if i.array]
+        outputs = [(m.parameter, s, m.dtype) for m, s in zip(self.outputs, made.outputs, strict=True)]
+        scratch = [(m.parameter, s, m.dtype) for m, s in zip(self.roles.scratch, made.scratch, strict=True)]
+        found: dict[int, int | Extent] = dict(self.roles.numbered(made.integers))
+        for p, shape, dtype in (*inputs, *outputs, *scratch):
+            if p is not None:
+                found[p.ir_arguments[0]] = Extent(prod(shape) * dtype.itemsize, dtype.itemsize)
+        return [found.get(n, 0) for n in range(len(self.function.facts.arguments))]
 
     # --- arguments
 
@@ -155,7 +186,7 @@ class Foreign:
         if kind == "primal":
             self.function.library.addresses()
             code = self.function.library.primal()
-            return self._plan(code, self.function.facts.entry, Primal(self, ()), ())
+            return self._plan(code, self.function.facts.entry, Primal(self, ()), (), kind)
         try:
             return self._derived(kind, wrt, wrt)
         except ActivityError:
@@ -177,15 +208,16 @@ class Foreign:
         else:
             compiled = self.function.library.derivative(request)
         assert isinstance(compiled.code, Code)
-        return self._plan(compiled.code, compiled.entry, writer, acts)
+        return self._plan(compiled.code, compiled.entry, writer, acts, kind)
 
     def _request(self, mode: Mode, acts: tuple[Act, ...]) -> Request:
         result = any(m.parameter is None for m in self.outputs)
         act = (Act.DUP if mode is Mode.FORWARD else Act.OUT) if result else Act.CONST
         return Request(self.function.signature.symbol, mode, acts, act, disjoint=True)
 
-    def _plan(self, code: Any, entry: Entry, writer: Writer, acts: tuple[Act, ...]) -> Plan:
-        return Plan(code, entry, writer.write(entry, acts), serial=self.stateful)
+    def _plan(self, code: Any, entry: Entry, writer: Writer, acts: tuple[Act, ...], kind: str) -> Plan:
+        test = self.test(kind)
+        return Plan(code, entry, writer.write(entry, acts, test), test, serial=self.stateful)
 
     def _act(self, p: Parameter, wrt: Wrt, mode: Mode) -> Act:
         position = next((n for n, i in enumerate(self.tensors) if i.parameter is p), None)
@@ -218,13 +250,29 @@ class Call:
     def __init__(
         self, foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Shape], resolved: Resolved, plan: Plan
     ) -> None:
-        self.plan, self.integers = plan, resolved.integers
-        guarded = not foreign.check.fits(foreign.roles, tuple(shapes), resolved, kind)
-        self.taken, self.made, self.sizes = buffers(foreign, kind, wrt, shapes, resolved, plan, guarded)
+        self.foreign, self.plan, self.integers = foreign, plan, resolved.integers
+        self._values = foreign.values(shapes, resolved)
+        asked = foreign.asks(plan, self._values)
+        self.taken, self.made, self.sizes = buffers(foreign, kind, wrt, shapes, resolved, plan, asked)
         self._sizes = int64s(self.sizes)
         self._integers = int64s(resolved.integers)
         self._where = ctypes.addressof(self._integers)
         self._run, self._address, self._pack = plan.runtime.run, plan.address, plan.pack
+
+    def error(self, failure: Failure) -> LlgradError:
+        """The exception that says what ended a run."""
+        name, code = self.foreign.name, failure.code
+        if failure.status == EXCEEDS and self.plan.test is not None:
+            found = self.plan.test, self._values, code, failure.detail, failure.end
+            return exceeded(*found, ForeignShapeError)
+        if failure.status not in (FAULTED, OVERWRITTEN):
+            return failure.error()
+        if code < 0:
+            return lost(name, failure.detail)
+        p = next(p for p in self.foreign.function.signature.parameters if self.plan.pointers[code] in p.ir_arguments)
+        extent = self._values[p.ir_arguments[0]]
+        size = extent.size if isinstance(extent, Extent) else 0
+        return left(name, p.name, size, failure.detail if failure.status == FAULTED else None)
 
     def given(self, taken: Sequence[int], made: Sequence[int]) -> Any:
         """The C array of the callers' addresses."""
@@ -235,7 +283,7 @@ class Call:
         failure = Failure()
         given = self._pack(*taken, self._where, *made)
         if self._run(self._address, given, self._sizes, None, 1, 1, failure):
-            raise failure.error()
+            raise self.error(failure)
 
     def run_batch(
         self, count: int, taken: Sequence[int], made: Sequence[int], strides: Sequence[int], threads: int | None = None
@@ -245,7 +293,7 @@ class Call:
         failure = Failure()
         given = self.given(taken, made)
         if self._run(self._address, given, self._sizes, every, count, threads or cores(), failure):
-            raise failure.error()
+            raise self.error(failure)
 
 
 _kept: dict[int, Plan] = {}
@@ -278,7 +326,7 @@ class Tape:
         held, failure, runtime = ctypes.c_void_p(), Failure(), self._forward.plan.runtime
         given = self._forward.given(taken, made)
         if runtime.record(self._forward.plan.address, given, self._forward._sizes, held, failure):
-            raise failure.error()
+            raise self._forward.error(failure)
         self._held = held.value or 0
         _kept[self._held] = self._forward.plan
 
@@ -292,7 +340,7 @@ class Tape:
         with self._lock:
             back.plan.runtime.replay(back.plan.address, given, back._sizes, self._held, failure)
         if failure.status:
-            raise failure.error()
+            raise back.error(failure)
 
     @property
     def made(self) -> list[Item]:
@@ -304,7 +352,7 @@ Item = tuple[Any, np.dtype[Any]]  # shape and dtype of a buffer
 
 
 def buffers(
-    foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Any], resolved: Resolved, plan: Plan, guarded: bool
+    foreign: Foreign, kind: str, wrt: Wrt, shapes: Sequence[Any], resolved: Resolved, plan: Plan, asked: bool
 ) -> tuple[list[Item], list[Item], list[Any]]:
     """What a call takes, what it makes, and the bytes of all buffers (see `Plan.sizes`); sizes may be symbols."""
     tensors = [(tuple(s), i.dtype) for s, i in zip(shapes, foreign.tensors, strict=True)]
@@ -315,4 +363,4 @@ def buffers(
     taken = [*tensors, *given]
     scratch = [(s, m.dtype) for s, m in zip(resolved.scratch, foreign.roles.scratch, strict=True)]
     sizes = [[prod(shape) * dtype.itemsize for shape, dtype in part] for part in (taken, made, scratch)]
-    return taken, made, plan.sizes([*sizes[0], 8 * len(resolved.integers), *sizes[1], *sizes[2]], guarded)
+    return taken, made, plan.sizes([*sizes[0], 8 * len(resolved.integers), *sizes[1], *sizes[2]], asked)

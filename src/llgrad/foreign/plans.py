@@ -7,13 +7,16 @@ that `runtime.c` runs. What each kind takes and makes is said in `llgrad.foreign
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from llgrad.autodiff.requests.request import Act, Mode
 from llgrad.execution.entry import Entry, offsets
-from llgrad.foreign.roles import Input, Memory
+from llgrad.execution.size_checks import Test
+from llgrad.foreign.roles import Input, Memory, element
 from llgrad.foreign.runtime import Op, Steps
-from llgrad.signature import Parameter
+from llgrad.programs.guarded_memory import ANSWERS
+from llgrad.signature import Parameter, Pointer
 
 if TYPE_CHECKING:
     from llgrad.foreign.function import Foreign
@@ -34,15 +37,39 @@ class Writer(ABC):
         self.at: list[int] = []  # where in the frame the next arguments go
         self.results: list[int] = []
 
-    def write(self, entry: Entry, acts: tuple[Act, ...]) -> Steps:
-        arguments, self.results, _ = offsets(entry)
+    def write(self, entry: Entry, acts: tuple[Act, ...], test: Test | None) -> Steps:
+        arguments, self.results, end = offsets(entry)
         self.at = list(arguments)
         self._arena()
         count = 0
+        passed: dict[int, tuple[int, int]] = {}  # by IR argument: a buffer, and of an integer its place there
         for p in self.foreign.function.signature.parameters:
+            before = len(self.steps.steps)
             count = self._parameter(p, count, acts[p.index] if acts else Act.CONST)
+            new = [(s.op, s.buffer, s.offset) for s in self.steps.steps[before:] if s.op in (Op.POINTER, Op.VALUE)]
+            passed[p.ir_arguments[0]] = new[0][1:]
+            if isinstance(p.type, Pointer):
+                dtype = element(p)
+                owner = (p.ir_arguments[0], dtype.itemsize if dtype else 1)
+                self.steps.owners.update({buffer: owner for op, buffer, _ in new if op == Op.POINTER})
         self._end()
+        if test is not None:
+            self._block(end + 8 * ANSWERS, test, passed)
         return self.steps
+
+    def _block(self, at: int, test: Test, passed: Mapping[int, tuple[int, int]]) -> None:
+        """What the check of the function is given, behind the results."""
+        sizes = {p.ir_arguments[0]: p.type.size for p in self.foreign.function.signature.parameters}
+        for n in test.check.limits.numbers:
+            buffer, offset = passed[n]
+            if buffer == self.integers:
+                self.steps.add(Op.VALUE, buffer, size=sizes[n], at=at, offset=offset)
+            else:
+                self.steps.add(Op.POINTER, buffer, at=at)
+            at += 8
+        for n in test.check.limits.pointers:
+            self.steps.add(Op.SIZE, passed[n][0], at=at + 8)  # (nothing lies before)
+            at += 16
 
     def _parameter(self, p: Parameter, count: int, act: Act) -> int:
         f = self.foreign

@@ -131,19 +131,6 @@ class Roles(Struct, frozen=True):
         """The inputs that are integers."""
         return tuple(i for i in self.inputs if i.static)
 
-    def is_proven(self, written: Mapping[int, Written]) -> bool:
-        """Does the code write no more than there is, whatever the sizes? `written`: what it may, by IR argument."""
-        counts = {p.ir_arguments[0]: arrays for p, arrays, axis in self.counts if axis is None}
-        for m in self.outputs:
-            if m.parameter is None:
-                continue
-            found = written.get(m.parameter.ir_arguments[0])
-            like = m.shape.removeprefix("like ").strip() if isinstance(m.shape, str) else None
-            sizes = [Sum(((m.dtype.itemsize, (n,)),)) for n, arrays in counts.items() if like in arrays]
-            if found is None or not any(_are_all(found, size) for size in sizes):
-                return False
-        return not self.scratch
-
     def resolve(self, shapes: Sequence[Shape], statics: Sequence[int]) -> Resolved:
         """Sizes for inputs (`tensors`) of these shapes; ForeignShapeError if they do not fit."""
         known = {i.name: tuple(shape) for i, shape in zip(self.tensors, shapes, strict=True)}
@@ -386,7 +373,7 @@ class _Reader:
         """The pointers to floats that may be outputs."""
         return [
             p for p in self.signature.parameters
-            if isinstance(p.type, Pointer) and not p.type.const and _element(p) is not None
+            if isinstance(p.type, Pointer) and not p.type.const and element(p) is not None
             and p.name not in self.updates and p.name not in self.scratch
         ]  # fmt: skip
 
@@ -429,7 +416,7 @@ class _Reader:
         return self.effects.access[p.ir_arguments[0]]
 
     def _memory(self, p: Parameter, shape: Declared) -> Memory:
-        dtype = _element(p)
+        dtype = element(p)
         if dtype is None or dtype.kind != "f" or isinstance(p.type, Pointer) and p.type.const:
             raise ForeignSignatureError(
                 f"{p.name} of {self.signature.name} cannot be an output", span=self.signature.source,
@@ -457,7 +444,7 @@ class _Reader:
             if dtype is None or p.type.kind == "float" and dtype not in (np.float32, np.float64):
                 raise self._unusable(p)
             return Input(p, False, np.dtype(dtype))
-        dtype = _element(p)
+        dtype = element(p)
         if dtype is None:
             raise self._unusable(p)
         updated = p.name in self.updates
@@ -590,7 +577,7 @@ def _is_integer(p: Parameter) -> bool:
     return isinstance(p.type, Scalar) and p.type.kind in ("int", "uint")
 
 
-def _element(p: Parameter) -> np.dtype[Any] | None:
+def element(p: Parameter) -> np.dtype[Any] | None:
     """What a pointer's array holds: float, double or integers; None for anything else."""
     if not isinstance(p.type, Pointer):
         return None

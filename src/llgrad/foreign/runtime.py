@@ -25,9 +25,11 @@ from llgrad.errors import ForeignError
 from llgrad.execution import entry as entries
 from llgrad.execution.entry import HOOK, TAPE_FREE, Code, Entry
 from llgrad.execution.loaded import Loaded
+from llgrad.execution.size_checks import Test
+from llgrad.programs.guarded_memory import ANSWERS, runner
 
 SOURCE = Path(__file__).with_name("runtime.c")
-ALIGNMENT = 64
+FAILED_MEMORY = 3
 
 
 class Op(IntEnum):
@@ -43,6 +45,7 @@ class Op(IntEnum):
     AFTER = 7
     KEEP = 8
     FRAME = 9
+    SIZE = 10
 
 
 class _Step(ctypes.Structure):
@@ -55,27 +58,36 @@ class _Step(ctypes.Structure):
 class Failure(ctypes.Structure):
     """What ended a run."""
 
-    _fields_ = [("status", ctypes.c_int32), ("code", ctypes.c_int32), ("detail", ctypes.c_int64)]
+    _fields_ = [
+        ("status", ctypes.c_int32), ("code", ctypes.c_int32), ("detail", ctypes.c_int64), ("end", ctypes.c_int64),
+        ("name", ctypes.c_char_p),
+    ]  # fmt: skip
 
     def error(self) -> ForeignError:
         """The exception that says so."""
-        if self.status == 6:
-            return ForeignError(
-                "the compiled code wrote outside of its arrays", cause="found after the call, in memory around them",
-                fix="declare larger outputs or scratch memory, or pass arrays as long as the code takes them to be",
-            )  # fmt: skip
-        if self.status == 3:
+        if self.status == FAILED_MEMORY:
             return ForeignError("there is no memory for temporary buffers", fix="use a smaller input")
         return entries.failure(self.status, self.code, self.detail)
+
+
+class _Sizes(ctypes.Structure):
+    """How a plan's sizes are checked; see `runtime.c`."""
+
+    _fields_ = [
+        ("check", ctypes.c_int64), ("block", ctypes.c_int64), ("alignment", ctypes.c_int64), ("steady", ctypes.c_int64),
+        ("owner", ctypes.c_void_p), ("item", ctypes.c_void_p),
+        ("pointers", ctypes.c_void_p), ("places", ctypes.c_void_p),
+    ]  # fmt: skip
 
 
 class Steps(Struct):
     """A plan as it is written. Of the caller's buffers the last, `made`, are written. Buffers are numbered;
     `temporary` says whose size each temporary buffer has: a caller's buffer, or scratch memory, which is counted on
-    after the caller's."""
+    after the caller's. `owners`: of which IR argument a buffer is the memory or a shadow, and bytes of an element."""
 
     callers: int
     made: int
+    owners: dict[int, tuple[int, int]] = field(default_factory=dict)
     temporary: list[int] = field(default_factory=list)
     steps: list[_Step] = field(default_factory=list)
 
@@ -92,8 +104,9 @@ class Steps(Struct):
 class Plan:
     """A plan for an entry of loaded code."""
 
-    def __init__(self, code: Code, entry: Entry, steps: Steps, *, serial: bool) -> None:
-        """`serial`: the code changes variables of its own, so that it runs on one thread at a time."""
+    def __init__(self, code: Code, entry: Entry, steps: Steps, test: Test | None, *, serial: bool) -> None:
+        """`serial`: the code changes variables of its own, so that it runs on one thread at a time. `test`: what its
+        sizes are checked by."""
         self.runtime = runtime()
         self._code, self.temporary = code, tuple(steps.temporary)
         self.callers, self.made = steps.callers, steps.made
@@ -102,17 +115,45 @@ class Plan:
         used = any(s.op == Op.ARENA for s in steps.steps)
         buffers = steps.callers + len(steps.temporary)
         packed = (_Step * len(steps.steps))(*steps.steps)
+        end = entries.offsets(entry)[2]
+        sizes, self.pointers, self._kept, words = _sizes(steps, buffers, test, end)
+        self.test = test
         self.address: int = self.runtime.plan(
-            code.addresses[entry.name], code.addresses[TAPE_FREE] if used else None, entries.offsets(entry)[2],
-            steps.callers, steps.made, buffers, packed, len(steps.steps), serial,
+            code.addresses[entry.name], code.addresses[TAPE_FREE] if used else None, end + 8 * words,
+            steps.callers, steps.made, buffers, packed, len(steps.steps), serial, ctypes.addressof(sizes),
         )  # fmt: skip
         weakref.finalize(self, _drop, self.runtime, self.address, code)
         self.pack = ctypes.c_void_p * steps.callers  # makes the C array of the callers' addresses
 
-    def sizes(self, callers: Sequence[int], guarded: bool) -> list[int]:
-        """Bytes of all buffers, from those of the caller's, after which stand those of scratch memory; and whether what
-        is written must be guarded."""
-        return [*callers[: self.callers], *(callers[t] for t in self.temporary), int(guarded)]
+    def sizes(self, callers: Sequence[int], asked: bool) -> list[int]:
+        """Bytes of all buffers, from those of the caller's, after which stand those of scratch memory; and whether the
+        check must be asked when the plan runs."""
+        return [*callers[: self.callers], *(callers[t] for t in self.temporary), int(asked)]
+
+
+def _sizes(
+    steps: Steps, buffers: int, test: Test | None, block: int
+) -> tuple[_Sizes, Sequence[int], tuple[Any, ...], int]:
+    """How sizes are checked, which IR arguments are guarded, what must live on, and how many words the block has."""
+    limits, function = (test.check.limits, test.check.function) if test else (None, "the function")
+    address = test.address() if test else 0
+    every = {argument: None for argument, _ in steps.owners.values()}
+    pointers = test.pointers(~0 if address else None) if test else list(every)
+    bits = {argument: min(n, 63) for n, argument in enumerate(pointers)}
+    inputs, pinned = steps.callers - steps.made, limits.pinned if limits else frozenset()
+    owner, item = (ctypes.c_int32 * (buffers + 1))(*[-1] * buffers), (ctypes.c_int32 * (buffers + 1))(*[1] * buffers)
+    for buffer, (argument, size) in steps.owners.items():
+        item[buffer] = size
+        if argument in bits and not (buffer < inputs and argument in pinned):  # (they are the user's, and stay there)
+            owner[buffer] = bits[argument]
+    named = [f"argument {test.check.names.get(n, n)!r} of {function}" if test else "an array" for n in pointers]
+    told = [test.check.place(p) for p in limits.places] if test and limits else []
+    texts = [(ctypes.c_char_p * (len(part) + 1))(*(t.encode() for t in part)) for part in (named, told)]
+    kept: tuple[Any, ...] = (owner, item, *texts)
+    steady = limits is None or not set(limits.numbers) & every.keys()
+    where = [ctypes.addressof(x) for x in kept]
+    words = ANSWERS + len(limits.numbers) + 2 * len(limits.pointers) if limits else 0
+    return _Sizes(address, block, limits.alignment if limits else 16, steady, *where), pointers, kept, words
 
 
 def int64s(values: Sequence[int]) -> Any:
@@ -139,7 +180,7 @@ class Runtime:
         p, i32, i64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
         self.hook = addresses["llgrad_hook"]
         self.run_address = addresses["llgrad_run"]
-        self.plan = ctypes.CFUNCTYPE(p, p, p, i64, i32, i32, i32, p, i32, i32)(addresses["llgrad_plan"])
+        self.plan = ctypes.CFUNCTYPE(p, p, p, i64, i32, i32, i32, p, i32, i32, p)(addresses["llgrad_plan"])
         self.drop = ctypes.CFUNCTYPE(None, p)(addresses["llgrad_drop"])
         self.run = ctypes.CFUNCTYPE(i32, p, p, p, p, i64, i64, ctypes.POINTER(Failure))(self.run_address)
         kept = ctypes.POINTER(ctypes.c_void_p)
@@ -152,6 +193,7 @@ class Runtime:
         self._registered: dict[int, Plan] = {}
         self._lock = threading.Lock()
         ctypes.c_void_p.from_address(addresses["llgrad_python_hook"]).value = entries.PYTHON_HOOK
+        ctypes.c_void_p.from_address(addresses["llgrad_guarded"]).value = runner().address
         if ctypes.CFUNCTYPE(i32)(addresses["llgrad_start"])():
             raise ForeignError("the process has no thread-specific keys left", fix="unload other libraries")
         os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(addresses["llgrad_forked"]))

@@ -118,12 +118,13 @@ static void run_plan(TF_OpKernelContext *with, TF_Tensor **held, TF_Status *stat
         addresses[inputs + 1 + n] = TF_TensorData(held[inputs + 1 + n]);
         dims += ranks[n];
     }
-    Failure failure = {0, 0, 0};
+    Failure failure = {0, 0, 0, 0, NULL};
     const int64_t *apart = meta[COUNT] < 0 ? NULL : strides;
     if (runtime->run(plan, addresses, sizes, apart, items, runtime->threads, &failure)) {
         int memory;
-        const char *text = runtime->message(&failure, &memory);
-        TF_SetStatus(status, memory ? RESOURCE_EXHAUSTED : INTERNAL, text);
+        char room[MESSAGE_BYTES];
+        const char *text = runtime->message(&failure, &memory, room);
+        TF_SetStatus(status, memory ? RESOURCE_EXHAUSTED : failure.status == EXCEEDS ? INVALID_ARGUMENT : INTERNAL, text);
     }
 }
 

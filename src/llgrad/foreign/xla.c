@@ -3,6 +3,8 @@
  * Attributes, sorted by name as XLA does: `count` (items of the batch), `integers`, `key` (which plan), `sizes` (bytes of
  * all buffers), `strides` (of the caller's buffers; unused where count is -1). See runtime.c.
  */
+#include <stddef.h>
+
 #include "runtime.h"
 #include "xla/ffi/api/c_api.h"
 
@@ -21,8 +23,10 @@ static XLA_FFI_Error *error(XLA_FFI_CallFrame *frame, XLA_FFI_Error_Code code, c
 static XLA_FFI_Error *failed(XLA_FFI_CallFrame *frame, const Failure *failure)
 {
     int memory;
-    const char *text = runtime->message(failure, &memory);
-    return error(frame, memory ? XLA_FFI_Error_Code_RESOURCE_EXHAUSTED : XLA_FFI_Error_Code_INTERNAL, text);
+    char room[MESSAGE_BYTES];
+    const char *text = runtime->message(failure, &memory, room);
+    XLA_FFI_Error_Code other = failure->status == EXCEEDS ? XLA_FFI_Error_Code_INVALID_ARGUMENT : XLA_FFI_Error_Code_INTERNAL;
+    return error(frame, memory ? XLA_FFI_Error_Code_RESOURCE_EXHAUSTED : other, text);
 }
 
 static int64_t number(XLA_FFI_CallFrame *frame, int which)
@@ -61,7 +65,7 @@ XLA_FFI_Error *llgrad_xla(XLA_FFI_CallFrame *frame)
             addresses[n] = ((XLA_FFI_Buffer *)frame->rets.rets[n - before - 1])->data;
     }
     int64_t count = number(frame, COUNT);
-    Failure failure = {0, 0, 0};
+    Failure failure = {0, 0, 0, 0, NULL};
     const int64_t *strides = count < 0 ? NULL : array(frame, STRIDES);
     const int64_t *sizes = array(frame, SIZES);
     if (runtime->run(plan, addresses, sizes, strides, count < 0 ? 1 : count, runtime->threads, &failure))

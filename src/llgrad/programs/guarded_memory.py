@@ -1,6 +1,7 @@
 """Guarded memory: pages with inaccessible ones on both sides, and calls that survive an access to those.
 
 `Room` holds a copy of a user's array at the end of its pages: the byte behind it faults, and a canary lies before it.
+Where nothing can be accessed behind it, but before it, it lies at the start of its pages.
 `run` calls an entry so that SIGSEGV and SIGBUS in it come back as a status. Their handler is installed at every such
 call, acts only on the thread of one, and hands all other faults on to the handler before it. It leaves by `longjmp`:
 what the program had locked stays locked.
@@ -41,7 +42,8 @@ class Place(Struct, frozen=True):
 class Limits(Struct, frozen=True):
     """What is known of a function's accesses.
 
-    `numbers`, `pointers`: the IR arguments that the block holds. `places`: what word 0 refers to. `unknown`: pointers
+    `numbers`, `pointers`: the IR arguments that the block holds; a pointer among `numbers` leads to integers that the
+    check reads. `places`: what word 0 refers to. `unknown`: pointers
     of which not all accesses are known or bounded, and why. `pinned`: pointers that may outlive the call: their memory
     cannot be moved. `read_only`: pointers through which nothing is written. `alignment`: what accesses rely on, in
     bytes. `text`: IR of the check; empty where it would prove nothing.
@@ -71,7 +73,7 @@ def _libc() -> Any:
 
 
 class Room:
-    """Some bytes at the end of accessible pages; `start` is the first of these pages, `end` lies behind the last."""
+    """Some bytes at an end of accessible pages; `start` is the first of these pages, `end` lies behind the last."""
 
     def __init__(self, pages: int) -> None:
         """Raises MemoryError."""
@@ -87,10 +89,10 @@ class Room:
                 _libc().munmap(at, size)
         raise MemoryError("no memory for a guarded copy of an array")
 
-    def put(self, low: int, size: int, alignment: int, item: int) -> int:
-        """Copy memory here, as near to the end as an alignment like that of `low` allows; where it lies now. `item`:
-        bytes of an element."""
-        at = self.end - size
+    def put(self, low: int, size: int, alignment: int, item: int, *, first: bool = False) -> int:
+        """Copy memory here, as near to the end (or to the start: `first`) as an alignment like that of `low` allows;
+        where it lies now. `item`: bytes of an element."""
+        at = self.start + (low - self.start) % alignment if first else self.end - size
         at -= (at - low) % alignment
         self.low, self.high, self._item = at, at + size, item
         for a, b in ((self.start, at), (at + size, self.end)):
@@ -259,18 +261,24 @@ class _Runner:
             raise MemoryError("no key for variables of threads")
         ctypes.c_uint.from_address(self._engine.address("llgrad.key")).value = key.value
         prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-        self.call = prototype(self._engine.address("llgrad.guarded"))
+        self.address = self._engine.address("llgrad.guarded")
+        self.call = prototype(self.address)
 
 
 _runner: _Runner | None = None
 _runner_lock = threading.Lock()
 
 
-def run(entry: int, frame: int) -> tuple[int, int]:
-    """Call an entry: its status, or FAULTED and the address of the access."""
+def runner() -> _Runner:
+    """The one of this process."""
     global _runner
     with _runner_lock:
         _runner = _runner or _Runner()
+        return _runner
+
+
+def run(entry: int, frame: int) -> tuple[int, int]:
+    """Call an entry: its status, or FAULTED and the address of the access."""
     own = ctypes.create_string_buffer(_OWN_BYTES)
-    status = _runner.call(entry, frame, ctypes.addressof(own))
+    status = runner().call(entry, frame, ctypes.addressof(own))
     return status, int.from_bytes(own.raw[_FAULT : _FAULT + 8], "little") if status == FAULTED else 0

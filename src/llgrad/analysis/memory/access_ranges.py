@@ -169,7 +169,7 @@ def argument_name(a: Argument) -> str:
 
 def given_number(a: Argument) -> Known:
     assert isinstance(a.type, IntType)
-    return _extended(argument_name(a), a.type.bits)
+    return extended(argument_name(a), a.type.bits)
 
 
 def _written(name: str) -> Known:
@@ -177,7 +177,7 @@ def _written(name: str) -> Known:
     return Known(lambda _: name)
 
 
-def _extended(name: str, bits: int) -> Known:
+def extended(name: str, bits: int) -> Known:
     return Known(lambda w: name if bits == 64 else w.emit(f"sext i{bits} {name} to i64"))
 
 
@@ -458,7 +458,7 @@ class Reader:
         if p.offset.constant is not None:
             name = ahead.number(f.flow, load, layout)
             if name is not None and name not in self.fields:
-                self.fields[name] = Poly.of(_extended(name, load.type.bits))
+                self.fields[name] = Poly.of(extended(name, load.type.bits))
             return None if name is None else self.fields[name]
         loops = {x: loop for loop, x in f.iterations.items()}
         strides = list[tuple[Loop, int]]()

@@ -11,13 +11,17 @@ An argument is `unknown` where an address in it is not a polynomial, or where it
 into an integer, or passed to code that is not read. The other arguments keep their answers. A pointer that is loaded
 from memory is nobody's argument: what it leads to is no array that the caller passed for a parameter.
 
+An integer at a known place behind an argument (Fortran's `n`) is known at the entry, like an integer argument, if the
+function does not write it: one of `fields`. Whoever uses the rest reads it, and tests that it lies apart from what the
+function writes through other arguments.
+
 Everything holds where `needs` holds. `docs/memory-checks.md` has the interface.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import product
 
 from msgspec import Struct, field
@@ -33,10 +37,12 @@ from llgrad.analysis.memory.access_ranges import (
     Reader,
     Refused,
     argument_name,
+    extended,
     given_number,
     is_readable,
 )
 from llgrad.analysis.memory.call_effects import STOPS, behaviour
+from llgrad.analysis.memory.entry_values import Field, is_plain
 from llgrad.analysis.memory.polynomial_bounds import Between, Poly, Unbounded, Value, Writer
 from llgrad.ir.module import Module
 from llgrad.ir.types import IntType, PointerType
@@ -59,6 +65,8 @@ from llgrad.ir.values import (
 )
 
 MOST_CORNERS = 4  # iterations of which both ends are tried
+MOST_FIELDS = 30
+_WIDTHS = (8, 16, 32, 64)  # of the integers that are read in memory
 
 
 class Condition(Struct, frozen=True):
@@ -103,13 +111,14 @@ class Accesses(Struct):
 
     `known`: every access of each argument, with the first instruction that makes it. `unknown`: arguments of which some
     accesses are missing there, and why. `needs`: see `Extents`. `exact`: iterations that take all values from 0 to
-    their bound in every run of their loop.
+    their bound in every run of their loop. `fields`: integers in memory, with their names where bounds are computed.
     """
 
     known: dict[Argument, dict[Access, Instruction]] = field(default_factory=dict)
     unknown: dict[Argument, str] = field(default_factory=dict)
     needs: dict[tuple[Poly, int, int], None] = field(default_factory=dict)
     exact: frozenset[Between] = frozenset()
+    fields: dict[Field, str] = field(default_factory=dict)
 
     def certain(self, access: Access) -> bool:
         """Does it execute whenever the function returns and `must` holds, at all ends of the iterations around?"""
@@ -122,7 +131,20 @@ class Accesses(Struct):
 
 def accesses(module: Module, root: Function, opaque: Iterable[str] = ()) -> Accesses:
     """What `root` accesses. `opaque`: functions whose bodies are not what is run. Never refuses."""
-    reader = _Recorder(module, frozenset(opaque))
+    changing: set[Argument] = set()
+    while True:
+        reader = _read(module, root, frozenset(opaque), changing)
+        found = reader.accesses
+        read = {root.arguments[x.base] for x in found.fields}
+        wrong = {a for a in read if not reader.stays(a)}
+        if not wrong:
+            return found
+        changing |= wrong
+
+
+def _read(module: Module, root: Function, opaque: frozenset[str], changing: set[Argument]) -> _Recorder:
+    """The accesses, where nothing is known of what lies behind the arguments in `changing`."""
+    reader = _Recorder(module, opaque, changing)
     pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
     places: dict[Argument, Places] = {a: (Place(a, Poly.of(0)),) for a in pointers}
     numbers = {a: Poly.of(given_number(a)) for a in root.arguments if is_readable(a.type)}
@@ -133,17 +155,47 @@ def accesses(module: Module, root: Function, opaque: Iterable[str] = ()) -> Acce
         reader.accesses.unknown.update({a: str(reason) for a in pointers})
     reader.accesses.needs = reader.found.needs
     reader.accesses.exact = frozenset(reader.exact)
-    return reader.accesses
+    return reader
 
 
 class _Recorder(Reader):
-    def __init__(self, module: Module, opaque: frozenset[str]) -> None:
+    def __init__(self, module: Module, opaque: frozenset[str], changing: Collection[Argument]) -> None:
         super().__init__(module, Extents(), opaque)
-        self.accesses = Accesses()
+        self.accesses, self.changing = Accesses(), changing
+        self.writes_elsewhere = False  # or may: to memory that no argument leads to
         self.exact: dict[Between, None] = {}
         self.before = [Path()]  # how the frame that is read was reached
         self._leaves: dict[Function, bool] = {}
         self._paths: dict[tuple[Frame, Block], Path] = {}
+
+    # --- integers in memory
+
+    def _number(self, f: Frame, v: AnyValue) -> Poly | None:
+        return self._in_memory(f, v) if isinstance(v, Load) else super()._number(f, v)
+
+    def _in_memory(self, f: Frame, load: Load) -> Poly | None:
+        """What a load reads, if that is the same all the time."""
+        try:
+            places = self.pointer(f, load.pointer)
+        except Refused:
+            return None
+        if len(places) != 1 or (p := places[0]).base is None or p.offset is None or p.base in self.changing:
+            return None
+        at, type, known = p.offset.constant, load.type, self.accesses.fields
+        if at is None or at < 0 or not is_plain(load) or not isinstance(type, IntType) or type.bits not in _WIDTHS:
+            return None
+        found = Field(p.base.index, at, type)
+        if found not in known:
+            if len(known) == MOST_FIELDS:
+                return None
+            known[found] = f"%f{len(known)}"
+            self.fields[known[found]] = Poly.of(extended(known[found], type.bits))
+        return self.fields[known[found]]
+
+    def stays(self, a: Argument) -> bool:
+        """Is what lies behind an argument the same all the time, if it is apart from what other arguments lead to?"""
+        written = a in self.accesses.unknown or any(x.written for x in self.accesses.known[a])
+        return not written and (a.attribute("noalias") is not None or not self.writes_elsewhere)
 
     # --- instructions
 
@@ -171,6 +223,7 @@ class _Recorder(Reader):
         try:
             places = self.pointer(f, pointer)
         except Refused as reason:
+            self.writes_elsewhere |= written
             self._escapes(f, pointer, str(reason))
             return
         path = self.before[-1].then(self.path(f, by.block))
@@ -195,6 +248,7 @@ class _Recorder(Reader):
         try:
             self.call(f, call)
         except Refused as reason:
+            self.writes_elsewhere = True
             for v in call.arguments:
                 self._escapes(f, v, str(reason))
 
