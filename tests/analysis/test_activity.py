@@ -372,7 +372,8 @@ def test_an_operand_by_which_a_rule_has_no_partial_is_not_active() -> None:
     activity, f = of(c("""
         #include <math.h>
         double f(double x) { return copysign(2, sin(x)) + nextafter(cos(x), exp(x)); }"""), "f", "out out")
-    assert {name for i in calls(f) if activity.active(i) and (name := i.called_function.name)} == {"nextafter", "cos"}
+    called = [i.called_function for i in calls(f) if activity.active(i)]
+    assert {g.name for g in called if g is not None} == {"nextafter", "cos"}
 
 
 def test_functions_that_are_not_known_are_active_if_they_may_see_anything_active() -> None:
