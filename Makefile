@@ -2,7 +2,7 @@
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-full test-share frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
-	bench-checkpoint bench-compile bench-inputs bench-languages bench-threads remarks lint clean
+	bench-checkpoint bench-compile bench-inputs bench-languages bench-threads remarks runtime lint clean
 
 # Hundreds of tests start Python: without its caches of compiled modules each of them compiles all of llgrad.
 unexport PYTHONDONTWRITEBYTECODE
@@ -35,6 +35,7 @@ help:
 	@echo "make bench-order  small loops, differentiated after LLVM's optimisation and before it"
 	@echo "make bench-threads  how batches of gradients scale over cores"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
+	@echo "make runtime      the tape's arena, from C to the bitcode that llgrad ships"
 	@echo "make lint         ruff and mypy alone"
 	@echo "make clean        removes .venv and everything built"
 
@@ -128,6 +129,9 @@ bench-threads: $(READY)
 
 remarks: $(READY)
 	@$(BIN)/python -m benchmarks.remarks
+
+runtime: $(READY)
+	@$(BIN)/python -m llgrad.autodiff.emit.arena_build
 
 clean:
 	rm -rf $(VENV) $(FRAMEWORKS) build dist .pytest_cache .mypy_cache .ruff_cache src/*.egg-info

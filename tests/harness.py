@@ -24,19 +24,20 @@ from typing import Any
 
 import igraph  # noqa: F401  (synthesis imports it late: here it is once for all children)
 import numpy as np
+import pytest
 from cases import CTYPES, Memory, Program
 from interpreter import Machine, tangent
 from oracle import Matrix, Vector
 from sandbox import FAILED
 
 from llgrad.autodiff.derivation import derive
-from llgrad.autodiff.emit import tape
+from llgrad.autodiff.emit import arena_runtime, tape
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import LlgradError, UnsupportedError
 from llgrad.frontends import compile_sources, find_compiler
 from llgrad.ir.parse import parse
 from llgrad.ir.write import write
-from llgrad.llvm import Engine
+from llgrad.llvm import Engine, LLVMModule
 from llgrad.llvm.assembly import with_bodies
 from llgrad.programs import derivatives, stages
 from llgrad.transforms.optimise import normal_form
@@ -54,6 +55,15 @@ class Built:
     level: int
     engine: Engine | None = None
     errors: dict[tuple[str, Mode], Exception] = field(default_factory=dict)
+
+
+def without_huge_pages(patch: pytest.MonkeyPatch) -> None:
+    """The arena asks the system for no large pages, however large a segment is."""
+    text = LLVMModule.from_bitcode(arena_runtime.shipped(False).read_bytes()).text()
+    changed = text.replace(f", {(8 << 20) - 1}\n", f", {1 << 62}\n")  # HUGE_PAGES_FROM
+    assert changed != text
+    part = LLVMModule.from_text(changed).as_part()
+    patch.setattr(arena_runtime, "_tape_runtime", lambda each_block_its_own: part)
 
 
 def has_libcxx() -> bool:

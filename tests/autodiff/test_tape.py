@@ -5,6 +5,7 @@ Memory functions of the C library are replaced, so that what is allocated and fr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import random
@@ -17,11 +18,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import without_huge_pages
 from sandbox import Crash, isolated
 
 import llgrad
-from llgrad.autodiff.emit import arena, tape
+from llgrad.autodiff.emit import arena_build, arena_runtime, tape
 from llgrad.drivers import drive
+from llgrad.errors import CompilerError
+from llgrad.frontends.c.clang import find_compiler
 from llgrad.llvm import Engine, LLVMModule
 
 VARIANTS = [False, True]
@@ -130,7 +134,7 @@ class Arena:
             ctypes.CFUNCTYPE(pointer, pointer, size)(self.heap.reallocate),
             ctypes.CFUNCTYPE(None, pointer)(self.heap.free),
         )
-        text = _DECLARED.sub("", arena.runtime(variant))
+        text = _DECLARED.sub("", LLVMModule.from_bitcode(arena_runtime.shipped(variant).read_bytes()).text())
         module = LLVMModule.from_text(text + _EXPORTED + self._hook_text())
         module.internalize([f"test.{name}" for name in _EXPORTS])
         module.optimise(level, vectorize=False, unroll=False)
@@ -350,6 +354,38 @@ def test_what_is_held(variant: bool) -> None:
     isolated(held, variant)
 
 
+def test_the_bitcode_is_that_of_the_source() -> None:
+    """Where this fails, `make runtime` has not run since arena.c was changed."""
+    said = f'@{arena_build.SOURCE} = linkonce_odr hidden constant [64 x i8] c"{arena_build.source_hash()}"'
+    for variant in VARIANTS:
+        found = LLVMModule.from_bitcode(arena_runtime.shipped(variant).read_bytes())
+        assert said in found.text()
+        assert found.hazards == arena_runtime._tape_runtime(variant).hazards
+        for word in ("target-cpu", "ssp", "uwtable", "!tbaa", "!dbg", "llvm.module.flags", "noundef %"):
+            assert word not in found.text()
+    bits = tape.ASKED_FROM.bit_length() - 1
+    assert f"ASKED_FROM = 1 << {bits}," in (arena_runtime.FOLDER / "arena.c").read_text()
+
+
+def _of_clang_22() -> bool:
+    with contextlib.suppress(CompilerError):
+        return "clang version 22." in find_compiler().identity
+    return False
+
+
+@pytest.mark.skipif(not _of_clang_22(), reason="clang 22, which made the bitcode that is shipped")
+def test_the_compiler_makes_the_same_again() -> None:
+    for variant in VARIANTS:
+        shipped = LLVMModule.from_bitcode(arena_runtime.shipped(variant).read_bytes())
+        assert LLVMModule.from_bitcode(arena_build.built(variant)).text() == shipped.text()
+
+
+def test_derivatives_do_not_hold_the_hash(source: Callable[[str], Path]) -> None:
+    path = source("double f(double x, int n) { for (int i = 0; i < n; i++) x = x * x; return x; }")
+    text = llgrad.grad(llgrad.load(path).f, wrt="x").ir
+    assert "llgrad.tape.grow" in text and arena_build.SOURCE not in text
+
+
 def two_arenas() -> None:
     code = Arena(SEGMENTS)
     other = np.zeros(tape.ARENA_BYTES, np.uint8)
@@ -462,7 +498,7 @@ def test_tapes_are_kept_up_to_what_the_user_says(tmp_path: Path, monkeypatch: py
     """8 MB: hardly a page is touched for the first time in the second call, unless the tape is not to be kept."""
     source, made = tmp_path / "steps.c", tmp_path / "steps"
     source.write_text(FAULTS)
-    monkeypatch.setattr(arena, "HUGE_PAGES_FROM", 1 << 40)
+    without_huge_pages(monkeypatch)
     assert drive(["-O1", "-w", str(source), "-o", str(made)], cxx=False) == 0
 
     def faults(**environment: str) -> list[int]:

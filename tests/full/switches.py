@@ -11,12 +11,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from harness import without_huge_pages
 from msgspec.structs import replace
 
 from llgrad.analysis.memory.clobbers import Changes
 from llgrad.analysis.memory.double_buffers import Exchanged
 from llgrad.analysis.memory.mod_ref import Access
-from llgrad.autodiff.emit import alias_scopes, arena, tape
+from llgrad.autodiff.emit import alias_scopes, tape
 from llgrad.autodiff.facts.analysis_results import Facts, LoopFacts
 from llgrad.autodiff.fusion import adjoint_columns, fusion, privatization
 from llgrad.autodiff.fusion.deferred_adjoints import Postponed, postponed
@@ -282,7 +283,7 @@ def chunked_tape(patch: Patch) -> None:
 
 def no_huge_pages(patch: Patch) -> None:
     """The system is never asked for large pages."""
-    patch.setattr(arena, "HUGE_PAGES_FROM", 1 << 62)
+    without_huge_pages(patch)
 
 
 def malloc_arena(patch: Patch) -> None:

@@ -29,7 +29,7 @@ from typing import Any
 from msgspec import Struct
 
 from llgrad.autodiff.emit import wide_results
-from llgrad.autodiff.emit.arena import ASKED_FROM
+from llgrad.autodiff.emit.tape import ASKED_FROM
 from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.execution.size_checks import Guarded, Test, exceeded, room_of
 from llgrad.llvm import Engine

@@ -166,6 +166,12 @@ class LLVMModule:
         data: bytes = self._ref.as_bitcode()
         return data
 
+    def portable(self) -> bytes:
+        """The module as LLVM bitcode that names no machine: for `Part`s that are linked on any."""
+        whole = self.clone()
+        whole._ref.triple = whole._ref.data_layout = ""
+        return whole.bitcode()
+
     def functions(self) -> list[FunctionInfo]:
         """All functions, in the module's order."""
         return [FunctionInfo(f.name, f.is_declaration, f.linkage.name) for f in self._ref.functions]
@@ -242,7 +248,9 @@ class LLVMModule:
         """Link `parts` into this module in place; on an error it is spent."""
         for part in parts:
             try:
-                self._ref.link_in(llvm.parse_bitcode(part.bitcode, self._ref._context))
+                other = llvm.parse_bitcode(part.bitcode, self._ref._context)
+                other.triple, other.data_layout = self._ref.triple, self._ref.data_layout
+                self._ref.link_in(other)
             except RuntimeError as error:
                 raise VerifyError("the modules cannot be linked", cause=str(error).strip()) from error
         self._printed = None

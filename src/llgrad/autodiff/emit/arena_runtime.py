@@ -1,13 +1,21 @@
-"""The arena's code, ready to be linked to derivatives."""
+"""The arena's code, ready to be linked to derivatives: the bitcode of `runtime/arena/arena.c` (see `arena_build`)."""
 
 from __future__ import annotations
 
 import functools
 import os
+from pathlib import Path
 
-from llgrad.autodiff.emit import arena
 from llgrad.llvm import LLVMModule, Part
+from llgrad.llvm.text import INLINE_ASSEMBLY
 from llgrad.transforms.contexts import Finishing
+
+FOLDER = Path(__file__).parents[2] / "runtime" / "arena"
+
+
+def shipped(each_block_its_own: bool) -> Path:
+    """The bitcode; with `each_block_its_own`, every block is a malloc, for sanitizers (decision 11)."""
+    return FOLDER / ("blocks.bc" if each_block_its_own else "arena.bc")
 
 
 def tape_runtime() -> Part:
@@ -17,7 +25,8 @@ def tape_runtime() -> Part:
 
 @functools.cache
 def _tape_runtime(each_block_its_own: bool) -> Part:
-    return LLVMModule.from_text(arena.runtime(each_block_its_own)).as_part()
+    hazards = frozenset({INLINE_ASSEMBLY} if each_block_its_own else ())
+    return Part(shipped(each_block_its_own).read_bytes(), hazards)
 
 
 def link_runtime(whole: LLVMModule, c: Finishing) -> None:

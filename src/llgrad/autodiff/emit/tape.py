@@ -33,6 +33,7 @@ from llgrad.ir.values import AnyValue, Attribute, Call, Function
 
 ARENA_BYTES = 64
 HEADER_BYTES = 64
+ASKED_FROM = 1 << 20  # bytes of a tape from which it is asked whether they may be kept (`ASKED_FROM` of arena.c)
 RESERVE, RELEASE, DEFER, WATCH, FINISH, FAIL = (
     "llgrad.tape.reserve", "llgrad.tape.release", "llgrad.tape.defer", "llgrad.tape.watch", "llgrad.tape.finish",
     "llgrad_fail",
