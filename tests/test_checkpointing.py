@@ -41,6 +41,7 @@ CASES: dict[str, tuple[Sequence[str], Callable[[], tuple[Any, ...]], int]] = {
     "lstm": (("W", "x"), lambda: (7, 150, np.sin(grid(0, 16, 16)), np.cos(grid(0, 7, 7))), 0),
     "scratch": (("u",), lambda: (N, 100, grid(0, 1, N)), 0),
     "chosen": (("u",), lambda: (N, 500, grid(0, 1, N), np.zeros(N)), 24_000),
+    "bordered": (("u", "v"), lambda: (N, 200, 7, grid(1, 2, N), grid(1, 1, 1)), 0),
     "table": (("u",), lambda: (120, np.arange(120, dtype=np.int32) * 7 % 6, grid(0, 1, 6)), 0),
     "grown": (("u",), lambda: (N, 100, grid(0, 1, N)), 0),
     "moved": (("f", "a"), lambda: (5, 400, np.cos(grid(0, 2000, 2000)), 0.4), 0),

@@ -165,6 +165,16 @@ double chosen(int n, int steps, double *restrict u, double *restrict v) {
   for (int i = 0; i < n; i++) s += p[i] * p[i] + q[i];
   return s;
 }
+/* memory that is written under two conditions, both known when the loop begins */
+double bordered(int n, int steps, unsigned m, double *restrict u, double *restrict v) {
+  double s = 0;
+  for (int t = 0; t < steps; t++) {
+    for (int i = 0; i < n; i++) u[i] = sin(u[i] + 0.1 * i);
+    if (n > 3 & m > 2) v[0] = 0.5 * v[0] + u[3] * u[n - 1];
+    s += v[0] * u[0];
+  }
+  return s;
+}
 /* an array of known size, indexed by numbers in memory */
 double table(int steps, const int *restrict at, const double *restrict u) {
   double w[6];

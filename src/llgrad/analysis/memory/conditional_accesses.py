@@ -351,37 +351,8 @@ class _Recorder(Reader):
             return None
         for n, target in enumerate(end.targets):
             if f.flow.dominates_edge(above, target, block):
-                return self._conjunction(f, end.condition, n == 0)
+                return conjunction(self, f, end.condition, n == 0)
         return None
-
-    def _conjunction(self, f: Frame, condition: AnyValue, positive: bool) -> list[Condition] | None:
-        """Comparisons that hold all together if and only if the condition is `positive`."""
-        match condition:
-            case Compare(opcode="icmp"):
-                found = self._comparison(f, condition, positive)
-                return None if found is None else [found]
-            case Binary("xor", lhs, ConstInt(value=1)):
-                return self._conjunction(f, lhs, not positive)
-            case Binary("and", lhs, rhs) if positive:
-                return self._both(f, lhs, rhs, True)
-            case Binary("or", lhs, rhs) if not positive:
-                return self._both(f, lhs, rhs, False)
-            case Select(first, second, ConstInt(value=0)) if positive:
-                return self._both(f, first, second, True)
-            case Select(first, ConstInt(value=1), second) if not positive:
-                return self._both(f, first, second, False)
-        return None
-
-    def _both(self, f: Frame, one: AnyValue, other: AnyValue, positive: bool) -> list[Condition] | None:
-        a, b = (self._conjunction(f, x, positive) for x in (one, other))
-        return None if a is None or b is None else [*a, *b]
-
-    def _comparison(self, f: Frame, test: Compare, positive: bool) -> Condition | None:
-        if not isinstance(test.lhs.type, IntType) or test.lhs.type.bits > 64:
-            return None
-        a, b = self.number(f, test.lhs), self.number(f, test.rhs)
-        predicate = test.predicate if positive else OPPOSITE[test.predicate]
-        return None if a is None or b is None else Condition(predicate, a, b, test.lhs.type.bits)
 
     # --- what may keep an access from happening
 
@@ -420,6 +391,38 @@ class _Recorder(Reader):
         if not isinstance(condition, Compare):
             return False
         return (condition.predicate if stay else OPPOSITE[condition.predicate]) != "eq"
+
+
+def conjunction(reader: Reader, f: Frame, condition: AnyValue, positive: bool) -> list[Condition] | None:
+    """Comparisons that hold all together if and only if the condition is `positive`."""
+    match condition:
+        case Compare(opcode="icmp"):
+            found = _comparison(reader, f, condition, positive)
+            return None if found is None else [found]
+        case Binary("xor", lhs, ConstInt(value=1)):
+            return conjunction(reader, f, lhs, not positive)
+        case Binary("and", lhs, rhs) if positive:
+            return _both(reader, f, lhs, rhs, True)
+        case Binary("or", lhs, rhs) if not positive:
+            return _both(reader, f, lhs, rhs, False)
+        case Select(first, second, ConstInt(value=0)) if positive:
+            return _both(reader, f, first, second, True)
+        case Select(first, ConstInt(value=1), second) if not positive:
+            return _both(reader, f, first, second, False)
+    return None
+
+
+def _both(reader: Reader, f: Frame, one: AnyValue, other: AnyValue, positive: bool) -> list[Condition] | None:
+    a, b = (conjunction(reader, f, x, positive) for x in (one, other))
+    return None if a is None or b is None else [*a, *b]
+
+
+def _comparison(reader: Reader, f: Frame, test: Compare, positive: bool) -> Condition | None:
+    if not isinstance(test.lhs.type, IntType) or test.lhs.type.bits > 64:
+        return None
+    a, b = reader.number(f, test.lhs), reader.number(f, test.rhs)
+    predicate = test.predicate if positive else OPPOSITE[test.predicate]
+    return None if a is None or b is None else Condition(predicate, a, b, test.lhs.type.bits)
 
 
 def _left(flow: Flow, above: Block, block: Block) -> Loop | None:
@@ -527,5 +530,6 @@ def happening(w: Writer, access: Access) -> Iterator[tuple[str, Value, Value]]:
 
 
 __all__ = [
-    "Access", "Accesses", "Condition", "Path", "accesses", "argument_name", "corners", "happening", "held", "put",
+    "Access", "Accesses", "Condition", "Path", "accesses", "argument_name", "conjunction", "corners", "happening",
+    "held", "put",
 ]  # fmt: skip

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, field
 
 from llgrad.analysis.cfg.flow import flow
-from llgrad.analysis.cfg.loops import OPPOSITE
 from llgrad.analysis.memory.access_ranges import (
     Extents,
     Frame,
@@ -29,6 +28,7 @@ from llgrad.analysis.memory.access_ranges import (
     is_readable,
 )
 from llgrad.analysis.memory.call_effects import STOPS, behaviour
+from llgrad.analysis.memory.conditional_accesses import Condition, conjunction, held
 from llgrad.analysis.memory.polynomial_bounds import Between, Poly, Unbounded, Value, Writer
 from llgrad.ir.module import Module
 from llgrad.ir.types import PointerType, is_float
@@ -38,7 +38,6 @@ from llgrad.ir.values import (
     Block,
     Branch,
     Call,
-    Compare,
     Function,
     Instruction,
     Return,
@@ -46,10 +45,6 @@ from llgrad.ir.values import (
     Switch,
 )
 from llgrad.rules import library
-
-Guard = tuple[str, Poly, Poly]
-"""A comparison of two numbers known at the entry."""
-_SIGNED = ("eq", "ne", "slt", "sle", "sgt", "sge")
 
 
 class Piece(Struct):
@@ -59,7 +54,7 @@ class Piece(Struct):
     """
 
     base: Argument
-    sure: dict[tuple[Poly, Poly, tuple[Guard, ...]], bool] = field(default_factory=dict)  # is it written?
+    sure: dict[tuple[Poly, Poly, tuple[Condition, ...]], bool] = field(default_factory=dict)  # is it written?
     unsure: dict[tuple[Poly, Poly], tuple[bool, Instruction]] = field(default_factory=dict)
     unknown: tuple[bool, Instruction] | None = None
     written: bool = False
@@ -189,15 +184,15 @@ class _Recorder(Reader):
 
     # --- what certainly happens
 
-    def certain(self, f: Frame, block: Block) -> tuple[Guard, ...] | None:
+    def certain(self, f: Frame, block: Block) -> tuple[Condition, ...] | None:
         """The conditions under which `block` runs at least once, and in each iteration around; None: not known."""
-        guards: dict[Guard, None] = {}
+        guards: dict[Condition, None] = {}
         for frame, at in [(f, block), *((g, c.block) for g, c in reversed(self.calls))]:
             if not self._certain(frame, at, guards):
                 return None
         return tuple(guards)
 
-    def _certain(self, f: Frame, block: Block, guards: dict[Guard, None]) -> bool:
+    def _certain(self, f: Frame, block: Block, guards: dict[Condition, None]) -> bool:
         found = f.flow
         while True:
             loop = found.loop_of(block)
@@ -213,7 +208,7 @@ class _Recorder(Reader):
                 return False
             block = loop.preheader
 
-    def _reached(self, f: Frame, start: Block, block: Block, ends: list[Block], guards: dict[Guard, None]) -> bool:
+    def _reached(self, f: Frame, start: Block, block: Block, ends: list[Block], guards: dict[Condition, None]) -> bool:
         """Does every way from `start` to one of `ends` pass `block`, under guards that are known at the entry?"""
         while not all(f.flow.dominates(block, e) for e in ends):
             above = f.flow.idom[block]
@@ -227,7 +222,7 @@ class _Recorder(Reader):
             block = above
         return True
 
-    def _guard(self, f: Frame, above: Block, block: Block, guards: dict[Guard, None]) -> bool:
+    def _guard(self, f: Frame, above: Block, block: Block, guards: dict[Condition, None]) -> bool:
         end = above.terminator
         if not isinstance(end, Branch) or isinstance(end, Switch):
             return False
@@ -235,14 +230,12 @@ class _Recorder(Reader):
             return True
         if not f.flow.reaches_return(next(t for t in end.targets if not f.flow.dominates_edge(above, t, block))):
             return True  # the other way ends the program
-        c = end.condition
-        if not isinstance(c, Compare) or c.opcode != "icmp" or c.predicate not in _SIGNED or len(end.targets) != 2:
+        found = None
+        if len(end.targets) == 2:
+            found = conjunction(self, f, end.condition, f.flow.dominates_edge(above, end.targets[0], block))
+        if found is None or not all(c.pure for c in found):
             return False
-        a, b = self.number(f, c.lhs), self.number(f, c.rhs)
-        if a is None or b is None or not (a.pure and b.pure):
-            return False
-        positive = f.flow.dominates_edge(above, end.targets[0], block)
-        guards[c.predicate if positive else OPPOSITE[c.predicate], a, b] = None
+        guards |= dict.fromkeys(found)
         return True
 
 
@@ -289,7 +282,7 @@ class Ends:
         size = w.larger(w.add(high, w.multiply(low, -1)), 0)
         return low, size
 
-    def hull(self, sure: Sequence[tuple[Poly, Poly, tuple[Guard, ...]]]) -> tuple[Value, Value]:
+    def hull(self, sure: Sequence[tuple[Poly, Poly, tuple[Condition, ...]]]) -> tuple[Value, Value]:
         """From the least to the largest of what happens; empty where nothing does."""
         w = self.w
         low: Value | None = None
@@ -297,10 +290,10 @@ class Ends:
         lowest, highest = (1 << 62), -(1 << 62)
         for first, last, guards in sure:
             a, b = w.least(first), w.most(last)
-            for predicate, x, y in guards:
-                held = w.emit(f"icmp {predicate} i64 {w.value(x)}, {w.value(y)}")
-                a = w.emit(f"select i1 {held}, i64 {a}, i64 {lowest}")
-                b = w.emit(f"select i1 {held}, i64 {b}, i64 {highest}")
+            if guards:
+                holds = held(w, guards, {})
+                a = w.emit(f"select i1 {holds}, i64 {a}, i64 {lowest}")
+                b = w.emit(f"select i1 {holds}, i64 {b}, i64 {highest}")
             low = a if low is None else w.smaller(low, a)
             high = b if high is None else w.larger(high, b)
         assert low is not None and high is not None
