@@ -86,6 +86,14 @@ def test_no_sanitizer_and_no_vector_code(compiler: str, tmp_path: Path) -> None:
         assert "ubsan" not in text and "llvm.ubsantrap" not in text and " x i32>" not in text
 
 
+def test_debug_info_leaves_out_member_functions_that_nobody_calls(compiler: str, tmp_path: Path) -> None:
+    source = "struct A { double x; void idle(); double used() { return x; } }; double f(A &a) { return a.used(); }"
+    (tmp_path / "a.cpp").write_text(source)
+    for flags in ([], ["-g"]):
+        text = LLVMModule.read(compile_sources([tmp_path / "a.cpp"], flags).modules[0]).text()
+        assert 'name: "used"' in text and 'name: "x"' in text and 'name: "idle"' not in text
+
+
 def test_cpp_templates_and_exceptions(compiler: str, tmp_path: Path) -> None:
     paths = write(
         tmp_path,

@@ -101,6 +101,7 @@ def compile_unit(
     flags = [w for w in line.words(*roles) if not w.startswith("-flto")]
     raw = [] if line.level else ["-O1", "-U__OPTIMIZE__", "-D__NO_INLINE__=1"]
     raw += ["-Xclang", "-disable-llvm-passes", "-fno-discard-value-names", *([] if line.debug else ["-g"])]
+    raw += find_compiler().debug
     words = [*driver.words, *include_flags(flags), *raw, "-emit-llvm", "-c", *given([item]), "-o", str(target)]
     done = _run(words, stdin, subprocess.PIPE)
     if done.returncode:

@@ -38,18 +38,24 @@ ATTRIBUTES = (
 )  # fmt: skip
 """What Enzyme's plugin of clang makes attributes, as annotations. (`enzyme_nofree` is a marker, too, and advice.)"""
 RAW_FLAGS = ("-O2", "-Xclang", "-disable-llvm-passes")
+REFERENCED = "-gomit-unreferenced-methods"
+"""Debug info of classes without the member functions that nobody calls, which are most of it; since clang 19."""
 ZIG_FLAGS = ("-fno-sanitize=all", "-mcpu=baseline", "-Wno-unused-command-line-argument")
 OPTIMISED_FLAGS = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops")
 
 
 class Compiler(Struct, frozen=True):
-    """A clang: the words that start a C and a C++ compilation, and what identifies it in cache keys."""
+    """A clang: the words that start a C and a C++ compilation, and what identifies it in cache keys.
+
+    `debug`: what keeps its debug info small.
+    """
 
     c: tuple[str, ...]
     cxx: tuple[str, ...]
     identity: str
     flags: tuple[str, ...] = ()
     is_zig: bool = False
+    debug: tuple[str, ...] = ()
 
 
 def find_compiler() -> Compiler:
@@ -60,7 +66,7 @@ def find_compiler() -> Compiler:
         program = shutil.which(name)
         version = _version((program,)) if program else None
         if program and version and OLDEST <= version[0] <= NEWEST:
-            return _compiler((program,), version[1])
+            return _compiler((program,), version)
     if importlib.util.find_spec("ziglang") is not None:
         return _zig()
     raise CompilerError(
@@ -86,11 +92,15 @@ def _wanted(text: str) -> Compiler:
             cause=f"LLVM 22 reads what clang {OLDEST} to {NEWEST} writes",
             fix=f"set it to a clang of version {OLDEST} to {NEWEST}, or unset it",
         )
-    return _compiler(words, version[1])
+    return _compiler(words, version)
 
 
-def _compiler(words: tuple[str, ...], identity: str) -> Compiler:
-    return Compiler(words, (*words, "--driver-mode=g++"), identity)
+def _compiler(words: tuple[str, ...], version: tuple[int, str]) -> Compiler:
+    return Compiler(words, (*words, "--driver-mode=g++"), version[1], debug=_small_debug_info(version[0]))
+
+
+def _small_debug_info(version: int) -> tuple[str, ...]:
+    return (REFERENCED,) if version >= 19 else ()
 
 
 def _zig() -> Compiler:
@@ -104,7 +114,8 @@ def _zig() -> Compiler:
             cause=f"it is clang {version[0]}" if version else "it does not run",
             fix="pip install --upgrade ziglang",
         )
-    return Compiler((*zig, "cc"), (*zig, "c++"), f"zig {version[1]}", ZIG_FLAGS, is_zig=True)
+    small = _small_debug_info(version[0])
+    return Compiler((*zig, "cc"), (*zig, "c++"), f"zig {version[1]}", ZIG_FLAGS, is_zig=True, debug=small)
 
 
 def _version(words: tuple[str, ...]) -> tuple[int, str] | None:
@@ -116,7 +127,7 @@ def _version(words: tuple[str, ...]) -> tuple[int, str] | None:
 def command_flags(compiler: Compiler, flags: Sequence[str], *, raw: bool) -> list[str]:
     """Every flag of a compilation but the files; part of cache keys."""
     mode = RAW_FLAGS if raw else OPTIMISED_FLAGS
-    return [*mode, *COMMON_FLAGS, *ATTRIBUTES, *compiler.flags, *flags]
+    return [*mode, *COMMON_FLAGS, *compiler.debug, *ATTRIBUTES, *compiler.flags, *flags]
 
 
 def compile_file(source: Source, *, raw: bool, cxx: bool) -> Compiled:
