@@ -224,9 +224,9 @@ EXPRESSIONS = {
         analysis/call_shapes.py analysis/layout/debug_info.py
         analysis/layout/inlined_at.py analysis/memory/call_effects.py analysis/memory/tbaa.py
         analysis/objects.py analysis/statics/statics.py analysis/types/hashbrown.py
-        analysis/types/subobjects.py api/registering.py autodiff/legality/leftover_calls.py autodiff/legality/legality.py
-        autodiff/legality/printed_numbers.py autodiff/requests/markers.py drivers/per_object.py execution/loaded.py
-        llvm/loaders.py models/effects.py models/eigen.py
+        analysis/types/subobjects.py api/registering.py autodiff/legality/leftover_calls.py
+        autodiff/legality/legality.py autodiff/legality/printed_numbers.py autodiff/requests/markers.py
+        drivers/per_object.py execution/loaded.py llvm/loaders.py models/effects.py models/eigen.py
         rules/blas.py rules/library.py signature/frontend_metadata.py signature/languages.py
         signature/names.py signature/read.py transforms/canonical/inlined_first.py
         transforms/canonical/lapack_calls.py transforms/canonical/library_bodies.py transforms/canonical/openmp.py
