@@ -223,21 +223,21 @@ EXPRESSIONS = {
     """,
     "names of symbols and types tell what is meant": """
         analysis/call_shapes.py analysis/layout/debug_info.py analysis/layout/inlined_at.py
-        analysis/memory/call_effects.py analysis/memory/tbaa.py analysis/objects.py analysis/types/hashbrown.py
-        analysis/types/subobjects.py api/registering.py autodiff/emit/no_rule.py autodiff/legality/leftover_calls.py
-        autodiff/legality/legality.py autodiff/legality/printed_numbers.py autodiff/requests/markers.py
-        execution/loaded.py llvm/loaders.py models/effects.py models/eigen.py rules/blas.py rules/library.py
-        signature/frontend_metadata.py signature/languages.py signature/names.py signature/read.py
-        transforms/canonical/inlined_first.py transforms/canonical/lapack_calls.py
-        transforms/canonical/library_bodies.py transforms/canonical/openmp.py transforms/intrinsics/avx512.py
-        transforms/intrinsics/x86.py
+        analysis/memory/call_effects.py analysis/memory/tbaa.py analysis/objects.py analysis/statics/statics.py
+        analysis/types/hashbrown.py analysis/types/subobjects.py api/registering.py autodiff/emit/no_rule.py
+        autodiff/legality/leftover_calls.py autodiff/legality/legality.py autodiff/legality/printed_numbers.py
+        autodiff/requests/markers.py drivers/per_object.py execution/loaded.py llvm/loaders.py models/effects.py
+        models/eigen.py rules/blas.py rules/library.py signature/frontend_metadata.py signature/languages.py
+        signature/names.py signature/read.py transforms/canonical/inlined_first.py
+        transforms/canonical/lapack_calls.py transforms/canonical/library_bodies.py transforms/canonical/openmp.py
+        transforms/intrinsics/avx512.py transforms/intrinsics/x86.py
     """,
     "words of users, files and other tools": """
         api/export.py autodiff/enzyme/statements.py autodiff/requests/checkpoint_schedule.py drivers/command_line.py
         drivers/linking.py errors.py execution/llvmlite_module.py llvm/libraries.py llvm/remarks.py llvm/target.py
     """,
     "it edits LLVM assembly as text, and should edit `ir.Module`": """
-        analysis/statics/static_points_to.py analysis/statics/statics.py autodiff/emit/helpers.py drivers/per_object.py
+        autodiff/emit/helpers.py
         llvm/text.py programs/excerpt.py transforms/guard/strings.py transforms/symbols/address_taken.py
         transforms/symbols/shared_globals.py
     """,

@@ -30,9 +30,7 @@ from llgrad.transforms.canonical.pure_libm import pure_libm
 
 _MARKERS = ("enzyme_dup", "enzyme_out", "enzyme_const", "enzyme_runtime_activity", "enzyme_primal_return")
 
-
-_NAMES = re.compile(r" %[-\w.]+(?=[,)])")  # of parameters
-_FACTS = re.compile(r"\b(?:memory\([^)]*\)|nofree|nounwind|willreturn|nosync|norecurse)(?!\S)")
+_FACTS = ("memory", "nofree", "nounwind", "willreturn", "nosync", "norecurse")
 
 
 class Apart(Struct):
@@ -59,17 +57,19 @@ def derivatives_of(text: str, names: Sequence[str], wrt: Sequence[str] | None) -
     told = LLVMModule.from_text(unblock(text))
     pure_libm(told)
     told.optimise(2)
-    return Apart("\n".join([*markers, *asked, *texts]), "\n".join(rule.seen(told.text()) for rule in made))
+    optimised = parse(told.text())
+    seen = [rule.seen(optimised.function(rule.f.name)) for rule in made]
+    return Apart("\n".join([*markers, *asked, *texts]), "\n".join(seen))
 
 
-def _declaration(text: str, name: str) -> str:
-    """The declaration of a function of an optimised unit, with what LLVM found out about it."""
-    head = rf"^define (?:dso_local )?([^@\n]*{re.escape(spelt(name))}\([^\n]*\))[^\n]*? (#\d+) [^\n]*\{{$"
-    m = re.search(head, text, re.MULTILINE)
-    assert m is not None
-    group = re.search(rf"^attributes {m[2]} = {{ ([^\n]*) }}$", text, re.MULTILINE) if m[2] else None
-    kept = [word for word in _FACTS.findall(group[1])] if group else []
-    return f"declare {' '.join([_NAMES.sub('', m[1]), *kept])}"
+def _declaration(f: Function, name: str) -> str:
+    """A function of an optimised unit as a declaration under another name, with what LLVM found out about it."""
+    declared = Function(name, f.function_type)
+    declared.calling_convention, declared.result_attributes = f.calling_convention, f.result_attributes
+    declared.attributes = tuple(a for a in f.attributes if a.name in _FACTS)
+    for new, old in zip(declared.arguments, f.arguments, strict=True):
+        new.attributes = old.attributes
+    return write_function(declared)
 
 
 def _found(module: Module, name: str) -> Function:
@@ -110,7 +110,7 @@ class _Rule(Struct):
         value = write_function(caller(self.f, self.f, f"{OWN}value_{self.f.name}"))
         return "\n".join([value, self._augmented(), self._reverse(), self._forward()])
 
-    def seen(self, optimised: str) -> str:
+    def seen(self, optimised: Function) -> str:
         name = self.f.name
         augmented, reverse, forward = (spelt(f"{OWN}{word}_{name}") for word in ("augmented", "reverse", "forward"))
         gradient, tangent = (spelt(f"__enzyme_register_{word}_{name}") for word in ("gradient", "derivative"))
@@ -119,8 +119,8 @@ class _Rule(Struct):
         known.linkage = "weak"
         return "\n".join([
             write_function(known),
-            _declaration(optimised, name).replace(f"{f}(", f"{spelt(value)}(", 1),
-            *(f"declare {_NAMES.sub('', head)}" for head in self._heads().values()),
+            _declaration(optimised, value),
+            *(f"declare {head}" for head in self._heads().values()),
             f"{gradient} = global [3 x ptr] [ptr {f}, ptr {augmented}, ptr {reverse}]",
             f"{tangent} = global [2 x ptr] [ptr {f}, ptr {forward}]",
         ])  # fmt: skip

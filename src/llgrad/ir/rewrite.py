@@ -182,9 +182,7 @@ def edit_constants(
     return changed
 
 
-def edit_operands(
-    f: Function, edit: Callable[[AnyConstant], AnyConstant | None], *, callees: bool = True
-) -> bool:
+def edit_operands(f: Function, edit: Callable[[AnyConstant], AnyConstant | None], *, callees: bool = True) -> bool:
     """Apply `with_parts` to the constants that a function uses."""
     changed = False
     for i in f.instructions():

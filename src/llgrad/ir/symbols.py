@@ -93,16 +93,22 @@ def pointed_to(module: Module) -> set[str]:
 
 def named_in_data(module: Module) -> set[str]:
     """The globals that variables and aliases name."""
-    found: set[str] = set()
-    for g in module.globals.values():
-        if isinstance(g, Alias):
-            found |= {x.name for x in globals_in(g.aliasee)}
-        elif isinstance(g, GlobalVariable):
-            if (text := getattr(g.pending, "text", None)) is not None:
-                found.update(names_in(text))
-            else:
-                found |= {x.name for x in globals_in(g.initializer)}
-    return found
+    return {name for g in module.globals.values() if isinstance(g, Alias | GlobalVariable) for name in named_in(g)}
+
+
+def named_in(g: GlobalVariable | Alias) -> set[str]:
+    """The globals that the initializer of a variable, or an alias, names."""
+    if isinstance(g, GlobalVariable) and (text := getattr(g.pending, "text", None)) is not None:
+        return set(names_in(text))
+    return {x.name for x in globals_in(g.initializer if isinstance(g, GlobalVariable) else g.aliasee)}
+
+
+def named_elsewhere(module: Module) -> set[str]:
+    """The globals that are named neither in bodies nor in initializers: in aliases, heads of functions, metadata."""
+    texts = [*module.raw_metadata.values(), *(f.tail for f in module.functions)]
+    found = {name for text in texts if "@" in text for name in names_in(text)}
+    found |= {name for a in module.globals.values() if isinstance(a, Alias) for name in named_in(a)}
+    return found | {g.name for f in module.functions for g in globals_in(f.personality)}
 
 
 def read_where_named(module: Module, *names: str) -> None:

@@ -318,6 +318,16 @@ class LLVMModule:
                 value.linkage = "external"
                 value.name = names[value.name]
 
+    def show(self, names: Collection[str]) -> None:
+        """Let others use definitions, which stay whether these do or not."""
+        self._printed = None
+        for value in [*self._ref.functions, *self._ref.global_variables]:
+            if value.name in names and not value.is_declaration:
+                if value.linkage.name in _LOCAL:
+                    value.linkage = "external"
+                elif value.linkage.name.startswith("linkonce"):
+                    value.linkage = value.linkage.name.replace("linkonce", "weak")
+
     def internalize(self, keep: Collection[str]) -> None:
         """Give every definition but those in `keep` internal linkage, then drop what nothing reaches."""
         defined = {f.name for f in self._ref.functions if not f.is_declaration}

@@ -43,7 +43,6 @@ from llgrad.ir.values import (
     Store,
     Undef,
 )
-from llgrad.llvm.assembly import plain, spelt
 
 _WITHIN = Place(Role.ADDRESS, None)
 Way = tuple[Function, frozenset[int]]
@@ -126,7 +125,7 @@ class _Following(Following):
         """The variables of the group that its initializer names."""
         if v.initializer is None or any(word.startswith("thread_local") for word in v.prefix):
             raise Escapes
-        for name in map(plain, self._places.naming(spelt(v.name)).variables):
+        for name in self._places.naming(v.name).variables:
             if name not in {g.name for g in self.variables}:
                 raise Escapes(self.part.variable(name))
         for _, g, _ in initial_pointers(v.initializer, self.part.module.layout):
@@ -138,7 +137,7 @@ class _Following(Following):
         """May it be called by functions that are not followed, with addresses that are none of the group's?"""
         if f.name not in self.part.closed:
             return True
-        namers = {plain(name) for name in self._places.naming(spelt(f.name)).functions}
+        namers = {*self._places.naming(f.name).functions}
         return not namers <= {g.name for g in self.functions} or any(
             o is f and not (isinstance(i, Call) and i.callee is f and f not in i.arguments)
             for g in self.functions

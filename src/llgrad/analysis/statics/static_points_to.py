@@ -11,9 +11,7 @@ from a function that others may call, or merged with pointers of another origin.
 from __future__ import annotations
 
 import functools
-import re
 from abc import ABC, abstractmethod
-from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -21,8 +19,10 @@ from typing import NamedTuple
 from llgrad.analysis.memory.call_effects import behaviour
 from llgrad.analysis.objects import WORD, constant_targets, gep_offset
 from llgrad.analysis.solver import reach
+from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
-from llgrad.ir.types import DataLayout, FloatType, IntType, PointerType, StructType, Type, scalar
+from llgrad.ir.symbols import is_local, named, named_elsewhere, named_in
+from llgrad.ir.types import ArrayType, DataLayout, FloatType, IntType, PointerType, StructType, Type, scalar
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -54,14 +54,8 @@ from llgrad.ir.values import (
     Undef,
     parts,
 )
-from llgrad.llvm.assembly import DEFINITION, GLOBAL, NAME, plain, spelt
 from llgrad.llvm.module import LLVMModule
 
-_LOCAL = re.compile(r"\b(?:internal|private) ")
-_NO_DEFINITION = re.compile(r"\b(?:external|extern_weak|available_externally|appending) ")
-_REPLACED = re.compile(r"\b(?:weak|linkonce) ")
-_IF_USED = re.compile(r"\blinkonce(_odr)? ")
-_POINTERS = re.compile(r"\bptr |[{%\[]")  # in a function's header: it may return some
 _ASKS = "__enzyme"
 _AT_EXIT = ("__cxa_atexit", "__cxa_thread_atexit")
 _NUMBERS = ("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl")
@@ -109,17 +103,14 @@ class Naming(NamedTuple):
 
 
 class Places:
-    """Where a program's text names what. `closed`: nobody else calls the program's functions by name."""
+    """Where a program names what. `closed`: nobody else calls the program's functions by name."""
 
-    def __init__(self, text: str, closed: bool) -> None:
-        self.text = text
-        headers = list(DEFINITION.finditer(text))
-        self._starts, self._names = [m.start() for m in headers], [m[2] for m in headers]
-        self._bodies = [m.end() for m in headers]
-        self._ends = [text.find("\n}", m.end()) for m in headers]
-        self.replaced = {m[2] for m in headers if _REPLACED.search(m[1])} if not closed else set[str]()
-        self.private = {m[2] for m in headers if _LOCAL.search(m[1]) or (closed and m[2] != "@main")}
-        self._returning = {m[2] for m in headers if _POINTERS.search(_LOCAL.sub("", m[1]).removeprefix("define "))}
+    def __init__(self, module: Module, closed: bool) -> None:
+        self.module = module
+        self._defined = [f for f in module.functions if not f.is_declaration]
+        self.replaced = {f.name for f in self._defined if f.linkage in ("weak", "linkonce") and not closed}
+        self.private = {f.name for f in self._defined if is_local(f) or (closed and f.name != "main")}
+        self._returning = {f.name for f in self._defined if _may_hold_pointers(f.function_type.result)}
         self.tabled: set[str] = set()  # functions that are named outside functions
 
     def around(self, variable: str, *, held: bool = False) -> dict[str, None] | None:
@@ -140,59 +131,58 @@ class Places:
 
     def naming(self, name: str) -> Naming:
         """Who names something."""
-        found = Naming({}, {}, False)
-        for at in self._named.get(name, ()):
-            n = bisect(self._starts, at) - 1
-            if n >= 0 and self._bodies[n] <= at < self._ends[n]:
-                found.functions[self._names[n]] = None
-            elif n >= 0 and at < self._bodies[n]:
-                found = found._replace(outside=found.outside or self._names[n] != name)
-            elif holder := GLOBAL.match(self.text, self.text.rfind("\n", 0, at) + 1):
-                found.variables.update({holder[1]: None} if holder[1] != name else {})
-            else:
-                found = found._replace(outside=True)
-        return found
+        found = self._named.get(name, {})
+        functions = {f.name: None for f in found if isinstance(f, Function)}
+        variables = {v.name: None for v in found if isinstance(v, GlobalVariable) and v.name != name}
+        return Naming(functions, variables, None in found)
 
     @functools.cached_property
-    def _named(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for m in re.finditer(NAME, self.text):
-            found.setdefault(m[0], []).append(m.start())
+    def _named(self) -> dict[str, dict[Function | GlobalVariable | None, None]]:
+        """What names something: None stands for whatever is no body and no initializer."""
+        found: dict[str, dict[Function | GlobalVariable | None, None]] = {}
+        for f in self._defined:
+            for name in named(f):
+                found.setdefault(name, {})[f] = None
+        for v in self.module.variables:
+            for name in named_in(v):
+                found.setdefault(name, {})[v] = None
+        for name in named_elsewhere(self.module):
+            found.setdefault(name, {})[None] = None
         return found
 
     @functools.cached_property
     def asking(self) -> set[str]:
         """The functions that ask for derivatives, and what names those."""
-        named: dict[str, set[str]] = {}
-        for f, start, end in zip(self._names, self._bodies, self._ends, strict=True):
-            for name in set(re.findall(NAME, self.text[start:end])):
-                named.setdefault(name, set()).add(f)
-        found = reach([name for name in named if _ASKS in name], lambda name: named.get(name, ()))
-        return {plain(name) for name in found}
+        return set(reach([name for name in self._named if _ASKS in name], lambda name: self.naming(name).functions))
+
+
+def _may_hold_pointers(t: Type) -> bool:
+    return isinstance(scalar(t), PointerType | StructType | ArrayType)
 
 
 class Part:
-    """The part of a program where such variables are used. `groups`: the functions around each (`Places.around`), as
-    the text spells both. `held`: those that other variables may name in their initializers, too; they are in `around`
+    """The part of a program where such variables are used. `groups`: the functions around each (`Places.around`).
+    `held`: those that other variables may name in their initializers, too; they are in `around`
     alone."""
 
     def __init__(
-        self, places: Places, groups: Mapping[str, Iterable[str]], held: Mapping[str, Iterable[str]] | None = None
-    ) -> None:
+        self, text: str, places: Places, groups: Mapping[str, Iterable[str]],
+        held: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:  # fmt: skip
         every = {**(held or {}), **groups}
         functions = {f for group in every.values() for f in group}
-        text = _optimised(places.text, functions | places.replaced)
-        self.module, after = parse(text), Places(text, closed=False)
+        self.module = parse(_optimised(text, places.module, functions | places.replaced))
+        after = Places(self.module, closed=False)
         after.private |= places.private
         self.around: dict[str, list[str]] = {}
         for v, group in every.items():  # (LLVM names it where an argument always is its address, too)
             found = after.around(v, held=v not in groups)
             if found or (found is not None and v not in groups):
-                self.around[plain(v)] = [plain(f) for f in {**found, **dict.fromkeys(group)}]
-        self.groups = {name: found for name, found in self.around.items() if spelt(name) in groups}
+                self.around[v] = list({**found, **dict.fromkeys(group)})
+        self.groups = {name: found for name, found in self.around.items() if name in groups}
         self.asking = places.asking
-        self.closed = {plain(f) for f in places.private - places.tabled}
-        self._replaced = {plain(f) for f in places.replaced}
+        self.closed = places.private - places.tabled
+        self._replaced = places.replaced
 
     def variable(self, name: str) -> GlobalVariable:
         """One of those variables. Raises Escapes where LLVM has changed it."""
@@ -212,19 +202,13 @@ class Part:
         return f.is_declaration or f.name in self._replaced
 
 
-def _optimised(text: str, functions: Collection[str]) -> str:
+def _optimised(text: str, program: Module, functions: Collection[str]) -> str:
     """These functions, and what they call, optimised: as if others could call them, and name all variables: what the
     rest of the program stores in those, it may."""
-    shown = {m[1] for m in GLOBAL.finditer(text) if _may_be_shown(m)}
-
-    def kept(m: re.Match[str]) -> str:
-        head = _IF_USED.sub(r"weak\1 ", _LOCAL.sub("", m[1])) if m[2] in functions else m[1]
-        return head + m[0][len(m[1]) :]
-
-    text = DEFINITION.sub(kept, text)
-    text = GLOBAL.sub(lambda m: _LOCAL.sub("", m[0]) if m[1] in shown else m[0], text)
+    shown = [*functions, *(v.name for v in program.variables if _may_be_shown(v))]
     part = LLVMModule.from_text(text)
-    part.internalize([plain(name) for name in (*functions, *shown)])
+    part.show(shown)
+    part.internalize(shown)
     part.optimise(2)
     return part.text()
 
@@ -298,9 +282,10 @@ class Following:
         return found
 
 
-def _may_be_shown(m: re.Match[str]) -> bool:
+def _may_be_shown(v: GlobalVariable) -> bool:
     """Is it a variable that may change, and that the program defines?"""
-    return m[3] == "global" and not _NO_DEFINITION.search(m[2]) and not m[1][1:].isdigit()
+    elsewhere = v.is_declaration or v.linkage in ("available_externally", "appending")
+    return not (v.constant or elsewhere or v.name.isdigit())
 
 
 def _mentions(v: object, variable: AnyValue) -> bool:

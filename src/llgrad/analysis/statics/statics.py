@@ -13,10 +13,16 @@ from llgrad.analysis.statics.known_targets import Address, known_targets, table
 from llgrad.analysis.statics.owned_buffers import Owner, own_buffers
 from llgrad.analysis.statics.pools import pools
 from llgrad.analysis.statics.static_points_to import Part, Places
-from llgrad.llvm.assembly import GLOBAL, NAME, plain, spelt
+from llgrad.ir.build import Names
+from llgrad.ir.parse import parse, parse_function_text
+from llgrad.ir.rewrite import after, calls
+from llgrad.ir.symbols import is_local
+from llgrad.ir.types import I8, I64, VOID, ArrayType, Type
+from llgrad.ir.values import Constant, ConstNull, ConstZero, GlobalVariable
+from llgrad.ir.write import write
+from llgrad.llvm.assembly import spelt
 from llgrad.rules.library import effects
 
-_NULL = re.compile(r"ptr null(?:,|$)|[^\n]*(?:ptr|%)[^\n]* zeroinitializer(?:,|$)", re.MULTILINE)
 _EMPTY = """  %now.{n} = load ptr, ptr {place}, align 8
   %released.{n} = icmp eq ptr %now.{n}, %block
   br i1 %released.{n}, label %empty.{n}, label %next.{n}
@@ -26,13 +32,7 @@ empty.{n}:
 next.{n}:
 """
 _EMPTIED = "llgrad.emptied"
-_RELEASED = re.compile(
-    rf"^  (?:tail )?call void ({NAME})\(ptr (?:noundef |nonnull )*(%[^\s,)]+)[,)][^\n]*\n", re.MULTILINE
-)
-_POINTERS = re.compile(r"[^\n]*(?:\bptr\b|%)")
-_BYTES = re.compile(r"\[\d{2,} x i(?:8|64)\]")  # that may be cut into blocks
-_OTHERS = {"external", "extern_weak", "available_externally"}
-_LIBRARYS = re.compile(r"@_Z(?:GV|Z|T\w)?N?K?St|@_Z(?:GV|Z)?N\w*9__gnu_cxx")  # of C++: its own code has them, too
+_LIBRARYS = re.compile(r"_Z(?:GV|Z|T\w)?N?K?St|_Z(?:GV|Z)?N\w*9__gnu_cxx")  # of C++: its own code has them, too
 
 
 class StaticPointers(Struct, frozen=True):
@@ -47,23 +47,25 @@ def static_pointers(text: str, closed: bool = False) -> StaticPointers:
     """Of a program's text. `closed`: nobody else calls its functions by name, or knows its variables."""
     if "\nmodule asm " in text:
         return StaticPointers()  # it may name what it likes
-    places, groups, null = Places(text, closed), dict[str, dict[str, None]](), list[str]()
+    if not _may_hold(text, closed):
+        return StaticPointers()
+    module = parse(text)
+    places, groups, null = Places(module, closed), dict[str, dict[str, None]](), list[str]()
     held = dict[str, dict[str, None]]()
-    for m in GLOBAL.finditer(text):
-        known = m[3] == "global" and (_is_private(m) or (closed and _is_ordinary(m))) and not m[1][1:].isdigit()
-        if known and _POINTERS.match(text, m.end()):
-            if group := places.around(m[1]):
-                groups[m[1]] = group
-                null += [plain(m[1])] if _NULL.match(text, m.end()) else []
-            elif (group := places.around(m[1], held=True)) is not None:
-                held[m[1]] = group
-        elif known and _BYTES.match(text, m.end()) and (group := places.around(m[1], held=True)) is not None:
-            held[m[1]] = group
+    for v in module.variables:
+        if v.constant or v.name.isdigit() or not (is_local(v) or (closed and _is_ordinary(v))):
+            continue
+        points = _may_point(v)
+        if points and (group := places.around(v.name)):
+            groups[v.name] = group
+            null += [v.name] if isinstance(v.initializer, ConstNull | ConstZero) else []
+        elif (points or _is_bytes(v.value_type)) and (group := places.around(v.name, held=True)) is not None:
+            held[v.name] = group
     if not groups and not held:
         return StaticPointers()
-    part = Part(places, groups, held)
+    part = Part(text, places, groups, held)
     own = own_buffers(part, null)
-    targets = known_targets(part, {plain(m[1]) for m in GLOBAL.finditer(text)})
+    targets = known_targets(part, {v.name for v in module.variables})
     others = [name for name in part.around if not any(name == owner.name for owner in own)]
     within = pools(part, places, [name for name in others if name not in targets], others)
     targets = {name: ((target, None),) for name, target in within.items()} | targets
@@ -72,13 +74,26 @@ def static_pointers(text: str, closed: bool = False) -> StaticPointers:
     return StaticPointers(own, targets)
 
 
-def _is_private(m: re.Match[str]) -> bool:
-    return not {"internal", "private"}.isdisjoint(m[2].split())
+def _may_hold(text: str, closed: bool) -> bool:
+    """Has it variables that may hold pointers, and that nobody else knows? It need not be parsed otherwise."""
+    lines = (line for line in text.split("\n") if line.startswith("@") and " global " in line)
+    known = (line for line in lines if closed or " internal " in line or " private " in line)
+    return any(word in line for line in known for word in ("ptr", "%", " x i8]", " x i64]"))
 
 
-def _is_ordinary(m: re.Match[str]) -> bool:
+def _is_ordinary(v: GlobalVariable) -> bool:
     """Is it the program's alone, where nobody else knows its names?"""
-    return not _LIBRARYS.match(m[1]) and not any(word.partition("(")[0] in _OTHERS for word in m[2].split())
+    return not (v.is_declaration or v.linkage == "available_externally" or _LIBRARYS.match(v.name))
+
+
+def _may_point(v: GlobalVariable) -> bool:
+    text = f"{v.value_type} {getattr(v.pending, 'text', '')}"
+    return "ptr" in text or "%" in text
+
+
+def _is_bytes(t: Type) -> bool:
+    """May it be cut into blocks?"""
+    return isinstance(t, ArrayType) and t.count > 9 and t.element in (I8, I64)
 
 
 def emptied(text: str, closed: bool = False) -> str:
@@ -92,14 +107,16 @@ def emptied(text: str, closed: bool = False) -> str:
     places = [f"getelementptr (i8, ptr {spelt(owner.name)}, i64 {at})" for owner in owned for at in owner.starts]
     if not places:
         return text
+    module = parse(text)
     tests = "".join(_EMPTY.format(place=place, n=n) for n, place in enumerate(places))
-
-    def released(m: re.Match[str]) -> str:
-        known = effects(plain(m[1]))
-        frees = known is not None and known.deallocator is not None
-        return f"{m[0]}  call void @{_EMPTIED}(ptr {m[2]})\n" if frees else m[0]
-
-    edited = _RELEASED.sub(released, text) + f"define internal void @{_EMPTIED}(ptr %block) {{\n{tests}  ret void\n}}\n"
+    body = f"define internal void @{_EMPTIED}(ptr %block) {{\n{tests}  ret void\n}}"
+    (empty,) = parse_function_text(module, body)
+    freeing = [f.name for f in module.functions if (e := effects(f.name)) is not None and e.deallocator is not None]
+    for call in calls(module, *freeing):
+        f, block = call.called_function, call.arguments[0]
+        if f and f.name in freeing and call.opcode == "call" and call.type == VOID and not isinstance(block, Constant):
+            after(call, Names()).call(empty, [block])
+    edited = write(module)
     still = {owner.name for owner in static_pointers(edited, closed).own}
     return edited if still >= {owner.name for owner in owned} else text
 

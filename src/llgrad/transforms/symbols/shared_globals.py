@@ -16,9 +16,6 @@ from llgrad.llvm.assembly import COMDAT, GLOBAL, STATIC, plain, renamed
 from llgrad.transforms.pass_manager import LLVM, Unit
 from llgrad.transforms.symbols.address_taken import function_tables
 
-_OF_THREADS = re.compile(r"^(@[^\n=]+ = (?:\w+ )*?)thread_local(?:\(\w+\))? (?=(?:\w+ )*constant )", re.MULTILINE)
-"""Constants that each thread has for its own: one will do."""
-
 
 def share(unit: Unit, _: object) -> bool:
     """Export static variables, and the tables that say where they lead."""
@@ -112,6 +109,13 @@ def _led_to(alias: Alias) -> str:
     return v.name if isinstance(v, GlobalVariable) else ""
 
 
-def constants_of_threads(text: str) -> str:
-    """Constants that each thread has for its own are one."""
-    return _OF_THREADS.sub(r"\1", text)
+def constants_of_threads(module: Module) -> bool:
+    """Constants that each thread has for its own become one, which all have; are there any?"""
+    found = [v for v in module.variables if v.constant and any(map(_is_of_threads, v.prefix))]
+    for v in found:
+        v.prefix = tuple(word for word in v.prefix if not _is_of_threads(word))
+    return bool(found)
+
+
+def _is_of_threads(word: str) -> bool:
+    return word.startswith("thread_local")
