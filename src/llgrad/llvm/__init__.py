@@ -12,7 +12,7 @@ from llgrad.llvm.jit import Engine
 from llgrad.llvm.module import FunctionInfo, LLVMModule, Part, pass_names, verified
 from llgrad.llvm.remarks import Remark, vectorisation_remarks
 from llgrad.llvm.target import fingerprint, host_cpu, host_features, host_layout, host_triple, target_machine
-from llgrad.llvm.text import hazards, prefer_vector_width, strip_attributes, unblock
+from llgrad.llvm.text import hazards, strip_attributes, unblock
 
 __all__ = [
     "Engine",
@@ -31,7 +31,6 @@ __all__ = [
     "host_layout",
     "host_triple",
     "pass_names",
-    "prefer_vector_width",
     "strip_attributes",
     "target_machine",
     "unblock",

@@ -10,7 +10,6 @@ from llgrad.ir.parse_types import escape, unescape, unescape_bytes
 from llgrad.rules import special_functions
 from llgrad.rules.blas import RULED
 from llgrad.rules.library import PARTS
-from llgrad.support.brackets import listed
 from llgrad.support.lazy_pattern import lazy_pattern
 
 NAME = r'@(?:[-\w.$]+|"[^"]*")'
@@ -85,20 +84,6 @@ def quoted_again(text: str) -> str:
         return f'{m[1]}"{re.sub(r"[$]([0-9A-F]{2})", lambda b: chr(92) + b[1], m[2])}"'
 
     return _ENCODED.sub(edit, text)
-
-
-def split_arguments(text: str) -> tuple[list[str], str]:
-    """The arguments of a call up to its closing parenthesis, and what comes after it."""
-    given, end = listed(text)
-    return given, text[end + 1 :]
-
-
-_EXPRESSION = lazy_pattern(r"\b(?:getelementptr|inttoptr|ptrtoint|bitcast|addrspacecast|trunc|add|sub|xor) [^%]*\)$")
-
-
-def value_of(argument: str) -> str:
-    """`%x` of `double noundef %x`."""
-    return m[0] if (m := _EXPRESSION.search(argument)) else argument.split()[-1]
 
 
 # A definition in the comdat of its own name, which is not spelt: ` comdat align 2 {`.

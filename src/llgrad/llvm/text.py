@@ -127,16 +127,6 @@ def aliases(text: str) -> set[str]:
     return {name.strip('"') for name, words in found if not {"internal", "private"} & set(words.split())}
 
 
-def prefer_vector_width(text: str, bits: int) -> str:
-    """Ask the vectorisers for vectors of `bits` bits in every function that has an attribute group."""
-
-    def edit(found: list[str]) -> list[str]:
-        kept = [item for item in found if attribute_name(item) != "prefer-vector-width"]
-        return [*kept, f'"prefer-vector-width"="{bits}"']
-
-    return _edit_groups(text, edit)
-
-
 def attribute_name(attribute: str) -> str:
     """`"target-cpu"="znver4"` → `target-cpu`; `memory(none)` → `memory`."""
     if attribute.startswith('"'):
