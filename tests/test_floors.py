@@ -237,7 +237,7 @@ EXPRESSIONS = {
     """,
     "it edits LLVM assembly as text, and should edit `ir.Module`": """
         analysis/statics/static_points_to.py analysis/statics/statics.py
-        autodiff/checkpointing/__init__.py autodiff/emit/helpers.py autodiff/emit/no_rule.py
+        autodiff/checkpointing/__init__.py autodiff/emit/no_rule.py
         autodiff/enzyme/coerced_arguments.py autodiff/enzyme/fwdsplit.py autodiff/enzyme/statements.py
         autodiff/requests/byval_rules.py autodiff/requests/registrations.py drivers/per_object.py
         llvm/codegen.py llvm/text.py llvm/vector_math.py programs/excerpt.py
