@@ -237,7 +237,6 @@ EXPRESSIONS = {
         drivers/linking.py errors.py execution/llvmlite_module.py llvm/libraries.py llvm/remarks.py llvm/target.py
     """,
     "it edits LLVM assembly as text, and should edit `ir.Module`": """
-        autodiff/emit/helpers.py
         llvm/text.py programs/excerpt.py transforms/guard/strings.py transforms/symbols/address_taken.py
         transforms/symbols/shared_globals.py
     """,

@@ -126,7 +126,8 @@ def _entity(module: Module, line: str, body: str | None, late: Late) -> None:
     elif first == "target":
         _target(module, line)
     elif first == "source_filename":
-        module.source_filename = unescape(_match(_STRING, line, "a file name", search=True)[1])
+        name = unescape(_match(_STRING, line, "a file name", search=True)[1])
+        module.source_filename = "" if name == "<string>" else name  # which LLVM writes where there is none
     elif first == "module":
         module.asm.append(unescape(_match(_STRING, line, "module asm", search=True)[1]))
     elif first[0] == "!":

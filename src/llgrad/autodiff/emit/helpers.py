@@ -12,7 +12,6 @@ Adjoints below 2^-1022 are lost, as they are on machines that flush them to zero
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -21,11 +20,11 @@ from msgspec.structs import replace
 
 from llgrad.analysis.layout.byte_layouts import FLOAT_SIZES
 from llgrad.autodiff.emit import tape
-from llgrad.ir.build import declare
+from llgrad.ir.build import FALSE, Builder, Names, declare, i64, zero
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse_function_text
-from llgrad.ir.types import I1, I64, PTR, VOID, FloatType
-from llgrad.ir.values import Function
+from llgrad.ir.types import I1, I8, I64, PTR, VOID, ArrayType, FloatType, FunctionType, Type
+from llgrad.ir.values import AnyValue, Attribute, Block, Function, Phi
 
 
 class Copied(Struct, frozen=True):
@@ -143,46 +142,68 @@ end:
 
 
 ADDRESSES = 1 << 52
+_BYTES = ("bytes", "count")  # of the parameters; others are addresses
+
+
+def _defined(module: Module, name: str, parameters: Sequence[str], write: Callable[..., None]) -> Function:
+    """The function of that name; made by `write(builder, *arguments)` when it is first asked for."""
+    found = module.globals.get(name)
+    if isinstance(found, Function):
+        return found
+    types = [I64 if p in _BYTES else PTR for p in parameters]
+    made = Function(name, FunctionType(VOID, tuple(types)), parameters)
+    made.linkage, made.attributes = "internal", (Attribute("nounwind"),)
+    names = Names(parameters)
+    made.blocks.append(Block(names.fresh("entry"), made))
+    write(Builder(made.entry, names, frozenset({"nsz"})), *made.arguments)
+    module.add(made)
+    return made
+
+
+def _block(b: Builder, name: str) -> Block:
+    """A new block of the function, its last."""
+    function = b.block.function
+    assert function is not None
+    function.blocks.append(made := Block(b.names.fresh(name), function))
+    return made
 
 
 def pointer_copy(module: Module, layout: Copied) -> Function | None:
     """`(target, source, bytes)`: copy the pointers only. None where there are none. The two may overlap."""
     if not layout.pointers and not layout.words:
         return None
+    pointers = ("target", "source")
     if layout.aligned:
-        return _from_aligned(module, "copy.pointers", ("target", "source"), layout, pointer_copy)
+        return _from_aligned(module, "copy.pointers", pointers, layout, pointer_copy)
     if layout.head:
-        return _in_pieces(module, "copy.pointers", ("target", "source"), layout, pointer_copy)
-    places = list(enumerate(layout.pointers))
-    words = list(enumerate(layout.words, len(places)))
-    body = [line for n, o in places for line in (*_at(n, "s", o), f"%v{n} = load ptr, ptr %s{n}, align 1")]
-    for n, o in words:
-        body += [
-            *_at(n, "s", o), f"%w{n} = load i64, ptr %s{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {ADDRESSES}",
-            f"%v{n} = select i1 %p{n}, i64 %w{n}, i64 0",
-        ]  # fmt: skip
-    for n, o in places + words:
-        t = "ptr" if n < len(places) else "i64"
-        body += [*_at(n, "t", o), f"store {t} %v{n}, ptr %t{n}, align 1"]
-    parameters = "ptr %target, ptr %source, i64 %bytes"
-    return _looped(module, f"llgrad.copy.pointers.{layout.name}", parameters, layout.stride, body, overlap=True)
+        return _in_pieces(module, "copy.pointers", pointers, layout, pointer_copy)
+    leaves: list[_Leaf] = [*((o, PTR) for o in layout.pointers), *((o, I64) for o in layout.words)]
+
+    def write(b: Builder, place: _Place, target: AnyValue, source: AnyValue) -> None:
+        values = [b.load(t, place(source, leaf)) for leaf, (_, t) in enumerate(leaves)]
+        for n in range(len(layout.pointers), len(leaves)):
+            values[n] = b.select(b.icmp("ult", values[n], i64(ADDRESSES)), values[n], i64(0))
+        for leaf, value in enumerate(values):
+            b.store(value, place(target, leaf))
+
+    return _looped(module, f"copy.pointers.{layout.name}", pointers, layout.stride, leaves, write, overlap=True)
 
 
 def float_clear(module: Module, layout: Copied) -> Function | None:
     """`(target, bytes)`: clear the floats only, and words. None where there are none."""
-    floats = [*layout.floats, *((o, FloatType("double")) for o in layout.words)]
+    floats: list[_Leaf] = [*layout.floats, *((o, FloatType("double")) for o in layout.words)]
     if not floats:
         return None
     if layout.aligned:
         return _from_aligned(module, "clear.floats", ("target",), layout, float_clear)
     if layout.head:
         return _in_pieces(module, "clear.floats", ("target",), layout, float_clear)
-    body = [
-        line
-        for n, (offset, t) in enumerate(floats)
-        for line in (*_at(n, "t", offset), f"store {t} {_zero(t)}, ptr %t{n}, align 1")
-    ]
-    return _looped(module, f"llgrad.clear.floats.{layout.name}", "ptr %target, i64 %bytes", layout.stride, body)
+
+    def write(b: Builder, place: _Place, target: AnyValue) -> None:
+        for leaf, (_, t) in enumerate(floats):
+            b.store(zero(t), place(target, leaf))
+
+    return _looped(module, f"clear.floats.{layout.name}", ("target",), layout.stride, floats, write)
 
 
 def pointer_clear(module: Module, layout: Copied) -> Function | None:
@@ -198,61 +219,47 @@ def float_copy_adjoint(module: Module, layout: Copied, overlap: bool) -> Functio
     """
     if not layout.floats and not layout.words:
         return None
+    pointers = ("target", "source")
     if layout.aligned:
         what, piece = "move.adjoint" if overlap else "copy.adjoint", partial(float_copy_adjoint, overlap=overlap)
-        return _from_aligned(module, what, ("target", "source"), layout, piece, arena=overlap)
+        return _from_aligned(module, what, pointers, layout, piece, arena=overlap)
     if layout.head:
         assert not overlap
-        piece = partial(float_copy_adjoint, overlap=False)
-        return _in_pieces(module, "copy.adjoint", ("target", "source"), layout, piece)
-    body: list[str] = []
-    for n, offset in enumerate(layout.words, len(layout.floats)):
-        body += [
-            *_at(n, "t", offset), *_at(n, "s", offset), f"%w{n} = load i64, ptr %t{n}, align 1",
-            f"store i64 0, ptr %t{n}, align 1", f"%p{n} = icmp ult i64 %w{n}, {ADDRESSES}",
-            f"%a{n} = bitcast i64 %w{n} to double", f"%x{n} = load i64, ptr %s{n}, align 1",
-            f"%b{n} = bitcast i64 %x{n} to double", f"%c{n} = fadd nsz double %b{n}, %a{n}",
-            f"%y{n} = bitcast double %c{n} to i64", f"%z{n} = select i1 %p{n}, i64 %x{n}, i64 %y{n}",
-            f"store i64 %z{n}, ptr %s{n}, align 1",
-        ]  # fmt: skip
-    for n, (offset, t) in enumerate(layout.floats):
-        body += [
-            *_at(n, "t", offset), *_at(n, "s", offset), f"%a{n} = load {t}, ptr %t{n}, align 1",
-            f"store {t} {_zero(t)}, ptr %t{n}, align 1", f"%b{n} = load {t}, ptr %s{n}, align 1",
-            f"%c{n} = fadd nsz {t} %b{n}, %a{n}", f"store {t} %c{n}, ptr %s{n}, align 1",
-        ]  # fmt: skip
-    name = f"llgrad.copy.adjoint.{layout.name}"
-    direct = _looped(module, name, "ptr %target, ptr %source, i64 %bytes", layout.stride, body)
-    if not overlap:
-        return direct
-    float_clear(module, layout)
-    text = f"""
-define internal void @llgrad.move.adjoint.{layout.name}(ptr %arena, ptr %target, ptr %source, i64 %bytes) nounwind {{
-  %aside = call ptr @llgrad.tape.reserve(ptr %arena, i64 %bytes)
-  call void @llvm.memcpy.p0.p0.i64(ptr %aside, ptr %target, i64 %bytes, i1 false)
-  call void @llgrad.clear.floats.{layout.name}(ptr %target, i64 %bytes)
-  call void @{name}(ptr %aside, ptr %source, i64 %bytes)
-  call void @llgrad.tape.release(ptr %arena, ptr %aside)
-  ret void
-}}
-"""
-    declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
-    return define(module, f"llgrad.move.adjoint.{layout.name}", text)
+        return _in_pieces(module, "copy.adjoint", pointers, layout, partial(float_copy_adjoint, overlap=False))
+    leaves: list[_Leaf] = [*((o, I64) for o in layout.words), *layout.floats]
+
+    def write(b: Builder, place: _Place, target: AnyValue, source: AnyValue) -> None:
+        for leaf, (_, t) in enumerate(leaves):
+            to, origin = place(target, leaf), place(source, leaf)
+            moved = b.load(t, to)
+            b.store(zero(t), to)
+            old = b.load(t, origin)
+            if t == I64:  # a word: an address, of which nothing is added, or a double
+                double = FloatType("double")
+                new = b.binary("fadd", b.cast("bitcast", old, double), b.cast("bitcast", moved, double))
+                is_address = b.icmp("ult", moved, i64(ADDRESSES))
+                b.store(b.select(is_address, old, b.cast("bitcast", new, I64)), origin)
+            else:
+                b.store(b.binary("fadd", old, moved), origin)
+
+    direct = _looped(module, f"copy.adjoint.{layout.name}", pointers, layout.stride, leaves, write)
+    return _with_target_aside(module, layout, direct) if overlap else direct
 
 
-def _at(n: int, which: str, offset: int) -> tuple[str, str]:
-    base = "target" if which == "t" else "source"
-    return f"%o{which}{n} = add i64 %at, {offset}", f"%{which}{n} = getelementptr i8, ptr %{base}, i64 %o{which}{n}"
+def _with_target_aside(module: Module, layout: Copied, direct: Function) -> Function:
+    """The adjoint of a copy between what may overlap, by that between what does not."""
 
+    def write(b: Builder, arena: AnyValue, target: AnyValue, source: AnyValue, count: AnyValue) -> None:
+        clear = float_clear(module, layout)
+        assert clear is not None
+        aside = b.call(tape.reserve(module), [arena, count], "aside")
+        b.call(declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1]), [aside, target, count, FALSE])
+        b.call(clear, [target, count])
+        b.call(direct, [aside, source, count])
+        b.call(tape.release(module), [arena, aside])
+        b.ret()
 
-def _zero(t: FloatType) -> str:
-    return (
-        "0.0"
-        if t.name in ("half", "bfloat", "float", "double")
-        else "0xK00000000000000000000"
-        if t.name == "x86_fp80"
-        else "0xL" + "0" * 32
-    )
+    return _defined(module, f"llgrad.move.adjoint.{layout.name}", ("arena", "target", "source", "bytes"), write)
 
 
 def _pieces(layout: Copied) -> list[tuple[int, int, Copied]]:
@@ -270,17 +277,19 @@ _Make = Callable[[Module, Copied], Function | None]
 
 def _in_pieces(module: Module, what: str, pointers: Sequence[str], layout: Copied, make: _Make) -> Function:
     """The function for a layout with a header: those for its pieces, each if `bytes` reaches so far."""
-    lines = []
-    for n, (start, end, piece) in enumerate(_pieces(layout)):
-        if (f := make(module, piece)) is None:
-            continue
-        lines += [f"%{p}{n} = getelementptr i8, ptr %{p}, i64 {start}" for p in pointers]
-        lines += [f"%rest{n} = sub i64 %bytes, {start}", f"%long{n} = icmp uge i64 %bytes, {end or start}"]
-        lines += [f"%b{n} = select i1 %long{n}, i64 {end or f'%rest{n}'}, i64 0"]
-        lines += [f"call void @{f.name}({', '.join(f'ptr %{p}{n}' for p in pointers)}, i64 %b{n})"]
-    formal = ", ".join([*(f"ptr %{p}" for p in pointers), "i64 %bytes"])
-    name, body = f"llgrad.{what}.{layout.name}", "\n  ".join([*lines, "ret void"])
-    return define(module, name, f"define internal void @{name}({formal}) nounwind {{\n  {body}\n}}\n")
+
+    def write(b: Builder, *arguments: AnyValue) -> None:
+        *starts, count = arguments
+        for start, end, piece in _pieces(layout):
+            if (f := make(module, piece)) is None:
+                continue
+            given = [b.offset(p, start) for p in starts]
+            rest = b.binary("sub", count, i64(start), "rest")
+            is_long = b.icmp("uge", count, i64(end or start), "long")
+            b.call(f, [*given, b.select(is_long, i64(end) if end else rest, i64(0))])
+        b.ret()
+
+    return _defined(module, f"llgrad.{what}.{layout.name}", (*pointers, "bytes"), write)
 
 
 def _from_aligned(
@@ -288,96 +297,77 @@ def _from_aligned(
 ) -> Function:
     """The function for a layout that counts from multiples of the stride, between addresses as far from such as each
     other; what is before and behind is no whole word."""
-    inner = make(module, replace(layout, aligned=False))
-    assert inner is not None
-    first, last = pointers[0], pointers[-1]
-    moved = ["ptr %arena"] if arena else []
-    formal = ", ".join([*moved, *(f"ptr %{p}" for p in pointers), "i64 %bytes"])
-    lines = [f"%a.{p} = ptrtoint ptr %{p} to i64" for p in (first, last)][: len(pointers)]
-    lines += [f"%back = sub i64 0, %a.{first}", f"%skip = and i64 %back, {layout.stride - 1}"]
-    lines += [f"%differ = xor i64 %a.{first}, %a.{last}", f"%apart = and i64 %differ, {layout.stride - 1}"]
-    lines += ["%rest = sub i64 %bytes, %skip", "%short = icmp ult i64 %bytes, %skip", "%odd = icmp ne i64 %apart, 0"]
-    lines += [f"%whole = and i64 %rest, {-layout.stride}", "%none = or i1 %short, %odd"]
-    lines += ["%n = select i1 %none, i64 0, i64 %whole"]
-    lines += [f"%at.{p} = getelementptr i8, ptr %{p}, i64 %skip" for p in pointers]
-    given = ", ".join([*moved, *(f"ptr %at.{p}" for p in pointers), "i64 %n"])
-    body = "\n  ".join([*lines, f"call void @{inner.name}({given})", "ret void"])
-    name = f"llgrad.{what}.{layout.name}"
-    return define(module, name, f"define internal void @{name}({formal}) nounwind {{\n  {body}\n}}\n")
+
+    def write(b: Builder, *arguments: AnyValue) -> None:
+        inner = make(module, replace(layout, aligned=False))
+        assert inner is not None
+        moved, starts, count = arguments[:arena], arguments[arena:-1], arguments[-1]
+        first, last = (b.cast("ptrtoint", p, I64) for p in (starts[0], starts[-1]))
+        skip = b.binary("and", b.binary("sub", i64(0), first), i64(layout.stride - 1), "skip")
+        differ = b.binary("and", b.binary("xor", first, last), i64(layout.stride - 1), "differ")
+        whole = b.binary("and", b.binary("sub", count, skip, "rest"), i64(-layout.stride), "whole")
+        none = b.binary("or", b.icmp("ult", count, skip, "short"), b.icmp("ne", differ, i64(0), "odd"), "none")
+        n = b.select(none, i64(0), whole, "n")
+        b.call(inner, [*moved, *(b.offset(p, skip) for p in starts), n])
+        b.ret()
+
+    parameters = (*(("arena",) if arena else ()), *pointers, "bytes")
+    return _defined(module, f"llgrad.{what}.{layout.name}", parameters, write)
+
+
+_Leaf = tuple[int, Type]
+"""The offset in an element, and the type there."""
+_Place = Callable[[AnyValue, int], AnyValue]
+"""Where the leaf of that number lies in an element, from the pointer to the first element."""
 
 
 def _looped(
-    module: Module, name: str, parameters: str, stride: int, body: list[str], overlap: bool = False
-) -> Function:
+    module: Module, what: str, pointers: Sequence[str], stride: int, leaves: Sequence[_Leaf],
+    write: Callable[..., None], overlap: bool = False, part: bool = False,
+) -> Function:  # fmt: skip
     """A loop over the elements in `bytes`; with `overlap`, from the last to the first if the target is behind.
 
-    Where the last is not whole, another loop does what of each element lies in `bytes`.
+    Where the last is not whole, another loop (`part`) does what of each element lies in `bytes`.
     """
-    if not name.endswith(".part") and (guarded := _guarded(body, stride)):
-        part = _looped(module, f"{name}.part", parameters, stride, guarded, overlap)
-        rest = f"""%rest = urem i64 %bytes, {stride}
-  %whole = icmp eq i64 %rest, 0
-  br i1 %whole, label %start, label %part
-part:
-  call void @{part.name}({parameters})
-  ret void
-start:
-  %count = udiv i64 %bytes, {stride}"""
-    elif name.endswith(".part"):
-        rest = f"%up = add i64 %bytes, {stride - 1}\n  %count = udiv i64 %up, {stride}\n  br label %start\nstart:"
-        rest = "\n  ".join([*(f"%{n} = alloca [16 x i8]" for n in _spare(body)), rest])
-    else:
-        rest = f"%count = udiv i64 %bytes, {stride}\n  br label %start\nstart:"
-    lines = "\n  ".join(body)
-    before, index = "", "%element = add i64 %k, 0"
-    if overlap:
-        before = "%behind = icmp ugt ptr %target, %source\n  %last = sub i64 %count, 1"
-        index = "%mirrored = sub i64 %last, %k\n  %element = select i1 %behind, i64 %mirrored, i64 %k"
-    text = f"""
-define internal void @{name}({parameters}) nounwind {{
-entry:
-  {rest}
-  %none = icmp eq i64 %count, 0
-  {before}
-  br i1 %none, label %done, label %loop
-loop:
-  %k = phi i64 [ 0, %start ], [ %next, %loop ]
-  {index}
-  %at = mul i64 %element, {stride}
-  {lines}
-  %next = add i64 %k, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
-    return define(module, name, text)
+    sizes = [FLOAT_SIZES.get(str(t), 8) for _, t in leaves]
+    has_part = not part and any(offset + size < stride for (offset, _), size in zip(leaves, sizes, strict=True))
 
+    def written(b: Builder, *arguments: AnyValue) -> None:
+        *starts, size = arguments
+        if has_part:
+            inner = _looped(module, what, pointers, stride, leaves, write, overlap, part=True)
+            is_whole = b.icmp("eq", b.binary("urem", size, i64(stride), "rest"), i64(0), "whole")
+            start, other = _block(b, "start"), _block(b, "part")
+            b.branch_if(is_whole, start, other)
+            b.at_end(other).call(inner, arguments)
+            b.ret()
+            b.at_end(start)
+        up = b.binary("add", size, i64(stride - 1), "up") if part else size
+        count = b.binary("udiv", up, i64(stride), "count")
+        before, loop, done = b.block, _block(b, "loop"), _block(b, "done")
+        spare = [b.alloca(ArrayType(I8, 16), "spare") for _ in leaves] if part else []
+        behind = b.icmp("ugt", starts[0], starts[1], "behind") if overlap else None
+        b.branch_if(b.icmp("eq", count, i64(0), "none"), done, loop)
+        b.at_end(loop)
+        k: Phi = b.phi(I64, [(i64(0), before)], "k")
+        element: AnyValue = k
+        if behind is not None:
+            mirrored = b.binary("sub", b.binary("sub", count, i64(1), "last"), k, "mirrored")
+            element = b.select(behind, mirrored, k, "element")
+        at = b.binary("mul", element, i64(stride), "at")
 
-_ADDRESS = re.compile(r"%([ts])(\d+) = (getelementptr i8, ptr %(?:target|source), i64 (%o[ts]\d+))")
-_ACCESS = re.compile(r"(?:= load|store) (\w+)[ ,].*ptr %[ts](\d+), align")
+        def place(pointer: AnyValue, leaf: int) -> AnyValue:
+            """In `spare` where the leaf is not inside of `bytes`."""
+            offset = b.binary("add", at, i64(leaves[leaf][0]))
+            there = b.offset(pointer, offset)
+            if not part:
+                return there
+            is_inside = b.icmp("ule", b.binary("add", offset, i64(sizes[leaf])), size)
+            return b.select(is_inside, there, spare[leaf])
 
+        write(b, place, *starts)
+        k.add(following := b.binary("add", k, i64(1), "next"), loop)
+        b.branch_if(b.icmp("ult", following, count, "more"), loop, done)
+        b.at_end(done).ret()
 
-def _guarded(body: list[str], stride: int) -> list[str]:
-    """The same, done in spare memory with what is not inside of `bytes`; nothing where no part of an element counts."""
-    sizes = {m[2]: FLOAT_SIZES.get(m[1], 8) for line in body if (m := _ACCESS.search(line))}
-    starts = {m[1]: int(m[2]) for line in body if (m := re.match(r"%o[ts](\d+) = add i64 %at, (\d+)", line))}
-    if all(starts[n] + size >= stride for n, size in sizes.items()):
-        return []
-    made: list[str] = []
-    for line in body:
-        if (m := _ADDRESS.match(line)) is None:
-            made.append(line)
-            continue
-        which, n, address, offset = m.groups()
-        end, inside, there = (f"%{word}{which}{n}" for word in ("end", "inside", "there"))
-        made += [
-            f"{end} = add i64 {offset}, {sizes[n]}", f"{inside} = icmp ule i64 {end}, %bytes",
-            f"{there} = {address}", f"%{which}{n} = select i1 {inside}, ptr {there}, ptr %spare{n}",
-        ]  # fmt: skip
-    return made
-
-
-def _spare(body: list[str]) -> list[str]:
-    return list(dict.fromkeys(m[1] for line in body if (m := re.search(r"ptr %(spare\d+)$", line))))
+    return _defined(module, f"llgrad.{what}{'.part' if part else ''}", (*pointers, "bytes"), written)
