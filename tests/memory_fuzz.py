@@ -1,11 +1,11 @@
 """Random C functions of arrays, called with arrays of right and wrong sizes: exceptions, right results, nothing else.
 
-    python tests/memory_fuzz.py --seed 0 --count 5000
+    python tests/memory_fuzz.py --seed 0 --count 5000 [--foreign]
 
 Each function is also a Python program over recording arrays, which tells what it touches and returns. A legal call must
 not be refused and must return that; of any other call no memory around the arrays may be changed, and the process must
 live. Derivatives of some are called the same way; legal ones are compared with those that check nothing. Functions are
-compiled in modules of fifty, each in a child process.
+compiled in modules of fifty, each in a child process. With `--foreign` they are called through `llgrad.foreign`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from typing import Any
 import numpy as np
 
 import llgrad
+from llgrad.foreign import load_foreign
 from llgrad.programs.guarded_memory import Room
 
+FOREIGN = "--foreign" in sys.argv
 EACH, PADDING = 50, 32
 HEAD = "double {0}(int n, int m, const int *ix, double *x, double *y, const double *z)"
 REFERENCES = HEAD.replace("int n, int m", "const int *pn, const int *pm")
@@ -167,19 +169,48 @@ def same(a: Any, b: Any) -> bool:
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True)) or not np.isfinite(np.sum(b))
 
 
+class Foreigner:
+    """A function, or its derivative by x, as `llgrad.foreign` calls it: x and y are copied, and outputs."""
+
+    def __init__(self, function: Any, kind: str) -> None:
+        self.foreign = load_foreign(function, updates=("x", "y"), counts=())
+        self.kind, names = kind, [i.name for i in self.foreign.tensors]
+        self.wrt = () if kind == "primal" else (names.index("x"),)
+
+    def __call__(self, n: Any, m: Any, *arrays: Any) -> Any:
+        integers = isinstance(n, int)
+        tensors = [*arrays] if integers else [n, m, *arrays]
+        shapes, statics = tuple(a.shape for a in tensors), (n, m) if integers else ()
+        call = self.foreign.call(self.kind, self.wrt, shapes, statics)
+        seeds = [np.full(shape, 1.0 if shape == () else 0.0) for shape, _ in call.taken[len(tensors) :]]
+        whole = [np.full(math.prod(shape) + 2 * PADDING, 77.0) for shape, _ in call.made]
+        inner = [w[PADDING : len(w) - PADDING] for w in whole]
+        call.run([a.ctypes.data for a in (*tensors, *seeds)], [a.ctypes.data for a in inner])
+        if not all((w[:PADDING] == 77).all() and (w[len(w) - PADDING :] == 77).all() for w in whole):
+            raise AssertionError("memory around an output was changed")
+        if self.kind != "primal":
+            return inner[0]
+        arrays[1][:], arrays[2][:] = inner[1:]
+        return inner[0][0]
+
+
 class Calls:
     """Calls of one function and of its derivative, and what came of them."""
 
     def __init__(self, name: str, source: str, library: Any, python: Any, rng: random.Random) -> None:
         self.source, self.function, self.python, self.rng = source, library[name], python, rng
-        self.by_reference = "*pn" in source
+        self.by_reference, self.plain = "*pn" in source, library[name]
         self.found: Counter[str] = Counter()
         self.gradients: tuple[Any, ...] | None = None
         if rng.random() < 0.1:
             try:
                 self.gradients = tuple(llgrad.grad(self.function, wrt="x", unchecked=u) for u in (False, True))
+                if FOREIGN:
+                    self.gradients = Foreigner(self.function, "vjp"), self.gradients[1]
             except llgrad.LlgradError:
                 self.found["not differentiated"] += 1
+        if FOREIGN:
+            self.function = Foreigner(self.function, "primal")
 
     def run(self) -> None:
         for _ in range(3):
@@ -245,7 +276,7 @@ class Calls:
         put = Room.put
         try:
             Room.put = lambda room, *given, first: put(room, *given, first=True)  # type: ignore[method-assign]
-            self.function(*self.numbers(n, m), *Buffers(arrays, sizes).given)
+            self.plain(*self.numbers(n, m), *Buffers(arrays, sizes).given)
         except llgrad.LlgradError:
             return True
         finally:
@@ -294,6 +325,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=EACH)
     parser.add_argument("--here", action="store_true", help="one module, in this process")
+    parser.add_argument("--foreign", action="store_true", help="calls through llgrad.foreign")
     given = parser.parse_args()
     if given.here:
         with tempfile.TemporaryDirectory() as folder:
@@ -304,7 +336,7 @@ def main() -> int:
     failed = 0
     for first in range(0, given.count, EACH):
         command = [sys.executable, __file__, "--here", "--seed", str(given.seed + first)]
-        command += ["--count", str(min(EACH, given.count - first))]
+        command += ["--count", str(min(EACH, given.count - first)), *(["--foreign"] if FOREIGN else [])]
         environment = {**os.environ, "MALLOC_PERTURB_": "85", "MALLOC_CHECK_": "3"}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         for line in done.stdout.splitlines():

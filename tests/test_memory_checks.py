@@ -56,6 +56,8 @@ double shaped(const struct shape *s, const double *x, double *y)
 { double t = 0; for (long i = 0; i < s->rows; i++) for (long j = 0; j < s->cols; j++) t += y[i] = x[i * s->cols + j];
   return t; }
 void raise_to(const int *n, int *x) { for (int i = 0; i < *n; i++) x[i] = 1000; }
+double ahead(int n, int k, const double *x)
+{ if (n > 2 && x[0] > 0) if (k < n) return x[k] > 5.0; return 0; }
 void halve(int *n, double *x) { for (; *n > 0; *n -= 1) x[*n - 1] /= 2; }
 static double *kept;
 void keep(double *x) { kept = x; }
@@ -137,6 +139,13 @@ def test_what_certainly_leaves_an_array_is_refused_before_it_runs(
 ) -> None:
     with pytest.raises(ArgumentError, match=words):
         lib[name](*args)
+
+
+def test_what_lies_before_alone_is_seen(lib: llgrad.Library) -> None:
+    """Nothing behind the array is accessed, by proof: then it lies at the start of its pages, and a read faults."""
+    assert lib.ahead(3, 1, array(3)) == 0.0
+    with pytest.raises(ForeignError, match="accessed element -2 of argument 'x', which has 3 elements"):
+        lib.ahead(3, -2, array(3))
 
 
 GUARDED = [
@@ -252,10 +261,12 @@ def test_rust_panics_as_before(tmp_path: Path) -> None:
         sum_of(array(4), 5)
 
 
-def test_some_random_functions() -> None:
+@pytest.mark.parametrize("way", ["", "--foreign"])
+def test_some_random_functions(way: str) -> None:
     script = Path(__file__).with_name("memory_fuzz.py")
-    done = subprocess.run([sys.executable, script, "--count", "30"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    command = [sys.executable, script, "--here", "--count", "15", *way.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_threads_fault_apart(lib: llgrad.Library) -> None:

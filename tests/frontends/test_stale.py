@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,53 +25,76 @@ from llgrad.execution import cache
 from llgrad.frontends import LANGUAGES, compile_sources, language_of
 
 ROOT = Path(__file__).parents[2]
-_ASKED = """
-import json, os, sys, llgrad
+_PARENT = """
+import importlib, json, os, pkgutil, signal, sys, llgrad
+others = ("llgrad.__main__", "llgrad.jax", "llgrad.numba", "llgrad.scipy", "llgrad.tensorflow", "llgrad.torch")
+for module in pkgutil.walk_packages(llgrad.__path__, "llgrad."):
+    if not module.name.startswith(others):
+        importlib.import_module(module.name)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
-    paths, flags, variables = json.loads(line)
-    os.environ.update(variables)
-    lib = llgrad.load(paths, flags=flags)
-    kept = lib._loaded._program_ is None
-    print(json.dumps([lib.f(3.0), llgrad.grad(lib.f)(3.0), kept]), flush=True)
+    where, kept, asked, told = json.loads(line)
+    if os.fork():
+        continue
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.chdir(where)
+    os.environ["LLGRAD_CACHE"] = kept
+    with open(asked) as questions, open(told, "w") as answers:
+        for question in questions:
+            paths, flags, variables = json.loads(question)
+            os.environ.update(variables)
+            lib = llgrad.load(paths, flags=flags)
+            kept = lib._loaded._program_ is None
+            print(json.dumps([lib.f(3.0), llgrad.grad(lib.f)(3.0), kept]), file=answers, flush=True)
+    os._exit(0)
 """
 
 
 class Asked:
     """A process that loads and differentiates what it is told to."""
 
-    def __init__(self, where: Path, kept: Path) -> None:
-        env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "LLGRAD_CACHE": str(kept)}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _ASKED],
-            cwd=where,
-            env=env,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+    def __init__(self, parent: subprocess.Popen[str], where: Path, kept: Path, number: int) -> None:
+        pipes = [where / f"{name}{number}" for name in ("asked", "told")]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        print(json.dumps([str(where), str(kept), *map(str, pipes)]), file=parent.stdin, flush=True)
+        self._ends = ExitStack()
+        self._asked, self._told = (
+            self._ends.enter_context(pipe.open(mode)) for pipe, mode in zip(pipes, "wr", strict=True)
         )
 
     def __call__(
         self, paths: list[str], flags: list[str], variables: dict[str, str]
     ) -> tuple[tuple[float, float], bool]:
         """Value and derivative at 3, and whether no compiler ran."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        print(json.dumps([paths, flags, variables]), file=self._process.stdin, flush=True)
-        value, derivative, kept = json.loads(self._process.stdout.readline())
+        print(json.dumps([paths, flags, variables]), file=self._asked, flush=True)
+        value, derivative, kept = json.loads(self._told.readline())
         return (value, derivative), kept
 
     def end(self) -> None:
         """Wait for it."""
-        self._process.communicate(timeout=60)
+        self._asked.close()
+        self._told.read()
+        self._ends.close()
+
+
+@pytest.fixture(scope="session")
+def parent() -> Iterator[subprocess.Popen[str]]:
+    """A process that has imported llgrad and nothing else happened in: new ones are its children, ready at once."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen([sys.executable, "-c", _PARENT], env=env, text=True, stdin=subprocess.PIPE) as process:
+        yield process
+        process.communicate(timeout=60)
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Any]:
+def asked(tmp_path: Path, parent: subprocess.Popen[str]) -> Iterator[Any]:
     """Makes processes, in a directory without sources."""
     (tmp_path / "elsewhere").mkdir()
     made: list[Asked] = []
 
     def make() -> Asked:
-        made.append(Asked(tmp_path / "elsewhere", tmp_path / "cache"))
+        made.append(Asked(parent, tmp_path / "elsewhere", tmp_path / "cache", len(made)))
         return made[-1]
 
     yield make
@@ -155,6 +179,35 @@ def test_own_files_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_noise_is_no_variable_of_a_compiler() -> None:
     assert not [name for language in LANGUAGES for name in language.environment if cache.is_noise(name)]
     assert cache.is_noise("PWD") and cache.is_noise("SLURM_JOB_ID") and not cache.is_noise("CPATH")
+
+
+READ = """
+    CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH OBJC_INCLUDE_PATH LIBRARY_PATH COMPILER_PATH GCC_EXEC_PREFIX CCACHE_COMPILER
+    CCC_OVERRIDE_OPTIONS SOURCE_DATE_EPOCH SDKROOT RUSTFLAGS RUSTC RUSTC_WRAPPER RUSTUP_TOOLCHAIN CARGO_HOME
+    CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_RUSTFLAGS CARGO_PROFILE_RELEASE_OPT_LEVEL CARGO_TARGET_DIR DFLAGS NIMBLE_DIR
+    ZIG_GLOBAL_CACHE_DIR FFLAGS LLGRAD_CLANG PATH HOME LANG TMPDIR
+"""
+
+
+def test_variables_that_compilers_read_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in READ.split():
+        known = set()
+        for value in ("/one", "/two"):
+            monkeypatch.setenv(name, value)
+            known.add(tuple(cache.environment()))
+        monkeypatch.delenv(name)
+        assert len({*known, tuple(cache.environment())}) == 3, name
+
+
+def test_the_compiler_that_wrappers_run_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require(("a.c",))
+    clang = shutil.which("clang-22") or shutil.which("clang")
+    if clang is None:
+        pytest.skip("there is no clang on PATH")
+    written(tmp_path, {"mycc": f'#!/bin/sh\nx={clang}\nexec "$x" "$@"\n', "a.c": "double f(double x) { return x; }\n"})
+    monkeypatch.setenv("LLGRAD_CLANG", str(tmp_path / "mycc"))
+    programs = compile_sources([tmp_path / "a.c"]).consulted.programs
+    assert {os.path.realpath(clang)} == {os.path.realpath(program) for program in programs}
 
 
 def test_a_unit_in_c_of_a_nim_program_stays_as_it_is(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ PATH, and all environment variables but those of `NOISE`. It holds what the fron
     programs    compilers behind the one on PATH, by size and date
 
 A file of `files` that is missing, or a path of `absent` that exists, makes the manifest stale: the source is compiled
-again. Nothing is kept of a front end that cannot say what it read (`Consulted.untold`). Limits: a compiler is known by
-its path, size and date; a script that stands for a compiler is known by its own, not by those of what it runs.
+again. Nothing is kept of a front end that cannot say what it read (`Consulted.untold`). A compiler is known by its
+path, size and date. Of a script that stands for one (a wrapper, `ccache clang`) the programs that it names count as
+well, and of clang the one that compiled in the end. Limit: other programs that a wrapper runs by computed names.
 """
 
 from __future__ import annotations
@@ -33,9 +34,8 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from llgrad.frontends import Flags
     from llgrad.frontends.common.consulted import Consulted
 
+MOST_OF_SCRIPT = 1 << 14
+_BETWEEN = str.maketrans(dict.fromkeys("\"'`()[]{},;|&<>=", " "))  # the words of scripts
 LIMIT_BYTES = 1 << 30  # once in a while the oldest entries above it are removed
 _MAGIC = b"llgrad1\n"
 # What the frontends look for on PATH (a test compares).
@@ -301,15 +303,36 @@ def own_stamp() -> str:
 
 
 def _compiler_stamp() -> str:
-    """The programs among which the frontends choose, without running them: as they are now, in a long process, too."""
-    wanted = [value.split() for name, value in os.environ.items() if name.startswith("LLGRAD_")]
-    found = [name for words in wanted if words and (name := shutil.which(words[0]))]
+    """The programs among which the frontends choose, without running them: as they are now, in a long process, too.
+    All of a name count: the first on PATH may ask the next (ccache does)."""
+    wanted = [word for name, value in os.environ.items() if name.startswith("LLGRAD_") for word in value.split()]
+    found = [program for word in wanted if (program := shutil.which(word))]
     named = dict.fromkeys(folder or "." for folder in os.environ.get("PATH", os.defpath).split(os.pathsep))
     folders = [f"{folder}/" for folder in named if os.path.isdir(folder)]
     for name in COMPILERS:
-        there = (path for folder in folders if os.access(path := folder + name, os.X_OK) and os.path.isfile(path))
-        found += islice(there, 1)
-    return "\n".join([*map(stamp, found), *_wheel()])
+        found += (path for folder in folders if os.access(path := folder + name, os.X_OK) and os.path.isfile(path))
+    return "\n".join([*map(stamp, _with_named(found)), *_wheel()])
+
+
+def _with_named(programs: Iterable[str]) -> Iterator[str]:
+    """These programs, and those that scripts among them name, in turn: by name, by path, or beside the script."""
+    waiting = list(dict.fromkeys(programs))
+    for program in waiting:
+        yield program
+        for word in _words(program, stamp(program)):
+            name = os.path.expandvars(word)
+            places = (shutil.which(name), shutil.which(os.path.join(os.path.dirname(program), os.path.basename(name))))
+            waiting += [path for path in dict.fromkeys(places) if path and path not in waiting]
+
+
+@functools.lru_cache(256)
+def _words(program: str, _stamp: str) -> tuple[str, ...]:
+    """The words of a script; none of any other program."""
+    with suppress(OSError), open(program, "rb") as file:
+        if file.read(2) == b"#!":
+            text = file.read(MOST_OF_SCRIPT).decode(errors="replace")
+            return tuple(dict.fromkeys(word for word in text.translate(_BETWEEN).split() if word.strip("/.$")))
+    return ()
 
 
 @functools.cache

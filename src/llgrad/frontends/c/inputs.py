@@ -17,6 +17,7 @@ _SEARCHED = re.compile(r'^#include "\.\.\." search starts here:\n(.*?)^End of se
 _CONFIGURED = re.compile(r"^Configuration file: (.*)$", re.MULTILINE)
 _INSTALLED = re.compile(r"^InstalledDir: (.*)$", re.MULTILINE)
 _LIBRARIES = re.compile(r"^Selected GCC installation: (.*)/[^/\n]*$", re.MULTILINE)
+_RUN = re.compile(r'^ "([^"\n]+)" "?-cc1\b', re.MULTILINE)  # the compiler itself, whatever wrappers stand before it
 _TARGET = re.compile(r"^Target: (.*)$", re.MULTILINE)
 # Files that a source asks for and does without
 _ASKED = re.compile(r'\b__has_(?:include|include_next|embed)\s*\(\s*(?:["<]([^">\n]+)[">])?')
@@ -37,7 +38,8 @@ def consulted(said: str, files: Sequence[Path], folder: Path, cxx: bool) -> tupl
     read, missing = looked_for(_configurations(said, cxx))
     candidates = (*ahead(files[1:], places, beside), *(f"{p}/{name}" for p in (*beside, *places) for name in asked))
     installed = tuple(f"{place}/*" for place in _LIBRARIES.findall(said))
-    return read, Consulted((*missing, *candidates), installed, untold=untold)
+    programs = tuple(path for path in dict.fromkeys(_RUN.findall(said)) if Path(path).is_file())
+    return read, Consulted((*missing, *candidates), installed, programs=programs, untold=untold)
 
 
 def _asked_for(files: Sequence[Path], own: Sequence[Path]) -> tuple[dict[str, None], str]:
