@@ -241,7 +241,7 @@ EXPRESSIONS = {
         autodiff/checkpointing/__init__.py autodiff/emit/helpers.py autodiff/emit/no_rule.py
         autodiff/enzyme/coerced_arguments.py autodiff/enzyme/fwdsplit.py autodiff/enzyme/statements.py
         autodiff/requests/byval_rules.py autodiff/requests/registrations.py drivers/per_object.py
-        llvm/codegen.py llvm/text.py llvm/vector_math.py programs/excerpt.py
+        llvm/codegen.py llvm/text.py llvm/vector_math.py programs/excerpt.py transforms/symbols/program_text.py
         transforms/canonical/pure_libm.py transforms/guard/strings.py transforms/legalize/clone_for_activity.py
         transforms/symbols/address_taken.py transforms/symbols/shared_globals.py
     """,
