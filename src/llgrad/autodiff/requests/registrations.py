@@ -503,9 +503,14 @@ def own_names_again(text: str) -> str:
     return renamed(write(module) if gone else text, again)
 
 
+def _may_register(text: str) -> bool:
+    """May a text with llgrad's names for registrations say something of functions? This is quick to say."""
+    return any(word in text for word in (PREFIX, _ANNOTATIONS, '"enzyme_'))
+
+
 def not_inlined(text: str) -> str:
     """The program without `alwaysinline` on functions that registrations name."""
-    if "alwaysinline" not in text or (PREFIX not in text and "enzyme_" not in text):
+    if "alwaysinline" not in text or not _may_register(text):
         return text
     module = parse(text)
     found = read(module)
@@ -524,7 +529,9 @@ def ignored(text: str) -> list[str]:
     bodies = {name for m in FUNCTION.finditer(text) for name in re.findall(NAME, text[m.end(1) : m.end()])}
     if "__enzyme_" not in text or not any("__enzyme_" in name for name in bodies):
         return []
-    module = parse(named(text))
+    if not _may_register(told := named(text)):
+        return []
+    module = parse(told)
     found = read(module)
     return [
         name for name in dict.fromkeys((*found.ruled, *found.splits, *found.like, *found.inactive))
