@@ -238,7 +238,7 @@ EXPRESSIONS = {
     """,
     "it edits LLVM assembly as text, and should edit `ir.Module`": """
         llvm/text.py programs/excerpt.py transforms/guard/strings.py transforms/symbols/address_taken.py
-        transforms/symbols/shared_globals.py
+        transforms/symbols/program_text.py transforms/symbols/shared_globals.py
     """,
 }
 

@@ -34,8 +34,8 @@ from llgrad.frontends.c import clang
 from llgrad.llvm import LLVMModule, emit_object, with_brain_floats
 from llgrad.llvm.assembly import FUNCTION, NAME, plain
 from llgrad.llvm.text import strip_debug
-from llgrad.programs.excerpt import declared
 from llgrad.support.elf import read_object, section
+from llgrad.transforms.symbols.program_text import declared
 
 
 class Part(Struct):

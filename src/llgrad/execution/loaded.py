@@ -183,8 +183,9 @@ class Loaded:
 
     def read_only(self, symbol: str) -> set[int]:
         """The IR arguments of a function through which it writes nothing, as far as LLVM knows."""
-        arguments = self.ready(symbol).read().function(symbol).arguments
-        return {a.index for a in arguments if a.attribute("readonly") or a.attribute("readnone")}
+        with self._lock:  # a derivative takes the module and changes it
+            arguments = self.ready(symbol).read().function(symbol).arguments
+            return {a.index for a in arguments if a.attribute("readonly") or a.attribute("readnone")}
 
     @property
     def paths(self) -> list[Path]:

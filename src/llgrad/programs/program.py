@@ -34,7 +34,7 @@ from llgrad.llvm.module import BITCODE_MAGIC
 from llgrad.llvm.quirks import markers_as_globals
 from llgrad.pipeline import FINISHED, LINKED, MARKED, PROGRAM
 from llgrad.programs.derivatives import Derived
-from llgrad.programs.excerpt import Program, excerpt, remainder
+from llgrad.programs.excerpt import excerpt, remainder
 from llgrad.programs.excerpt import read as read_excerpt
 from llgrad.programs.failure_hook import fail_text
 from llgrad.programs.resolving import Options, Resolving, by_text, read_part
@@ -44,6 +44,7 @@ from llgrad.transforms.contexts import Linking, Source, Target
 from llgrad.transforms.guard.constant_tables import set_aside
 from llgrad.transforms.guard.denormals import flushes, guarded, personality, refuse_jumps
 from llgrad.transforms.pass_manager import Unit, run_passes
+from llgrad.transforms.symbols.program_text import Program
 from llgrad.transforms.symbols.shared_globals import share_globals, shared_names
 
 
@@ -71,7 +72,7 @@ def optimise_program(
     taken = _taken(shared)
     if taken is not None:
         whole.rename(shared_names(text))
-        work = taken.work
+        work, shared = taken.work, taken.text
     else:
         work = LLVMModule.from_text(shared)
         pure_libm(work)
@@ -123,9 +124,10 @@ def runnable(program: LLVMModule) -> LLVMModule:
 
 
 class _Taken(Struct, frozen=True):
-    """An excerpt of a program, ready to be read."""
+    """An excerpt of a program, ready to be read: its text, and what requests are read in."""
 
     program: Program
+    text: str
     work: LLVMModule
 
 
@@ -154,7 +156,7 @@ def _taken(text: str) -> _Taken | None:
             there = {spelt(f.name) for f in module.functions if not f.is_declaration}
             plain = there.issuperset(program.askers) and all(isinstance(f, Function) for f in asked)
             sites = calls.read(module, functools.partial(parse, part)) if plain else []
-            return _Taken(program, work) if sites and len(innermost(module, sites)) == len(sites) else None
+            return _Taken(program, part, work) if sites and len(innermost(module, sites)) == len(sites) else None
         if missing <= more:
             return None
         more |= missing

@@ -532,7 +532,7 @@ def may_inline(text: str) -> bool:
 def ignored(text: str) -> list[str]:
     """Functions whose registrations have no effect in IR that a compiler has optimised: it has put their bodies in the
     place of all calls, as it seems, for no code names them and nothing forbids it."""
-    if "__enzyme_" not in text:
+    if "__enzyme_" not in text or not may_register(text):
         return []
     module = parse(text)
     with_names(module)

@@ -6,7 +6,7 @@ names of C++ and suffixes are no edits (`_Z17__enzyme_autodifPvz`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from llgrad.autodiff.requests.markers import MODES, PREFIX, SIZE, SPLIT, STATEMENTS
 
@@ -16,15 +16,21 @@ MOST_EDITS = 2
 
 def nearest(name: str, words: Iterable[str] = CALLS) -> str:
     """The word that a part of a name nearly is; "" where it is none, or contains one."""
-    close = [(_edits(w, name), w) for w in words if _may_be_near(w, name)]
+    close = [(_edits(w, part), w) for w in words for part in _near(w, name)]
     edits, word = min(close, default=(MOST_EDITS + 1, ""))
     return word if 0 < edits <= MOST_EDITS else ""
 
 
-def _may_be_near(word: str, name: str) -> bool:
-    """Of as many pieces as there may be edits, and one more, one piece at least is untouched."""
+def _near(word: str, name: str) -> Iterator[str]:
+    """The parts of a name that may nearly be the word: of as many pieces as there may be edits, and one more, one piece
+    at least is untouched."""
     size = -(-len(word) // (MOST_EDITS + 1))
-    return any(word[at : at + size] in name for at in range(0, len(word), size))
+    for at in range(0, len(word), size):
+        found = name.find(word[at : at + size])
+        while found >= 0:
+            start = found - at
+            yield name[max(0, start - MOST_EDITS) : start + len(word) + MOST_EDITS]
+            found = name.find(word[at : at + size], found + 1)
 
 
 def _edits(word: str, name: str) -> int:

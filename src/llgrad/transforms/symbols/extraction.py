@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from llgrad.analysis.memory.call_effects import MET
@@ -13,30 +14,55 @@ from llgrad.llvm.assembly import (
     mutable_globals,
     names_in,
     plain,
-    without_idle_metadata,
+    spelt,
 )
 from llgrad.transforms.symbols.address_taken import called_types, may_call, met_types, used_in
+from llgrad.transforms.symbols.program_text import Program, read, taken_out
 
 
 def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = (), *, addressed: bool = False) -> str:
     """The program with what the roots reach, and its variables and registrations (`said` too), and what those name.
 
-    Functions that pointers in variables may point to (`address_taken`) stay if what is reached calls
-    one of their type, or has its address. `addressed`: only if it has.
+    Weak functions and what LLVM itself lists stay; constructors and destructors of globals go. Functions that pointers
+    in variables may point to (`address_taken`) stay if what is reached calls one of their type, or has its address.
+    `addressed`: only if it has.
     """
     text = whole.text()
+    program = _read(text)
     named_too = {plain(name) for words in said for name in names_in(words)}
     met = met_types(text)
     kept = {*roots, *mutable_globals(text), *named_too} - met.keys()
+    found: dict[str, None] = {}
+    program.reached(_always(program), found, _stays)
     while True:
-        work = whole.clone()
-        work.cut(kept)
-        called = called_types(work.text()) if met and not addressed else set()
+        program.reached(map(spelt, sorted(kept)), found, _stays)
+        part = "".join(map(program.lines, found)) if met else ""
+        called = called_types(part) if met and not addressed else set()
         more = {name for name, t in met.items() if may_call(called, t)} - kept
-        more |= used_in(work.text(), text) - kept if met else set()
+        more |= used_in(part, text) - kept if met else set()
         if not more:
-            return without_idle_metadata(direct_variables(work.text(), shown=False))
+            break
         kept |= more
+    bodies = [name for name in found if name in program.functions]
+    return direct_variables(taken_out(program, bodies, found), shown=False)
+
+
+@functools.lru_cache(maxsize=1)
+def _read(text: str) -> Program:
+    return read(text)
+
+
+def _always(program: Program) -> list[str]:
+    """Weak definitions, which others may replace, and LLVM's lists."""
+    weak = [f for f in program.functions if program.text.startswith("define weak ", program.functions[f][0])]
+    return weak + [
+        name for name in program.others
+        if program.is_variable(name) and program.lines(name).partition(" = ")[2].startswith(("weak ", "appending "))
+    ]  # fmt: skip
+
+
+def _stays(name: str) -> bool:
+    return name not in ("@llvm.global_ctors", "@llvm.global_dtors")
 
 
 def addressed(whole: LLVMModule, roots: Sequence[str], said: Sequence[str]) -> str:
