@@ -1,6 +1,7 @@
 /* A zero adjoint or tangent that is given (not used, not chosen, inactive) contributes nothing where a partial is
    infinite. One that arithmetic made means nothing: the derivative of sqrt(x) * sqrt(x) at 0 is 1, and never 0. */
 #include "selfcheck.h"
+#include <complex.h>
 typedef struct { double x, y; } point;
 static double dot(point a, point b) { return a.x * b.x + a.y * b.y; }
 static double length(point a) { return sqrt(dot(a, a)); }
@@ -91,6 +92,11 @@ static void chain_through_pointer(const double *x, double *y)
 static void chain_in_pointer(const double *x, double *y)
 {
     y[1] = 2 * x[0], y[0] = root(chosen_functions[first](x[0]));
+}
+static void chain_of_complex(const float *x, float *y) /* of one vector each */
+{
+    float complex v = csqrtf(csqrtf(__builtin_complex(x[0], x[1])));
+    y[0] = crealf(v) + cimagf(v), y[1] = 2 * x[0];
 }
 static double left_by_pointer(double x) { return square(larger(chosen_functions[first](sqrt(x)), 1)) + x; }
 static double left_chain(double x) { return fmax(root_of_root(x), 1) + larger(root_of_root(x), 1) + x; }
@@ -216,6 +222,11 @@ int main(void)
     CHAIN(chain_through_pointer);
     CHAIN(chain_in_pointer);
     ONE(left_by_pointer, 0, 1);
+    float x[2] = {0}, dx[2] = {0}, y[2], dy[2] = {0, 1}, none[2] = {0};
+    __enzyme_autodiff_void((void *)chain_of_complex, enzyme_dup, x, dx, enzyme_dup, y, dy);
+    expect("chain_of_complex, reverse", 0, dx[0], 2);
+    __enzyme_fwddiff_void((void *)chain_of_complex, enzyme_dup, x, none, enzyme_dup, y, dy);
+    expect("chain_of_complex, forward", 0, dy[0], 0);
     ONE(left_chain, 0, 1);
     ONE(left_multiplied, 0, 1);
     ONE(left_multiplied, 1.5, 2 + 0.25 * pow(1.5, -0.75) * exp(pow(1.5, 0.25)));

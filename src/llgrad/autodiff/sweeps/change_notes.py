@@ -7,12 +7,13 @@ A note is a truth value (a vector of such for a vector), in each lane of the der
 from __future__ import annotations
 
 from llgrad.autodiff.emit.expressions import all_true, truth
+from llgrad.autodiff.facts.reverse_uses import operand_parts
 from llgrad.autodiff.requests.request import noted_arguments
 from llgrad.autodiff.sweeps.primal_copy import Sweep
 from llgrad.autodiff.sweeps.zeroed_tangents import Notes, noted
 from llgrad.ir.build import FALSE, zero
-from llgrad.ir.types import I1
-from llgrad.ir.values import Alloca, AnyValue, Argument, Instruction, Load, Phi, Select, Store
+from llgrad.ir.types import I1, VectorType
+from llgrad.ir.values import Alloca, AnyValue, Argument, Call, Instruction, Load, Phi, Select, Store
 from llgrad.rules.rule import Rule
 
 
@@ -82,14 +83,24 @@ class Changing(Sweep):
             self._compare(i)
         if i not in self.notes.steps:
             return
-        total: AnyValue = zero(truth(i.type))  # as its tangent is, if no operand with a partial is active
-        for k, v in enumerate(i.operands[: len(rule.operands)]):
+        parts = operand_parts(i, rule, self.facts.entry(i) if isinstance(i, Call) else None)
+        lanes = any(lane is not None for _, lane in parts) or len(rule.results) > 1
+        t = I1 if lanes else truth(i.type)  # one note for the lanes of complex numbers
+        total: AnyValue = zero(t)  # as its tangent is, if no operand with a partial is active
+        for k, (v, lane) in enumerate(parts):
             if not rule.depends_on(k) or not self.facts.active(v):
                 continue
             one = self.changes_of(v)
+            if lane is not None:
+                one = self.b.extract_element(one, lane)
             if k in choices and len(rule.results) == 1:
                 one = self.b.binary("and", one, self.b.fcmp("une", choices[k], zero(v.type)))
-            total = self.b.binary("or", total, one)
+            total = self.b.binary("or", one, total)
+        if isinstance(i.type, VectorType) and lanes:
+            whole: AnyValue = zero(truth(i.type))
+            for n in range(i.type.count):
+                whole = self.b.insert_element(whole, total, n)
+            total = whole
         self.changes[self.lane][i] = total
 
     def complete_note(self, phi: Phi) -> None:

@@ -23,7 +23,8 @@ from llgrad.analysis.solver import reach
 from llgrad.autodiff.emit.expressions import is_choice
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.autodiff.facts.given_zeros import are_told, is_pair, is_pole, is_variable, made, rule_of
-from llgrad.ir.types import FloatType, VectorType, scalar
+from llgrad.autodiff.facts.reverse_uses import operand_parts
+from llgrad.ir.types import FloatType, VectorType, is_float, scalar
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -39,6 +40,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
+from llgrad.rules.expression import Expr
 
 
 def left(facts: Facts) -> frozenset[AnyValue]:
@@ -144,13 +146,14 @@ def _computed_from(facts: Facts, v: AnyValue) -> list[AnyValue]:
     rule = rule_of(facts, v)
     if rule is not None:
         entry = facts.entry(v) if isinstance(v, Call) else None
-        alike = entry is None or entry.shape in ("scalar", "pair")
+        alike = (entry is None or entry.shape != "byval") and (is_pair(v.type) or is_float(v.type))
         if not alike or any(out.place != "return" or out.kind != "float" for out in rule.results):
             return []
-        operands = [x for x, kind in zip(v.operands, rule.operands, strict=False) if kind == "float"]
-        if any(x.type != v.type and not (is_pair(v.type) and isinstance(x.type, FloatType)) for x in operands):
+        parts = operand_parts(v, rule, entry)
+        if len(rule.results) == 1 and any(x.type != v.type and lane is None and kind == "float"
+                                          for (x, lane), kind in zip(parts, rule.operands, strict=True)):  # fmt: skip
             return []
-        return [x for k, x in enumerate(v.operands[: len(rule.operands)]) if rule.depends_on(k) and facts.active(x)]
+        return [x for k, (x, _) in enumerate(parts) if rule.depends_on(k) and facts.active(x)]
     part = isinstance(v, ExtractValue) and _computed_from(facts, v.operands[0])
     if not (part or isinstance(v, Phi | Select) or v.opcode in ("fpext", "fptrunc", "freeze")):
         return []
@@ -171,9 +174,14 @@ def _depends(facts: Facts, i: Value, steps: Collection[AnyValue], leaves: Collec
     rule = rule_of(facts, i)
     if rule is None:
         return any(sure)
-    rows = rule.partials
-    whole = [any(p is not None and not is_choice(p) for p in column) for column in zip(*rows, strict=True)]
-    return any(s and w for s, w in zip(sure, whole, strict=False))
+    parts = operand_parts(i, rule, facts.entry(i) if isinstance(i, Call) else None)
+    whole = [v for k, (v, _) in enumerate(parts) for row in rule.partials if _is_whole(row[k])]
+    return any(facts.active(v) and v not in steps and v not in leaves for v in whole)
+
+
+def _is_whole(partial: Expr | None) -> bool:
+    """Is there a partial, which is no choice?"""
+    return partial is not None and not is_choice(partial)
 
 
 def _onwards(facts: Facts, v: AnyValue) -> list[AnyValue]:
