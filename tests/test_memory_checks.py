@@ -264,7 +264,7 @@ def test_rust_panics_as_before(tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["", "--foreign"])
 def test_some_random_functions(way: str) -> None:
     script = Path(__file__).with_name("memory_fuzz.py")
-    command = [sys.executable, script, "--here", "--count", "15", *way.split()]
+    command = [sys.executable, str(script), "--here", "--count", "15", *way.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

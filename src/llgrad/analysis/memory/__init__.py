@@ -1,1 +1,1 @@
-"""Points-to, alias, mod/ref, clobbers, reaching stores, ranges of bytes touched."""
+"""Points-to, alias, mod/ref, MemorySSA, clobbers, reaching stores, ranges of bytes touched."""

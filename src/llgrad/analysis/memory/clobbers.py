@@ -174,9 +174,9 @@ class Changes:
         if call not in self._afters:
             caller, found = _function(call), dict[_Key, set[Place]]()
             follows = self.memory.flow(caller).may_follow
-            for i in caller.instructions():
-                touches = self.memory.touches(i)
-                if (touches.writes or touches.frees) and follows(call, i):
+            for i in (d.instruction for d in self.memory.ssa.chain(caller)):
+                if follows(call, i):
+                    touches = self.memory.touches(i)
                     for is_free, accesses in ((False, touches.writes), (True, touches.frees)):
                         for a in accesses:
                             found.setdefault((is_free, a.size, a.tbaa), set()).update(a.places)
@@ -233,8 +233,8 @@ class Changes:
     def _near(self, function: Function, shape: _Shape, read: Access) -> Iterable[_Write]:
         """The writes of one shape, without those at other constant offsets from the base that is read from."""
         writers = self._writers[function][shape]
-        base, at = self.memory.decompose(read.pointer) if read.pointer is not None else (None, None)
-        if len(writers) < _FEW or base is None or at is None or read.size is None or not self.memory.is_stable(base):
+        base, at = self.memory.decompose(read.pointer) if read.pointer is not None else (None, 0)
+        if len(writers) < _FEW or base is None or read.size is None or not self.memory.is_stable(base):
             return writers
         if (function, shape) not in self._by_base:
             self._by_base[function, shape] = self._grouped(writers)
@@ -249,9 +249,9 @@ class Changes:
         groups: _ByBase = {}
         for write in writers:
             access = write[1]
-            base, at = self.memory.decompose(access.pointer) if access.pointer is not None else (None, None)
-            small = at is not None and access.size is not None and access.size <= _BLOCK
-            groups.setdefault(base, {}).setdefault(at // _BLOCK if small and at is not None else None, []).append(write)
+            base, at = self.memory.decompose(access.pointer) if access.pointer is not None else (None, 0)
+            small = base is not None and access.size is not None and access.size <= _BLOCK
+            groups.setdefault(base, {}).setdefault(at // _BLOCK if small else None, []).append(write)
         return groups
 
     def _related(self, function: Function, obj: MemoryObject) -> tuple[MemoryObject, ...]:
@@ -266,7 +266,7 @@ class Changes:
         """The shapes of the writes and frees in a function by object."""
         if function not in self._indices:
             writers: dict[_Shape, list[_Write]] = {}
-            for i in function.instructions():
+            for i in (d.instruction for d in self.memory.ssa.chain(function)):
                 touches = self.memory.touches(i)
                 for is_free, accesses in ((False, touches.writes), (True, touches.frees)):
                     for a in accesses:

@@ -20,6 +20,7 @@ from msgspec.structs import force_setattr, replace
 from llgrad.analysis.cfg.flow import Flow, flow
 from llgrad.analysis.memory.alias import Overlaps, Place
 from llgrad.analysis.memory.call_effects import Behaviour, behaviour, is_copy, reads_argument, writes_argument
+from llgrad.analysis.memory.memory_ssa import MemorySSA
 from llgrad.analysis.memory.points_to import PointerGraph
 from llgrad.analysis.memory.tbaa import Tag, TypeTree
 from llgrad.analysis.objects import UNKNOWN, MemoryObject, carries_pointer, gep_offset
@@ -120,6 +121,8 @@ class Memory:
         self.overlaps = Overlaps(self._is_lonely, distinct)
         self._found: dict[Instruction, Touches] = {}
         self._flows: dict[Function, Flow] = {}
+        self._decomposed: dict[AnyValue, tuple[AnyValue, int]] = {}
+        self.ssa = MemorySSA(self)
 
     # --- points-to
 
@@ -446,18 +449,23 @@ class Memory:
         if a.pointer is None or b.pointer is None or a.size is None or b.size is None:
             return False
         (base, at), (other, bt) = self.decompose(a.pointer), self.decompose(b.pointer)
-        if base is not other or at is None or bt is None or not self.is_stable(base):
+        if base is not other or not self.is_stable(base):
             return False
         return at + a.size <= bt or bt + b.size <= at
 
-    def decompose(self, pointer: AnyValue) -> tuple[AnyValue, int | None]:
-        total: int | None = 0
-        while isinstance(pointer, GetElementPtr):
-            by = gep_offset(pointer.source_type, pointer.indices, self.module.layout)
-            if by is None:
+    def decompose(self, pointer: AnyValue) -> tuple[AnyValue, int]:
+        """A pointer as a base and constant bytes."""
+        chain, base = list[tuple[AnyValue, int]](), pointer
+        while isinstance(base, GetElementPtr) and base not in self._decomposed:
+            if (offset := gep_offset(base.source_type, base.indices, self.module.layout)) is None:
                 break
-            total, pointer = total + by if total is not None else None, pointer.pointer
-        return pointer, total
+            chain.append((base, offset))
+            base = base.pointer
+        base, at = self._decomposed.get(base, (base, 0))
+        for gep, offset in reversed(chain):
+            at += offset
+            self._decomposed[gep] = base, at
+        return base, at
 
     def is_stable(self, base: AnyValue) -> bool:
         if isinstance(base, (Argument, Constant, GlobalVariable)):

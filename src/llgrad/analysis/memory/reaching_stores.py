@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from llgrad.analysis.memory.cells import Spot, difference, moved
-from llgrad.analysis.memory.gep_lower_bound import is_behind
+from llgrad.analysis.memory.memory_ssa import without_pointer
 from llgrad.analysis.memory.mod_ref import Access, Memory, MemoryObject
-from llgrad.analysis.objects import gep_offset, size_of
+from llgrad.analysis.objects import size_of
 from llgrad.analysis.solver import reach
 from llgrad.ir.types import I8
 from llgrad.ir.values import (
-    Alloca,
     AnyValue,
     Argument,
-    Block,
     Call,
     ConstInt,
     Function,
-    GetElementPtr,
-    GlobalVariable,
     Instruction,
     Other,
     Store,
@@ -38,71 +34,27 @@ class Reaching:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._writers: dict[Part, dict[Instruction, None]] = {}
-        self._by_calls: dict[tuple[int, Part], bool] = {}
-        self._asked: dict[tuple[Instruction, Access], tuple[list[Instruction], bool]] = {}
-        self._found: dict[Part, list[Instruction]] = {}
-        self._places: dict[AnyValue, tuple[AnyValue, int]] = {}
-        for f in memory.functions:
-            for i in f.instructions():
-                for a in self._own_writes(i):
-                    self._writers.setdefault(self._part(a), {})[i] = None
+        self._own: dict[tuple[Instruction, Access], tuple[Sequence[Instruction], bool]] = {}
 
-    def _own_writes(self, i: Instruction) -> Iterable[Access]:
-        """What an instruction writes, and not functions that it calls, whose own instructions do."""
-        if written_value(i) is not None:
-            yield from self.memory.writes(i)
-        elif isinstance(i, Call):
-            for f in self.memory.callees(i):
-                if f is None or f.is_declaration:
-                    yield from self.memory.touches_of(i, f).writes
-
-    def writers(self, reader: Instruction | None, access: Access) -> tuple[list[Instruction], bool]:
+    def writers(self, reader: Instruction | None, access: Access) -> tuple[Sequence[Instruction], bool]:
         """Stores and calls that may have written what is read, in the whole program where there is no reader; and
         whether it may be older than the root's call."""
         if reader is not None and (own := self._own_writers(reader, access))[1]:
             return own[0], False
         older = any(o.kind not in ("stack", "heap") and not o.is_constant for o in access.objects)
-        return self._everywhere(access), older
+        return self.memory.ssa.written_anywhere(access), older
 
     def shared(self, reader: Instruction | None, access: Access) -> Part | None:
         """What to ask for without a reader, where that has the same writers."""
-        return None if reader is None or self._own_writers(reader, access)[1] else self._part(access)
+        return None if reader is None or self._own_writers(reader, access)[1] else without_pointer(access)
 
-    def _own_writers(self, reader: Instruction, access: Access) -> tuple[list[Instruction], bool]:
+    def _own_writers(self, reader: Instruction, access: Access) -> tuple[Sequence[Instruction], bool]:
         """The writers in the reader's function, and whether there are no others."""
-        if (reader, access) not in self._asked:
-            found, complete = self._reaching(reader, access)
-            self._asked[reader, access] = list(found), complete
-        return self._asked[reader, access]
-
-    def _everywhere(self, access: Access) -> list[Instruction]:
-        """Stores, and calls of functions without a body, that may write what is read."""
-        part = self._part(access)
-        if part not in self._found:
-            found = dict.fromkeys(i for a in self._nearby(part) for i in self._writers[a])
-            self._found[part] = [i for i in found if not is_behind(i, part, self.memory)]
-        return self._found[part]
-
-    def _nearby(self, part: Part) -> Iterator[Part]:
-        """Where what is written may be read: in an object that is read, or that is none of the program's own."""
-        own = ("stack", "heap", "global")
-        return (
-            a for a in self._writers
-            if (not a.objects.isdisjoint(part.objects) or any(o.kind not in own for o in a.objects))
-            and self.meets(a, part)
-        )  # fmt: skip
-
-    def _part(self, access: Access) -> Part:
-        return access if access.pointer is None else Part(None, access.size, access.places, access.tbaa)
-
-    def meets(self, a: Access, b: Access) -> bool:
-        """May two accesses touch the same byte, in any two calls of the functions they are in?"""
-        return self.memory.may_meet(a, b)
-
-    def _meets_here(self, a: Access, b: Access) -> bool:
-        """The same in one call of the function that they are both in."""
-        return self.meets(a, b) and self.memory.may_alias(a, b)
+        if (reader, access) not in self._own:
+            found = self.memory.ssa.clobbers(reader, access)
+            complete = not found.live_on_entry or self._starts_here(reader.block.function, access)
+            self._own[reader, access] = found.writers, complete
+        return self._own[reader, access]
 
     def copied_from(self, copy: Call, access: Access) -> Sequence[Access]:
         """What `copy` reads to write it where `access` reads: the part of its source, if that is known."""
@@ -140,7 +92,7 @@ class Reaching:
         for i in dict.fromkeys(writers):
             if isinstance(i, Call) and not self.is_outside(i):
                 places = {o for a in self.memory.writes(i) for o in a.objects}
-                for w in self._everywhere(read):
+                for w in self.memory.ssa.written_anywhere(read):
                     if any(not places.isdisjoint(a.objects) for a in self.memory.writes(w)):
                         yield w
             else:
@@ -159,77 +111,8 @@ class Reaching:
                 return self.memory.passed(v)
         return None
 
-    def _reaching(self, reader: Instruction, access: Access) -> tuple[dict[Instruction, None], bool]:
-        """The writes of the reader's function that may reach it, and whether nothing older does."""
-        found: dict[Instruction, None] = {}
-        work: list[tuple[Block, int]] = [(reader.block, reader.block.instructions.index(reader))]
-        seen: set[Block] = set()
-        complete = True
-        while work:
-            block, end = work.pop()
-            if self._walk(block.instructions[:end], access, found, block is reader.block and not seen):
-                continue
-            before = list(predecessors(block))
-            complete &= bool(before) or self._starts_here(block, access)
-            for p in before:
-                if p not in seen:
-                    seen.add(p)
-                    work.append((p, len(p.instructions)))
-        return found, complete
-
-    def _walk(
-        self, instructions: list[Instruction], access: Access, found: dict[Instruction, None], own: bool
-    ) -> bool:
-        """Collect the writes of a block, last first; True where one of them writes all that is read."""
-        for i in reversed(instructions):
-            if not isinstance(i, Call) and written_value(i) is None:
-                continue
-            if isinstance(i, Store) and self._covers(i, access, own):
-                found[i] = None
-                return True
-            if self._writes_there(i, access):
-                found[i] = None
-        return False
-
-    def _writes_there(self, i: Instruction, access: Access) -> bool:
-        """Calls of one function write the same."""
-        writes = self.memory.writes(i)
-        if not isinstance(i, Call) or any(a.pointer is not None for a in writes):
-            return any(self._meets_here(a, access) for a in writes) and not is_behind(i, access, self.memory)
-        key = (id(writes), self._part(access))
-        if key not in self._by_calls:
-            self._by_calls[key] = any(self.meets(a, access) for a in writes)
-        return self._by_calls[key]
-
-    def _covers(self, store: Store, access: Access, own: bool) -> bool:
-        """Is all that is read in what is stored? `own`: the two are in one run of one block."""
-        written, read = self.memory.module.layout.size(store.value.type), access.size
-        if access.pointer is None or read is None:
-            return False
-        if own and store.pointer is access.pointer:
-            return written >= read
-        base, at = self._place(store.pointer)
-        other, start = self._place(access.pointer)
-        stable = isinstance(base, Argument | Alloca | GlobalVariable)
-        return stable and base is other and at <= start and start + read <= at + written
-
-    def _place(self, pointer: AnyValue) -> tuple[AnyValue, int]:
-        """A pointer as a base and constant bytes."""
-        chain, base = list[tuple[AnyValue, int]](), pointer
-        while isinstance(base, GetElementPtr) and base not in self._places:
-            if (offset := gep_offset(base.source_type, base.indices, self.memory.module.layout)) is None:
-                break
-            chain.append((base, offset))
-            base = base.pointer
-        base, at = self._places.get(base, (base, 0))
-        for gep, offset in reversed(chain):
-            at += offset
-            self._places[gep] = base, at
-        return base, at
-
-    def _starts_here(self, block: Block, access: Access) -> bool:
-        """At the function's entry: does all that is read begin to exist in this call of it?"""
-        f = block.function
+    def _starts_here(self, f: Function | None, access: Access) -> bool:
+        """Does all that is read begin to exist in this call of a function?"""
         own = f is not None and all(o.kind == "stack" and o.function is f for o in access.objects)
         return own and f is not None and not self._recurs(f)
 
@@ -274,9 +157,4 @@ def _within(apart: Spot, size: int, length: int | None) -> Spot:
     return at if length <= stride and at + size <= length else apart
 
 
-def predecessors(block: Block) -> Iterator[Block]:
-    """The blocks that end with a way to this one."""
-    return (u.block for u in dict.fromkeys(block.users) if isinstance(u, Instruction) and u.is_terminator)
-
-
-__all__ = ["Part", "Reaching", "predecessors", "written_value"]
+__all__ = ["Part", "Reaching", "written_value"]

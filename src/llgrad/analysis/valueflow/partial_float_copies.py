@@ -18,8 +18,9 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from llgrad.analysis.memory.call_effects import is_copy
+from llgrad.analysis.memory.memory_ssa import MemoryDef, without_pointer
 from llgrad.analysis.memory.mod_ref import Access, Memory, MemoryObject
-from llgrad.analysis.memory.reaching_stores import Part, Reaching, predecessors, written_value
+from llgrad.analysis.memory.reaching_stores import Part, Reaching
 from llgrad.ir.types import FloatType, IntType, scalar
 from llgrad.ir.values import (
     AnyValue,
@@ -67,51 +68,48 @@ def made_of_others(memory: Memory) -> Iterator[Load]:
     return (i for i in loads if any(map(_computes, i.users)) and found.is_made_of_others(i))
 
 
-class _Written(Reaching):
-    """Looks at what ran before a load, as far back as one block follows another alone."""
+class _Written:
+    """Looks at what was written before a load, as far back as one definition of memory follows another alone."""
 
     def __init__(self, memory: Memory) -> None:
-        super().__init__(memory)
+        self.memory = memory
         self._offsets: dict[AnyValue, dict[Format, set[int]]] = {}
         for i in (i for f in memory.functions for i in f.instructions()):
             if isinstance(i, Store) and (format := _format(i.value)) is not None:
-                base, at = self._place(i.pointer)
+                base, at = self.memory.decompose(i.pointer)
                 size = self.memory.module.layout.size(format)
                 self._offsets.setdefault(base, {}).setdefault(format, set()).add(at % size)
 
     def _may_be_made_of_others(self, load: Load) -> bool:
         """Does any store from the base of a load write another format, or floats at other offsets modulo their size?"""
         own = _format(load)
-        base, at = self._place(load.pointer)
+        base, at = self.memory.decompose(load.pointer)
         stored = self._offsets.get(base, {})
         return own is not None and (
             not stored.keys() <= {own} or not stored.get(own, set()) <= {at % self.memory.module.layout.size(own)}
         )
 
     def is_made_of_others(self, load: Load) -> bool:
-        if not self._may_be_made_of_others(load):
+        if not self._may_be_made_of_others(load) or load.block.function is None:
             return False
-        block, before, seen = load.block, load.block.instructions[: load.block.instructions.index(load)], {load.block}
-        access = self.memory.reads(load)[0]
-        while True:
-            for i in reversed(before):
-                apart = self._apart(i, load) if isinstance(i, Store) else None
-                if isinstance(i, Store) and apart is not None:
-                    if self._is_other(i, load, apart):
-                        return True
-                    if self._covers(i, access, True):
-                        return False
-                elif (isinstance(i, Call) or written_value(i) is not None) and self._writes_there(i, access):
+        ssa, (access, *_) = self.memory.ssa, self.memory.reads(load)
+        at = ssa.chain(load.block.function).before(load)
+        while isinstance(at, MemoryDef):
+            i = at.instruction
+            apart = self._apart(i, load) if isinstance(i, Store) else None
+            if isinstance(i, Store) and apart is not None:
+                if self._is_other(i, load, apart):
+                    return True
+                if ssa.must_clobber(i, access, at_once=True):
                     return False
-            ways = list(predecessors(block))
-            if len(ways) != 1 or ways[0] in seen:
+            elif ssa.may_clobber(i, access):
                 return False
-            block, before = ways[0], ways[0].instructions
-            seen.add(block)
+            at = at.defining
+        return False
 
     def _apart(self, store: Store, load: Load) -> int | None:
         """How far behind what is read it is stored; None: that is not known for sure."""
-        (base, at), (other, start) = self._place(store.pointer), self._place(load.pointer)
+        (base, at), (other, start) = self.memory.decompose(store.pointer), self.memory.decompose(load.pointer)
         return at - start if base is other else None
 
     def _is_other(self, store: Store, load: Load, apart: int) -> bool:
@@ -129,7 +127,7 @@ class _Pieces(Reaching):
         self._known: dict[_Read, _Writers] = {}
         self._stored: dict[MemoryObject, set[Format]] = {}
         self._others: dict[Format, list[Part]] = {}
-        for part, writers in self._writers.items():
+        for part, writers in memory.ssa.written.items():
             formats = {f for i in writers if isinstance(i, Store) and (f := _format(i.value)) is not None}
             for o in part.objects if formats else ():
                 self._stored.setdefault(o, set()).update(formats)
@@ -155,15 +153,14 @@ class _Pieces(Reaching):
     def _meets_another(self, access: Access, own: Format) -> bool:
         """May memory that is read have been written as another format, directly or by a copy?"""
         known = {o for o in access.objects if o.kind != "unknown"}
-        part = self._part(access)
-        return any(not known.isdisjoint(a.objects) and self.meets(a, part) for a in self._written_but_as(own))
+        part = without_pointer(access)
+        return any(not known.isdisjoint(a.objects) and self.memory.may_meet(a, part) for a in self._written_but_as(own))
 
     def _written_but_as(self, own: Format) -> list[Part]:
         """What is written as another format somewhere."""
         if own not in self._others:
-            self._others[own] = [
-                a for a, writers in self._writers.items() if any(self._formats_written(i) - {own} for i in writers)
-            ]
+            written = self.memory.ssa.written.items()
+            self._others[own] = [a for a, by in written if any(self._formats_written(i) - {own} for i in by)]
         return self._others[own]
 
     def _formats_written(self, i: Instruction) -> set[Format | None]:
