@@ -101,3 +101,27 @@ def test_debug_info_that_code_refers_to_stays() -> None:
     assert left == {0, 1, 2, 5, 6, 7, 8, 9, 10, 11, 13}
     assert "!10 = !{!11}\n" in cut
     LLVMModule.from_text(cut)
+
+
+TABLES = """
+@first = internal constant [1 x ptr] [ptr @one]
+@second = internal constant [1 x ptr] [ptr @two]
+@llgrad.met.one = global ptr @one
+@llgrad.met.two = global ptr @two
+define ptr @root() {
+  %f = select i1 true, ptr @first, ptr @second
+  ret ptr %f
+}
+define ptr @one(ptr %x) {
+  ret ptr %x
+}
+define ptr @two(ptr %x) {
+  ret ptr %x
+}
+"""
+
+
+def test_functions_in_several_tables_stay_known_by_their_addresses() -> None:
+    """The lines of the tables were joined to one, of which the first name alone was seen."""
+    text = extraction.only(LLVMModule.from_text(TABLES), ["root"])
+    assert "@llgrad.met.one = " in text and "@llgrad.met.two = " in text

@@ -25,6 +25,18 @@ double cubes(const double *x, int n, double *restrict out) {
     return s;
 }
 float cube(float x) { return x * x * x; }
+void scaled(const double *x, int n, double k, double *y) { for (int i = 0; i < n; i++) y[i] = k * x[i] * x[i]; }
+double both(const double *a, const double *b, int n, double *sums) {
+    sums[0] = sums[1] = 0;
+    for (int i = 0; i < n; i++) sums[0] += a[i], sums[1] += b[i];
+    return sums[0] * sums[1];
+}
+void energy(int n, const double *x, double k, double *out) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += k * x[i] * x[i];
+    *out = s;
+}
+void unknown(const double *x, int n, int m, double *y) { for (int i = 0; i < m; i++) y[i] = x[i % n]; }
 double step(double x) { return x > 1 ? 2 * x : x; }
 """
 X = np.array([1.0, 2.0, 3.0])
@@ -60,7 +72,7 @@ WRONG: dict[str, tuple[Callable[[llgrad.Library], Any], type[Exception], str]] =
     "both": (lambda lib: llgrad.grad(lib.cubes, wrt="x", argnums=0), TypeError, "takes wrt or argnums"),
     "keyword": (lambda lib: lib.cubes(x=X, m=3, out=X[:1]), TypeError, "no free parameter m and no argument for n"),
     "direction": (lambda lib: llgrad.hvp(lib.cubes)(*arguments()), TypeError, "called without a direction"),
-    "derivative": (lambda lib: llgrad.grad(lib.cubes)(1), TypeError, "takes 3 arguments"),
+    "derivative": (lambda lib: llgrad.grad(lib.cubes)(), TypeError, "takes 3 arguments"),
 }
 
 
@@ -132,7 +144,7 @@ def test_public_functions_have_signatures_and_docstrings() -> None:
 
 def test_dir_shows_what_users_use(lib: llgrad.Library) -> None:
     assert dir(llgrad) == sorted(llgrad.__all__)
-    assert dir(lib) == ["cube", "cubes", "step"]
+    assert {"cube", "cubes", "step"} <= set(dir(lib)) and not [n for n in dir(lib) if n.startswith("_")]
 
 
 def test_argnums_is_wrt(lib: llgrad.Library) -> None:
@@ -226,3 +238,48 @@ def test_check_grads(lib: llgrad.Library) -> None:
         llgrad.check_grads(lib.step, (1.0,), modes=("rev",))
     with pytest.raises(ValueError, match="order=3"):
         llgrad.check_grads(lib.step, (1.0,), order=3)
+
+
+# --- what follows from the sizes of arrays
+
+
+def test_counts_and_outputs_may_be_left_out(lib: llgrad.Library) -> None:
+    np.testing.assert_array_equal(lib.scaled(X, 2.0), 2 * X**2)
+    np.testing.assert_array_equal(lib.scaled(k=2.0, x=X), 2 * X**2)
+    out = np.empty(3)
+    assert lib.scaled(X, k=2.0, y=out) is None and out.tolist() == [2, 8, 18]
+    assert lib.scaled(X, 3, 2.0, out) is None
+    result, sums = lib.both(X, 2 * X)
+    assert result == 72 and sums.tolist() == [6, 12]
+    assert lib.energy(3, X, 2.0) == 28 == lib.energy(3, x=X, k=2.0)
+
+
+def test_derivatives_of_calls_that_leave_out_counts_and_outputs(lib: llgrad.Library) -> None:
+    value, (by_x, by_k) = llgrad.value_and_grad(lib.energy)(3, X, k=2.0)
+    assert (value, by_k) == (28, 14) and by_x.tolist() == [4, 8, 12]
+    value, found = llgrad.vjp(lib.scaled, wrt="x")(X, 2.0, seed=np.ones(3))
+    np.testing.assert_array_equal(value, 2 * X**2)
+    np.testing.assert_array_equal(found, 4 * X)
+    np.testing.assert_array_equal(llgrad.jacobian(lib.scaled, wrt="x")(X, 2.0), np.diag(4 * X))
+    np.testing.assert_array_equal(llgrad.hvp(lib.cubes, wrt="x")(X, np.ones(3)), 6 * X)
+    np.testing.assert_array_equal(llgrad.hessian(lib.cubes, wrt="x")(X), np.diag(6 * X))
+    rows = np.stack([X, 2 * X])
+    np.testing.assert_array_equal(llgrad.vmap(lib.scaled, "x")(rows, k=2.0), 2 * rows**2)
+    llgrad.check_grads(lib.scaled, (X, 2.0))
+
+
+OPEN: dict[str, tuple[Callable[[llgrad.Library], Any], str]] = {
+    "an input": (lambda lib: lib.scaled(X), "takes 4 arguments, not 1"),
+    "a name": (lambda lib: lib.scaled(X, kk=2.0), "no free parameter kk and no argument for n, k, y.*did you mean k"),
+    "a count": (lambda lib: lib.scaled(X, n=2, k=1.0), "'n' of scaled is 2, but arrays have 3"),
+    "sizes": (lambda lib: lib.both(X, X[:2]), "which array of both does n count"),
+    "a shape": (lambda lib: lib.unknown(X, 3), "takes 4 arguments, not 2"),
+    "a direction": (lambda lib: llgrad.hvp(lib.cubes, wrt="x")(X), "called without a direction"),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_does_not_follow_is_asked_for(lib: llgrad.Library, name: str) -> None:
+    wrong, words = OPEN[name]
+    with pytest.raises(llgrad.ArgumentError, match=f"(?s){words}"):
+        wrong(lib)

@@ -38,9 +38,9 @@ from jax.interpreters import ad, batching, mlir
 from llgrad.errors import UnsupportedError
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.loaded import Loaded
+from llgrad.execution.roles import Input
 from llgrad.foreign import Foreign, ForeignTypeError, Operation, Paths
 from llgrad.foreign.plans import Wrt
-from llgrad.foreign.roles import Input
 from llgrad.foreign.runtime import runtime
 
 SOURCE = Path(__file__).parent / "foreign" / "xla.c"

@@ -37,10 +37,10 @@ from tensorflow.python.framework import _pywrap_python_op_gen, op_def_registry, 
 from llgrad.errors import ForeignError, UnsupportedError
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.loaded import Loaded
+from llgrad.execution.roles import Input, Resolved
 from llgrad.foreign import Foreign, ForeignShapeError, ForeignTypeError, Operation, Paths
 from llgrad.foreign.function import buffers
 from llgrad.foreign.plans import Wrt
-from llgrad.foreign.roles import Input, Resolved
 from llgrad.foreign.runtime import runtime
 
 SOURCE = Path(__file__).parent / "foreign" / "tensorflow.c"

@@ -35,11 +35,11 @@ def names(lib: llgrad.Library, function: str, **declared: Any) -> tuple[str, str
     [
         ("f", "inp", "out"), ("waves", "x", "y"), ("energy", "x a k", "its result"), ("square", "x", "its result"),
         ("layer", "rows columns w x", "y"), ("blend", "x y t at", "its result sums"), ("relax", "u rate", "u"),
-        ("staged", "x", "its result"), ("accumulate", "x", "y"), ("resize", "x m", "y"),
+        ("staged", "x", "its result"), ("point", "x", "y"), ("accumulate", "x", "y"), ("resize", "x m", "y"),
     ],
 )  # fmt: skip
 def test_roles(lib: llgrad.Library, function: str, inputs: str, outputs: str) -> None:
-    assert names(lib, function, **DECLARED[function]) == (inputs, outputs)
+    assert names(lib, function, **DECLARED.get(function, {})) == (inputs, outputs)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,6 @@ def test_roles(lib: llgrad.Library, function: str, inputs: str, outputs: str) ->
         ("accumulate", "y may be read and written", "out={'y': \"like x\"}"),
         ("status", "returns int", "wrapper in C"),
         ("nothing", "no output", "out={"),
-        ("point", "no array that it could be shaped like", "out={'y': (3,)}"),
     ],
 )
 def test_what_is_open_is_refused(lib: llgrad.Library, function: str, says: str, shows: str) -> None:
@@ -160,10 +159,7 @@ def test_shapes_that_are_not_proven_are_refused(layers: llgrad.Library, function
 
 def test_shapes_that_fit_some_sizes(layers: llgrad.Library) -> None:
     three, sums = load_foreign(layers.three), load_foreign(layers.sums)
-    assert three.roles.resolve([(3,)], []).outputs == ((3,),)
-    for n in (0, 2, 4):
-        with pytest.raises(ForeignShapeError, match=rf"three writes 3 elements of y, .* of shape \({n},\)"):
-            three.roles.resolve([(n,)], [])
+    assert [three.roles.resolve([(n,)], []).outputs for n in (2, 3, 4)] == [((3,),)] * 3
     np.testing.assert_allclose(jacobian(sums, [np.ones(3)], (), (0,)), np.tril(np.ones((3, 3))))
     with pytest.raises(ForeignShapeError, match="sums writes 1 elements of y"):
         sums.roles.resolve([(0,)], [])

@@ -183,7 +183,7 @@ def check_grads(
         raise ArgumentError(f"order={order!r}, modes={modes!r}", fix='1 or 2, and ("fwd", "rev") or one of them')
     rng = np.random.default_rng(seed)
     pull, push = vjp(function, wrt, of, **options), jvp(function, wrt, of, **options)
-    values = pull.function.checker.values(args)
+    values = pull.function.values(args)
     least = min(_float_bytes(function.signature.parameters[n]) for n in pull.wrt)
     _, limit, step = _LIMITS[least]
     limit = limit if tolerance is None else tolerance

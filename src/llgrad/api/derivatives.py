@@ -33,7 +33,7 @@ from llgrad.execution.library import ForeignFunction, with_parameters
 from llgrad.execution.loaded import Compiled
 from llgrad.execution.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.execution.size_checks import Test
-from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct
+from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct, Void
 from llgrad.transforms.guard.denormals import flushes
 
 Names = str | int | Sequence[str | int] | None
@@ -102,6 +102,7 @@ class Derivative:
         self.unchecked = options.pop("unchecked", False)
         self.function, self.mode, self.kind, self.options = function, mode, kind, options
         self.signature = function.signature
+        of = _only_output(function) if of is None else of
         self.of = None if of is None else _position(function, of, "of")
         self.wrt, self.single = _positions(function, wrt, self.of)
         self._check_names()
@@ -134,7 +135,7 @@ class Derivative:
 
     def run(self, args: Sequence[Any], named: dict[str, Any], seed: Any, tangents: Any) -> tuple[Any, Any]:
         """Value and derivative; see the functions that make derivatives."""
-        values = self.function.checker.values(args, named)
+        values = self.function.values(args, named)
         shadows = self._shadows(values, seed, tangents)
         results = self._sweep(values, [shadows], [seed], self._disjoint(values))
         return self._value(values, results), self._derivatives(shadows, results, 0, 1)
@@ -143,7 +144,7 @@ class Derivative:
         self, args: Sequence[Any], named: dict[str, Any], count: int, direction: Callable[[int], Any]
     ) -> tuple[Any, list[Any]]:
         """Value, and the derivatives along `count` directions (seeds or tangents), several in one sweep."""
-        values = self.function.checker.values(args, named)
+        values = self.function.values(args, named)
         if any(isinstance(v, Table) for v in values):
             raise UnsupportedError(
                 f"{self.signature.name} takes pointers to pointers: a direction a call", fix="call vjp or jvp for each"
@@ -587,6 +588,14 @@ def _positions(function: ForeignFunction, wrt: Names, of: int | None) -> tuple[t
     if len(set(found)) < len(found):
         raise ArgumentError(f"wrt={wrt!r} names a parameter twice", fix="name each once")
     return found, False
+
+
+def _only_output(function: ForeignFunction) -> str | None:
+    """The output of a function that returns nothing and has one alone."""
+    if not isinstance(function.signature.result, Void) or function.roles is None:
+        return None
+    names = [m.name for m in function.roles.outputs]
+    return names[0] if len(names) == 1 else None
 
 
 def _position(function: ForeignFunction, name: str | int, what: str) -> int:

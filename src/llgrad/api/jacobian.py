@@ -39,7 +39,7 @@ class Jacobian:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The Jacobian by each parameter in `wrt`: an array of the output's shape, then the parameter's."""
         of, wrt = self.forward.of, self.forward.wrt
-        values = self.forward.function.checker.values(args, named)
+        values = self.forward.function.values(args, named)
         inputs = [_shape(values[n], self.forward.signature.parameters[n].name) for n in wrt]
         output = () if of is None else _shape(values[of], self.forward.signature.parameters[of].name)
         sizes, rows = [_size(s) for s in inputs], _size(output)

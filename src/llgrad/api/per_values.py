@@ -41,7 +41,7 @@ class PerValues:
         """What the derivative of the function for these values gives."""
         options = {k: named.pop(k) for k in KEYWORDS if k in named}
         args, direction = (args[:-1], args[-1:]) if "direction" in self._extra else (args, ())
-        values = self.function.checker.values(args, named)
+        values = self.function.values(args, named)
         return self.derivative(*(values[n] for n in self._positions))(*values, *direction, **options)
 
     def derivative(self, *values: Any) -> Any:

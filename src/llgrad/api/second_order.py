@@ -55,7 +55,7 @@ class Second(Derivative):
         self, args: Sequence[Any], named: dict[str, Any], seed: Any, count: int, direction: Callable[[int], Any]
     ) -> list[Any]:
         """The Hessian times each of `count` directions."""
-        values = self.function.checker.values(args, named)
+        values = self.function.values(args, named)
         disjoint = self._disjoint(values)
         most = 1 if Act.OUT in self.acts else LANES
         width = min(most, 1 << (max(count, 1) - 1).bit_length())
@@ -138,7 +138,9 @@ class Hvp(Second):
     @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """The last argument is the direction, with the shape of what `wrt` names (a tuple, if that is one)."""
-        if len(args) + len(named) <= len(self.signature.parameters):
+        given, whole = len(args) + len(named), len(self.signature.parameters)
+        fewest = len(self.function.roles.inputs) if given < whole and self.function.roles else whole
+        if given <= fewest or given == whole != fewest + 1:
             raise ArgumentError(
                 f"{self.__name__} is called without a direction", cause=f"its signature is {inspect.signature(self)}",
                 fix="pass it last, behind the arguments of the function",
@@ -152,7 +154,7 @@ class Hessian(Second):
     @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """An array of the shape of the parameter, twice; for a tuple `wrt` a tuple of tuples of such."""
-        values = self.function.checker.values(args, named)
+        values = self.function.values(args, named)
         shapes = [self._shape(n, values[n]) for n in self.wrt]
         ends = np.cumsum([0, *(int(np.prod(s, dtype=int)) for s in shapes)])
         size = int(ends[-1])

@@ -11,8 +11,10 @@ import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, LlgradError, UnknownNameError, UnsupportedError, at_the_caller, without_frames
@@ -21,11 +23,12 @@ from llgrad.execution.llvmlite_module import is_module, written
 from llgrad.execution.loaded import AnyCode, Facts, Loaded
 from llgrad.execution.passing import addresses_of_other_memory, spread
 from llgrad.execution.size_checks import Test
-from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature
+from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, Void
 
 if TYPE_CHECKING:
     from llvmlite.ir import Module
 
+    from llgrad.execution.roles import Roles
     from llgrad.frontends import Flags
 
     Source: TypeAlias = str | os.PathLike[str] | Module
@@ -160,6 +163,7 @@ class ForeignFunction:
         self._entry = facts.entry
         self._code: AnyCode | None = None
         self._test: Test | None = None
+        self._roles: tuple[Roles | None] | None = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the function; arrays behind pointers are read and written in place."""
@@ -171,7 +175,7 @@ class ForeignFunction:
 
     def _called(self, args: Sequence[Any], named: dict[str, Any]) -> Any:
         self.require_supported()
-        values = self.checker.values(args, named)
+        values = self.values(args, named)
         if self.checker.restricts:
             refuse_overlap(self.signature, values, only_restrict=True)
         code = self._code
@@ -181,7 +185,62 @@ class ForeignFunction:
             self._test = self.library.test(self.facts.signature.symbol, at, False)
             self._code = code
         results, _ = code.call(self._entry, spread(self.signature, values), self._test)
-        return self._result(results[0]) if results else None
+        result = self._result(results[0]) if results else None
+        if len(args) + len(named) == len(values):
+            return result
+        made = [v if v.ndim else v.item() for v in (values[n] for n in self._made(args, named))]
+        found = made if isinstance(self.signature.result, Void) else [result, *made]
+        return tuple(found) if len(found) > 1 else found[0] if found else None
+
+    def values(self, args: Sequence[Any], named: Mapping[str, Any] = MappingProxyType({})) -> list[Any]:
+        """A checked value for each parameter. Counts and outputs that a call leaves out follow from the rest."""
+        if len(args) + len(named) < len(self.signature.parameters):
+            args, named = self._completed(args, named), {}
+        return self.checker.values(args, dict(named))
+
+    @property
+    def roles(self) -> Roles | None:
+        """What each parameter is where arrays know their sizes; None where that is open."""
+        if self._roles is None:
+            from llgrad.execution.roles import ForeignSignatureError, roles
+
+            try:
+                self._roles = (roles(self),)
+            except (ForeignSignatureError, UnsupportedError):
+                self._roles = (None,)
+        return self._roles[0]
+
+    def _made(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[int]:
+        """The outputs that a call which is not complete leaves out."""
+        given = self._given(args, named)
+        outputs = (m.parameter for m in self.roles.outputs) if self.roles else ()
+        return [p.index for p in outputs if p is not None and p.name not in given]
+
+    def _given(self, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call that leaves out counts or outputs, by name: what is left is passed in order."""
+        roles = self.roles
+        inputs = [i.name for i in roles.inputs if i.name not in named] if roles else []
+        if roles is None or len(args) > len(inputs):
+            return {}
+        return {**dict(zip(inputs, args, strict=False)), **named}
+
+    def _completed(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """All arguments of such a call: in order, with counts from sizes and new arrays for outputs."""
+        given, roles, parameters = self._given(args, named), self.roles, self.signature.parameters
+        if roles is None or not {i.name for i in roles.inputs} <= given.keys() <= {p.name for p in parameters}:
+            return self.checker.values(args, dict(named))  # which says what is missing
+        shapes = [np.shape(given[i.name]) for i in roles.tensors]
+        found = roles.resolve(shapes, [int(self.checker.value(i.parameter, given[i.name])) for i in roles.statics])
+        integers = roles.names(found.integers)
+        for name in given.keys() & integers.keys():
+            if given[name] != integers[name]:
+                raise ArgumentError(
+                    f"argument {name!r} of {self.signature.name} is {given[name]}, but arrays have {integers[name]}",
+                    cause="what was left out follows from the sizes of arrays", fix="pass all arguments",
+                )  # fmt: skip
+        made = {m.name: (shape, m.dtype) for m, shape in zip(roles.outputs, found.outputs, strict=True)}
+        whole = {**integers, **given}
+        return [whole[p.name] if p.name in whole else np.zeros(*made[p.name]) for p in parameters]
 
     def __reduce__(self) -> Any:
         return _function_again, (self.library, self.facts.signature.symbol, self.constants)

@@ -9,7 +9,7 @@
     counts    {integer parameter: array, or (array, axis), or a list of these, which must agree}: integers that follow
               from shapes; () for none
 
-What is not declared is inferred; see `llgrad.foreign.roles`.
+What is not declared is inferred; see `llgrad.execution.roles`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 
 from llgrad.errors import ArgumentError
 from llgrad.execution.library import ForeignFunction, Library, load, loaded
+from llgrad.execution.roles import ForeignShapeError, ForeignSignatureError, ForeignTypeError
 from llgrad.foreign.function import Call, Foreign, Tape
-from llgrad.foreign.roles import ForeignShapeError, ForeignSignatureError, ForeignTypeError
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 LOADING = ("flags", "optimize", "libraries", "vector_math")

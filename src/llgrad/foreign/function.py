@@ -33,9 +33,9 @@ from llgrad.errors import ActivityError, ArgumentError, LlgradError
 from llgrad.execution.arguments import integer_range
 from llgrad.execution.entry import Code, Entry
 from llgrad.execution.library import ForeignFunction
+from llgrad.execution.roles import ForeignShapeError, ForeignTypeError, Input, Resolved, Roles, Shape, roles
 from llgrad.execution.size_checks import Extent, Test, exceeded, left, lost
 from llgrad.foreign.plans import WRITERS, Primal, Writer, Wrt
-from llgrad.foreign.roles import ForeignShapeError, ForeignTypeError, Input, Resolved, Roles, Shape, roles
 from llgrad.foreign.runtime import Failure, Plan, cores, int64s
 from llgrad.programs.guarded_memory import EXCEEDS, FAULTED, FITS
 from llgrad.signature import Parameter, Scalar

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from llgrad.api.derivatives import require_same
+from llgrad.execution.roles import Input
 from llgrad.foreign.function import Call, Foreign
 from llgrad.foreign.plans import Wrt
-from llgrad.foreign.roles import Input
 
 Array = np.ndarray[Any, Any]
 

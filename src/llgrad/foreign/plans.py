@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from llgrad.autodiff.requests.request import Act, Mode
 from llgrad.execution.entry import Entry, offsets
+from llgrad.execution.roles import Input, Memory, element
 from llgrad.execution.size_checks import Test
-from llgrad.foreign.roles import Input, Memory, element
 from llgrad.foreign.runtime import Op, Steps
 from llgrad.programs.guarded_memory import ANSWERS
 from llgrad.signature import Parameter, Pointer

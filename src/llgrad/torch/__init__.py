@@ -19,8 +19,8 @@ from torch import Tensor
 
 from llgrad.errors import UnknownNameError
 from llgrad.execution.library import ForeignFunction
+from llgrad.execution.roles import Input
 from llgrad.foreign import Foreign, ForeignTypeError, Operation, Paths
-from llgrad.foreign.roles import Input
 from llgrad.torch.operators import operators
 from llgrad.torch.rules import DTYPES
 

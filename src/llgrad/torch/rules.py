@@ -18,9 +18,9 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
 from llgrad.errors import UnsupportedError
+from llgrad.execution.roles import Input
 from llgrad.foreign import Foreign, ForeignShapeError, Tape
 from llgrad.foreign.plans import Wrt
-from llgrad.foreign.roles import Input
 
 if TYPE_CHECKING:
     from llgrad.torch.operators import Operators

@@ -36,7 +36,7 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = (), *, a
     program.reached(_always(program), found, _stays)
     while True:
         program.reached(map(spelt, sorted(kept)), found, _stays)
-        part = "".join(map(program.lines, found)) if met else ""
+        part = "\n".join(map(program.lines, found)) if met else ""
         called = called_types(part) if met and not addressed else set()
         more = {name for name, t in met.items() if may_call(called, t)} - kept
         more |= used_in(part, text) - kept if met else set()

@@ -1,4 +1,6 @@
-"""What each parameter of a C function is to a framework: an input, an output, a count, scratch memory.
+"""What each parameter of a C function is where arrays know their sizes: an input, an output, a count, scratch memory.
+
+Frameworks ask that, and calls from Python that leave out what follows from the rest (`ForeignFunction.values`).
 
 What the user declares goes first (`out`, `updates`, `scratch`, `counts`). What is left is inferred: a pointer that the
 code only writes, or writes before it reads it (`analysis.memory.output_arguments`), is an output, shaped like the first
@@ -13,7 +15,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -21,10 +23,12 @@ from msgspec.structs import replace
 
 from llgrad.analysis.memory.symbolic_sizes import Sum, Written, hold
 from llgrad.errors import ArgumentError, UnknownNameError
-from llgrad.execution.library import ForeignFunction
-from llgrad.execution.loaded import Effects
 from llgrad.execution.passing import parts
 from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, View, Void
+
+if TYPE_CHECKING:
+    from llgrad.execution.library import ForeignFunction
+    from llgrad.execution.loaded import Effects
 
 Shape = tuple[int, ...]
 Declared = str | Sequence[int | str] | Callable[..., Any]
@@ -159,11 +163,14 @@ class Roles(Struct, frozen=True):
             m.check(self.signature.name, shape, given)
         return Resolved(tuple(ordered), tuple(made[: len(self.outputs)]), tuple(made[len(self.outputs) :]))
 
+    def names(self, ordered: Sequence[Any]) -> dict[str, Any]:
+        """All integers, in the order of C, by the names of their parameters."""
+        known = {i.name for i in self.statics} | {p.name for p, _, _ in self.counts}
+        return dict(zip((p.name for p in self.signature.parameters if p.name in known), ordered, strict=True))
+
     def numbered(self, ordered: Sequence[Any]) -> dict[int, Any]:
         """All integers, in the order of C, by the IR arguments that they are."""
-        names = {i.name for i in self.statics} | {p.name for p, _, _ in self.counts}
-        parameters = [p for p in self.signature.parameters if p.name in names]
-        return {p.ir_arguments[0]: v for p, v in zip(parameters, ordered, strict=True)}
+        return {self.signature.parameter(name).ir_arguments[0]: v for name, v in self.names(ordered).items()}
 
     def symbols(self, shapes: Sequence[Any], statics: Sequence[Any]) -> Resolved:
         """`resolve` where sizes may be symbols, about which nothing is asked but how many there are."""
@@ -337,8 +344,32 @@ class _Reader:
         self._check_names(found)
         if self.out is not None:
             return found
-        self._refuse_open(found, outputs)
-        return replace(found, outputs=tuple(self._proven(m, found) if m in outputs else m for m in found.outputs))
+        fixed = {m: size for m in outputs if (size := self._fixed_size(m)) is not None}
+        sized = tuple(
+            replace(m, shape=fixed[m], tests=self._tests(m)) if m in fixed else m for m in found.outputs
+        )
+        shaped = [m for m in outputs if m not in fixed]
+        self._refuse_open(found, shaped)
+        return replace(found, outputs=tuple(self._proven(m, found) if m in shaped else m for m in sized))
+
+    def _fixed_size(self, m: Memory) -> tuple[int, ...] | None:
+        """The shape of an output of which the code writes the same elements whatever the integers: () for one."""
+        assert m.parameter is not None
+        written = self.effects.written.get(m.parameter.ir_arguments[0])
+        if written is None or written.tests or not written.pieces:
+            return None
+        try:
+            surely, perhaps = [
+                [(p.low.value({}), p.high.value({})) for p in written.pieces if not p.conditions or conditional]
+                for conditional in (False, True)
+            ]
+        except KeyError:  # they depend on integers
+            return None
+        end = max((high for _, high in surely), default=0)
+        if not surely or min(low for low, _ in perhaps) or max(high for _, high in perhaps) > end:
+            return None
+        count, rest = divmod(end, m.dtype.itemsize)
+        return None if rest else () if count == 1 else (count,)
 
     def _fixed(self) -> tuple[tuple[str, int], ...]:
         for name, value in self.function.constants.items():
@@ -357,9 +388,10 @@ class _Reader:
         written = [p for p in self._floats() if self._access(p) == "write" or self._filled(p) is not None]
         if self.out is None:
             first = next((p for p in self.signature.parameters if self._is_array(p, written)), None)
-            if written and first is None:
-                raise self._open(f"{written[0].name} is an output, but there is no array that it could be shaped like")
-            return [self._memory(p, f"like {first.name}") for p in written if first]
+            made = [self._memory(p, f"like {first.name}" if first else ()) for p in written]
+            if first is None and (open := [m.name for m in made if self._fixed_size(m) is None]):
+                raise self._open(f"{open[0]} is an output, but there is no array that it could be shaped like")
+            return made
         return [self._memory(self._only_output(written), self.out)]
 
     def _only_output(self, written: list[Parameter]) -> Parameter:
@@ -381,10 +413,14 @@ class _Reader:
         """What must be at least 0 so that the code writes all that it reads; None if it may read it before."""
         return self.effects.filled.get(p.ir_arguments[0])
 
+    def _tests(self, m: Memory) -> tuple[Sum, ...]:
+        """What must be at least 0 so that an output is written before it is read."""
+        assert m.parameter is not None
+        return (self._filled(m.parameter) or ()) if self._access(m.parameter) == "both" else ()
+
     def _proven(self, m: Memory, found: Roles) -> Memory:
         """An output that nobody declared: does the code write as many elements as the first array has, or another?"""
         assert m.parameter is not None and isinstance(m.shape, str)
-        tests = (self._filled(m.parameter) or ()) if self._access(m.parameter) == "both" else ()
         written = self.effects.written.get(m.parameter.ir_arguments[0])
         if written is None:
             raise self._open(f"how many elements of {m.name} the code writes is not known")
@@ -392,7 +428,7 @@ class _Reader:
         counts = {p.ir_arguments[0]: arrays for p, arrays, axis in found.counts if axis is None}
         for n, arrays in counts.items():
             if _are_all(written, Sum(((size, (n,)),))):
-                return replace(m, shape=f"like {first if first in arrays else arrays[0]}", tests=tests)
+                return replace(m, shape=f"like {first if first in arrays else arrays[0]}", tests=self._tests(m))
         own = [n for n, arrays in counts.items() if first in arrays]
         sizes = range(1, 65) if len(own) == len(found.counts) and not found.statics else ()
         if own and sizes and all(written.ends(dict.fromkeys(own, n)) != (0, n * size) for n in sizes):
@@ -400,7 +436,7 @@ class _Reader:
             shape = f'("{count}",)' if count else "…"
             count = count or "other numbers of"
             raise self._open(f"the code writes {count} elements of {m.name}, not as many as {first} has", shape)
-        return replace(m, written=written, tests=tests)
+        return replace(m, written=written, tests=self._tests(m))
 
     def _elements(self, written: Written, m: Memory) -> str:
         """How many elements are written, as a user would declare it."""
