@@ -36,6 +36,11 @@ void energy(int n, const double *x, double k, double *out) {
     for (int i = 0; i < n; i++) s += k * x[i] * x[i];
     *out = s;
 }
+double table(const double *w, int rows, int columns) {
+    double s = 0;
+    for (int i = 0; i < rows * columns; i++) s += w[i];
+    return s;
+}
 void unknown(const double *x, int n, int m, double *y) { for (int i = 0; i < m; i++) y[i] = x[i % n]; }
 double step(double x) { return x > 1 ? 2 * x : x; }
 """
@@ -251,11 +256,12 @@ def test_counts_and_outputs_may_be_left_out(lib: llgrad.Library) -> None:
     assert lib.scaled(X, 3, 2.0, out) is None
     result, sums = lib.both(X, 2 * X)
     assert result == 72 and sums.tolist() == [6, 12]
-    assert lib.energy(3, X, 2.0) == 28 == lib.energy(3, x=X, k=2.0)
+    assert lib.energy(X, k=2.0) == 28 == lib.energy(3, X, 2.0) == lib.energy(3, x=X, k=2.0)
+    assert lib.table(np.ones(6), 2, 3) == 6
 
 
 def test_derivatives_of_calls_that_leave_out_counts_and_outputs(lib: llgrad.Library) -> None:
-    value, (by_x, by_k) = llgrad.value_and_grad(lib.energy)(3, X, k=2.0)
+    value, (by_x, by_k) = llgrad.value_and_grad(lib.energy)(X, k=2.0)
     assert (value, by_k) == (28, 14) and by_x.tolist() == [4, 8, 12]
     value, found = llgrad.vjp(lib.scaled, wrt="x")(X, 2.0, seed=np.ones(3))
     np.testing.assert_array_equal(value, 2 * X**2)

@@ -205,7 +205,7 @@ class ForeignFunction:
             from llgrad.execution.roles import ForeignSignatureError, roles
 
             try:
-                self._roles = (roles(self),)
+                self._roles = (roles(self, by_accesses=True),)
             except (ForeignSignatureError, UnsupportedError):
                 self._roles = (None,)
         return self._roles[0]
@@ -218,11 +218,14 @@ class ForeignFunction:
 
     def _given(self, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call that leaves out counts or outputs, by name: what is left is passed in order."""
-        roles = self.roles
-        inputs = [i.name for i in roles.inputs if i.name not in named] if roles else []
-        if roles is None or len(args) > len(inputs):
+        if self.roles is None:
             return {}
-        return {**dict(zip(inputs, args, strict=False)), **named}
+        outputs = {m.name for m in self.roles.outputs}
+        with_counts = [p.name for p in self.signature.parameters if p.name not in outputs]
+        for names in ([i.name for i in self.roles.inputs], with_counts):
+            if len(rest := [name for name in names if name not in named]) == len(args):
+                return {**dict(zip(rest, args, strict=True)), **named}
+        return {}
 
     def _completed(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """All arguments of such a call: in order, with counts from sizes and new arrays for outputs."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ from msgspec.structs import replace
 from llgrad.analysis.memory.symbolic_sizes import Sum, Written, hold
 from llgrad.errors import ArgumentError, UnknownNameError
 from llgrad.execution.passing import parts
+from llgrad.execution.size_checks import Extent, Test
+from llgrad.programs.guarded_memory import EXCEEDS, FITS
 from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, View, Void
 
 if TYPE_CHECKING:
@@ -230,6 +232,26 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+def _is_counted(test: Test, signature: Signature, count: int, number: Parameter, array: Parameter) -> bool:
+    """Does the code access exactly `number` elements of the array?"""
+    dtype = element(array)
+    assert dtype is not None
+
+    def answer(n: int, others: int, elements: int) -> int:
+        values: list[int | Extent] = [0] * count
+        for p in signature.parameters:
+            if isinstance(p.type, Pointer):
+                values[p.ir_arguments[0]] = Extent(1 << 40, 1)
+            elif _is_integer(p):
+                values[p.ir_arguments[0]] = others
+        values[number.ir_arguments[0]] = n
+        values[array.ir_arguments[0]] = Extent(elements * dtype.itemsize, dtype.itemsize)
+        return test.ask(values)[0]
+
+    sizes = [(n, others) for n in (2, 3, 5, 8, 13, 64) for others in (1, 4, 7)]
+    return all(answer(n, others, n) == FITS and answer(n, others, n - 1) == EXCEEDS for n, others in sizes)
+
+
 def _term(of: ast.expr, integers: Mapping[str, Any]) -> Any:
     """The value of a term of a declared shape. Raises KeyError for a name that is no integer."""
     match of:
@@ -291,8 +313,10 @@ def _check_shape(i: Input, shape: Shape) -> None:
 def roles(
     function: ForeignFunction, out: Any = None, updates: Sequence[str] | str = (),
     scratch: Mapping[str, Any] | None = None, counts: Mapping[str, Any] | Sequence[str] | None = None,
+    by_accesses: bool = False,
 ) -> Roles:  # fmt: skip
-    """The roles of a function's parameters; see `llgrad.foreign`."""
+    """The roles of a function's parameters; see `llgrad.foreign`. `by_accesses`: an integer that follows no arrays
+    counts those of which the code accesses exactly as many elements."""
     function.require_supported()
     for p in function.signature.parameters:
         if parts(p.type) != ("data",):
@@ -302,18 +326,20 @@ def roles(
                 fix='write a wrapper that takes pointers and integers (in Rust: pub extern "C" fn, *const f64, usize)',
             )  # fmt: skip
     updated = (updates,) if isinstance(updates, str) else tuple(updates)
-    return _Reader(function, out, updated, scratch or {}, counts).read()
+    return _Reader(function, out, updated, scratch or {}, counts, by_accesses).read()
 
 
 class _Reader:
     """Decides the roles of one function."""
 
     def __init__(
-        self, function: ForeignFunction, out: Any, updates: tuple[str, ...], scratch: Mapping[str, Any], counts: Any
-    ) -> None:
+        self, function: ForeignFunction, out: Any, updates: tuple[str, ...], scratch: Mapping[str, Any], counts: Any,
+        by_accesses: bool,
+    ) -> None:  # fmt: skip
         self.function, self.signature = function, function.signature
         self.effects: Effects = function.library.effects(self.signature.symbol)
         self.out, self.updates, self.scratch, self.counts = out, updates, scratch, counts
+        self.by_accesses = by_accesses
         named = [*updates, *scratch, *(out if isinstance(out, Mapping) else ()), *(counts or ())]
         for name in named:
             self.signature.parameter(name)
@@ -497,7 +523,8 @@ class _Reader:
 
     def _counts(self, made: set[str]) -> tuple[tuple[Parameter, tuple[str, ...], int | None], ...]:
         if self.counts is None:
-            return self._inferred_counts(made)
+            inferred = self._inferred_counts(made)
+            return (*inferred, *self._counts_by_accesses(made, inferred)) if self.by_accesses else inferred
         if not isinstance(self.counts, Mapping):
             if list(self.counts):
                 raise ForeignSignatureError(f"counts={self.counts!r} is no dict", fix='counts={"n": "x"}')
@@ -530,6 +557,23 @@ class _Reader:
                 found.append((p, tuple(n for n in pointers if n in of), None))
             arrays = []
         return tuple(found)
+
+    def _counts_by_accesses(
+        self, made: set[str], known: Sequence[tuple[Parameter, tuple[str, ...], int | None]]
+    ) -> Iterator[tuple[Parameter, tuple[str, ...], int | None]]:
+        """Integers that are exactly the number of elements that the code accesses of arrays nothing else counts: the
+        check of their sizes says so at several sizes, whatever the other integers."""
+        arguments = self.function.facts.arguments
+        test = self.function.library.test(self.signature.symbol, [(n, 0) for n, _ in enumerate(arguments)], False)
+        taken = {name for _, arrays, _ in known for name in arrays} | made
+        arrays = [p for p in self.signature.parameters if element(p) is not None and p.name not in taken]
+        if test is None:
+            return
+        for p in self.signature.parameters:
+            if _is_integer(p) and p.name not in {q.name for q, _, _ in known}:
+                counted = [a.name for a in arrays if _is_counted(test, self.signature, len(arguments), p, a)]
+                if counted:
+                    yield p, tuple(counted), None
 
     # --- errors
 
