@@ -81,6 +81,7 @@ void mean(const double *x, int n, double *y) {
 }
 void wide(const double *x, int n, double *y) { for (int i = 0; i < 2 * n; i++) y[i] = x[i / 2]; }
 void three(const double *x, int n, double *y) { for (int i = 0; i < 3; i++) y[i] = n * x[i]; }
+void begun(const double *x, int n, double *y) { y[0] = 0; for (int i = 0; i < n; i++) y[i] = 2 * x[i]; }
 void put(const double *x, const int *at, int n, double *y) { for (int i = 0; i < n; i++) y[at[i]] = x[i] * x[i]; }
 double fourth(const double *x, const double *t, int n) {
     double s = 0;

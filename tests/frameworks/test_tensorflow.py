@@ -357,5 +357,9 @@ def test_outputs_are_proven(lib: llgrad.Library) -> None:
         fourth(x, x)
     three = tf.function(load(lib.three), input_signature=some)
     assert three(x).shape == (3,)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="three writes another number of elements of y"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="which three reads of argument 'x'"):
         three(x[:2])
+    begun = tf.function(load(lib.begun), input_signature=some)
+    assert begun(x).shape == (3,)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="begun writes another number of elements of y"):
+        begun(x[:0])

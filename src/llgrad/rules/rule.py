@@ -20,9 +20,9 @@ Conventions at points where there is no derivative
            at 0) meets it as IEEE arithmetic says: nan. With strong zeros that is zero, too, and so is a partial
            that is exactly zero beside an infinite tangent or adjoint. Given zeros are followed through values, calls
            (through pointers, too), and variables of the function's own. They are not followed through other memory
-           (arrays, members of structs, what pointers lead to), nor through structs that are returned: what a rule hands
-           to another there, or what is used under a condition after it was stored there, is nan where it should be
-           zero. So is an infinite value that is multiplied by a given zero.
+           (arrays, members of structs, parts of complex numbers at -O0, what pointers lead to), nor through structs
+           that are returned: what a rule hands to another there, or what is used under a condition after it was stored
+           there, is nan where it should be zero. So is an infinite value that is multiplied by a given zero.
   infinite operands and nan: what IEEE arithmetic makes of the formula.
 """
 
