@@ -170,7 +170,10 @@ def pickled(lib: llgrad.Library) -> list[tuple[Any, tuple[Any, ...]]]:
     ]  # fmt: skip
 
 
-def test_what_is_pickled_is_the_same_here(lib: llgrad.Library) -> None:
+def test_what_is_pickled_is_the_same_here(lib: llgrad.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the process has moved, and its environment has changed, since the sources were loaded."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOMETHING_THAT_NO_COMPILER_READS", "1")
     for thing, more in pickled(lib):
         again = pickle.loads(pickle.dumps(thing))
         one, other = thing(*arguments(), *more), again(*arguments(), *more)

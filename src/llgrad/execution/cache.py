@@ -165,16 +165,16 @@ def loaded(data: bytes) -> Any:
 # --- keys of sources -------------------------------------------------------------------------------------------------
 
 
-def recalled(paths: Sequence[Path], flags: Flags) -> str | None:
-    """The key of these sources as they are now, if it is known what they are compiled from; no compiler is run."""
-    asked = _asked(paths, flags)
-    manifest = get(asked)
-    return _sources(asked, json.loads(manifest["inputs"])) if manifest else None
+def recalled(name: str) -> str | None:
+    """The key of what was `asked` as the sources are now, if it is known what they are compiled from; no compiler is
+    run."""
+    manifest = get(name)
+    return _sources(name, json.loads(manifest["inputs"])) if manifest else None
 
 
-def content(paths: Sequence[Path], flags: Flags) -> str | None:
-    """A hash of the files that these sources are compiled from, with their names; wherever that is asked."""
-    manifest = get(_asked(paths, flags))
+def content(name: str) -> str | None:
+    """A hash of the files that what was `asked` is compiled from, with their names; the same wherever that is asked."""
+    manifest = get(name)
     return key("content", [_digest(name) for name in json.loads(manifest["inputs"])["files"]]) if manifest else None
 
 
@@ -194,9 +194,9 @@ def remember(paths: Sequence[Path], flags: Flags, inputs: Inputs, compiled_at: i
                 "files": files, "absent": _by_folder(consulted.candidates), "patterns": consulted.patterns,
                 "variables": [v for v in consulted.variables if is_noise(v)], "programs": consulted.programs,
             }  # fmt: skip
-            asked = _asked(paths, flags)
-            put(asked, {"inputs": json.dumps(noted).encode()})
-            return _sources(asked, noted)
+            name = asked(paths, flags)
+            put(name, {"inputs": json.dumps(noted).encode()})
+            return _sources(name, noted)
     return None
 
 
@@ -243,13 +243,13 @@ def _matching(pattern: str) -> list[str] | None:
     return None
 
 
-def _asked(paths: Sequence[Path], flags: Flags) -> str:
+def asked(paths: Sequence[Path], flags: Flags) -> str:
     """The key of a manifest: what is asked for, by whom and where."""
     listed = sorted([k, list(v)] for k, v in flags.items()) if isinstance(flags, Mapping) else list(flags)
     return key("manifest", [str(p) for p in paths], listed, *surroundings(), os.getcwd())
 
 
-def _sources(asked: str, noted: Mapping[str, Any]) -> str | None:
+def _sources(name: str, noted: Mapping[str, Any]) -> str | None:
     """The key of the sources as they are now; None if something else would be read today."""
     if not all(_are_absent(names, place) for place, names in noted["absent"].items()):
         return None
@@ -260,7 +260,7 @@ def _sources(asked: str, noted: Mapping[str, Any]) -> str | None:
         return None
     matching = [_matching(pattern) for pattern in noted["patterns"]]
     variables = [[name, os.environ.get(name)] for name in noted["variables"]]
-    return key("sources", asked, digests, programs, matching, variables)
+    return key("sources", name, digests, programs, matching, variables)
 
 
 def _digest(name: str) -> str:

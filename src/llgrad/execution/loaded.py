@@ -131,6 +131,7 @@ class Loaded:
         self, paths: Sequence[Path], flags: Flags, level: int, libraries: tuple[str, ...], vector_math: bool
     ) -> None:
         self._paths, self._flags, self._level, self._libraries = list(paths), flags, level, libraries
+        self._places = tuple(str(p.absolute()) for p in paths)
         self._vector_math = vector_math
         self._lock = threading.RLock()
         self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
@@ -143,7 +144,7 @@ class Loaded:
         self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
         self._code: AnyCode | None = None
         self._program_: LLVMModule | None = None
-        self._key = ""
+        self._key = self._asked = ""
         self._worker = None
 
     def __reduce__(self) -> Any:
@@ -154,14 +155,13 @@ class Loaded:
                 f"{names} cannot be pickled", cause="what was registered of it is not pickled",
                 fix="load and register in each process",
             )  # fmt: skip
-        if not self._key or cache.recalled(self._paths, self._flags) != self._key:
+        if not self._key or cache.recalled(self._asked) != self._key:
             raise ArgumentError(
                 f"{names} cannot be pickled", cause="nothing tells whether the sources are those that were loaded",
                 fix="load again, here; or set LLGRAD_CACHE to a folder, if it is empty",
             )  # fmt: skip
-        content = cache.content(self._paths, self._flags)
-        paths = tuple(str(p.absolute()) for p in self._paths)
-        return _unpickled, (paths, tuple(self.options.items()), self.isolated, self.unchecked, content)
+        content = cache.content(self._asked)
+        return _unpickled, (self._places, tuple(self.options.items()), self.isolated, self.unchecked, content)
 
     def __copy__(self) -> Loaded:
         return self
@@ -214,7 +214,8 @@ class Loaded:
 
     def _recalled(self) -> dict[str, Facts] | None:
         """The table of functions, from the cache."""
-        self._key = cache.recalled(self._paths, self._flags) or ""
+        self._asked = cache.asked(self._paths, self._flags)
+        self._key = cache.recalled(self._asked) or ""
         found = cache.get(cache.key("library", self._key)) if self._key else None
         if found is None:
             return None
@@ -235,6 +236,7 @@ class Loaded:
         self._program_ = leftover_calls.spelt_right(stages.program(done.modules, trusted=trusted, names=done.names))
         table = _table(self._program_, self._paths)
         inputs = cache.Inputs(done.dependencies, done.consulted)
+        self._asked = cache.asked(self._paths, self._flags)
         self._key = cache.remember(self._paths, self._flags, inputs, started) or ""
         if self._key:
             pieces = {"table": cache.dumped((table, done.libraries))}
@@ -647,8 +649,7 @@ def _unpickled(
             from llgrad.execution.library import load, loaded
 
             _again[known] = loaded(load(list(paths), **dict(options), isolate=isolate, unchecked=unchecked))
-        flags: Flags = dict(options)["flags"]
-        if cache.content([Path(p) for p in paths], flags) != content:
+        if cache.content(_again[known]._asked) != content:
             del _again[known]
             raise SourceError(
                 f"{', '.join(paths)}: what is here is not what was pickled",
