@@ -585,3 +585,12 @@ def test_derivatives_are_not_for_size(size: str) -> None:
     fast = (prepared.function("f"), made.function("g"))
     assert not {"optsize", "minsize"} & {a.name for f in fast for a in f.attributes}
     assert {a.name for a in made.function("h").attributes} >= set(size.split())
+
+
+def test_what_the_slow_sets_switch_off_is_there() -> None:
+    """Switches name functions and passes: one that is renamed makes a slow set fail, and not a test of every day."""
+    from full.switches import SWITCHES, switched
+
+    for name in SWITCHES:
+        with switched(name):
+            pass

@@ -34,7 +34,7 @@ from llgrad.autodiff.sweeps.reverse_sweep import ReverseSweep
 from llgrad.frontends.c import clang
 from llgrad.programs import derivatives, noalias_versions, resolving, stages
 from llgrad.transforms.loops import peel
-from llgrad.transforms.optimise import before_derivative, normal_form
+from llgrad.transforms.optimise import before_derivative
 
 Patch = pytest.MonkeyPatch
 
@@ -257,7 +257,8 @@ def no_own_blocks(patch: Patch) -> None:
 
 def no_merging(patch: Patch) -> None:
     """What LLVM computes on several ways alike stays a choice."""
-    patch.setattr(normal_form, "merged", lambda text: text)
+    for passes in ("NORMAL", "PREPARE"):
+        patch.setattr(stages, passes, tuple(p for p in getattr(stages, passes) if p.name != "equal-ways"))
 
 
 def split_tests(patch: Patch) -> None:
