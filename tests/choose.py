@@ -26,9 +26,9 @@ import pytest
 from msgspec import Struct
 
 SLOW = Path(__file__).with_name("slow.txt")
-CHEAP = 0.3
+CHEAP = 0.2
 """CPU seconds below which a test is one of every day."""
-DEAR = 12.0
+DEAR = 8.0
 """CPU seconds from which the cheapest case of a function has no right of its own to be one of every day."""
 
 
