@@ -21,6 +21,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -274,13 +275,15 @@ class Calls:
     def faults_mirrored(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int]) -> bool:
         """Does the call fault where arrays in guarded memory lie at the start of their pages?"""
         put = Room.put
-        try:
-            Room.put = lambda room, *given, first: put(room, *given, first=True)  # type: ignore[method-assign]
-            self.plain(*self.numbers(n, m), *Buffers(arrays, sizes).given)
-        except llgrad.LlgradError:
-            return True
-        finally:
-            Room.put = put  # type: ignore[method-assign]
+
+        def at_the_start(room: Room, *given: Any, **_: Any) -> int:
+            return put(room, *given, first=True)
+
+        with mock.patch.object(Room, "put", at_the_start):
+            try:
+                self.plain(*self.numbers(n, m), *Buffers(arrays, sizes).given)
+            except llgrad.LlgradError:
+                return True
         return False
 
     def differentiate(self, n: int, m: int, arrays: dict[str, Recorded], sizes: dict[str, int], *, legal: bool) -> None:
