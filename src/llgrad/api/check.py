@@ -17,7 +17,7 @@ from typing import Any, Unpack
 import numpy as np
 from msgspec import Struct
 
-from llgrad.api.derivatives import Names, Options, Vjp, jvp, vjp
+from llgrad.api.derivatives import Jvp, Names, Options, Vjp, jvp, vjp
 from llgrad.api.second_order import hvp
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError, at_the_caller
 from llgrad.execution.library import ForeignFunction
@@ -84,12 +84,8 @@ def compare(
     rows = []
     for _ in range(directions):
         along = [_direction(inputs[n], rng) for n in pull.wrt]
-        _, gradients = pull(*_copies(inputs), seed=weights)
-        _, tangent = push(*_copies(inputs), tangents=along[0] if push.single else along)
-        gradients = (gradients,) if pull.single else gradients
-        reverse = float(sum(np.sum(g * v) for g, v in zip(gradients, along, strict=True)))
         differences = _differences(function, inputs, pull.wrt, pull.of, along, weights, step)
-        rows.append(Row(reverse, float(np.sum(weights * np.asarray(tangent))), differences))
+        rows.append(Row(_pulled(pull, inputs, along, weights), _pushed(push, inputs, along, weights), differences))
     return Comparison(str(function.signature), tuple(rows), forward_limit, difference_limit)
 
 
@@ -134,6 +130,18 @@ def _direction(value: Any, rng: np.random.Generator) -> Any:
 
 def _copies(inputs: list[Any]) -> list[Any]:
     return [v.copy() if isinstance(v, np.ndarray) else v for v in inputs]
+
+
+def _pulled(pull: Vjp, inputs: list[Any], along: list[Any], weights: Any) -> float:
+    """⟨Jᵀ w, v⟩, by reverse mode."""
+    _, found = pull(*_copies(inputs), seed=weights)
+    return float(sum(np.sum(g * v) for g, v in zip([found] if pull.single else found, along, strict=True)))
+
+
+def _pushed(push: Jvp, inputs: list[Any], along: list[Any], weights: Any) -> float:
+    """⟨w, J v⟩, by forward mode."""
+    _, tangent = push(*_copies(inputs), tangents=along[0] if push.single else along)
+    return float(np.sum(weights * np.asarray(tangent)))
 
 
 def _moved(inputs: list[Any], wrt: Sequence[int], along: list[Any], h: float) -> list[Any]:
@@ -190,16 +198,11 @@ def check_grads(
     weights = rng.uniform(0.5, 1.5, np.shape(values[pull.of])) if pull.of is not None else 1.0
     for _ in range(directions):
         along = [_direction(values[n], rng) for n in pull.wrt]
-        way = along[0] if pull.single else along
         wanted = _differences(function, values, pull.wrt, pull.of, along, weights, step)
         if "fwd" in modes:
-            _, tangent = push(*_copies(values), tangents=way)
-            _require_near("forward mode", float(np.sum(weights * np.asarray(tangent))), wanted, limit)
+            _require_near("forward mode", _pushed(push, values, along, weights), wanted, limit)
         if "rev" in modes:
-            _, found = pull(*_copies(values), seed=weights)
-            gradients = [found] if pull.single else found
-            product = float(sum(np.sum(g * v) for g, v in zip(gradients, along, strict=True)))
-            _require_near("reverse mode", product, wanted, limit)
+            _require_near("reverse mode", _pulled(pull, values, along, weights), wanted, limit)
         if order == 2:
             _check_second(pull, values, along, weights, step, 10 * limit, options)
 

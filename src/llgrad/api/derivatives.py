@@ -34,6 +34,7 @@ from llgrad.execution.loaded import Compiled
 from llgrad.execution.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.execution.size_checks import Test
 from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct, Void
+from llgrad.support.uncopied import Uncopied
 from llgrad.transforms.guard.denormals import flushes
 
 Names = str | int | Sequence[str | int] | None
@@ -76,7 +77,7 @@ EXTRA = {
 """What a call of a derivative takes beside the function's arguments: a direction by position, others by name."""
 
 
-class Derivative:
+class Derivative(Uncopied):
     """A compiled derivative of one function. Made by `value_and_grad`, `grad`, `vjp` and `jvp`."""
 
 
@@ -124,12 +125,6 @@ class Derivative:
         wrt = self.wrt[0] if self.single else self.wrt
         options = {**self.options, "unchecked": self.unchecked}
         return _again, (type(self), self.function, self.mode, wrt, self.of, self.kind, options, self.default_seed)
-
-    def __copy__(self) -> Derivative:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Derivative:
-        return self
 
     # --- calling
 

@@ -24,6 +24,7 @@ from llgrad.execution.loaded import AnyCode, Facts, Loaded
 from llgrad.execution.passing import addresses_of_other_memory, spread
 from llgrad.execution.size_checks import Test
 from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, Void
+from llgrad.support.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from llvmlite.ir import Module
@@ -75,7 +76,7 @@ class UnknownFunctionError(UnknownNameError, AttributeError, KeyError):
     """A library has no function of this name: `hasattr(lib, name)` is false."""
 
 
-class Library:
+class Library(Uncopied):
     """Functions of compiled sources, as attributes; `lib["name"]` where a name is no Python attribute.
 
     It has no other attributes that a function could be named like.
@@ -104,12 +105,6 @@ class Library:
 
     def __reduce__(self) -> Any:
         return Library, (self._loaded,)
-
-    def __copy__(self) -> Library:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Library:
-        return self
 
     def __dir__(self) -> list[str]:
         return sorted({f.signature.name for f in self._loaded.table.values() if f.signature.name.isidentifier()})
@@ -143,7 +138,7 @@ def loaded(library: Library) -> Loaded:
     return library._loaded
 
 
-class ForeignFunction:
+class ForeignFunction(Uncopied):
     """A compiled function; call it with NumPy arrays for pointers and numbers for scalars."""
 
     def __init__(self, library: Loaded, facts: Facts, constants: Mapping[str, int | float] | None = None) -> None:
@@ -247,12 +242,6 @@ class ForeignFunction:
 
     def __reduce__(self) -> Any:
         return _function_again, (self.library, self.facts.signature.symbol, self.constants)
-
-    def __copy__(self) -> ForeignFunction:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> ForeignFunction:
-        return self
 
     def specialized(self, **constants: int | float) -> ForeignFunction:
         """The function with some of its numbers fixed: `lib.gmm.specialized(d=10, k=25)`.

@@ -37,6 +37,7 @@ from llgrad.execution.entry import (
 from llgrad.execution.passing import parts
 from llgrad.execution.size_checks import Check, Test
 from llgrad.signature import Opaque, Pointer, Scalar, Signature, View, Void
+from llgrad.support.uncopied import Uncopied
 from llgrad.transforms.guard.denormals import refuse_jumps
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ EVERYWHERE: dict[str, str] = {}
 """What is said of functions by name, whatever library has them: registrations, and the name each speaks of."""
 
 
-class Loaded:
+class Loaded(Uncopied):
     """Sources that were loaded: the table of their functions, their code, derivatives made of them."""
 
     def __init__(
@@ -162,12 +163,6 @@ class Loaded:
             )  # fmt: skip
         content = cache.content(self._asked)
         return _unpickled, (self._places, tuple(self.options.items()), self.isolated, self.unchecked, content)
-
-    def __copy__(self) -> Loaded:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Loaded:
-        return self
 
     @classmethod
     def of_modules(cls, name: str, modules: Sequence[bytes], table: dict[str, Facts]) -> Loaded:

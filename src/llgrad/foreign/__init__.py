@@ -24,6 +24,7 @@ from llgrad.errors import ArgumentError
 from llgrad.execution.library import ForeignFunction, Library, load, loaded
 from llgrad.execution.roles import ForeignShapeError, ForeignSignatureError, ForeignTypeError
 from llgrad.foreign.function import Call, Foreign, Tape
+from llgrad.support.uncopied import Uncopied
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 LOADING = ("flags", "optimize", "libraries", "vector_math")
@@ -65,7 +66,7 @@ def library(source: Paths, **loading: Any) -> Library:
         return _libraries.setdefault(key, found)
 
 
-class Operation:
+class Operation(Uncopied):
     """A function of arrays as an operation of a framework, which makes it again where it is unpickled. The bindings
     derive from it."""
 
@@ -81,12 +82,6 @@ class Operation:
 
     def __reduce__(self) -> Any:
         return type(self), self._origin
-
-    def __copy__(self) -> Operation:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Operation:
-        return self
 
     def __repr__(self) -> str:
         return repr(self._foreign)

@@ -9,7 +9,6 @@ counted. "args" is memory reachable from the pointer operands. What is not liste
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from msgspec import Struct
@@ -291,59 +290,60 @@ _LIBCXX_BASE = r"(?:8ios_base|9basic_iosI\w*?EE|15basic_streambufI\w*?EE)"
 _RUST_IMPL = "(?:[MX](?:s[0-9a-zA-Z]*_)?)?"
 _RUST_TEXT = "3fmt|3str|4char|7unicode|5slice6memchr"
 
-_PATTERNS: tuple[tuple[re.Pattern[str], Effects], ...] = (
+_BY_NAME: tuple[tuple[str, Effects], ...] = (
     # Rust: output; what core and alloc have compiled to write text and to look at it (an item's path begins the name)
-    (lazy_pattern(r"_R\w*3std2io5stdio\d+__e?print"), replace(_STREAM, text=True)),
-    (lazy_pattern(rf"_RNv{_RUST_IMPL}(?:Nt)+Cs[0-9a-zA-Z]+_4core(?:{_RUST_TEXT})\w*"), replace(_STREAM, text=True)),
-    (lazy_pattern(r"_RNvNvNtCs[0-9a-zA-Z]+_5alloc3fmt6format12format_inner"), replace(_STREAM, text=True)),
+    (r"_R\w*3std2io5stdio\d+__e?print", replace(_STREAM, text=True)),
+    (rf"_RNv{_RUST_IMPL}(?:Nt)+Cs[0-9a-zA-Z]+_4core(?:{_RUST_TEXT})\w*", replace(_STREAM, text=True)),
+    (r"_RNvNvNtCs[0-9a-zA-Z]+_5alloc3fmt6format12format_inner", replace(_STREAM, text=True)),
     # Fortran: output, input (of numbers: into memory of its own), and the end of the program
-    (lazy_pattern(r"_FortranAioBeginInternal\w*Output\w*"), replace(_STREAM, handle=True)),
-    (lazy_pattern(r"_FortranAioBegin\w*"), _OPENS),
-    (lazy_pattern(r"_FortranAio(?:Output|End|Enable|Set|Get|Inquire)\w+"), _STREAM),
-    (lazy_pattern(r"_FortranAioInput(?:Integer|Logical|Ascii|Character|Real\d+|Complex\d+)"), _STREAM),
-    (lazy_pattern(r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime)"), _STREAM),
-    (lazy_pattern(r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)"), _STOPS),
-    (lazy_pattern(r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_"), _READS),  # BLAS: where the largest element is
-    (lazy_pattern(r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_"), _READS),  # LAPACK: sizes of blocks, letters, constants
-    (lazy_pattern(rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?"), _PURE),
+    (r"_FortranAioBeginInternal\w*Output\w*", replace(_STREAM, handle=True)),
+    (r"_FortranAioBegin\w*", _OPENS),
+    (r"_FortranAio(?:Output|End|Enable|Set|Get|Inquire)\w+", _STREAM),
+    (r"_FortranAioInput(?:Integer|Logical|Ascii|Character|Real\d+|Complex\d+)", _STREAM),
+    (r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime)", _STREAM),
+    (r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)", _STOPS),
+    (r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_", _READS),  # BLAS: where the largest element is
+    (r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_", _READS),  # LAPACK: sizes of blocks, letters, constants
+    (rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?", _PURE),
     # what clang adds to look for undefined behaviour, and to count
-    (lazy_pattern(r"__sanitizer_cov_\w+"), _READS),
-    (lazy_pattern(r"__ubsan_handle_\w+_abort"), _STOPS),
-    (lazy_pattern(r"__ubsan_handle_\w+"), _READS),
+    (r"__sanitizer_cov_\w+", _READS),
+    (r"__ubsan_handle_\w+_abort", _STOPS),
+    (r"__ubsan_handle_\w+", _READS),
     # x86: integers and bits that are found from floats; registers of the processor
-    (lazy_pattern(rf"llvm\.x86\.\w+\.(?:{_X86_NUMBER})(?:\.\d+)?"), _PURE),
-    (lazy_pattern(rf"llvm\.x86\.(?:{_X86_HINT})"), _STREAM),
-    (lazy_pattern(r"llvm\.lifetime\.(?:start|end)(?:\..*)?"), _WRITES),  # the contents are undefined from here on
+    (rf"llvm\.x86\.\w+\.(?:{_X86_NUMBER})(?:\.\d+)?", _PURE),
+    (rf"llvm\.x86\.(?:{_X86_HINT})", _STREAM),
+    (r"llvm\.lifetime\.(?:start|end)(?:\..*)?", _WRITES),  # the contents are undefined from here on
     # the standard exceptions: constructors, destructors, what()
-    (lazy_pattern(rf"_ZNSt{_EXCEPTION}[CD]\dE\w*"), Effects(inactive=True, reads_memory="args", writes_memory="args")),
-    (lazy_pattern(rf"_ZNKSt{_EXCEPTION}4whatEv"), _READS),
+    (rf"_ZNSt{_EXCEPTION}[CD]\dE\w*", Effects(inactive=True, reads_memory="args", writes_memory="args")),
+    (rf"_ZNKSt{_EXCEPTION}4whatEv", _READS),
     # std::exception_ptr: who keeps what was thrown; that active values are kept so is refused
     # (`autodiff.legality.legality`)
-    (lazy_pattern(r"_ZNSt15__exception_ptr13exception_ptr(?:9_M_addref|10_M_release|4swap|[CD][12]|aS)E\w*"), _STREAM),
-    (lazy_pattern(r"_ZNSt13exception_ptr(?:[CD][12]|aS|31__from_native_exception_pointer)E\w*"), _STREAM),
-    (lazy_pattern(r"_ZSt17current_exceptionv"), _STREAM),
+    (r"_ZNSt15__exception_ptr13exception_ptr(?:9_M_addref|10_M_release|4swap|[CD][12]|aS)E\w*", _STREAM),
+    (r"_ZNSt13exception_ptr(?:[CD][12]|aS|31__from_native_exception_pointer)E\w*", _STREAM),
+    (r"_ZSt17current_exceptionv", _STREAM),
     # locks, which may lie beside active values
-    (lazy_pattern(r"pthread_(?:mutex|rwlock)_(?:(?:try|rd|tryrd|wr|trywr)?lock|unlock|init|destroy)"), _STREAM),
-    (lazy_pattern(r"_ZNSt3__1\d+(?:recursive_)?(?:timed_)?mutex(?:C[12]|D[12]|4lock|6unlock|8try_lock)Ev"), _STREAM),
-    (lazy_pattern(r"_ZNSt3__1\d+__shared_mutex_base(?:C[12]|\d+(?:try_)?(?:un)?lock(?:_shared)?)Ev"), _STREAM),
-    (lazy_pattern(r"pthread_cond_(?:signal|broadcast|init|destroy)"), _STREAM),
-    (lazy_pattern(r"_ZNSt3__118condition_variable(?:D[12]|10notify_one|10notify_all)Ev"), _STREAM),
+    (r"pthread_(?:mutex|rwlock)_(?:(?:try|rd|tryrd|wr|trywr)?lock|unlock|init|destroy)", _STREAM),
+    (r"_ZNSt3__1\d+(?:recursive_)?(?:timed_)?mutex(?:C[12]|D[12]|4lock|6unlock|8try_lock)Ev", _STREAM),
+    (r"_ZNSt3__1\d+__shared_mutex_base(?:C[12]|\d+(?:try_)?(?:un)?lock(?:_shared)?)Ev", _STREAM),
+    (r"pthread_cond_(?:signal|broadcast|init|destroy)", _STREAM),
+    (r"_ZNSt3__118condition_variable(?:D[12]|10notify_one|10notify_all)Ev", _STREAM),
     # std::__throw_length_error(char const*) & co. of libstdc++; libc++ has them as std::__1::__throw_…
-    (lazy_pattern(r"_ZSt\d+__throw_\w+"), _STOPS),
-    (lazy_pattern(r"_ZNSt3__1\d+__throw_\w+"), _STOPS),
+    (r"_ZSt\d+__throw_\w+", _STOPS),
+    (r"_ZNSt3__1\d+__throw_\w+", _STOPS),
     # libc++: std::stoi & co.
-    (lazy_pattern(r"_ZNSt3__1[45]sto(?:i|u?ll?|[fd]|ld)ERKNS_12basic_string\w+"), _STREAM),
+    (r"_ZNSt3__1[45]sto(?:i|u?ll?|[fd]|ld)ERKNS_12basic_string\w+", _STREAM),
     # std::ostream::operator<<, put, write, flush; operator<<(ostream&, char const*); endl: they return the stream
-    (lazy_pattern(r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*"), replace(_STREAM, within_first=True)),
-    (lazy_pattern(r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*"), replace(_STREAM, within_first=True)),
-    (lazy_pattern(r"_ZNSt9basic_iosI\w*(?:5clear|4init|8setstate)\w*"), _STREAM),
+    (r"_ZNSo(?:ls|3put|5write|5flush|9_M_insert)\w*", replace(_STREAM, within_first=True)),
+    (r"_ZSt(?:ls|4endl|5flush|16__ostream_insert)I\w*", replace(_STREAM, within_first=True)),
+    (r"_ZNSt9basic_iosI\w*(?:5clear|4init|8setstate)\w*", _STREAM),
     # what makes and ends streams
-    (lazy_pattern(r"_ZNSt(?:7__cxx11)?\d+basic_[io]?(?:string|f)?(?:stream|buf|streambuf)I\w*?EE[CD]\dE\w*"), _STREAM),
-    (lazy_pattern(r"_ZNSt(?:8ios_base|9basic_iosI\w*?EE|6locale)(?:[CD]\dE|aS)\w*"), _STREAM),
+    (r"_ZNSt(?:7__cxx11)?\d+basic_[io]?(?:string|f)?(?:stream|buf|streambuf)I\w*?EE[CD]\dE\w*", _STREAM),
+    (r"_ZNSt(?:8ios_base|9basic_iosI\w*?EE|6locale)(?:[CD]\dE|aS)\w*", _STREAM),
     # libc++: the same, what makes and ends streams, and locales, whose facets only the library looks behind
-    (lazy_pattern(rf"{_LIBCXX_OUT}(?:ls|3put|5write|5flush)\w*"), replace(_STREAM, within_first=True)),
-    (lazy_pattern(rf"{_LIBCXX_OUT}(?:6sentry)?[CD]\dE\w*"), _STREAM),
-    (lazy_pattern(rf"_ZNSt3__1{_LIBCXX_BASE}(?:[CD]\d|4init|5clear|33__set_badbit_and_consider_rethrow)E\w*"), _STREAM),
-    (lazy_pattern(r"_ZNSt3__16locale(?:[CD]\d|aS)E\w*"), _STREAM),
-    (lazy_pattern(r"_ZNKSt3__1(?:8ios_base6getlocEv|6locale9use_facetERNS0_2idE)"), replace(_STREAM, handle=True)),
+    (rf"{_LIBCXX_OUT}(?:ls|3put|5write|5flush)\w*", replace(_STREAM, within_first=True)),
+    (rf"{_LIBCXX_OUT}(?:6sentry)?[CD]\dE\w*", _STREAM),
+    (rf"_ZNSt3__1{_LIBCXX_BASE}(?:[CD]\d|4init|5clear|33__set_badbit_and_consider_rethrow)E\w*", _STREAM),
+    (r"_ZNSt3__16locale(?:[CD]\d|aS)E\w*", _STREAM),
+    (r"_ZNKSt3__1(?:8ios_base6getlocEv|6locale9use_facetERNS0_2idE)", replace(_STREAM, handle=True)),
 )
+_PATTERNS = tuple((lazy_pattern(name), effects) for name, effects in _BY_NAME)
