@@ -281,7 +281,7 @@ OPEN: dict[str, tuple[Callable[[llgrad.Library], Any], str]] = {
     "an input": (lambda lib: lib.scaled(X), "takes 4 arguments, not 1"),
     "a name": (lambda lib: lib.scaled(X, kk=2.0), "no free parameter kk and no argument for n, k, y.*did you mean k"),
     "a count": (lambda lib: lib.scaled(X, n=2, k=1.0), "'n' of scaled is 2, but arrays have 3"),
-    "sizes": (lambda lib: lib.both(X, X[:2]), "which array of both does n count"),
+    "sizes": (lambda lib: lib.both(X, X[:2]), "which array of both does n count.*to do: pass all arguments"),
     "a shape": (lambda lib: lib.unknown(X, 3), "takes 4 arguments, not 2"),
     "a direction": (lambda lib: llgrad.hvp(lib.cubes, wrt="x")(X), "called without a direction"),
 }

@@ -228,7 +228,12 @@ class ForeignFunction(Uncopied):
         if roles is None or not {i.name for i in roles.inputs} <= given.keys() <= {p.name for p in parameters}:
             return self.checker.values(args, dict(named))  # which says what is missing
         shapes = [np.shape(given[i.name]) for i in roles.tensors]
-        found = roles.resolve(shapes, [int(self.checker.value(i.parameter, given[i.name])) for i in roles.statics])
+        statics = [int(self.checker.value(i.parameter, given[i.name])) for i in roles.statics]
+        try:
+            found = roles.resolve(shapes, statics)
+        except ArgumentError as error:  # which tells those who declare roles what to declare
+            error.fix = "pass all arguments, with arrays for outputs"
+            raise
         integers = roles.names(found.integers)
         for name in given.keys() & integers.keys():
             if given[name] != integers[name]:
