@@ -13,18 +13,8 @@ import numpy as np
 import pytest
 
 import llgrad
-from llgrad.analysis.types.kinds import (
-    ANY,
-    CONFLICT,
-    INTEGER,
-    POINTER,
-    UNKNOWN,
-    WORD,
-    Kinds,
-    Layout,
-    analyse,
-    float_kind,
-)
+from llgrad.analysis.types.kinds import Kinds, analyse
+from llgrad.analysis.types.layouts import ANY, CONFLICT, INTEGER, POINTER, UNKNOWN, WORD, Layout, float_kind
 from llgrad.errors import KindError
 from llgrad.ir.parse import parse
 from llgrad.ir.types import DOUBLE, FLOAT, X86_FP80, FloatType

@@ -14,25 +14,40 @@ value and an offset modulo its stride, not to whole objects. Answers are proofs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import gcd, lcm
-
-from msgspec import Struct
 
 from llgrad.analysis.bits.byte_moves import blank_bytes
 from llgrad.analysis.bits.constant_bytes import is_dropped, is_fixed
 from llgrad.analysis.bits.integer_values import is_arithmetic, linear
 from llgrad.analysis.layout import byte_layouts as bl
 from llgrad.analysis.layout.debug_info import argument_name
-from llgrad.analysis.memory.cells import Spot, strided
+from llgrad.analysis.memory.cells import Spot
 from llgrad.analysis.memory.mod_ref import Memory
 from llgrad.analysis.solver import reach
 from llgrad.analysis.types.build import Builder
+from llgrad.analysis.types.layouts import (
+    ANY,
+    BYTES,
+    CONFLICT,
+    INTEGER,
+    MIXED,
+    POINTER,
+    UNKNOWN,
+    WORD,
+    Kind,
+    Layout,
+    Leaves,
+    either,
+    float_kind,
+    is_in_words,
+    looked_at,
+    named,
+    tiled,
+    without_zeros,
+)
 from llgrad.analysis.types.query import (
-    ANY_MASK,
     CONFLICT_MASK,
-    INT_ANSWER,
-    Leaf,
     carried_float,
     float_around,
     floats_around,
@@ -46,80 +61,11 @@ from llgrad.analysis.types.query import (
     stride_of,
 )  # fmt: skip
 from llgrad.analysis.types.regions import Region, find
-from llgrad.analysis.types.witnesses import Witness, witnesses
+from llgrad.analysis.types.witnesses import witnesses
 from llgrad.errors import KindError, Span
 from llgrad.ir import values as iv
 from llgrad.ir.module import Module
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType, Type, VectorType
-
-
-class Kind(Struct, frozen=True):
-    """`name` is one of float, integer, pointer, any, unknown, conflict; `format` is a float's type."""
-
-    name: str
-    format: FloatType | None = None
-
-    def __str__(self) -> str:
-        return str(self.format) if self.format else self.name
-
-    @property
-    def is_float(self) -> bool:
-        return self.format is not None
-
-    @property
-    def is_known(self) -> bool:
-        return self.name not in ("unknown", "conflict")
-
-
-INTEGER, POINTER, ANY, UNKNOWN, CONFLICT = (Kind(n) for n in ("integer", "pointer", "any", "unknown", "conflict"))
-WORD = Kind("word")
-"""8 bytes that are moved, and are a double at one time, a pointer or integers at another: see `Kinds.require`."""
-MIXED = "llgrad.word"
-"""Metadata of copies of eight bytes that are known to be a double at one time and something else at another."""
-_FLOATS = {bit: Kind("float", FloatType(name)) for name, bit in bl.FLOAT_BIT.items()}
-_KINDS = {
-    0: UNKNOWN, ANY_MASK: ANY, CONFLICT_MASK: CONFLICT, bl.POINTER_BIT: POINTER, INT_ANSWER: INTEGER, **_FLOATS,
-}  # fmt: skip
-
-
-def float_kind(t: FloatType) -> Kind:
-    """The kind of a float of type `t`."""
-    return _FLOATS[bl.FLOAT_BIT[t.name]]
-
-
-_Leaves = tuple[tuple[int, Kind, int], ...]
-
-
-class Layout(Struct, frozen=True):
-    """Scalars as (offset, kind, size), in order and without gaps over [0, size), or over [0, stride) and then again.
-
-    `stride` is None where the extent is known. After a `head` of so many bytes, [head, head + stride) is what repeats.
-    """
-
-    stride: int | None
-    leaves: tuple[tuple[int, Kind, int], ...]
-    head: int = 0
-
-    @property
-    def at(self) -> dict[int, Kind]:
-        """offset → kind of the scalar that starts there"""
-        return {offset: kind for offset, kind, _ in self.leaves}
-
-    @property
-    def is_known(self) -> bool:
-        return all(kind.is_known for _, kind, _ in self.leaves)
-
-    @property
-    def may_hold_float(self) -> bool:
-        return any(kind.is_float or not kind.is_known for _, kind, _ in self.leaves)
-
-    def __str__(self) -> str:
-        inner = ", ".join(f"{o}: {k}" for o, k, _ in self.leaves)
-        after = f" after {self.head}" if self.head else ""
-        return f"{{{inner}}}" + (f" every {self.stride}{after}" if self.stride else "")
-
-
-_BYTES = Layout(1, ((0, INTEGER, 1),))
 
 
 def analyse(
@@ -163,7 +109,7 @@ class Kinds:
         """(byte offset, kind) of each scalar in a value."""
         return tuple((offset, kind) for offset, kind, _ in self._leaves(v))
 
-    def parts(self, v: iv.AnyValue) -> tuple[tuple[int, Kind, int], ...]:
+    def parts(self, v: iv.AnyValue) -> Leaves:
         """(byte offset, kind, bytes) of what a value holds, over all of its bytes."""
         return self._leaves(v)
 
@@ -274,7 +220,7 @@ class Kinds:
         """Could some byte of the value belong to a float? False only where it is proven that none does."""
         return any(kind.is_float or not kind.is_known for _, kind, _ in self._leaves(v))
 
-    def _leaves(self, v: iv.AnyValue) -> tuple[tuple[int, Kind, int], ...]:
+    def _leaves(self, v: iv.AnyValue) -> Leaves:
         if isinstance(v, iv.Constant):
             return tuple(self._constant(v))
         typed = self._typed(v.type)
@@ -297,7 +243,7 @@ class Kinds:
         if not isinstance(v.type, IntType):
             leaves = self._floats_by_turns((region, 0), leaves)
         leaves = tuple((o, ANY if k is UNKNOWN and self._is_idle(v, o, n) else k, n) for o, k, n in leaves)
-        return tuple(_without_zeros(leaves, zero)) if zero else leaves
+        return tuple(without_zeros(leaves, zero)) if zero else leaves
 
     def _is_idle(self, v: iv.AnyValue, at: int, size: int) -> bool:
         """Does no derivative pass through these bytes of a value?"""
@@ -311,7 +257,7 @@ class Kinds:
         leaves = resolve(find(region), 0, self.layout.size(v.type))
         return any(mask & (bl.FLOAT_MASK | CONFLICT_MASK) for _, mask, _ in leaves)
 
-    def _typed(self, t: Type) -> tuple[tuple[int, Kind, int], ...] | None:
+    def _typed(self, t: Type) -> Leaves | None:
         """The leaves of a value whose type alone decides them (floats and pointers)."""
         if not self._builder.sized(t):
             return ()
@@ -355,7 +301,7 @@ class Kinds:
     def memory(self, pointer: iv.AnyValue, size: int | None) -> Layout:
         """What the bytes [0, size) behind a pointer hold; without `size`, one stride of what repeats there."""
         if pointer not in self._builder.cells and not isinstance(pointer, iv.GlobalVariable | iv.ConstExpr):
-            leaves: tuple[tuple[int, Kind, int], ...] = ((0, UNKNOWN, size or 1),) if size != 0 else ()
+            leaves: Leaves = ((0, UNKNOWN, size or 1),) if size != 0 else ()
             return Layout(None if size is not None else 1, leaves)
         region, offset = self._builder.cell(pointer)
         if size is not None:
@@ -367,7 +313,7 @@ class Kinds:
         stride = stride_of(region, offset, multiple)
         if region.overflow or stride is None:
             return Layout(1, ((0, UNKNOWN, 1),))
-        return Layout(stride, tuple(_named(repeated(region, offset, stride))))
+        return Layout(stride, tuple(named(repeated(region, offset, stride))))
 
     def access(self, instruction: iv.Instruction, local: tuple[bool, ...] = ()) -> Layout:
         """What an instruction reads or writes: a load, store, memcpy, memmove, memset or atomic.
@@ -377,7 +323,7 @@ class Kinds:
         """
         if self.is_control(instruction):
             value = instruction.value if isinstance(instruction, iv.Store) else instruction
-            return _BYTES if isinstance(value, iv.Call) else Layout(None, ((0, INTEGER, self.layout.size(value.type)),))
+            return BYTES if isinstance(value, iv.Call) else Layout(None, ((0, INTEGER, self.layout.size(value.type)),))
         match instruction:
             case iv.Load(pointer):
                 return self._scalar_access(instruction, pointer)
@@ -401,7 +347,7 @@ class Kinds:
             decided = any(k is not UNKNOWN and k is not CONFLICT for _, k, _ in through)
             return Layout(None, through if decided else own)
         clash = any(k is CONFLICT for _, k, _ in through)
-        return Layout(None, own if clash and all(k.is_known for _, k, _ in own) else _either(own, through))
+        return Layout(None, own if clash and all(k.is_known for _, k, _ in own) else either(own, through))
 
     def _copy(self, call: iv.Call, to_local: bool = False, from_local: bool = False) -> Layout:
         f = call.called_function
@@ -412,7 +358,7 @@ class Kinds:
             return Layout(None, ((0, CONFLICT, 8),))
         if call in self._builder.copied_elements:
             to_cell, from_cell, step = self._builder.copied_elements[call]
-            return Layout(step, _either(self._resolve(*to_cell, step), self._resolve(*from_cell, step)))
+            return Layout(step, either(self._resolve(*to_cell, step), self._resolve(*from_cell, step)))
         length = call.arguments[2]
         size = length.value if isinstance(length, iv.ConstInt) else None
         multiple = gcd(*linear(length))
@@ -421,12 +367,12 @@ class Kinds:
             return to
         source = self._side(call.arguments[1], size, multiple, from_local)
         if to.stride is None or source.stride is None:
-            leaves = _either(to.leaves, source.leaves)
-            return Layout(to.stride, tuple(_without_zeros(leaves, self._padding(call, leaves))))
+            leaves = either(to.leaves, source.leaves)
+            return Layout(to.stride, tuple(without_zeros(leaves, self._padding(call, leaves))))
         stride = lcm(to.stride, source.stride)
         if stride > 4096:
             return Layout(1, ((0, UNKNOWN, 1),))
-        plain = Layout(stride, _either(_tiled(to, stride), _tiled(source, stride)))
+        plain = Layout(stride, either(tiled(to, stride), tiled(source, stride)))
         if plain.is_known or "memcpy" not in name:
             return plain
         return self._with_header(call, to_local and from_local) or plain
@@ -440,14 +386,14 @@ class Kinds:
                 continue
             sides = []
             for region, at in cells:
-                elements = _named(repeated(region, at + h.size, h.stride))
+                elements = named(repeated(region, at + h.size, h.stride))
                 sides.append((*self._resolve(region, at, h.size), *((h.size + o, k, s) for o, k, s in elements)))
-            made = Layout(h.stride, _either(sides[0], sides[1]), h.size)
+            made = Layout(h.stride, either(sides[0], sides[1]), h.size)
             if made.is_known:
                 return made
         return None
 
-    def _padding(self, copy: iv.Call, leaves: tuple[tuple[int, Kind, int], ...]) -> set[int]:
+    def _padding(self, copy: iv.Call, leaves: Leaves) -> set[int]:
         """Bytes of unknown kind that the copy's `tbaa.struct` leaves out, as no field of the struct is there."""
         ref = copy.metadata.get("tbaa.struct")
         fields = self._builder.tbaa.fields(ref) if ref is not None else []
@@ -475,7 +421,7 @@ class Kinds:
             at = end
         return Layout(layout.stride, tuple(leaves))
 
-    def _floats_by_turns(self, cell: tuple[Region, int], leaves: _Leaves) -> _Leaves:
+    def _floats_by_turns(self, cell: tuple[Region, int], leaves: Leaves) -> Leaves:
         """Where floats and integers are seen by turns, they are taken for floats: see `tagged_unions`."""
         found: list[tuple[int, Kind, int]] = []
         for o, kind, size in leaves:
@@ -509,7 +455,7 @@ class Kinds:
         if any(n not in kinds or kinds[n][1] is POINTER for n in range(at, at + size)):
             return None
         others = [self._resolve(r, o + at, size) for (r, o), t in zip(cells, found, strict=True) if t is None]
-        return formats[0] if all(map(_is_in_words, others)) else None
+        return formats[0] if all(map(is_in_words, others)) else None
 
     def _are_words(
         self, cells: list[tuple[Region, int]], at: int, kinds: list[tuple[int, Kind, int] | None], told: bool
@@ -517,7 +463,7 @@ class Kinds:
         return (
             all(k is not None and k[1] in (CONFLICT, INTEGER, ANY, UNKNOWN) for k in kinds)
             and (told or all(is_word(find(region), offset + at) for region, offset in cells))
-            and all(_is_in_words(self._resolve(r, offset + at, 8)) for r, offset in cells)
+            and all(is_in_words(self._resolve(r, offset + at, 8)) for r, offset in cells)
         )
 
     def _side(self, pointer: iv.AnyValue, size: int | None, multiple: int, local: bool) -> Layout:
@@ -527,8 +473,8 @@ class Kinds:
         lost = found.stride == 1 and not found.is_known
         return self._repeated(*self._builder.cell(pointer), 0) if lost and local else found
 
-    def _resolve(self, region: Region, offset: int, size: int) -> tuple[tuple[int, Kind, int], ...]:
-        return tuple(_named(resolve(find(region), offset, size)))
+    def _resolve(self, region: Region, offset: int, size: int) -> Leaves:
+        return tuple(named(resolve(find(region), offset, size)))
 
     # --- errors -------------------------------------------------------------------------------------------------
 
@@ -547,7 +493,7 @@ class Kinds:
         if isinstance(instruction, iv.Call) and any(k is CONFLICT for _, k, _ in layout.leaves):
             layout = self._in_words(instruction, layout)
         if looks is not None and not layout.is_known:
-            layout = Layout(layout.stride, tuple(_looked_at(layout, looks)))
+            layout = Layout(layout.stride, tuple(looked_at(layout, looks)))
         bad = next(((o, k, s) for o, k, s in layout.leaves if not k.is_known), None)
         if bad is None:
             return layout
@@ -610,7 +556,7 @@ class Kinds:
     def disagreement(self, v: iv.AnyValue, offset: int, size: int) -> str:
         """Which two accesses, or types, disagree about bytes of what a value or instruction holds."""
         told = [
-            f"{_reading(w.mask)} is {_done(w)} at {self.module.place_and_function(w.source)}"
+            f"{w.reading} is {w.done} at {self.module.place_and_function(w.source)}"
             for w in witnesses(self._builder.graph, self._views(v, offset), size)
         ]
         why = "a union, or memory used again for another type"
@@ -641,122 +587,7 @@ class Kinds:
         return [(find(r), at + offset) for r, at in (*known, *regions)]
 
 
-def _reading(mask: int) -> str:
-    """What evidence or a type calls some bytes."""
-    formats = [name for name, bit in bl.FLOAT_BIT.items() if mask & bit]
-    if formats:
-        return f"a {'long double' if formats[0] == 'x86_fp80' else formats[0]}"
-    return "a pointer" if mask & bl.POINTER_BIT else "an integer"
-
-
-def _done(w: Witness) -> str:
-    """What an instruction does with what it is a witness of."""
-    match w.source:
-        case iv.Instruction() if w.by_type:
-            return "in the type that is accessed"
-        case _ if w.by_type:
-            return "declared"
-        case iv.Load():
-            return "read"
-        case iv.Store():
-            return "written"
-        case iv.Call() if (f := w.source.called_function) is not None:
-            return "copied" if "mem" in f.name else f"taken by {f.name}"
-        case iv.Call():
-            return "passed"
-        case iv.GetElementPtr():
-            return "an index"
-        case iv.Instruction():
-            return "computed with"
-    return "declared"
-
-
 def _float_of(mask: int) -> FloatType:
     return next(FloatType(name) for name, bit in bl.FLOAT_BIT.items() if bit == mask)
 
 
-def _is_in_words(side: tuple[tuple[int, Kind, int], ...]) -> bool:
-    """Where one side of a copy is used as integers only, all 8 bytes of it, the other's floats would become numbers."""
-    formats = {k.format for _, k, _ in side if k.format is not None}
-    numbers = sum(size for _, k, size in side if k is INTEGER)
-    return formats <= {FloatType("double")} and (numbers < 8 or any(k is CONFLICT for _, k, _ in side))
-
-
-def _without_zeros(leaves: tuple[tuple[int, Kind, int], ...], zero: set[int]) -> Iterator[tuple[int, Kind, int]]:
-    """Blank bytes fit any kind; what is not known of those around them stays so."""
-    for o, kind, size in leaves:
-        if zero.issuperset(range(o, o + size)):
-            yield o, ANY, size
-        elif kind.is_known or zero.isdisjoint(range(o, o + size)):
-            yield o, kind, size
-        else:
-            yield from ((n, ANY if n in zero else kind, 1) for n in range(o, o + size))
-
-
-def _named(leaves: list[Leaf]) -> list[tuple[int, Kind, int]]:
-    return [(offset, _KINDS[mask], size) for offset, mask, size in leaves]
-
-
-def _either(
-    a: tuple[tuple[int, Kind, int], ...], b: tuple[tuple[int, Kind, int], ...]
-) -> tuple[tuple[int, Kind, int], ...]:
-    """Two views of the same bytes: where one knows nothing the other speaks; where both speak they must agree."""
-    if not any(k.is_known or k is CONFLICT for _, k, _ in a):
-        return b
-    if not any(k.is_known or k is CONFLICT for _, k, _ in b):
-        return a
-    merged: list[tuple[int, Kind, int]] = []
-    first, second = _by_byte(a), _by_byte(b)
-    for o in range(max(len(first), len(second))):
-        x, y = first.get(o, (UNKNOWN, o, 1)), second.get(o, (UNKNOWN, o, 1))
-        merged.append((o, _joined(x, y), 0))
-    return _grouped(merged, first, second)
-
-
-_ByByte = dict[int, tuple[Kind, int, int]]
-
-
-def _by_byte(leaves: tuple[tuple[int, Kind, int], ...]) -> _ByByte:
-    return {o + n: (k, o, s) for o, k, s in leaves for n in range(s)}
-
-
-def _joined(x: tuple[Kind, int, int], y: tuple[Kind, int, int]) -> Kind:
-    a, b = x[0], y[0]
-    if a is b:
-        return CONFLICT if a.is_float and x[1:] != y[1:] else a
-    for weaker in (UNKNOWN, ANY):
-        if weaker in (a, b):
-            return b if a is weaker else a
-    return POINTER if {a, b} == {INTEGER, POINTER} else CONFLICT
-
-
-def _grouped(
-    merged: list[tuple[int, Kind, int]], first: _ByByte, second: _ByByte
-) -> tuple[tuple[int, Kind, int], ...]:
-    """Bytes back to scalars: a float or pointer ends where its owner says, other kinds run on."""
-    leaves: list[tuple[int, Kind, int]] = []
-    for o, kind, _ in merged:
-        owner = next((m[o] for m in (first, second) if o in m and m[o][0] is kind), (kind, o, 1))
-        starts = (kind.is_float or kind is POINTER) and owner[1] == o
-        if leaves and leaves[-1][1] is kind and not starts:
-            leaves[-1] = (leaves[-1][0], kind, leaves[-1][2] + 1)
-        else:
-            leaves.append((o, kind, 1))
-    return tuple(leaves)
-
-
-def _looked_at(layout: Layout, looks: Callable[[Spot, int], Kind]) -> Iterator[tuple[int, Kind, int]]:
-    """The leaves of a layout; what is not known of them as what it is looked at."""
-    for o, kind, size in layout.leaves:
-        seen = kind if kind.is_known else looks(strided(layout.stride or 0, o), size)
-        if kind is UNKNOWN and seen.format is not None:
-            step = seen.format.bits // 8
-            places = [strided(layout.stride or 0, n) for n in range(o, o + size, step)]
-            yield from ((o + n * step, looks(place, step), step) for n, place in enumerate(places))
-        else:
-            yield o, seen if seen is ANY else kind, size
-
-
-def _tiled(layout: Layout, stride: int) -> tuple[tuple[int, Kind, int], ...]:
-    step = layout.stride or stride
-    return tuple((n + o, k, s) for n in range(0, stride, step) for o, k, s in layout.leaves)

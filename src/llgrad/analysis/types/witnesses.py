@@ -20,6 +20,7 @@ from llgrad.analysis.layout import byte_layouts as bl
 from llgrad.analysis.types.constraints import Graph
 from llgrad.analysis.types.declared_types import Token, token_scalars
 from llgrad.analysis.types.regions import CONFLICT_BIT, Edge, Region, declared, find, positions
+from llgrad.ir import values as iv
 
 _INTEGER = bl.INT_MASK | bl.LIKELY_INT
 _MOST = 20_000  # slots that are looked at for one reading
@@ -35,6 +36,36 @@ class Witness(Struct, frozen=True):
     mask: int
     source: Any
     by_type: bool = False
+
+    @property
+    def reading(self) -> str:
+        """What the evidence or type calls the bytes."""
+        formats = [name for name, bit in bl.FLOAT_BIT.items() if self.mask & bit]
+        if formats:
+            return f"a {'long double' if formats[0] == 'x86_fp80' else formats[0]}"
+        return "a pointer" if self.mask & bl.POINTER_BIT else "an integer"
+
+    @property
+    def done(self) -> str:
+        """What the source does with them."""
+        match self.source:
+            case iv.Instruction() if self.by_type:
+                return "in the type that is accessed"
+            case _ if self.by_type:
+                return "declared"
+            case iv.Load():
+                return "read"
+            case iv.Store():
+                return "written"
+            case iv.Call() if (f := self.source.called_function) is not None:
+                return "copied" if "mem" in f.name else f"taken by {f.name}"
+            case iv.Call():
+                return "passed"
+            case iv.GetElementPtr():
+                return "an index"
+            case iv.Instruction():
+                return "computed with"
+        return "declared"
 
 
 class _Seen(Struct, frozen=True):

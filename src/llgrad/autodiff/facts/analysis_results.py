@@ -25,6 +25,7 @@ from llgrad.analysis.memory.static_buffers import kept_buffers
 from llgrad.analysis.objects import carries_float, holds_type
 from llgrad.analysis.solver import reach
 from llgrad.analysis.types import kinds as kinds_analysis
+from llgrad.analysis.types import layouts
 from llgrad.analysis.valueflow.dead_bytes import Unread
 from llgrad.analysis.valueflow.tagged_unions import turns
 from llgrad.autodiff.emit.helpers import WORDS, Copied
@@ -205,7 +206,7 @@ class Facts:
         accessed = i.operands[0] if isinstance(i, Store) else i
         if not isinstance(accessed.type, IntType) or (accessed is i and accessed.type.bits < 32):
             return  # a float's sign or exponent, read as an integer, is piecewise constant
-        if kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+        if layouts.CONFLICT in self.kinds.access(i).at.values():
             self._required(i)
 
     def flow(self, function: Function) -> Flow:
@@ -389,7 +390,7 @@ class Facts:
         if any(o <= at and end <= o + self.layout.size(p) and scalar(p) == scalar(t) for o, p in parts):
             return True
         over = [p for p in self.kinds.parts(v) if p[0] < end and at < p[0] + p[2]]
-        if any(k is not kinds_analysis.ANY for _, k, _ in over):
+        if any(k is not layouts.ANY for _, k, _ in over):
             raise self._unknown_bits(v, at, end - at)
         return False
 
@@ -416,7 +417,7 @@ class Facts:
     def _unknown_bits(self, v: AnyValue, offset: int, size: int) -> KindError:
         cause = "an integer or vector of integers holds the bits of floats here, and which is not known"
         end = offset + size
-        if any(k is kinds_analysis.CONFLICT and o < end and offset < o + n for o, k, n in self.kinds.parts(v)):
+        if any(k is layouts.CONFLICT and o < end and offset < o + n for o, k, n in self.kinds.parts(v)):
             cause = self.kinds.disagreement(v, offset, size)
         return KindError(
             f"bytes {offset} to {end - 1} of {self.kinds.describe(v)} may be an active float, or part of one",
@@ -463,7 +464,7 @@ class Facts:
             return []
         return [(o, k.format) for o, k, _ in self._required(i).leaves if k.format is not None]
 
-    def _required(self, i: Instruction) -> kinds_analysis.Layout:
+    def _required(self, i: Instruction) -> layouts.Layout:
         """What an access moves; a KindError where that is not known, with a remedy if it may be moved as a word."""
         try:
             return self.kinds.require(i)
@@ -484,12 +485,12 @@ class Facts:
     def _reaching(self) -> Reaching:
         return Reaching(self.memory)
 
-    def _looked_at(self, copy: Call, at: Spot, size: int) -> kinds_analysis.Kind:
+    def _looked_at(self, copy: Call, at: Spot, size: int) -> layouts.Kind:
         """ANY for bytes of a copy that are zeros, not set or never looked at; or the floats as which they are."""
         if self._unread.after(copy, at, size) or self._reaching.is_blank(copy, at, size):
-            return kinds_analysis.ANY
+            return layouts.ANY
         floats = self._unread.floats(copy, at, size)
-        return kinds_analysis.UNKNOWN if floats is None else kinds_analysis.float_kind(floats)
+        return layouts.UNKNOWN if floats is None else layouts.float_kind(floats)
 
     @cached_property
     def _reused(self) -> Reused:
@@ -524,12 +525,12 @@ class Facts:
         if not self.reverse or not self._reused.over_floats(i):
             return False
         if not self.memory.is_own(i):
-            bad = next((leaf for leaf in self._target(i).leaves if leaf[1] is kinds_analysis.CONFLICT), None)
+            bad = next((leaf for leaf in self._target(i).leaves if leaf[1] is layouts.CONFLICT), None)
             if bad is not None:
                 raise self.kinds.error(i, *bad)
         return True
 
-    def _target(self, i: Instruction) -> kinds_analysis.Layout:
+    def _target(self, i: Instruction) -> layouts.Layout:
         pointer = i.operands[1] if isinstance(i, Store) else i.operands[0]
         size = next((a.size for a in self.memory.writes(i)), None)
         return self.kinds.memory(pointer, size)
@@ -542,7 +543,7 @@ class Facts:
             return []
         if self.activity.is_inert(i):
             return []
-        return [(o, PTR) for o, k, _ in self._required(i).leaves if k is kinds_analysis.POINTER]
+        return [(o, PTR) for o, k, _ in self._required(i).leaves if k is layouts.POINTER]
 
     def is_text(self, i: Call) -> bool:
         """Is what a memcpy moves the characters of a constant? Then it is a fill, as far as derivatives go."""
@@ -552,7 +553,7 @@ class Facts:
     def clears_shadow(self, i: Call) -> bool:
         """Does the reverse of a memset clear the shadow? Not that of pointers: it may be asked for at the end."""
         filled = self.kinds.access(i)
-        pointers = any(kind is kinds_analysis.POINTER for _, kind, _ in filled.leaves)
+        pointers = any(kind is layouts.POINTER for _, kind, _ in filled.leaves)
         return not pointers or filled.may_hold_float or self.over_floats(i)
 
     def copied(self, i: Call) -> Copied:
@@ -570,19 +571,19 @@ class Facts:
                 raise self._unsorted.remedied(error) from None
             return WORDS
         size = layout.stride or sum(n for _, _, n in layout.leaves)
-        moved = (kinds_analysis.POINTER, kinds_analysis.WORD)
+        moved = (layouts.POINTER, layouts.WORD)
         leaves = [(o, k) for o, k, _ in layout.leaves if k.format is not None or k in moved]
         if layout.head:
             floats = tuple((o, k.format) for o, k in leaves if k.format is not None)
-            pointers = tuple(o for o, k in leaves if k is kinds_analysis.POINTER)
+            pointers = tuple(o for o, k in leaves if k is layouts.POINTER)
             return Copied(size, floats, pointers, head=layout.head)
         stride = _period(leaves, size)
         floats = tuple((o, k.format) for o, k in leaves if k.format is not None and o < stride)
-        words = tuple(o for o, k in leaves if k is kinds_analysis.WORD and o < stride)
+        words = tuple(o for o, k in leaves if k is layouts.WORD and o < stride)
         if words and self.reverse and not self.memory.is_own(i):
             bad = next(leaf for leaf in self.kinds.access(i).leaves if not leaf[1].is_known)
             raise self.kinds.error(i, *bad)
-        return Copied(stride, floats, tuple(o for o, k in leaves if k is kinds_analysis.POINTER and o < stride), words)
+        return Copied(stride, floats, tuple(o for o, k in leaves if k is layouts.POINTER and o < stride), words)
 
     def _is_local(self, pointer: AnyValue) -> bool:
         """Does a pointer point to memory that is allocated here, and that nothing else knows of while this runs?"""
@@ -599,12 +600,12 @@ class Facts:
 
     def is_integer(self, v: AnyValue) -> bool:
         """Is `v` known to be a number, and no bits of anything else?"""
-        return isinstance(v.type, IntType) and self.kinds.value(v) is kinds_analysis.INTEGER
+        return isinstance(v.type, IntType) and self.kinds.value(v) is layouts.INTEGER
 
     def carries_pointer(self, v: AnyValue) -> bool:
         """May the value hold a pointer among other things?"""
         return isinstance(v.type, PointerType) or any(
-            k is kinds_analysis.POINTER or not k.is_known for _, k in self.kinds.leaves(v)
+            k is layouts.POINTER or not k.is_known for _, k in self.kinds.leaves(v)
         )
 
     def argument_of(self, v: AnyValue) -> Argument | None:

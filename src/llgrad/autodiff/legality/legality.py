@@ -11,7 +11,7 @@ from llgrad.analysis.memory.call_effects import STOPS, behaviour, is_column, is_
 from llgrad.analysis.memory.mod_ref import MemoryObject
 from llgrad.analysis.objects import TEXT, gep_base
 from llgrad.analysis.solver import reach
-from llgrad.analysis.types import kinds as kinds_analysis
+from llgrad.analysis.types import layouts
 from llgrad.analysis.valueflow.address_or_count import addresses, is_counted, is_only_compared
 from llgrad.analysis.valueflow.bit_provenance import remade
 from llgrad.analysis.valueflow.digit_provenance import made_of_digits
@@ -156,7 +156,7 @@ class _Refusals:
             raise self._bits_changed(numbers[0])
         layout = self.facts.layout
         if (load := lost(self.memory, self.kinds, layout, self._is_number, self.activity.useful)) is not None:
-            raise self.kinds.error(load, 0, kinds_analysis.CONFLICT, layout.size(load.type))
+            raise self.kinds.error(load, 0, layouts.CONFLICT, layout.size(load.type))
         varied, useful = self.activity.varied, self.activity.useful
         if (made := made_of_digits(self.memory, self.kinds, layout, varied, useful)) is not None:
             raise UnsupportedError(
@@ -190,7 +190,7 @@ class _Refusals:
     def _holds_floats(self, i: Instruction) -> bool:
         """May what a store or a copy moves be floats?"""
         found = self.kinds.access(i).leaves
-        return any(k.is_float or k is kinds_analysis.CONFLICT or k is kinds_analysis.WORD for _, k, _ in found)
+        return any(k.is_float or k is layouts.CONFLICT or k is layouts.WORD for _, k, _ in found)
 
     def _refuse_thrown(self) -> None:
         """Active values that are thrown, where a handler looks at what it catches: it would find no shadow."""
@@ -244,7 +244,7 @@ class _Refusals:
         found = integer_moves(i) if isinstance(i, Binary | Cast) and self.facts.active(i) else None
         if found is None:
             return
-        mixed = isinstance(i, Binary) and any(k is kinds_analysis.CONFLICT for _, k, _ in self.kinds.parts(i))
+        mixed = isinstance(i, Binary) and any(k is layouts.CONFLICT for _, k, _ in self.kinds.parts(i))
         for o, t in [] if mixed else self.facts.float_parts(i):
             size = self.facts.layout.size(t)
             over = [w for w in found.windows if w.to < o + size and o < w.to + w.size]
@@ -256,7 +256,7 @@ class _Refusals:
     def _holds_something(self, v: AnyValue, at: int, size: int) -> bool:
         """Are bytes [at, at + size) of an integer anything but zero?"""
         parts = self.kinds.parts(v)
-        return any(o < at + size and at < o + n and k is not kinds_analysis.ANY for o, k, n in parts)
+        return any(o < at + size and at < o + n and k is not layouts.ANY for o, k, n in parts)
 
     def _written_through(self, i: Instruction) -> AnyValue | None:
         return i.pointer if isinstance(i, Store) else i.arguments[0] if isinstance(i, Call) and i.arguments else None
@@ -267,9 +267,9 @@ class _Refusals:
             if self._matters(i):
                 self.facts.refuse_conflict(i)
                 if self._is_declared_float(i):
-                    raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
+                    raise self.kinds.error(i, 0, layouts.CONFLICT, self.facts.layout.size(i.type))
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(_COPIES):
-            if self._matters(i) and kinds_analysis.CONFLICT in self.kinds.access(i).at.values():
+            if self._matters(i) and layouts.CONFLICT in self.kinds.access(i).at.values():
                 self.facts.copied(i)
         elif isinstance(i, Call) and i.called_function is not None and i.called_function.name.startswith(STRING):
             self._refuse_floats_in_text(i, i.called_function)
@@ -329,14 +329,14 @@ class _Refusals:
     def _refuse_wide(self, i: Instruction) -> None:
         """An integer with a float in some of its bytes and a pointer in others has one shadow for both."""
         found = [k for _, k in self.kinds.leaves(i)]
-        floats = any(k.is_float or k is kinds_analysis.CONFLICT for k in found)
-        if floats and kinds_analysis.POINTER in found and (self.facts.active(i) or self.facts.shadowed(i)):
-            raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
+        floats = any(k.is_float or k is layouts.CONFLICT for k in found)
+        if floats and layouts.POINTER in found and (self.facts.active(i) or self.facts.shadowed(i)):
+            raise self.kinds.error(i, 0, layouts.CONFLICT, self.facts.layout.size(i.type))
 
     def _is_declared_float(self, load: Load) -> bool:
         """Is a number read where only accesses like this one say so, in active memory of the caller's that is declared
         to hold floats alone?"""
-        if set(self.kinds.access(load).at.values()) != {kinds_analysis.INTEGER} or only_steers(load, set()):
+        if set(self.kinds.access(load).at.values()) != {layouts.INTEGER} or only_steers(load, set()):
             return False
         objects = {o for a in self.memory.reads(load) for o in a.objects}
         return all(
@@ -400,7 +400,7 @@ class _Refusals:
             return self._matters(v) if isinstance(v, Load) else not isinstance(v, _ADDRESSES)
 
         if _becomes_float(i) and any(map(may_be_float, reach([i.value], origins))):
-            raise self.kinds.error(i, 0, kinds_analysis.CONFLICT, self.facts.layout.size(i.type))
+            raise self.kinds.error(i, 0, layouts.CONFLICT, self.facts.layout.size(i.type))
 
     def _matters(self, i: Instruction) -> bool:
         """Does `i` read memory that depends on active inputs, or write memory on which active outputs depend?"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from llgrad.analysis.types import kinds as kinds_analysis
+from llgrad.analysis.types import layouts
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.errors import UnsupportedError
 from llgrad.ir.types import FloatType
@@ -72,7 +72,7 @@ def _holds_others(facts: Facts, pointer: AnyValue, t: FloatType | None) -> bool:
     """May there be, where a pointer points, a float that is none of that format?"""
     size = facts.layout.size(t) if t is not None else 1
     found = [k for at, k, _ in facts.kinds.memory(pointer, _MOST).leaves if at < size]
-    either = (kinds_analysis.CONFLICT, kinds_analysis.WORD)
+    either = (layouts.CONFLICT, layouts.WORD)
     return any(k in either or (k.is_float and k.format != t) for k in found)
 
 

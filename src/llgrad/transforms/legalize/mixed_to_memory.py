@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from llgrad.analysis.types.kinds import MIXED
+from llgrad.analysis.types.layouts import MIXED
 from llgrad.ir.build import Builder, Names, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.rewrite import called_instead

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from llgrad.analysis.bits.byte_moves import extremum
 from llgrad.analysis.solver import reach
 from llgrad.analysis.types import kinds as kinds_analysis
+from llgrad.analysis.types import layouts
 from llgrad.analysis.types.kinds import Kinds
 from llgrad.ir.build import Builder, Names
 from llgrad.ir.module import Module
@@ -50,7 +51,7 @@ def in_memory(text: str, root: str) -> str:
     function = module.function(root)
     kinds = kinds_analysis.analyse(module, function)
     values = [v for f in kinds.functions for v in (*f.arguments, *f.instructions()) if isinstance(v, Value)]
-    if extrema := [v for v in values if extremum(v) and kinds.value(v) is kinds_analysis.CONFLICT]:
+    if extrema := [v for v in values if extremum(v) and kinds.value(v) is layouts.CONFLICT]:
         for v in extrema:
             _choose(v)
         return in_memory(write(module), root)
@@ -96,7 +97,7 @@ def _is_mixed(kinds: Kinds, v: AnyValue) -> bool:
         return v.type.bits == 64 and kinds.holds_word(v, 0)
     if not isinstance(v.type, StructType | ArrayType):
         return False
-    return any(k is kinds_analysis.CONFLICT and kinds.holds_word(v, o) for o, k in kinds.leaves(v))
+    return any(k is layouts.CONFLICT and kinds.holds_word(v, o) for o, k in kinds.leaves(v))
 
 
 def _moves_on(u: Instruction, v: AnyValue) -> bool:
@@ -122,7 +123,7 @@ class _Webs:
         size = _size(v.type, self.kinds)
         if not size or size % 8 or size > _MOST_BYTES:
             return False
-        if isinstance(v.type, IntType) and kinds_analysis.INTEGER in {k for _, k in self.kinds.leaves(v)}:
+        if isinstance(v.type, IntType) and layouts.INTEGER in {k for _, k in self.kinds.leaves(v)}:
             return False  # a number, and be it that only some of its bytes say so
         if isinstance(v, Argument):
             return not isinstance(v.type, PointerType | FloatType) and self._known(self.owner.get(v)) is not None

@@ -19,7 +19,7 @@ from llgrad.analysis.memory.call_effects import is_copy
 from llgrad.analysis.memory.cells import Extent, moved, overlap
 from llgrad.analysis.memory.mod_ref import Memory, MemoryObject
 from llgrad.analysis.solver import reach
-from llgrad.analysis.types.kinds import CONFLICT, MIXED
+from llgrad.analysis.types.layouts import CONFLICT, MIXED
 from llgrad.ir.module import Module, Position
 from llgrad.ir.parse import parse
 from llgrad.ir.types import DOUBLE, I64, PTR, ArrayType, DataLayout, StructType, Type, VectorType, scalar
