@@ -21,7 +21,8 @@ from unittest import mock
 
 import numpy as np
 
-from llgrad.analysis.memory.access_ranges import Refused, argument_name, extents
+from llgrad.analysis.memory.access_ranges import extents
+from llgrad.analysis.memory.entry_polynomials import Refused, argument_name
 from llgrad.analysis.memory.polynomial_bounds import Unbounded, Writer
 from llgrad.frontends import find_compiler
 from llgrad.llvm import LLVMModule

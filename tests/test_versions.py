@@ -18,7 +18,8 @@ import pytest
 from full.switches import switched
 
 import llgrad
-from llgrad.analysis.memory.access_ranges import Refused, extents
+from llgrad.analysis.memory.access_ranges import extents
+from llgrad.analysis.memory.entry_polynomials import Refused
 from llgrad.analysis.memory.entry_values import bounds
 from llgrad.analysis.memory.polynomial_bounds import Between, Known, Poly, Unbounded, Writer
 from llgrad.api.derivatives import Derivative

@@ -530,7 +530,7 @@ class Loaded(Uncopied):
 
 def _made_check(library: Loaded, facts: Facts, said: tuple[str, ...], derived: bool) -> Check | None:
     """The check of a function; None where there is nothing to check, or it cannot be read."""
-    from llgrad.analysis.memory.access_ranges import Refused
+    from llgrad.analysis.memory.entry_polynomials import Refused
     from llgrad.llvm import LLVMModule
     from llgrad.llvm.codegen import emit_own_object
     from llgrad.programs.memory_checks import limits

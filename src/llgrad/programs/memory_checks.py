@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from llgrad.analysis.memory.access_ranges import is_readable
 from llgrad.analysis.memory.call_effects import forgets
 from llgrad.analysis.memory.conditional_accesses import (
     Access,
@@ -22,6 +21,7 @@ from llgrad.analysis.memory.conditional_accesses import (
     happening,
     held,
 )
+from llgrad.analysis.memory.entry_polynomials import is_readable
 from llgrad.analysis.memory.entry_values import Field
 from llgrad.analysis.memory.polynomial_bounds import Poly, Unbounded, Value, Writer
 from llgrad.ir.module import Module

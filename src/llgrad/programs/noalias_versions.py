@@ -30,7 +30,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from llgrad import llvm
-from llgrad.analysis.memory.access_ranges import Extents, Refused, argument_name, extents
+from llgrad.analysis.memory.access_ranges import Extents, extents
+from llgrad.analysis.memory.entry_polynomials import Refused, argument_name
 from llgrad.analysis.memory.entry_values import Prelude
 from llgrad.analysis.memory.polynomial_bounds import Unbounded, Value, Writer
 from llgrad.autodiff.requests import registrations

@@ -29,19 +29,18 @@ from msgspec.structs import replace
 
 from llgrad.analysis.cfg.flow import Flow, Loop, flow
 from llgrad.analysis.cfg.loops import OPPOSITE
-from llgrad.analysis.memory.access_ranges import (
-    Extents,
+from llgrad.analysis.memory.access_ranges import Extents, Reader
+from llgrad.analysis.memory.call_effects import STOPS, behaviour
+from llgrad.analysis.memory.entry_polynomials import (
     Frame,
     Place,
     Places,
-    Reader,
     Refused,
     argument_name,
     extended,
     given_number,
     is_readable,
 )
-from llgrad.analysis.memory.call_effects import STOPS, behaviour
 from llgrad.analysis.memory.entry_values import Field, is_plain
 from llgrad.analysis.memory.polynomial_bounds import Between, Poly, Unbounded, Value, Writer
 from llgrad.ir.module import Module

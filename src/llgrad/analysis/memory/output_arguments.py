@@ -27,18 +27,17 @@ from msgspec.structs import replace
 
 from llgrad.analysis.cfg.flow import Loop, flow
 from llgrad.analysis.cfg.loops import OPPOSITE
-from llgrad.analysis.memory.access_ranges import (
-    Extents,
+from llgrad.analysis.memory.access_ranges import Extents, Reader
+from llgrad.analysis.memory.call_effects import STOPS, behaviour
+from llgrad.analysis.memory.entry_polynomials import (
     Frame,
     Place,
     Places,
-    Reader,
     Refused,
-    _tests,
     given_number,
     is_readable,
+    tests,
 )
-from llgrad.analysis.memory.call_effects import STOPS, behaviour
 from llgrad.analysis.memory.polynomial_bounds import Between, Known, Poly, Unbounded
 from llgrad.analysis.memory.polynomial_proofs import Fact, Need, Proof
 from llgrad.analysis.memory.symbolic_sizes import Piece, Sizes, Sum, Written
@@ -338,7 +337,7 @@ class _Walk(Reader):
         if not isinstance(branch, Branch) or branch.condition is None or branch.targets[0] is branch.targets[1]:
             return ()
         found: list[Fact] = []
-        for test, positive in _tests(branch.condition, branch.targets[0] is target):
+        for test, positive in tests(branch.condition, branch.targets[0] is target):
             found += self._said(f, test, positive, self.facts[f, source])
         return tuple(found)
 
@@ -537,8 +536,8 @@ def _decides(block: Block, out: Block) -> bool:
     if not isinstance(branch, Branch) or branch.condition is None:
         return False
     stay = branch.targets[1] is out
-    tests = _tests(branch.condition, stay)
-    return len(tests) == 1 and (tests[0][0].predicate if tests[0][1] else OPPOSITE[tests[0][0].predicate]) != "eq"
+    found = tests(branch.condition, stay)
+    return len(found) == 1 and (found[0][0].predicate if found[0][1] else OPPOSITE[found[0][0].predicate]) != "eq"
 
 
 def _not_taken(without: list[list[Fact]]) -> Iterator[tuple[frozenset[Poly], frozenset[Need]]]:

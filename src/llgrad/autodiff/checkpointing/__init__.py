@@ -23,8 +23,8 @@ from msgspec.structs import replace
 
 from llgrad.analysis.cfg.flow import Loop, flow
 from llgrad.analysis.cfg.loops import Count, backedge_count
-from llgrad.analysis.memory.access_ranges import argument_name
 from llgrad.analysis.memory.call_effects import behaviour
+from llgrad.analysis.memory.entry_polynomials import argument_name
 from llgrad.analysis.memory.polynomial_bounds import Unbounded
 from llgrad.autodiff.checkpointing.outlining import COUNTERS, Outline, Refused
 from llgrad.autodiff.checkpointing.regions import Ends, Piece, Unknown, regions

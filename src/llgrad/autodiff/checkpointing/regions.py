@@ -16,19 +16,18 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, field
 
 from llgrad.analysis.cfg.flow import flow
-from llgrad.analysis.memory.access_ranges import (
-    Extents,
+from llgrad.analysis.memory.access_ranges import Extents, Reader
+from llgrad.analysis.memory.call_effects import STOPS, behaviour
+from llgrad.analysis.memory.conditional_accesses import Condition, conjunction, held
+from llgrad.analysis.memory.entry_polynomials import (
     Frame,
     Place,
     Places,
-    Reader,
     Refused,
     argument_name,
     given_number,
     is_readable,
 )
-from llgrad.analysis.memory.call_effects import STOPS, behaviour
-from llgrad.analysis.memory.conditional_accesses import Condition, conjunction, held
 from llgrad.analysis.memory.polynomial_bounds import Between, Poly, Unbounded, Value, Writer
 from llgrad.ir.module import Module
 from llgrad.ir.types import PointerType, is_float
