@@ -80,6 +80,7 @@ MEANT: dict[str, Callable[[Plan], bool]] = {
     "choice_kept": lambda p: bool(p.choices) and kept(p, "choice"),
     "call": lambda p: kept(p, "frame"),
     "carried": lambda p: len(p.carried) == 2 and not p.nests,
+    "fused_recurrence": lambda p: len(p.fused) == 1 and not p.replayed and columns(p) == [1],
     "chosen": lambda p: bool(p.choices) and not p.nests and recomputed(p, "primal", "phi"),
 }
 

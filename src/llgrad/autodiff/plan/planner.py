@@ -367,9 +367,10 @@ class Planner:
         return _LOAD, [key_of(found.load.pointer)]
 
     def _replay_recipe(self, plan: Plan, phi: Phi) -> tuple[int, list[Key | None]] | None:
+        """Not of a loop that runs once in an iteration of a fused one: what it would keep takes no more memory."""
         loop = self.flow.loop_of(phi.block)
         found = recurrence(self.facts, self.function, self.flow, plan.effects, phi)
-        if found is None or loop is None or loop in self.fused:
+        if found is None or loop is None or loop in self.fused or loop.parent in self.fused:
             return None
         self.replays[phi] = found
         return found.cost, [("count", loop), *(key_of(v) for v in found.inputs(loop))]
