@@ -65,6 +65,7 @@ from llgrad.transforms.floatbits.sqrt_sign import ABSOLUTE, rooted
 from llgrad.transforms.floatbits.undo_pre import has_equal_ways, merged
 from llgrad.transforms.guard import strings
 from llgrad.transforms.guard.equalities import HIDING, REVEALING, hide_bits, may_compare_bits, ordinary_operations
+from llgrad.transforms.loops.chosen_iteration import may_search, with_chosen_iterations
 from llgrad.transforms.loops.memcpy_idiom import moved_in_blocks
 from llgrad.transforms.loops.unroll import LOOP_FORM
 from llgrad.transforms.optimise.before_derivative import for_speed, note_form, optimise
@@ -190,6 +191,8 @@ PREPARE: Passes[Preparation] = (
     on_ir("interleaved-lanes", with_lanes_apart, "Mixed records' lanes are told apart", asks=some_body(may_have_lanes)),
     on_ir("alignment", with_alignment, "Addresses rounded up are offsets", asks=may_round_addresses),
     *NORMAL,
+    on_ir("chosen-iterations", with_chosen_iterations, "What a search chooses is computed again behind it",
+          wanted=_optimises, asks=some_body(may_search)),
     on_ir("loads-apart", loaded_apart, "Integers that are read as the low bits of a float are loaded by themselves",
           asks=has_apart),
     on_ir("absolute-tables", with_pointers, "Tables of relative addresses are of pointers", asks=has_relative),

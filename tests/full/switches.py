@@ -33,7 +33,7 @@ from llgrad.autodiff.sweeps import adjoint_columns_writer, adjoints, precompute_
 from llgrad.autodiff.sweeps.reverse_sweep import ReverseSweep
 from llgrad.frontends.c import clang
 from llgrad.programs import derivatives, noalias_versions, resolving, stages
-from llgrad.transforms.loops import peel
+from llgrad.transforms.loops import chosen_iteration, peel
 from llgrad.transforms.optimise import before_derivative
 
 Patch = pytest.MonkeyPatch
@@ -190,6 +190,11 @@ def no_replays_kept(patch: Patch) -> None:
     patch.setattr(planner, "lasting", lambda effects, loop, *_: loop)
 
 
+def no_searching(patch: Patch) -> None:
+    """A search takes part in the derivative with all its candidates."""
+    patch.setattr(chosen_iteration, "_search", lambda *_: None)
+
+
 def no_handing(patch: Patch) -> None:
     """What iterations hand on is kept by both."""
     patch.setattr(planner, "handed_on", lambda *_: {})
@@ -323,7 +328,7 @@ SWITCHES: dict[str, Callable[[Patch], None]] = {
         no_purity, keep_everything, other_costs, no_rereading, members_together, no_unrolling, all_strong_zeros,
         no_hoisting, no_nests, no_alias_scopes, no_input_scopes, no_column_scopes, no_shadow_by_distance, no_fusion,
         all_fusion, sums_seen, no_postponing, no_workspaces, unguarded, no_collecting, all_collecting,
-        no_reading_back, no_replaying, no_replays_kept, no_handing, none_steady, none_exchanged,
+        no_reading_back, no_replaying, no_replays_kept, no_searching, no_handing, none_steady, none_exchanged,
         no_carrying, no_choosing, all_ahead, no_peeling, no_gathering, late_release, on_the_heap, no_own_blocks,
         no_merging, split_tests,
         no_paired_frees, chunked_tape, malloc_arena, strict_adjoints, one_version, no_promise, unoptimised,

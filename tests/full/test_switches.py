@@ -30,6 +30,7 @@ inner_accumulator_reset insertion_sort kalman_filter large_trip_counts linked_li
 local_array_in_loop local_pointer_array loop_break loop_continue loop_rotating_values lstm_cell lu_pivoting
 malloc_in_loop malloc_struct_mixed matrix_multiply matrix_power members_apart members_of_elements memcpy_partial
 memmove_overlap multi_exit_loop
+nearest_centres
 nested_while newton_convergence noinline_allocates noinline_in_loop noinline_returns_pointer noinline_swap
 ode_adaptive overwritten_input peeled_clamped peeled_rings pendulum pointer_to_pointer quicksort recursion_tree_sum
 replayed replayed_once restrict_inlined row_pointers_argument soft_alignment
@@ -80,7 +81,7 @@ EFFECT = {
     "other_costs": "matrix_multiply", "no_hoisting": "matrix_multiply", "no_nests": "triple_nest",
     "no_alias_scopes": "matrix_multiply", "no_reading_back": "stored_once", "no_replaying": "replayed",
     "all_ahead": "pendulum",
-    "no_handing": "handed_on", "no_replays_kept": "replayed_once",
+    "no_handing": "handed_on", "no_searching": "nearest_centres", "no_replays_kept": "replayed_once",
     "no_carrying": "carried_loads", "none_steady": "steady_values",
     "none_exchanged": "exchanged_buffers", "no_choosing": "chosen_values",
     "no_input_scopes": "restrict_inlined", "no_column_scopes": "restrict_inlined",
