@@ -108,8 +108,13 @@ def test_left(name: str) -> None:
     assert not with_chosen_iterations(parse(LOOP.format(**{**USUAL, **LEFT[name]})))
 
 
-def test_candidates_that_are_loaded_are_left() -> None:
+def test_candidates_without_a_derivative_are_left() -> None:
     text = LOOP.format(**USUAL)
-    for computed in ("fmul double %v, %v", "fsub double %w, %v"):
-        text = text.replace(computed, "select i1 true, double %v, double 1.0")
+    for computed in ("load double, ptr %p", "fmul double %v, %v", "fsub double %w, %v"):
+        text = text.replace(computed, "select i1 true, double 2.0, double 1.0")
+    assert not with_chosen_iterations(parse(text))
+
+
+def test_searches_that_llvm_vectorises_are_left() -> None:
+    text = LOOP.format(**{**USUAL, "choice": "select nnan nsz i1 %c, double %s, double %best"})
     assert not with_chosen_iterations(parse(text))

@@ -12,8 +12,8 @@ zero. One more iteration is paid for that.
 The loop writes nothing and leaves from its latch. Each phi that carries a float is a search: a select, `minnum` or
 `maxnum` puts the candidate in its place, and it is only compared besides. Of two equal numbers the first operand is
 taken, as rules say. What the candidate is computed from is the same for all iterations, or integers and pointers that
-the loop's header carries: these are noted where the candidate is taken. Left alone are candidates that are only
-loaded, and searches that LLVM would vectorise: they are cheaper than what is saved.
+the loop's header carries: these are noted where the candidate is taken. Searches that LLVM would vectorise are left
+alone: they are cheaper than what is saved.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _search(control: Flow, loop: Loop, latch: Block, carried: Phi, floats: Seque
     if not results or not all(isinstance(u, Compare) for u in rest):
         return None
     found = _slice(loop, candidate, {update, *floats})
-    if found is None or not any(isinstance(i, (Binary, Unary, Call)) and is_float(i.type) for i in found):
+    if found is None or not any(isinstance(i, (Load, Binary, Unary, Call)) and is_float(i.type) for i in found):
         return None
     starts = tuple(p for p in loop.header.phis() if p in found)
     return _Search(loop, exit, carried, update, candidate, at, found, starts, results)
