@@ -27,6 +27,7 @@ from llgrad.ir.build import call_instead
 from llgrad.ir.module import Module
 from llgrad.ir.parse_types import TypeReader
 from llgrad.ir.types import (
+    PTR,
     VOID,
     ArrayType,
     FloatType,
@@ -370,6 +371,8 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             parts = parts[:1]  # a caller that wants the tape only
         elif site.request.mode is Mode.AUGMENTED and site.memory >= 0 and self._fits(parts[1:]):
             parts = parts[1:]  # a caller that has the tape in its memory
+        if site.request.mode is Mode.AUGMENTED and self._tape_last(parts):
+            parts = parts[::-1]
         if len(parts) == 1 and not site.hidden_result and str(expected) == parts[0][0]:
             self.lines.append(f"ret {expected} {parts[0][1]}")
             return
@@ -403,6 +406,19 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             own = [[back.pop(0) for _ in range(width)] if has else [Member(t)] * width for t, has in group]
             found.append(tuple(zip(*own, strict=True)))
         return found
+
+    def _tape_last(self, parts: Sequence[tuple[str, str]]) -> bool:
+        """Does the caller declare {value, tape}? Its only pointer says so, where the value has none."""
+        layout = self.module.layout
+
+        def pointers(t: Type) -> list[int]:
+            return [at for at, leaf in layout.leaves(t) if isinstance(leaf, PointerType)]
+
+        (tape, _), *others = parts
+        if len(others) != 1 or self._type(tape) != PTR or pointers(self._type(others[0][0])):
+            return False
+        found = pointers(self._declared())
+        return len(found) == 1 and found[0] > 0
 
     def _fits(self, parts: Sequence[tuple[str, str]]) -> bool:
         """Is the caller's result as large as these?"""
