@@ -58,6 +58,9 @@ KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
     "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
 )  # fmt: skip
+_ADVICE = {
+    "shouldrecompute", "nocache", "no_escaping_allocation", "ta_norecur", "ReadOnlyOrThrow", "LocalReadOnlyOrThrow",
+}  # fmt: skip
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ANNOTATIONS = "llvm.global.annotations"
 
@@ -320,15 +323,13 @@ def _word(found: Registrations, name: str, word: str, value: str) -> None:
             found.inactive[name] = None
         case "enzyme_nofree":
             found.no_free[name] = None
-        case "enzyme_function_like":
+        case "enzyme_function_like" | "enzyme_math":
             if library.lookup(value) is None:
                 raise UnknownNameError(
                     f"{name} is declared to be like {value}, which has no rule", fix="name a function of libm"
                 )
             _once(name, found.like.setdefault(name, value) == value)
-        case "enzyme_shouldrecompute" | "enzyme_no_escaping_allocation":
-            pass  # advice, which the plan does without
-        case _:
+        case _ if word.removeprefix("enzyme_") not in _ADVICE:  # (which the plan does without)
             raise UnsupportedError(f"the attribute {word} of {name} is not supported", fix="leave it out")
 
 
@@ -388,8 +389,7 @@ def protect(module: Module, roots: Sequence[str] = ()) -> bool:
     return bool(changed or likened or found.heap or found.inactive_globals)
 
 
-def _tells(g: GlobalVariable) -> bool:
-    """Registrations, annotations, what LLVM is told to keep."""
+def _tells(g: GlobalVariable) -> bool:  # registrations, annotations, what LLVM is told to keep
     return PREFIX in g.name or g.name.startswith("llvm.")
 
 
