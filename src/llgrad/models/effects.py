@@ -219,6 +219,8 @@ _TABLE: dict[str, Effects] = {
     **_all("stat fstat lstat", replace(_STREAM, fills=(1,))),
     # time, random numbers, the environment
     **_all("clock rand random lrand48 mrand48 drand48 srand srandom srand48 getpid sched_yield usleep sleep", _PURE),
+    **_all("etime_ dtime_", _FILLS),  # Fortran's, of libraries
+    **_all("second_ dsecnd_ dclock_", _PURE),
     **_all("time gettimeofday rand_r erand48 nrand48", _FILLS),
     **_all("clock_gettime nanosleep", replace(_STREAM, fills=(1,))),
     **_all("getenv atoi atol atoll atof nan nanf nanl", _READS),
@@ -315,7 +317,7 @@ _BY_NAME: tuple[tuple[str, Effects], ...] = (
     (r"_FortranAioBegin\w*", _OPENS),
     (r"_FortranAio(?:Output|End|Enable|Set|Get|Inquire)\w+", _STREAM),
     (r"_FortranAioInput(?:Integer|Logical|Ascii|Character|Real\d+|Complex\d+)", _STREAM),
-    (r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime)", _STREAM),
+    (r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime|Etime)", _STREAM),
     (r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)", _STOPS),
     (r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_", _READS),  # BLAS: where the largest element is
     (r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_", _READS),  # LAPACK: sizes of blocks, letters, constants
