@@ -26,9 +26,9 @@ from llgrad.transforms.canonical.runtime_routines import compiled, linked
 
 OWN = "llgrad_lapack_"
 _FACTORS = (
-    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gelsd?|ges(?:vd|dd)|syevd?|geev|lan(?:ge|sy)|(?:ge|po)con"
+    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gels[ds]?|sytr[fsi]|sysv|ges(?:vd|dd)|syevd?|geev|lan(?:ge|sy)|(?:ge|po)con"
 )
-_FORTRAN = "lan(?:tr|gb|sb)|(?:tr|gb)con|[gp]b(?:trf|trs|sv)|[gp]tsv|(?:ge|po|gb)svx"
+_FORTRAN = "sytf2|lan(?:tr|gb|sb)|(?:tr|gb)con|[gp]b(?:trf|trs|sv)|[gp]tsv|(?:ge|po|gb)svx"
 _COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
