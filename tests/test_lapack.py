@@ -226,11 +226,14 @@ def test_least_squares_of_any_rank(r: int, m: int, n: int, ranks: llgrad.Library
 
 
 @needs_lapack
+@pytest.mark.full
 def test_least_squares_by_gelss() -> None:
-    flags = ["-DGELSS", *(["-DFORTRAN_ONLY"] if STYLES == 1 else [])]
-    lib = llgrad.load(SOURCE.with_name("ranks.c"), libraries=LIBRARIES, flags=flags)
+    lib = llgrad.load(SOURCE.with_name("ranks.c"), libraries=LIBRARIES, flags=["-DGELSS", "-DFORTRAN_ONLY"])
+    grad = llgrad.grad(lib.program, wrt="v")
     for r, m, n in ((0, 6, 4), (0, 3, 5), (2, 5, 4)):
-        test_least_squares_of_any_rank(r, m, n, lib)
+        v, u = np.random.default_rng(m + n).normal(size=(2, (r * (m + n) if r else m * n) + 2 * m))
+        given = (m, n, r, 0, 1, 1e-9)
+        np.testing.assert_allclose(grad(v, *given) @ u, difference(lib.program, v, u, given), rtol=1e-5, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -266,6 +269,36 @@ def test_indefinite_and_singular(up: int, indefinite: llgrad.Library) -> None:
     value, gradient = llgrad.value_and_grad(indefinite.singular, wrt="v")(v, up)
     assert value == indefinite.singular(v, up)
     np.testing.assert_allclose(gradient, [3, 2])
+
+
+@pytest.fixture(scope="module")
+def hermitian() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("hermitian.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize("up", [0, 1])
+@pytest.mark.parametrize("vectors", [0, 1, 2])
+def test_hermitian(vectors: int, up: int, hermitian: llgrad.Library) -> None:
+    """Values alone; what does not depend on the phases of vectors; vectors with the library's phases."""
+    f = hermitian.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    for n in (1, 2, 5):
+        v, u = np.random.default_rng(n).normal(size=(2, 2 * n * n))
+        for style in range(STYLES):
+            given = (n, style, up, style % 2, vectors)
+            (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+            np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
+            np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8)
+
+
+@needs_lapack
+def test_hermitian_with_equal_values(hermitian: llgrad.Library) -> None:
+    """A vector of several has no derivative."""
+    v = np.concatenate([np.eye(2).ravel(), np.zeros(4)])
+    assert not np.isfinite(llgrad.grad(hermitian.program, wrt="v")(v, 2, 0, 1, 0, 2)).all()
 
 
 @needs_lapack

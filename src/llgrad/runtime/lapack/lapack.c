@@ -48,6 +48,7 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "band.h"
 #include "complex.h"
 #include "complex_factors.h"
+#include "complex_spectrum.h"
 #undef T
 #undef LETTER
 #undef COMPLEX
@@ -71,3 +72,4 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "band.h"
 #include "complex.h"
 #include "complex_factors.h"
+#include "complex_spectrum.h"
