@@ -20,6 +20,7 @@ from msgspec import Struct, field
 
 from llgrad.autodiff.emit import wide_results
 from llgrad.autodiff.enzyme.calls import TAPE_BYTES, CallSite, Slot
+from llgrad.autodiff.enzyme.coerced_arguments import UNCLEAR
 from llgrad.autodiff.enzyme.result_struct import Member, Source, places
 from llgrad.autodiff.requests.request import Act, Mode
 from llgrad.errors import LlgradError, UnsupportedError
@@ -437,9 +438,10 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
     def _mismatch(self, cause: str, fix: str = "") -> LlgradError:
         gives = _GIVES.get(self.site.request.mode if self.site.request else Mode.COMBINED, _GIVES[Mode.COMBINED])
         declare = f"declare the __enzyme_ function so that it returns {gives}"
+        unclear = f"; if {self.site.function.name} passes structs by value, {UNCLEAR}" if self.site.unclear else ""
         return UnsupportedError(
-            f"the derivative of {self.site.function.name} does not fit the call", span=self.site.span, cause=cause,
-            fix=fix or declare,
+            f"the derivative of {self.site.function.name} does not fit the call", span=self.site.span,
+            cause=f"{cause}{self.module.around(self.site.call)}", fix=f"{fix or declare}{unclear}",
         )  # fmt: skip
 
 
