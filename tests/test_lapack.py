@@ -226,6 +226,82 @@ def test_least_squares_of_any_rank(r: int, m: int, n: int, ranks: llgrad.Library
 
 
 @needs_lapack
+@pytest.mark.full
+def test_least_squares_by_gelss() -> None:
+    lib = llgrad.load(SOURCE.with_name("ranks.c"), libraries=LIBRARIES, flags=["-DGELSS", "-DFORTRAN_ONLY"])
+    grad = llgrad.grad(lib.program, wrt="v")
+    for r, m, n in ((0, 6, 4), (0, 3, 5), (2, 5, 4)):
+        v, u = np.random.default_rng(m + n).normal(size=(2, (r * (m + n) if r else m * n) + 2 * m))
+        given = (m, n, r, 0, 1, 1e-9)
+        np.testing.assert_allclose(grad(v, *given) @ u, difference(lib.program, v, u, given), rtol=1e-5, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def indefinite() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("indefinite.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize("up", [0, 1])
+@pytest.mark.parametrize("which", range(4), ids=["sytrf", "sytrs", "sysv", "sytri"])
+def test_indefinite(which: int, up: int, indefinite: llgrad.Library) -> None:
+    """Blocks of one and of two, in several orders; the values, pivots included, are the library's."""
+    f = indefinite.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    for n, seed in ((5, 1), (5, 2), (8, 3), (70, 4)):
+        v, u = np.random.default_rng(seed).normal(size=(2, n * n + 2 * n))
+        for style in range(STYLES if n < 9 else 1):
+            given = (n, which, style, up)
+            (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+            np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-7)
+            np.testing.assert_allclose(gradient @ u, slope, rtol=1e-7)
+            if n < 9:
+                h = 1e-5
+                near = [f(v + k * h * u, *given) for k in (-2, -1, 1, 2)]
+                np.testing.assert_allclose(slope, (near[0] - 8 * near[1] + 8 * near[2] - near[3]) / (12 * h), rtol=1e-5)
+
+
+@needs_lapack
+@pytest.mark.parametrize("up", [0, 1])
+def test_indefinite_and_singular(up: int, indefinite: llgrad.Library) -> None:
+    v = np.array([2.0, 3.0])
+    value, gradient = llgrad.value_and_grad(indefinite.singular, wrt="v")(v, up)
+    assert value == indefinite.singular(v, up)
+    np.testing.assert_allclose(gradient, [3, 2])
+
+
+@pytest.fixture(scope="module")
+def hermitian() -> llgrad.Library:
+    flags = ["-DFORTRAN_ONLY"] if STYLES == 1 else []
+    return llgrad.load(SOURCE.with_name("hermitian.c"), libraries=LIBRARIES, flags=flags)
+
+
+@needs_lapack
+@pytest.mark.parametrize("up", [0, 1])
+@pytest.mark.parametrize("vectors", [0, 1, 2])
+def test_hermitian(vectors: int, up: int, hermitian: llgrad.Library) -> None:
+    """Values alone; what does not depend on the phases of vectors; vectors with the library's phases."""
+    f = hermitian.program
+    grad, jvp = llgrad.value_and_grad(f, wrt="v"), llgrad.jvp(f, wrt="v")
+    for n in (1, 2, 5):
+        v, u = np.random.default_rng(n).normal(size=(2, 2 * n * n))
+        for style in range(STYLES):
+            given = (n, style, up, style % 2, vectors)
+            (value, slope), (again, gradient) = jvp(v, *given, tangents=u), grad(v, *given)
+            np.testing.assert_allclose([value, again], f(v, *given), rtol=1e-9)
+            np.testing.assert_allclose(slope, difference(f, v, u, given), rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(gradient @ u, slope, rtol=1e-8)
+
+
+@needs_lapack
+def test_hermitian_with_equal_values(hermitian: llgrad.Library) -> None:
+    """A vector of several has no derivative."""
+    v = np.concatenate([np.eye(2).ravel(), np.zeros(4)])
+    assert not np.isfinite(llgrad.grad(hermitian.program, wrt="v")(v, 2, 0, 1, 0, 2)).all()
+
+
+@needs_lapack
 def test_least_squares_further(ranks: llgrad.Library) -> None:
     """Second derivatives; what is cut off and no rounding has no derivative that is a number."""
     f, m, n, r = ranks.program, 5, 4, 2

@@ -9,7 +9,7 @@ One primitive, `llgrad`, stands for a function and for all its derivatives; its 
 no buffer is copied. Its rules are written in terms of itself:
 
     kind      tangent by inputs    tangent by the rest    transposed
-    primal    jvp                                         (jvp is)
+    primal    jvp                                         vjp at zero, where it is linear
     vjp       second               vjp                    jvp, by the adjoints
     jvp       bend                 jvp                    vjp, by the tangents
     second    refused              second                 bend by the adjoints, second by the tangents
@@ -256,6 +256,8 @@ def _transpose(
     ones = [True] * len(given) if batched else []
     unknown = [ad.is_undefined_primal(x) for x in more]
     none: list[Any] = [None] * len(inputs)
+    if any(map(ad.is_undefined_primal, inputs)):
+        return _transpose_primal(given, inputs, made, kind, statics, own)
     if kind in ("vjp", "jvp"):
         back = "jvp" if kind == "vjp" else "vjp"
         found = _bind(made, back, wrt, statics, (*own, *ones), [*inputs, *given])
@@ -270,6 +272,24 @@ def _transpose(
     else:
         found = _bind(made, "second", wrt, statics, (*own, *ones, *of_more), [*inputs, *given, *more])
     return [*none, *(None for _ in more), *_summed(found, of_other, [ad.is_undefined_primal(x) for x in other])]
+
+
+def _transpose_primal(
+    given: Sequence[Any], inputs: Sequence[Any], made: Foreign, kind: str, statics: Any, own: Sequence[bool]
+) -> Any:
+    """The adjoint of a function that the caller of `jax.linear_transpose` promises to be linear: at zero, say."""
+    along = tuple(n for n, x in enumerate(inputs) if ad.is_undefined_primal(x))
+    if kind != "primal" or any(n not in made.active for n in along):
+        raise UnsupportedError(
+            f"{made.name} has no transpose by its inputs here", span=made.function.signature.source,
+            cause="a derivative of it is not linear in them" if kind != "primal" else "they have no derivative",
+            fix="transpose a function by what it is linear in",
+        )  # fmt: skip
+    known = [_zeros(x.aval) if ad.is_undefined_primal(x) else x for x in inputs]
+    flags = (*own, *(True for _ in given)) if own else ()
+    found = _bind(made, "vjp", along, statics, flags, [*known, *given])
+    by = dict(zip(along, _summed(found, [own[n] for n in along] if own else (), [True] * len(along)), strict=True))
+    return [by.get(n) for n in range(len(inputs))]
 
 
 def _summed(found: Sequence[Any], flags: Sequence[bool], wanted: Sequence[bool]) -> list[Any]:

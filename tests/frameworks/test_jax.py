@@ -92,6 +92,31 @@ def test_transformations(lib: llgrad.Library) -> None:
         jax.jacfwd(jax.jacfwd(jax.jacfwd(f)))(x, a, k)
 
 
+def test_linear_transpose(lib: llgrad.Library, tmp_path: Path) -> None:
+    """Of what is linear in the arguments that are transposed: alone, over a batch, differentiated by the rest."""
+    source = tmp_path / "linear.c"
+    source.write_text("""
+void filtered(const double *x, const double *a, int n, double *y) {
+    for (int i = 0; i < n; i++) y[i] = a[i] * x[i] + (i ? x[i - 1] : 0);
+}
+""")
+    f, x, a, c = foreign(source, "filtered"), random(5), random(5), jnp.arange(5.0)
+    matrix = jnp.diag(a) + jnp.eye(5, k=-1)
+    back = jax.linear_transpose(lambda x: f(x, a), x)
+    for way in (back, jax.jit(back)):
+        np.testing.assert_allclose(way(c)[0], matrix.T @ c)
+    np.testing.assert_allclose(jax.vmap(lambda c: back(c)[0])(jnp.eye(5)), matrix)
+    rows = jax.linear_transpose(jax.vmap(lambda x: f(x, a)), jnp.ones((2, 5)))(jnp.stack([c, 2 * c]))[0]
+    np.testing.assert_allclose(rows, jnp.stack([matrix.T @ c, 2 * matrix.T @ c]))
+    shared = jax.linear_transpose(lambda x: jax.vmap(lambda a: f(x, a))(jnp.stack([a, a])), x)(jnp.stack([c, c]))[0]
+    np.testing.assert_allclose(shared, 2 * matrix.T @ c)
+    slope = jax.grad(lambda a: jax.linear_transpose(lambda x: f(x, a), x)(c)[0].sum())(a)
+    np.testing.assert_allclose(slope, c)
+    energy, (_, b, k) = foreign(lib.energy), inputs("energy")[1]
+    with pytest.raises(UnsupportedError, match="no transpose by its inputs"):
+        jax.linear_transpose(jax.grad(lambda x: energy(x, b, k)), x)(c)
+
+
 def test_batches(lib: llgrad.Library) -> None:
     f, (_, a, k), vmap = foreign(lib.energy), inputs("energy")[1], jax.vmap
     many, ks = random(6, 5), random(3)

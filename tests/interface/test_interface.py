@@ -320,3 +320,43 @@ def test_errors_speak_of_the_users_names(call: str, words: str) -> None:
     with pytest.raises(LlgradError, match=words) as refused:
         optimise_program(LLVMModule.linked([read_ir(text.encode())]))
     assert "llgrad." not in str(refused.value)
+
+
+@pytest.mark.parametrize("word", ["enzyme_nocache", "enzyme_ta_norecur", "enzyme_ReadOnlyOrThrow", "enzyme_math=exp"])
+def test_attributes_of_functions_in_ir(word: str, tmp_path: Path) -> None:
+    """Advice changes nothing; `enzyme_math` is `enzyme_function_like`: the rule of exp takes the value of f."""
+    name, _, like = word.partition("=")
+    path = tmp_path / "code.ll"
+    path.write_text(f"""
+        define double @f(double %x) noinline "{name}"="{like}" {{
+          %r = fmul double %x, %x
+          ret double %r
+        }}
+        declare double @__enzyme_autodiff(ptr, ...)
+        define double @root(double %x) {{
+          %r = call double @f(double %x)
+          ret double %r
+        }}
+        define i32 @main() {{
+          %d = call double (ptr, ...) @__enzyme_autodiff(ptr @root, double 3.0)
+          %p = fcmp oeq double %d, {"9.0" if like else "6.0"}
+          %status = select i1 %p, i32 0, i32 1
+          ret i32 %status
+        }}
+    """)
+    subprocess.run([built(path, tmp_path)], check=True)
+
+
+def test_an_attribute_that_nobody_knows() -> None:
+    text = """
+        define double @f(double %x) "enzyme_preserve_primal"="*" {
+          ret double %x
+        }
+        declare double @__enzyme_autodiff(ptr, ...)
+        define double @df(double %x) {
+          %d = call double (ptr, ...) @__enzyme_autodiff(ptr @f, double %x)
+          ret double %d
+        }
+    """
+    with pytest.raises(LlgradError, match="attribute enzyme_preserve_primal of f is not supported"):
+        optimise_program(LLVMModule.from_text(text))

@@ -121,6 +121,7 @@ MISSPELT = [
     ("__enzyme_revers", "__enzyme_reverse"), ("_enzyme_autodiff", "__enzyme_autodiff"),
     ("__enzmye_fwddiff_", "__enzyme_fwddiff"), ("__enzyme_bach", "__enzyme_batch"),
     ("__enzyme_ignore_derivative", "__enzyme_ignore_derivatives"), ("__enzyme_something", ""),
+    ("__enzyme_iter", ""), ("__enzyme_context", ""), ("__enzyme_shadow", ""), ("__enzyme_zero_shadows", ""),
 ]  # fmt: skip
 
 

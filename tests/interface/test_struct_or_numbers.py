@@ -209,3 +209,38 @@ def test_structs_that_may_be_two_pointers(marker: str, result: str, tmp_path: Pa
     source = source.replace("RETURN", "return s" if result == "double" else "a.p[0] = s")
     said = printed(tmp_path, optimised(source, tmp_path))
     assert "may be one struct in registers, or two" in said and "compile with -g" in said
+
+
+REFUSED = """
+extern int enzyme_dup, enzyme_const;
+void __enzyme_autodiff(void *, ...);
+double __enzyme_autodiff_number(void *, ...);
+double sink;
+typedef struct { double *p; double scale; } scaled;
+double f(int n, scaled v) { double s = 0; for (int i = 0; i < n; i++) s += v.p[i] * v.p[i]; return s; }
+void ask(int n, scaled v, scaled d) {
+  CALL;
+}
+"""
+
+
+@pytest.mark.parametrize("call", [
+    "__enzyme_autodiff((void *)f, enzyme_const, n, enzyme_dup, v, d)",
+    "__enzyme_autodiff((void *)f, enzyme_const, n, enzyme_const, v, enzyme_dup)",
+    "sink = __enzyme_autodiff_number((void *)f, enzyme_const, n, enzyme_const, v)",
+])  # fmt: skip
+def test_refusals_name_places_and_cures(call: str, tmp_path: Path) -> None:
+    """With -g the line and the source's names; without it the function that asks, and that -g may cure it."""
+    source, ir = tmp_path / "scaled.c", tmp_path / "scaled.ll"
+    source.write_text(REFUSED.replace("CALL", call))
+    for debug in ("-g", "-g0"):
+        flags = [debug, "-O2", "-fdiscard-value-names", "-S", "-emit-llvm"]
+        subprocess.run([*find_compiler().c, *flags, source, "-o", ir], check=True)
+        said = CliRunner().invoke(main, ["opt", str(ir), "-o", str(tmp_path / "out.ll")]).output
+        assert "error" in said or "[unsupported]" in said
+        if debug == "-g":
+            assert "scaled.c:9:" in said and "argument 1" not in said and "argument 2" not in said
+            assert "compile with -g" not in said
+        else:
+            assert "scaled.ll: " in said and " in ask\n" in said
+            assert "compile with -g" in said

@@ -828,6 +828,27 @@ def test_intrinsics_of_all_kinds() -> None:
     np.testing.assert_allclose(llgrad.grad(f, wrt="x")(SIX), truth, rtol=1e-7, atol=1e-8)
 
 
+def test_clocks(tmp_path: Path) -> None:
+    """What `etime` writes is constant, and what was there before has no adjoint any more."""
+    source = tmp_path / "clock.f90"
+    source.write_text("""
+subroutine timed(x, f)
+  real(4), intent(in) :: x(2)
+  real(4), intent(out) :: f
+  real(4) :: w(3), total
+  w(1:2) = x**2
+  w(3) = x(1)
+  f = sum(w(1:2))
+  call etime(w(1:2), total)
+  f = f + 0 * w(1) * x(1) + w(3)**3 + 0 * total * x(2)
+  f = f + w(2)
+end subroutine
+""")
+    require("intrinsics.f90")
+    x, f = np.array([1, 2], "f4"), np.zeros((), "f4")
+    np.testing.assert_allclose(llgrad.grad(llgrad.load(source).timed, wrt="x", of="f")(x, f), [2 + 3, 4])
+
+
 def test_nested_procedures_that_are_called_from_cpp() -> None:
     """Those of several activations of their host, each with its own frame."""
     require("hosts.f90", "hosts.cpp")

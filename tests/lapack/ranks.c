@@ -1,4 +1,4 @@
-/* Least squares by dgelsd: of a matrix in v, as it is or as a product of m times r and r times n. */
+/* Least squares by dgelsd, or dgelss: of a matrix in v, as it is or as a product of m times r and r times n. */
 #include <math.h>
 #include <stdlib.h>
 typedef double T;
@@ -6,12 +6,19 @@ typedef const int *I;
 void dgelsd_(I, I, I, T *, I, T *, I, T *, const T *, int *, T *, I, int *, int *);
 #ifndef FORTRAN_ONLY
 int LAPACKE_dgelsd(int, int, int, int, T *, int, T *, int, T *, T, int *);
+int LAPACKE_dgelss(int, int, int, int, T *, int, T *, int, T *, T, int *);
+#endif
+#ifdef GELSS /* which takes no integers */
+void dgelss_(I, I, I, T *, I, T *, I, T *, const T *, int *, T *, I, int *);
+#define dgelsd_(m, n, two, a, lda, b, ldb, s, least, rank, work, asked, integers, info) \
+    dgelss_(m, n, two, a, lda, b, ldb, s, least, rank, work, asked, info)
+#define LAPACKE_dgelsd LAPACKE_dgelss
 #endif
 
 T program(const T *v, int m, int n, int r, int style, int values, T least)
 {
     int info = 0, two = 2, rank = 0, lda = (style == 2 ? n : m) + 1, most = m > n ? m : n, ldb = style == 2 ? 3 : most + 1;
-    int asked = -1, count;
+    int asked = -1, count = 0;
     T *a = malloc(sizeof(T) * (m + 1) * (n + 1)), *b = malloc(sizeof(T) * (most + 1) * 3), *s = malloc(sizeof(T) * most), size;
     T sum = 0;
     for (int i = 0; i < m; i++)

@@ -6,10 +6,11 @@ __attribute__((enzyme_inactive)) static double level_of(double x) { return x * x
 __attribute__((enzyme_inactive)) double log_of_last;
 __attribute__((enzyme_function_like("log1p"), noinline)) static double my_log(double x) { return 3 * x; }
 __attribute__((enzyme_shouldrecompute)) static double squared(double x) { return x * x; }
-static double f(double x)
+__attribute__((__enzyme_nofree__, noinline)) static double same(double x) { return x; }
+__attribute__((enzyme_nocache, __enzyme_no_escaping_allocation__)) static double f(double x)
 {
     log_of_last = x;
-    return half_of(x) * x + log_of_last * x + level_of(x) * x;
+    return half_of(same(x)) * x + log_of_last * x + level_of(x) * x;
 }
 static double g(double x) { return my_log(x) * squared(x); }
 int main(void)

@@ -159,6 +159,11 @@ class Module:
         where = str(span or self.source_filename)
         return f"{where} in {function}" if function else where
 
+    def around(self, instruction: Instruction) -> str:
+        """` in f` for an instruction whose place nobody knows, for want of debug info; else nothing."""
+        span, function = self.span(instruction), self.function_of(instruction)
+        return f" in {function}" if function and (span is None or not span.line) else ""
+
     def function_of(self, instruction: Instruction) -> str:
         """The function of the source that an instruction is in, as far as debug info tells: it may be inlined."""
         location, block = self._location(instruction), instruction.block

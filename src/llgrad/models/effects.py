@@ -27,7 +27,8 @@ class Allocator(Struct, frozen=True):
     family    which deallocators may free it ("malloc", "new", "new[]");
     place     "return", or the operand through which the pointer is stored (posix_memalign);
     moves     the pointer operand whose memory is moved into the new one and freed (realloc), or None;
-    alignment the operand that gives the alignment, or None.
+    alignment the operand that gives the alignment, or None;
+    sized     whether its deallocator takes more than the memory.
     """
 
     size: tuple[int, ...]
@@ -36,13 +37,18 @@ class Allocator(Struct, frozen=True):
     place: Literal["return"] | int = "return"
     moves: int | None = None
     alignment: int | None = None
+    sized: bool = False
 
 
 class Deallocator(Struct, frozen=True):
-    """A function that frees the memory its pointer operand `pointer` was given by an allocator of `family`."""
+    """A function that frees the memory its pointer operand `pointer` was given by an allocator of `family`.
+
+    `sized`: it takes more than the memory, its size for instance, and is called with what the program gives it.
+    """
 
     pointer: int = 0
     family: str = "malloc"
+    sized: bool = False
 
 
 class Effects(Struct, frozen=True):
@@ -71,7 +77,8 @@ class Effects(Struct, frozen=True):
 
 ALLOCATES, FREES = "llgrad.alloc.", "llgrad.free."
 """`llgrad.alloc.1$release$get` is a function `get` of the user's that returns memory, whose size is argument 1;
-`llgrad.free.$release` frees it."""
+`llgrad.free.$release` frees it. In `llgrad.alloc.1.0$release$get` and `llgrad.free.0$release` the second number is the
+argument of `release` that is the memory, among others."""
 
 STRING = "llgrad.string."
 """`llgrad.string.wp.s._ZN…`: a member of `std::string`, see `llgrad.transforms.guard.strings`."""
@@ -112,11 +119,19 @@ def deallocator_of(family: str) -> str:
     return next((name for name, its in RELEASES.items() if its == family), f"{FREES}${family}")
 
 
+def shadow_deallocator(a: Allocator) -> str:
+    """What frees shadows that do not outlive a derivative: those of sized families come from `calloc`."""
+    return "free" if a.sized else deallocator_of(a.family)
+
+
 def _own_heap(name: str) -> Effects:
     head, family, *_ = name.split("$")
     if name.startswith(FREES):
-        return Effects(writes_memory="args", deallocator=Deallocator(family=family))
-    return Effects(allocator=Allocator((int(head.removeprefix(ALLOCATES)),), family=RELEASES.get(family, family)))
+        pointer = head.removeprefix(FREES)
+        return Effects(writes_memory="args", deallocator=Deallocator(int(pointer or 0), family, bool(pointer)))
+    size, _, pointer = head.removeprefix(ALLOCATES).partition(".")
+    family = RELEASES.get(family, family)
+    return Effects(allocator=Allocator((int(size),), family=family, sized=bool(pointer)))
 
 
 def listed(symbol: str) -> Effects | None:
@@ -204,6 +219,8 @@ _TABLE: dict[str, Effects] = {
     **_all("stat fstat lstat", replace(_STREAM, fills=(1,))),
     # time, random numbers, the environment
     **_all("clock rand random lrand48 mrand48 drand48 srand srandom srand48 getpid sched_yield usleep sleep", _PURE),
+    **_all("etime_ dtime_", _FILLS),  # Fortran's, of libraries
+    **_all("second_ dsecnd_ dclock_", _PURE),
     **_all("time gettimeofday rand_r erand48 nrand48", _FILLS),
     **_all("clock_gettime nanosleep", replace(_STREAM, fills=(1,))),
     **_all("getenv atoi atol atoll atof nan nanf nanl", _READS),
@@ -300,7 +317,7 @@ _BY_NAME: tuple[tuple[str, Effects], ...] = (
     (r"_FortranAioBegin\w*", _OPENS),
     (r"_FortranAio(?:Output|End|Enable|Set|Get|Inquire)\w+", _STREAM),
     (r"_FortranAioInput(?:Integer|Logical|Ascii|Character|Real\d+|Complex\d+)", _STREAM),
-    (r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime)", _STREAM),
+    (r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime|Etime)", _STREAM),
     (r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)", _STOPS),
     (r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_", _READS),  # BLAS: where the largest element is
     (r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_", _READS),  # LAPACK: sizes of blocks, letters, constants

@@ -25,6 +25,7 @@ from llgrad.llvm import LLVMModule, verified
 from llgrad.llvm.assembly import definitions, renamed, shared_globals, with_bodies, without_bodies
 from llgrad.programs.stages import prepare
 from llgrad.rules import library
+from llgrad.signature import parameter_name
 from llgrad.support.gc_pause import collecting_rarely
 from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.guard.equalities import hidden
@@ -160,7 +161,7 @@ def derived(
         except UnsupportedError as error:
             if isinstance(error, UnsizedError) and error.span is None:
                 error.span = module.place_of_type(error.type)
-            say_in_source(error, module, requests[0].function)
+            say_in_source(error, module, requests[0].function, parameter_name)
             if in_registers and error.remedy is None and type(error) in (KindError, UnsupportedError):
                 from llgrad.transforms.legalize.mixed_webs import in_memory
 

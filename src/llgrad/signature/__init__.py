@@ -8,11 +8,12 @@ guessed. Without debug info the IR types speak: pointers are opaque and names ar
 """
 
 from llgrad.signature.names import Candidate, candidates, find
-from llgrad.signature.read import ir_ctype, signature
+from llgrad.signature.read import ir_ctype, parameter_name, signature
 from llgrad.signature.signature import Parameter, Signature
 from llgrad.signature.types import Array, Complex, CType, Field, Opaque, Pointer, Scalar, Struct, View, Void
 
 __all__ = [
     "Array", "CType", "Candidate", "Complex", "Field", "Opaque", "Parameter", "Pointer", "Scalar", "Signature",
-    "Struct", "View", "Void", "candidates", "find", "ir_ctype", "signature",
+    "Struct", "View", "Void", "candidates", "find", "ir_ctype",
+    "parameter_name", "signature",
 ]  # fmt: skip

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 
 from llgrad.analysis.layout import byte_layouts as bl
-from llgrad.analysis.layout.debug_info import DebugTypes, Declared, debug_record, number, text
+from llgrad.analysis.layout.debug_info import (
+    UNNAMED,
+    DebugTypes,
+    Declared,
+    argument_name,
+    debug_record,
+    number,
+    text,
+)
 from llgrad.errors import Span
 from llgrad.ir.module import Module
 from llgrad.ir.types import ArrayType, FloatType, IntType, PointerType, SimpleType, Type, VectorType
@@ -25,6 +33,16 @@ def signature(module: Module, function_name: str) -> Signature:
     if declared is None:
         return frontend_metadata.told(module, f) or _from_ir(f)
     return _Reader(module, f, types).signature(*declared)
+
+
+def parameter_name(module: Module, f: Function, argument: Argument) -> str:
+    """What the source calls the parameter that an argument carries, or a piece of; else the argument's name."""
+    name = argument_name(module, f, argument)
+    if name != argument.name or not UNNAMED.fullmatch(name):
+        return name
+    said = signature(module, f.name)
+    declared = said.parameters if said.declared else ()
+    return next((p.name for p in declared if argument.index in p.ir_arguments and p.name), name)
 
 
 def _from_ir(f: Function) -> Signature:

@@ -386,9 +386,13 @@ def debug_record(line: str) -> DebugRecord | None:
     return DebugRecord("value" if m[1] == "assign" else m[1], m[2].strip(), MDRef(int(m[3])), m[4])
 
 
+UNNAMED = re.compile(r"arg\d*|\d+")
+"""What LLVM's printer and its `instnamer` call arguments."""
+
+
 def argument_name(module: Module, f: Function, argument: Argument) -> str:
     """What the source calls a parameter; its name in the module if it has one, or debug info does not tell."""
-    if not re.fullmatch(r"arg\d*|\d+", argument.name):
+    if not UNNAMED.fullmatch(argument.name):
         return argument.name
     for i in f.entry.instructions if f.blocks else ():
         for record in filter(None, map(debug_record, i.debug_records)):
@@ -405,21 +409,26 @@ def argument_name(module: Module, f: Function, argument: Argument) -> str:
 _UNNAMED = re.compile(r"(?:\bargument )?(?:%(\d+)|%?\b(arg\d*))\b")  # as LLVM's printer and its `instnamer` call them
 
 
-def _source_names(module: Module, words: Collection[str], first: Collection[str], root: str) -> dict[str, str]:
+Called = Callable[[Module, Function, Argument], str]
+
+
+def _source_names(
+    module: Module, words: Collection[str], first: Collection[str], root: str, called: Called
+) -> dict[str, str]:
     """What the source calls parameters that are called by these words in the module: of the functions that come
     `first`, else of the root, else of all; where all agree."""
     names: dict[str, str] = {}
     for word in words:
         owners = [(f, a) for f in module.functions for a in f.arguments if a.name == word and not f.is_declaration]
         named = [(f, a) for f, a in owners if f.name in first] or [(f, a) for f, a in owners if f.name == root]
-        found = {argument_name(module, f, a) for f, a in named or owners}
+        found = {called(module, f, a) for f, a in named or owners}
         if len(found) == 1:
             names[word] = found.pop()
     return {word: name for word, name in names.items() if name != word}
 
 
-def say_in_source(error: UnsupportedError, module: Module, root: str) -> None:
-    """Say where the function is, where an error has no line, and what the source calls its parameters.
+def say_in_source(error: UnsupportedError, module: Module, root: str, called: Called = argument_name) -> None:
+    """Say where the function is, where an error has no line, and what the source calls its parameters (`called`).
 
     Where there is no line, for want of debug info, the file and the function are named.
     """
@@ -432,7 +441,7 @@ def say_in_source(error: UnsupportedError, module: Module, root: str) -> None:
         error.message = f"{error.message}, in the derivative of {own}"
     if words := {a or b for m in (error.message, error.cause) for a, b in _UNNAMED.findall(m)}:
         mentioned = {*re.findall(r"[\w.$]+", error.message)}
-        names = _source_names(module, words, mentioned, root)
+        names = _source_names(module, words, mentioned, root, called)
 
         def named(m: re.Match[str]) -> str:
             word = m[1] or m[2]

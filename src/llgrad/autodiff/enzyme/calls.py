@@ -19,7 +19,6 @@ from typing import NoReturn
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from llgrad.analysis.layout.debug_info import argument_name
 from llgrad.analysis.objects import gep_offset, holds_type
 from llgrad.autodiff.enzyme.coerced_arguments import UNCLEAR, Raw, Together, as_written
 from llgrad.autodiff.enzyme.coerced_results import packed_floats, returns_integers
@@ -55,6 +54,7 @@ from llgrad.ir.values import (
     GlobalVariable,
     Load,
 )
+from llgrad.signature import parameter_name
 
 TAPE_BYTES = 8  # what a caller's memory for a tape holds: the tape's address
 
@@ -484,7 +484,7 @@ class _Reader:
 
     def _next(self, what: str) -> AnyValue:
         if not self.rest:
-            self.refuse(f"{self.name} is called without {what}", f"pass all arguments, in order{self.if_structs}")
+            self.refuse(f"{self.name} is called without {what}", "pass all arguments, in order")
         return self.rest.pop(0)
 
     def _default(self, t: Type) -> Act:
@@ -560,16 +560,18 @@ class _Reader:
         if self.rest:
             self.refuse(
                 f"{self.name} is called with {len(self.rest)} arguments too many for {self.f.name}",
-                f"check markers: enzyme_dup takes a value and its shadow{self.if_structs}",
+                "check markers: enzyme_dup takes a value and its shadow",
             )
 
     def _named(self, p: Argument) -> str:
-        return argument_name(self.module, self.f, p)
+        return parameter_name(self.module, self.f, p)
 
     def refuse(self, message: str, fix: str) -> NoReturn:
+        unclear = self.if_structs if UNCLEAR not in fix else ""
         raise UnsupportedError(
-            message, span=self.module.span(self.call), cause=f"in a call of {self.name}", fix=fix
-        )
+            message, span=self.module.span(self.call),
+            cause=f"in a call of {self.name}{self.module.around(self.call)}", fix=f"{fix}{unclear}",
+        )  # fmt: skip
 
 
 def _are_structs(given: list[Type | str], members: list[Type], count: int) -> bool:

@@ -133,7 +133,7 @@ def _rules(module: Module, found: Registrations, forward: bool) -> dict[Function
         add(name, *pair)
     for name, others in found.routines.items():
         add(name, *others)
-    for name, (_, release) in found.allocators.items():
+    for name, (_, release, _) in found.allocators.items():
         add(name, release)
     return rules
 

@@ -311,8 +311,8 @@ class _Statement:
 
     def refuse(self, cause: str, fix: str = "see the manual of the C interface") -> NoReturn:
         raise UnsupportedError(
-            f"a call of {self.name} that cannot be read", span=self.module.span(self.call), cause=cause,
-            fix=fix,
+            f"a call of {self.name} that cannot be read", span=self.module.span(self.call),
+            cause=f"{cause}{self.module.around(self.call)}", fix=fix,
         )  # fmt: skip
 
 

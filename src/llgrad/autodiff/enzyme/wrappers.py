@@ -20,6 +20,7 @@ from msgspec import Struct, field
 
 from llgrad.autodiff.emit import wide_results
 from llgrad.autodiff.enzyme.calls import TAPE_BYTES, CallSite, Slot
+from llgrad.autodiff.enzyme.coerced_arguments import UNCLEAR
 from llgrad.autodiff.enzyme.result_struct import Member, Source, places
 from llgrad.autodiff.requests.request import Act, Mode
 from llgrad.errors import LlgradError, UnsupportedError
@@ -27,6 +28,7 @@ from llgrad.ir.build import call_instead
 from llgrad.ir.module import Module
 from llgrad.ir.parse_types import TypeReader
 from llgrad.ir.types import (
+    PTR,
     VOID,
     ArrayType,
     FloatType,
@@ -370,6 +372,8 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             parts = parts[:1]  # a caller that wants the tape only
         elif site.request.mode is Mode.AUGMENTED and site.memory >= 0 and self._fits(parts[1:]):
             parts = parts[1:]  # a caller that has the tape in its memory
+        if site.request.mode is Mode.AUGMENTED and self._tape_last(parts):
+            parts = parts[::-1]
         if len(parts) == 1 and not site.hidden_result and str(expected) == parts[0][0]:
             self.lines.append(f"ret {expected} {parts[0][1]}")
             return
@@ -404,6 +408,19 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
             found.append(tuple(zip(*own, strict=True)))
         return found
 
+    def _tape_last(self, parts: Sequence[tuple[str, str]]) -> bool:
+        """Does the caller declare {value, tape}? Its only pointer says so, where the value has none."""
+        layout = self.module.layout
+
+        def pointers(t: Type) -> list[int]:
+            return [at for at, leaf in layout.leaves(t) if isinstance(leaf, PointerType)]
+
+        (tape, _), *others = parts
+        if len(others) != 1 or self._type(tape) != PTR or pointers(self._type(others[0][0])):
+            return False
+        found = pointers(self._declared())
+        return len(found) == 1 and found[0] > 0
+
     def _fits(self, parts: Sequence[tuple[str, str]]) -> bool:
         """Is the caller's result as large as these?"""
         layout, struct = self.module.layout, StructType(tuple(self._type(t) for t, _ in parts))
@@ -421,9 +438,10 @@ define {site.call.function_type.result} @{self.name}({', '.join(given)}){persona
     def _mismatch(self, cause: str, fix: str = "") -> LlgradError:
         gives = _GIVES.get(self.site.request.mode if self.site.request else Mode.COMBINED, _GIVES[Mode.COMBINED])
         declare = f"declare the __enzyme_ function so that it returns {gives}"
+        unclear = f"; if {self.site.function.name} passes structs by value, {UNCLEAR}" if self.site.unclear else ""
         return UnsupportedError(
-            f"the derivative of {self.site.function.name} does not fit the call", span=self.site.span, cause=cause,
-            fix=fix or declare,
+            f"the derivative of {self.site.function.name} does not fit the call", span=self.site.span,
+            cause=f"{cause}{self.module.around(self.site.call)}", fix=f"{fix or declare}{unclear}",
         )  # fmt: skip
 
 

@@ -214,6 +214,8 @@ class Planner:
             known = self.facts.effects(i) if isinstance(i, Call) else None
             if known is None or known.deallocator is None or known.deallocator.family == TAPE or at_once(self.facts, i):
                 continue
+            if known.deallocator.sized:  # what it takes is known here, and not at the mirror of the allocation
+                continue
             if i in allocated(self.facts).releases:
                 continue
             made = i.operands[known.deallocator.pointer]

@@ -58,6 +58,9 @@ KINDS = (
     "register_gradient", "register_derivative", "register_splitderivative", "function_like", "allocation_like",
     "inactivefn", "inactive_global", "nofree", "shadow_global", "no_escaping_allocation",
 )  # fmt: skip
+_ADVICE = {
+    "shouldrecompute", "nocache", "no_escaping_allocation", "ta_norecur", "ReadOnlyOrThrow", "LocalReadOnlyOrThrow",
+}  # fmt: skip
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _ANNOTATIONS = "llvm.global.annotations"
 
@@ -71,7 +74,7 @@ class Registrations(Struct):
     routines    library routine -> the functions of llgrad's own rule, "" for those that it has not
                 (`library_routines.WORDS`);
     like        function -> name of the library function whose rule it has;
-    allocators  function -> (argument that is the size, function that frees);
+    allocators  function -> (argument that is the size, function that frees, which of its several arguments is memory);
     inactive    functions that no derivative passes through;
     no_free     functions that free nothing;
     inactive_globals, shadow_globals {global: shadow};
@@ -83,7 +86,7 @@ class Registrations(Struct):
     splits: dict[str, tuple[str, str]] = field(default_factory=dict)
     routines: dict[str, tuple[str, ...]] = field(default_factory=dict)
     like: dict[str, str] = field(default_factory=dict)
-    allocators: dict[str, tuple[int, str]] = field(default_factory=dict)
+    allocators: dict[str, tuple[int, str, int | None]] = field(default_factory=dict)
     inactive: dict[str, None] = field(default_factory=dict)
     no_free: dict[str, None] = field(default_factory=dict)
     inactive_globals: dict[str, None] = field(default_factory=dict)
@@ -99,10 +102,11 @@ class Registrations(Struct):
     def heap(self) -> dict[str, str]:
         """Names of the allocators, and of what frees their memory, that say what they are (`models.effects`)."""
         names = {}
-        for name, (size, release) in self.allocators.items():
-            names[name] = f"{ALLOCATES}{size}${release}${name}"
+        for name, (size, release, memory) in self.allocators.items():
+            among = "" if memory is None else f".{memory}"
+            names[name] = f"{ALLOCATES}{size}{among}${release}${name}"
             if release not in RELEASES:
-                names[release] = deallocator_of(release)
+                names[release] = deallocator_of(release) if memory is None else f"{FREES}{memory}${release}"
         return names
 
 
@@ -169,7 +173,7 @@ def _said_of_allocators(module: Module) -> Iterator[tuple[str, list[AnyConstant]
     """
     foreign = [f for f in module.functions if f.is_declaration and library.effects(f.name) is None]
     release = {_said(f, "alloc-family"): f for f in foreign
-               if '"free"' in _said(f, "allockind") and [a.type for a in f.arguments] == [PTR]}  # fmt: skip
+               if '"free"' in _said(f, "allockind") and _memory_of(f) is not None}  # fmt: skip
     for f in foreign:
         size, family = _said(f, "allocsize"), _said(f, "alloc-family")
         if "alloc" in _said(f, "allockind").strip('"').split(",") and size.isdigit() and family and family in release:
@@ -251,23 +255,33 @@ def _registration(found: Registrations, g: GlobalVariable, kind: str, parts: lis
 
 
 def _allocator(found: Registrations, g: GlobalVariable, kind: str, parts: list[AnyValue]) -> None:
-    """`{alloc, (void *)size, "-1", release}`; the string lists what is given to `release`, -1 being the memory."""
+    """`{alloc, (void *)size, "-1", release}`; the string lists what `release` takes: -1 is the memory."""
     shape = '{function, (void *)index_of_size, "-1", function that frees}'
     match parts:
         case [Function() as f, ConstInt() | ConstNull() as index, _, Function() as release]:
             size = index.value if isinstance(index, ConstInt) else 0
         case _:
             raise _malformed(g, kind, shape)
-    given = _string(parts[2:3]).strip() or "-1"
-    if not (size < len(f.arguments) and isinstance(f.arguments[size].type, IntType)):
+    said = _string(parts[2:3]).replace(" ", "")
+    memory = _memory_of(release)
+    takes = [n == memory for n, _ in enumerate(release.arguments)]
+    if size >= len(f.arguments) or not isinstance(f.arguments[size].type, IntType):
         raise UnsupportedError(f"argument {size} of {f.name}, the size of what it allocates, is no integer", fix=shape)
-    if given != "-1" or [a.type for a in release.arguments] != [PTR]:
+    if memory is None or said and [word == "-1" for word in said.split(",")] != takes:
+        taken = ", ".join(str(a.type) for a in release.arguments)
         raise UnsupportedError(
             f"{release.name} cannot free the shadows of what {f.name} allocates",
-            cause="it takes more than the memory", fix="register a function that takes the memory alone",
-        )  # fmt: skip
-    told = size, release.name
+            cause=f"it takes ({taken}), and what the registration lists for that is {said or '-1'}",
+            fix=f'list -1 for the memory and the argument of {f.name} for each number, as "-1,{size}"',
+        )
+    told = size, release.name, None if len(release.arguments) == 1 else memory
     _once(f.name, found.allocators.setdefault(f.name, told) == told)
+
+
+def _memory_of(release: Function) -> int | None:
+    """The one argument that is a pointer; None where there are several, or others that are no integers."""
+    pointers = [a.index for a in release.arguments if not isinstance(a.type, IntType)]
+    return pointers[0] if len(pointers) == 1 and release.arguments[pointers[0]].type == PTR else None
 
 
 def _once(name: str, same: bool) -> None:
@@ -309,15 +323,13 @@ def _word(found: Registrations, name: str, word: str, value: str) -> None:
             found.inactive[name] = None
         case "enzyme_nofree":
             found.no_free[name] = None
-        case "enzyme_function_like":
+        case "enzyme_function_like" | "enzyme_math":
             if library.lookup(value) is None:
                 raise UnknownNameError(
                     f"{name} is declared to be like {value}, which has no rule", fix="name a function of libm"
                 )
             _once(name, found.like.setdefault(name, value) == value)
-        case "enzyme_shouldrecompute" | "enzyme_no_escaping_allocation":
-            pass  # advice, which the plan does without
-        case _:
+        case _ if word.removeprefix("enzyme_") not in _ADVICE:  # (which the plan does without)
             raise UnsupportedError(f"the attribute {word} of {name} is not supported", fix="leave it out")
 
 
@@ -377,8 +389,7 @@ def protect(module: Module, roots: Sequence[str] = ()) -> bool:
     return bool(changed or likened or found.heap or found.inactive_globals)
 
 
-def _tells(g: GlobalVariable) -> bool:
-    """Registrations, annotations, what LLVM is told to keep."""
+def _tells(g: GlobalVariable) -> bool:  # registrations, annotations, what LLVM is told to keep
     return PREFIX in g.name or g.name.startswith("llvm.")
 
 
@@ -587,4 +598,3 @@ def unmark(module: Module) -> None:
 def _mark(f: GlobalValue | None, attribute: Attribute) -> None:
     if isinstance(f, Function) and f.attribute(attribute.name) is None:
         f.attributes = (*f.attributes, attribute)
-

@@ -61,7 +61,7 @@ from llgrad.ir.values import (
     Select,
     Store,
 )
-from llgrad.models.effects import deallocator_of
+from llgrad.models.effects import shadow_deallocator
 from llgrad.rules.expression import Const, Expr, evaluate
 
 Leaf = tuple[int, Type, AnyValue]
@@ -551,7 +551,7 @@ class Adjoints(Used):
         assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.allocator is not None
-        self.b.call(declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR]), [pointer])
+        self.b.call(declare(self.module, shadow_deallocator(known.allocator), VOID, [PTR]), [pointer])
 
     # --- calls
 

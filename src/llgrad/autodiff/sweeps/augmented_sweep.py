@@ -10,6 +10,7 @@ from llgrad.analysis.cfg.flow import Loop
 from llgrad.analysis.memory.call_effects import tape_call
 from llgrad.autodiff.emit import alias_scopes, helpers, tape
 from llgrad.autodiff.emit.alias_scopes import mark
+from llgrad.autodiff.emit.sized_release import noted, released
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.autodiff.facts.reverse_uses import Allocate, CallBody, Free, Key, Memory, Partials, reserves
 from llgrad.autodiff.plan.plan import CHUNK, Guard, Nest, Plan, Slot
@@ -36,7 +37,7 @@ from llgrad.ir.values import (
     Store,
     Undef,
 )
-from llgrad.models.effects import deallocator_of
+from llgrad.models.effects import deallocator_of, shadow_deallocator
 
 CHUNK_HEADER = 64
 MARK_BYTES = 8  # of a block that keeps nothing: what calls that threw have left on the tape goes with it
@@ -502,11 +503,16 @@ class RecordingSweep(Sweep):
         assert isinstance(i, Call)
         known = self.facts.effects(i)
         assert known is not None and known.deallocator is not None
-        free = declare(self.module, deallocator_of(known.deallocator.family), VOID, [PTR])
-        freed = i.arguments[known.deallocator.pointer]
+        sized, freed = known.deallocator.sized, i.arguments[known.deallocator.pointer]
+        if sized:
+            assert isinstance(i.callee, Function)
+            free = released(i.callee)
+        else:
+            free = declare(self.module, deallocator_of(known.deallocator.family), VOID, [PTR])
         if self.facts.shadowed(freed) and i not in self.plan.paired.values() and self.facts.all_escape(freed):
             for _ in self.each_lane():
                 own = self.unless_constant(freed, self.shadow(freed), _null)
+                own = self.record(i, own) if sized else own
                 self.b.call(tape.defer(self.module), [self.arena, own, free])
         if self.facts.shadowed(freed) and (floats := watched(self.facts, self.module, known.deallocator, freed)):
             later = TRUE if self.facts.apart else FALSE
@@ -515,12 +521,20 @@ class RecordingSweep(Sweep):
         if at_once(self.facts, i):
             self.copy(i)
             return
-        block = self.value(freed)
+        block = self.record(i, self.value(freed)) if sized else self.value(freed)
         if i not in self.plan.paired.values():
             self.b.call(tape.defer(self.module), [self.arena, block, free])
         elif i.operands[known.deallocator.pointer] in self.held:
             held = self.held[i.operands[known.deallocator.pointer]]
             self.b.call(tape.arm(self.module), [self.arena, held, block, free])
+
+    def record(self, i: Call, block: AnyValue) -> AnyValue:
+        """What a release that takes more than the block is given, for one of a block like its own."""
+        known = self.facts.effects(i)
+        assert known is not None and known.deallocator is not None and isinstance(i.callee, Function)
+        given = [self.value(v) for v in i.arguments]
+        given[known.deallocator.pointer] = block
+        return noted(self.b, i.callee, given)
 
     def hold(self, i: Instruction) -> None:
         """What the mirror of an allocation releases is released by a throw, too."""
@@ -533,7 +547,7 @@ class RecordingSweep(Sweep):
         if isinstance(self.plan.effects.get(i), Allocate) and own and not on_tape:
             known = self.facts.effects(i)
             assert known is not None and known.allocator is not None
-            free = declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR])
+            free = declare(self.module, shadow_deallocator(known.allocator), VOID, [PTR])
             for _ in self.each_lane():
                 self.b.call(tape.hold(self.module), [self.arena, self.shadow(i), free])
 

@@ -16,10 +16,11 @@ from llgrad.autodiff.emit import tape
 from llgrad.autodiff.emit.alias_scopes import mark
 from llgrad.autodiff.emit.float_checks import WIDEST
 from llgrad.autodiff.emit.lanes import Lanes
+from llgrad.autodiff.emit.sized_release import NOTED
 from llgrad.autodiff.enzyme.fwdsplit_bodies import ALLOCATOR, SHADOW
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.autodiff.facts.reverse_uses import DROPPED_CALLS
-from llgrad.autodiff.requests.request import Act, Request
+from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.autodiff.shadows.globals import constant_shadow
 from llgrad.errors import UnsupportedError
 from llgrad.ir.build import Builder, Names, clone, const_int, declare, i64, zero
@@ -57,7 +58,7 @@ from llgrad.ir.values import (
     Undef,
     replace_uses,
 )
-from llgrad.models.effects import Allocator, Effects, deallocator_of
+from llgrad.models.effects import Allocator, Effects
 from llgrad.models.libc import BLOCK_SIZE
 
 _KEPT_METADATA = frozenset({"tbaa", "alias.scope", "noalias"})
@@ -408,6 +409,13 @@ class Sweep(Lanes):
             by = self.b.binary("sub", self.b.cast("ptrtoint", found, I64), self.b.cast("ptrtoint", first, I64))
             there = self.b.offset(self.shadow(i.arguments[0]), by)
             return self.b.select(self.b.icmp("eq", found, ConstNull(PTR)), ConstNull(PTR), there, name)
+        if NOTED in self._callee_name(i):
+            raise UnsupportedError(
+                "a release that takes a size, in a derivative that is differentiated again",
+                span=self.facts.span(i),
+                cause="the inner derivative postpones it, with its size",
+                fix="register a release that takes the memory alone",
+            )
         if known is None or known.allocator is None:
             raise UnsupportedError(
                 f"the pointer that {self._callee_name(i)} returns has no shadow", span=self.facts.span(i),
@@ -428,7 +436,8 @@ class Sweep(Lanes):
                 arguments[n] = size if n == a.size[0] else const_int(size.type, 1)
         if i.called_function is not None and i.called_function.name == ALLOCATOR:
             return self.b.call(declare(self.module, SHADOW, PTR, [I64, PTR]), [size, self.value(i)], name)
-        if a.family == "malloc" and a.alignment is None:
+        own = a.sized and self.request.mode is not Mode.FORWARD and not self.facts.escapes(i)
+        if own or (a.family == "malloc" and a.alignment is None):
             calloc = declare(self.module, "calloc", PTR, [I64, I64])
             call = self.b.call(calloc, [i64(1), size], name)
             call.result_attributes = (Attribute("noalias"),)
@@ -437,13 +446,6 @@ class Sweep(Lanes):
         call = self.b.call(i.callee, arguments, name)
         self.clear(call, size)
         return call
-
-    def free_shadow(self, i: Call, shadow: AnyValue) -> None:
-        """Release the shadow of allocation `i`."""
-        known = self.facts.effects(i)
-        assert known is not None and known.allocator is not None
-        free = declare(self.module, deallocator_of(known.allocator.family), VOID, [PTR])
-        self.b.call(free, [shadow])
 
     def clear(self, pointer: AnyValue, size: AnyValue) -> None:
         memset = declare(self.module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
@@ -472,7 +474,6 @@ class Sweep(Lanes):
                     self.shadows[a] = self.target.arguments[n]
                     n += 1
         return n
-
 
     def scratch(self, given: AnyValue, size: int) -> AnyValue:
         """Memory of our own for an argument that may be null, with its contents."""

@@ -32,11 +32,15 @@ from llgrad.frontends.common.tools import Compiled, Language, Source, known_answ
 
 OLDEST, NEWEST = 15, 22
 COMMON_FLAGS = ("-g", "-fno-discard-value-names", "-fno-math-errno", "-ffp-contract=off")
+_PLAIN = ("inactive", "shouldrecompute", "nocache", "no_escaping_allocation")
 ATTRIBUTES = (
-    '-Denzyme_inactive=annotate("enzyme_inactive")', '-Denzyme_shouldrecompute=annotate("enzyme_shouldrecompute")',
-    '-Denzyme_function_like(name)=annotate("enzyme_function_like=" name)',
+    *(f'-D{name}=annotate("enzyme_{word}")' for word in _PLAIN for name in (f"enzyme_{word}", f"__enzyme_{word}__")),
+    '-D__enzyme_nofree__=annotate("enzyme_nofree")',
+    *(f'-D{name}(name)=annotate("enzyme_function_like=" name)'
+      for name in ("enzyme_function_like", "__enzyme_function_like__")),
 )  # fmt: skip
-"""What Enzyme's plugin of clang makes attributes, as annotations. (`enzyme_nofree` is a marker, too, and advice.)"""
+"""What Enzyme's plugin of clang makes attributes, as annotations. (`enzyme_nofree` is a marker, too: as an attribute it
+is spelt between underscores, as any may be.)"""
 RAW_FLAGS = ("-O2", "-Xclang", "-disable-llvm-passes")
 REFERENCED = "-gomit-unreferenced-methods"
 """Debug info of classes without the member functions that nobody calls, which are most of it; since clang 19."""

@@ -26,6 +26,7 @@ _SUFFIX = {"double": ("", "f64"), "float": ("f", "f32")}
 def rewritten(text: str) -> str:
     """The module with these calls."""
     text = _READ.sub(r"@llgrad_\1(", text).replace("@_FortranARandomNumber(", "@llgrad_Drawn(")
+    text = text.replace("@_FortranAEtime(", "@llgrad_Etime(")
     nearest, remainders = _NEAREST.search(text), "= srem i" in text
     if not nearest and not remainders:
         return text

@@ -637,20 +637,38 @@ API void _FortranATransferSize(Descriptor *result, const Descriptor *x, const De
     transferred(result, x, mold, size);
 }
 
-/* --- numbers that are drawn: into memory of their own first ------------------------------------------------------------- */
+/* --- numbers that are drawn, and clocks that are read: into memory of their own first ------------------------------------------------------------- */
 
 extern void _FortranARandomNumber(const Descriptor *d, const char *file, int line);
+extern void _FortranAEtime(const Descriptor *values, const Descriptor *time, const char *file, int line);
+
+/* A descriptor of an array like another one, and that array. */
+INSIDE Array beside(Descriptor *own, const Descriptor *d)
+{
+    Array made = allocated(array_of(d));
+    own->base = made.base, own->bytes = d->bytes, own->version = d->version, own->rank = d->rank, own->type = d->type;
+    own->attribute = 0, own->extra = 0;
+    set(own, made, (Dimension){1, 0, 0});
+    return made;
+}
 
 API void llgrad_Drawn(const Descriptor *d, const char *file, int line)
 {
-    Array a = array_of(d), made = allocated(a);
     Descriptor own;
-    own.base = made.base, own.bytes = d->bytes, own.version = d->version, own.rank = d->rank, own.type = d->type;
-    own.attribute = 0, own.extra = 0;
-    set(&own, made, (Dimension){1, 0, 0});
+    Array made = beside(&own, d);
     _FortranARandomNumber(&own, file, line);
-    copy(a, made);
+    copy(array_of(d), made);
     free(made.base);
+}
+
+API void llgrad_Etime(const Descriptor *values, const Descriptor *time, const char *file, int line)
+{
+    Descriptor own, its;
+    Array made = beside(&own, values), total = beside(&its, time);
+    _FortranAEtime(&own, &its, file, line);
+    copy(array_of(values), made);
+    copy(array_of(time), total);
+    free(made.base), free(total.base);
 }
 
 /* exp(x * x) * erfc(x), where the factors are too large and too small, too. */

@@ -188,7 +188,3 @@ int ZL(gesv)(int order, int n, int nrhs, P *a, int lda, int *pivots, P *b, int l
 #undef SAID
 #undef CHECKED
 #undef IN_ORDER
-#undef ROOM
-#undef ZL
-#undef A
-#undef P

@@ -43,10 +43,12 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "spectrum.h"
 #include "singular.h"
 #include "general.h"
+#include "indefinite.h"
 #include "ranks.h"
 #include "band.h"
 #include "complex.h"
 #include "complex_factors.h"
+#include "complex_spectrum.h"
 #undef T
 #undef LETTER
 #undef COMPLEX
@@ -65,7 +67,9 @@ static inline int is(char c, char upper) { return (c & ~32) == upper; }
 #include "spectrum.h"
 #include "singular.h"
 #include "general.h"
+#include "indefinite.h"
 #include "ranks.h"
 #include "band.h"
 #include "complex.h"
 #include "complex_factors.h"
+#include "complex_spectrum.h"

@@ -126,6 +126,17 @@ void FORTRAN(gelsd)(const int *m, const int *n, const int *nrhs, T *a, const int
         for (int j = 0; j < *nrhs; j++)
             for (int i = 0; i < *n; i++) *AT(b, *ldb, i, j) = 0;
 }
+/* `a` would hold the right singular vectors: not a number here. */
+void FORTRAN(gelss)(const int *m, const int *n, const int *nrhs, T *a, const int *lda, T *b, const int *ldb, T *s, const T *least,
+                    int *rank, T *work, const int *lwork, int *info) {
+    int q = LEAST(*m, *n), size = MOST(1, 3 * q + MOST(2 * q, MOST(MOST(*m, *n), *nrhs))), all = 0, integers;
+    int ask = *lwork == -1, short_of = !ask && *lwork < size, none = -1;
+    FORTRAN(gelsd)(m, n, nrhs, a, lda, b, ldb, s, least, rank, work, ask || short_of ? &none : &all, &integers, info);
+    if (*info == 0 && short_of) *info = -12;
+    if (*info == 0) *work = size;
+    for (int j = 0; j < *n && *info >= 0 && !ask; j++)
+        for (int i = 0; i < q; i++) *AT(a, *lda, i, j) = __builtin_nan("");
+}
 int LAPACKE(gelsd)(int order, int m, int n, int nrhs, T *a, int lda, T *b, int ldb, T *s, T least, int *rank) {
     int info, size = 1, rows = MOST(m, n), integers;
     T work[1];
@@ -135,6 +146,17 @@ int LAPACKE(gelsd)(int order, int m, int n, int nrhs, T *a, int lda, T *b, int l
     TURNED(m, n, a, lda, by, ld,
            TURNED(rows, nrhs, b, ldb, to, ldt,
                   FORTRAN(gelsd)(&m, &n, &nrhs, by, &ld, to, &ldt, s, &least, rank, work, &size, &integers, &info)))
+    return info < 0 ? info - 1 : info;
+}
+int LAPACKE(gelss)(int order, int m, int n, int nrhs, T *a, int lda, T *b, int ldb, T *s, T least, int *rank) {
+    int info, q = LEAST(m, n), size = MOST(1, 3 * q + MOST(2 * q, MOST(MOST(m, n), nrhs))), rows = MOST(m, n);
+    T work[1];
+    if (order != ROWS && order != COLUMNS) return -1;
+    if (order == ROWS && lda < n) return -6;
+    if (order == ROWS && ldb < nrhs) return -8;
+    TURNED(m, n, a, lda, by, ld,
+           TURNED(rows, nrhs, b, ldb, to, ldt,
+                  FORTRAN(gelss)(&m, &n, &nrhs, by, &ld, to, &ldt, s, &least, rank, work, &size, &info)))
     return info < 0 ? info - 1 : info;
 }
 #undef TURNED

@@ -26,10 +26,10 @@ from llgrad.transforms.canonical.runtime_routines import compiled, linked
 
 OWN = "llgrad_lapack_"
 _FACTORS = (
-    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gelsd?|ges(?:vd|dd)|syevd?|geev|lan(?:ge|sy)|(?:ge|po)con"
+    "potrf|potrs|posv|potri|getrf|getrs|gesv|getri|trtrs|trtri|geqrf|orgqr|ormqr|gels[ds]?|sytr[fsi]|sysv|ges(?:vd|dd)|syevd?|geev|lan(?:ge|sy)|(?:ge|po)con"
 )
-_FORTRAN = "lan(?:tr|gb|sb)|(?:tr|gb)con|[gp]b(?:trf|trs|sv)|[gp]tsv|(?:ge|po|gb)svx"
-_COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv"
+_FORTRAN = "sytf2|lan(?:tr|gb|sb)|(?:tr|gb)con|[gp]b(?:trf|trs|sv)|[gp]tsv|(?:ge|po|gb)svx"
+_COMPLEX = "potrf|potrs|posv|getrf|getrs|gesv|heevd?"
 _LOOPS = (
     "[ds](?:gbmv|sbmv|spmv|spr2?|t[bp][ms]v)|[cz](?:axpy|scal|copy|swap|gemv|ger[uc]|gemm)|zdscal|csscal|"
     "(?:dz|sc)(?:nrm2|asum)"
@@ -82,8 +82,10 @@ def _adapter(f: Function) -> str | None:
     return f"define internal {result} @llgrad.lapack.{f.name}({head}) alwaysinline {{\n{body}\n}}\n"
 
 
-_LIBRARYS = lazy_pattern(r"[ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|geev|(?:ge|po|gb)svx)_")
-_INACTIVE = lazy_pattern(rf"{OWN}[ds](?:eigen|estimated|estimated_band|bases|bounds|triples|eigenvectors)|\x01.*")
+_LIBRARYS = lazy_pattern(r"[ds](?:syev|(?:ge|po|tr|gb)con|gesdd|gesvd|geev|(?:ge|po|gb)svx)_|[cz]heev_")
+_INACTIVE = lazy_pattern(
+    rf"{OWN}(?:[ds](?:eigen|estimated|estimated_band|bases|bounds|triples|eigenvectors)|[cz]hermitian)|\x01.*"
+)
 _KNOWN = (
     Attribute("enzyme_inactive", string=True), Attribute("noinline"), Attribute("nounwind"), Attribute("willreturn"),
     Attribute("memory", "argmem: readwrite, inaccessiblemem: readwrite"),
