@@ -17,7 +17,9 @@ from typing import Any, Unpack
 import numpy as np
 from msgspec import Struct
 
-from llgrad.api.derivatives import Jvp, Names, Options, Vjp, jvp, vjp
+from llgrad.api.derivatives import Jvp, Vjp, jvp, vjp
+from llgrad.api.names import Names
+from llgrad.api.options import Options
 from llgrad.api.second_order import hvp
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError, at_the_caller
 from llgrad.execution.library import ForeignFunction
@@ -190,6 +192,7 @@ def check_grads(
     if order not in (1, 2) or not set(modes) <= {"fwd", "rev"} or not modes:
         raise ArgumentError(f"order={order!r}, modes={modes!r}", fix='1 or 2, and ("fwd", "rev") or one of them')
     rng = np.random.default_rng(seed)
+    options.pop("has_aux", None)
     pull, push = vjp(function, wrt, of, **options), jvp(function, wrt, of, **options)
     values = pull.function.values(args)
     least = min(_float_bytes(function.signature.parameters[n]) for n in pull.wrt)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from llgrad.api.derivatives import Derivative, Grad, Jvp, ValueAndGrad
+from llgrad.api.derivatives import Derivative, Grad, Jvp, ValueAndGrad, Vjp
 from llgrad.api.jacobian import Jacobian
 from llgrad.api.per_values import PerValues
 from llgrad.api.second_order import Hessian, Hvp
@@ -23,8 +23,9 @@ from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction
 from llgrad.signature import Parameter, Pointer, Scalar, Void
 
-Batchable: TypeAlias = "ForeignFunction | ValueAndGrad | Jvp | Hvp | Hessian | Jacobian | PerValues | Batched"
-KEYWORDS = ("seed", "tangents")
+Made: TypeAlias = "ValueAndGrad | Grad | Vjp | Jvp | Hvp | Hessian | Jacobian"
+Batchable: TypeAlias = "ForeignFunction | Made | PerValues | Batched"
+KEYWORDS = ("seed", "tangents", "direction")
 
 
 class Batched:
@@ -181,18 +182,24 @@ def _dtypes(function: Any) -> _DTypes:
         case Batched():
             return _dtypes(function.function)
         case Hvp() | Grad():
-            return _of_gradient(function)
+            return _with_aux(function, _of_gradient(function))
         case ValueAndGrad():
-            return _of_value(function), _of_gradient(function)
+            return _with_aux(function, _of_value(function)), _of_gradient(function)
+        case Vjp():
+            return _of_value(function), _of_gradient(function), *((None,) if function.has_aux else ())
         case Jvp():
-            return (_of_value(function),) * 2
+            return _of_value(function), _of_value(function), *((None,) if function.has_aux else ())
     return None
 
 
+def _with_aux(derivative: Derivative, found: _DTypes) -> _DTypes:
+    return (found, None) if derivative.has_aux else found
+
+
 def _of_value(derivative: Derivative) -> _DTypes:
-    if derivative.of is None:
-        return _dtypes(derivative.function)
-    return _of_parameter(derivative.signature.parameters[derivative.of])
+    parameters, returned = derivative.signature.parameters, _dtypes(derivative.function)
+    found = tuple(returned if n is None else _of_parameter(parameters[n]) for n in derivative.outputs)
+    return found[0] if derivative.one_output else found
 
 
 def _of_gradient(derivative: Derivative) -> _DTypes:
@@ -208,6 +215,8 @@ def _stacked(found: Sequence[Any], dtypes: _DTypes) -> Any:
     """What many calls returned, as one: tuples of arrays with one axis more."""
     if not found or found[0] is None:
         return None
+    if isinstance(found[0], dict):
+        return {name: _stacked([f[name] for f in found], None) for name in found[0]}
     if isinstance(found[0], tuple | list):
         several = dtypes if isinstance(dtypes, tuple) else (dtypes,) * len(found[0])
         parts = zip(zip(*found, strict=True), several, strict=True)

@@ -180,12 +180,16 @@ class ForeignFunction(Uncopied):
             self._test = self.library.test(self.facts.signature.symbol, at, False)
             self._code = code
         results, _ = code.call(self._entry, spread(self.signature, values), self._test)
-        result = self._result(results[0]) if results else None
+        result = self.converted(results[0]) if results else None
         if len(args) + len(named) == len(values):
             return result
         made = [v if v.ndim else v.item() for v in (values[n] for n in self._made(args, named))]
         found = made if isinstance(self.signature.result, Void) else [result, *made]
         return tuple(found) if len(found) > 1 else found[0] if found else None
+
+    def converted(self, result: Any) -> Any:
+        """What compiled code returned, as Python has it."""
+        return self._result(result)
 
     def values(self, args: Sequence[Any], named: Mapping[str, Any] = MappingProxyType({})) -> list[Any]:
         """A checked value for each parameter. Counts and outputs that a call leaves out follow from the rest."""

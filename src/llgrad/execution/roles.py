@@ -492,6 +492,8 @@ class _Reader:
             return ()
         if isinstance(t, Scalar) and t.kind == "float" and t.dtype in (np.float32, np.float64):
             return (Memory(None, (), np.dtype(t.dtype)),)
+        if self.by_accesses and isinstance(t, Scalar):  # calls from Python return it
+            return ()
         raise ForeignSignatureError(
             f"{self.signature.name} returns {t}, which frameworks cannot use", span=self.signature.source,
             cause="a status that is ignored would hide failures, and integers have no derivative",
