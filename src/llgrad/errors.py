@@ -260,6 +260,12 @@ class SeedError(LlgradError):
     code = "seed"
 
 
+class SolveError(LlgradError, ArithmeticError):
+    """An implicit function has no derivative here: no root was given, or a linear system has no solution."""
+
+    code = "solve"
+
+
 class CheckpointError(UnsupportedError):
     """A loop that cannot have checkpoints, or is not there."""
 

@@ -502,6 +502,10 @@ def dispatched(make: _Made) -> _Made:
             named["wrt"] = named.pop("argnums")
         if names := named.pop("specialize", None):
             return PerValues(function, names, made, args, named, extra=EXTRA.get(make.__name__, ()))
+        if (own := getattr(type(function), "__llgrad__", None)) is not None:
+            given = inspect.signature(make).bind(function, *args, **named).arguments
+            options = given.pop("options", {})
+            return own(function, make.__name__, {**dict(list(given.items())[1:]), **options})
         if "numba.core.dispatcher" in sys.modules:
             from llgrad.numba import PerTypes, is_numba
 
