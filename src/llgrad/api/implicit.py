@@ -146,20 +146,26 @@ class Implicit:
             if all(n in arguments for n in unknown):
                 return self._copied(arguments, unknown), result, arguments
             return result, None, arguments
-        try:
-            bound = self.signature.bind(*args, **named)
-        except TypeError as error:
-            raise ArgumentError(f"the solver of {', '.join(unknown)}: {error}") from error
-        bound.apply_defaults()
-        arguments = dict(bound.arguments)
-        for name, p in self.signature.parameters.items():
-            if p.kind is p.VAR_KEYWORD:
-                arguments.update(arguments.pop(name))
+        arguments = self.bound(args, named)
         result = self.solver(*args, **named)
         value, aux = result if self.has_aux else (result, None)
         if value is None and all(n in arguments for n in unknown):
             value = self._copied(arguments, unknown)
         return value, aux, arguments
+
+    def bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a call by name, with those that have defaults."""
+        compiled = isinstance(self.solver, ForeignFunction)
+        try:
+            bound = (self.signature.bind_partial if compiled else self.signature.bind)(*args, **named)
+        except TypeError as error:
+            raise ArgumentError(f"the solver of {', '.join(self.names(self.unknown))}: {error}") from error
+        bound.apply_defaults()
+        arguments = dict(bound.arguments)
+        for name, p in self.signature.parameters.items():
+            if p.kind is p.VAR_KEYWORD:
+                arguments.update(arguments.pop(name))
+        return arguments
 
     def _copied(self, arguments: Mapping[str, Any], unknown: Sequence[str]) -> Any:
         found = tuple(np.array(arguments[n])[()] for n in unknown)
@@ -390,7 +396,7 @@ class ImplicitDerivative:
 
     def _jvp(self, at: Point, _: Any, along: Direction) -> Any:
         several = batch([at.values[n] for n in self.wrt], along)
-        rows = [at.unpacked(self._push(at, d)) for d in ([along] if several is None else several)]
+        rows = [at.unpacked(self.push(at, d)) for d in ([along] if several is None else several)]
         found = [r[0] for r in rows] if self.function.single else [tuple(r) for r in rows]
         return found[0] if several is None else stacked_each(found, self.function.single)
 
@@ -398,35 +404,35 @@ class ImplicitDerivative:
         given = self._seeds(at, seed)
         several = batch([at.value] if self.function.single else list(at.value), given)
         seeds = [packed(self._fitted(at, s)) for s in ([given] if several is None else several)]
-        rows = [self._shaped(self._pull(at, s)) for s in seeds]
+        rows = [self._shaped(self.pull(at, s)) for s in seeds]
         return rows[0] if several is None else stacked_each(rows, self.single)
 
     def _grad(self, at: Point, seed: Any, _: Any) -> Any:
-        return self._shaped(self._pull(at, packed(self._fitted(at, self._seeds(at, seed)))))
+        return self._shaped(self.pull(at, packed(self._fitted(at, self._seeds(at, seed)))))
 
     _value_and_grad = _grad
 
     def _hvp(self, at: Point, seed: Any, along: Direction) -> Any:
         y = at.adjoint.solve(packed(self._fitted(at, self._seeds(at, seed))))
         several = batch([at.values[n] for n in self.wrt], along)
-        rows = [self._shaped(self._bend(at, y, d)) for d in ([along] if several is None else several)]
+        rows = [self._shaped(self.bend(at, y, d)) for d in ([along] if several is None else several)]
         return rows[0] if several is None else stacked_each(rows, self.single)
 
     def _jacobian(self, at: Point, _: Any, __: Any) -> Any:
         shapes = [np.shape(at.values[n]) for n in self.wrt]
         sizes = [_count(s) for s in shapes]
         if sum(sizes) <= at.size:
-            columns = [self._push(at, unpacked(e, shapes)) for e in np.eye(sum(sizes))]
+            columns = [self.push(at, unpacked(e, shapes)) for e in np.eye(sum(sizes))]
             matrix = np.array(columns).reshape(sum(sizes), at.size).T
         else:
-            matrix = np.array([packed(self._pull(at, e)) for e in np.eye(at.size)]).reshape(at.size, sum(sizes))
+            matrix = np.array([packed(self.pull(at, e)) for e in np.eye(at.size)]).reshape(at.size, sum(sizes))
         return self._blocks(matrix, at.shapes, self.function.single, shapes)
 
     def _hessian(self, at: Point, seed: Any, _: Any) -> Any:
         y = at.adjoint.solve(packed(self._fitted(at, self._seeds(at, seed))))
         shapes = [np.shape(at.values[n]) for n in self.wrt]
         size = sum(map(_count, shapes))
-        rows = [packed(self._bend(at, y, unpacked(e, shapes))) for e in np.eye(size)]
+        rows = [packed(self.bend(at, y, unpacked(e, shapes))) for e in np.eye(size)]
         return self._blocks(np.array(rows).reshape(size, size), shapes, self.single, shapes)
 
     def _blocks(
@@ -443,14 +449,17 @@ class ImplicitDerivative:
 
     # --- the theorem
 
-    def _push(self, at: Point, along: Direction) -> Vector:
+    def push(self, at: Point, along: Direction) -> Vector:
+        """The tangent of u."""
         return at.forward.solve(-at.push_p(along))
 
-    def _pull(self, at: Point, seed: Vector) -> list[Any]:
+    def pull(self, at: Point, seed: Vector) -> list[Any]:
+        """The adjoints of p."""
         return [_times(-1.0, g) for g in at.pull_p(at.adjoint.solve(seed))]
 
-    def _bend(self, at: Point, y: Vector, along: Direction) -> list[Any]:
-        by_u, by_p = at.bend(y, self._push(at, along), along)
+    def bend(self, at: Point, y: Vector, along: Direction) -> list[Any]:
+        """The tangents of the adjoints of p, where y solves the adjoint's system."""
+        by_u, by_p = at.bend(y, self.push(at, along), along)
         rest = at.pull_p(at.adjoint.solve(-by_u))
         return [_times(-1.0, h + g) for h, g in zip(by_p, rest, strict=True)]
 
@@ -586,4 +595,4 @@ def fixed_point(
     )
 
 
-__all__ = ["Implicit", "ImplicitDerivative", "fixed_point", "implicit"]
+__all__ = ["Implicit", "ImplicitDerivative", "Point", "fixed_point", "implicit", "packed"]
