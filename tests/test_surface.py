@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import inspect
 import pickle
+import signal
 import subprocess
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -426,3 +430,84 @@ def test_wrong_directions(more: llgrad.Library, name: str) -> None:
     wrong, words = WRONG_DIRECTIONS[name]
     with pytest.raises(llgrad.ArgumentError, match=f"(?s){words}"):
         wrong(more)
+
+
+# --- callbacks, strings, what is passed by value, Ctrl-C
+
+OTHERS = r"""
+#include <string.h>
+#include <complex.h>
+typedef struct { double a, b; } pair;
+typedef void (*monitor)(int, double);
+__attribute__((enzyme_inactive)) static void tell(monitor f, int i, double s) { f(i, s); }
+double watched(const double *x, int n, monitor f) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += x[i] * x[i], tell(f, i, s);
+    return s;
+}
+double applied(double (*f)(double), double x) { return f(x) * x; }
+double named(const char *how, double x) { return strcmp(how, "cube") == 0 ? x * x * x : x * x; }
+double taken(pair p, double x) { return p.a * p.b * x; }
+pair given(double x, pair p) { pair q = {x * p.a, p.b}; return q; }
+double _Complex squared(double _Complex z) { return z * z; }
+double slow(double x) { for (long i = 0; i < 3000000; i++) x = x * 0.999999 + 1e-9; return x; }
+"""
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
+    made = tmp_path_factory.mktemp("surface") / "others.c"
+    made.write_text(OTHERS)
+    return llgrad.load(made)
+
+
+def test_callbacks_and_strings(others: llgrad.Library) -> None:
+    seen: list[tuple[int, float]] = []
+    watch = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_double)(lambda i, s: seen.append((i, s)))
+    same(llgrad.value_and_grad(others.watched)(X, 3, watch), (14.0, 2 * X))
+    assert seen == [(0, 1), (1, 5), (2, 14)]
+    same(llgrad.hvp(others.watched)(X, 3, watch, X), 2 * X)
+    twice = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda v: 2 * v)
+    assert others.applied(twice, 3.0) == 18
+    with pytest.raises(llgrad.NoRuleError, match=r"marked __attribute__\(\(enzyme_inactive\)\)"):
+        llgrad.grad(others.applied)
+    with pytest.raises(TypeError, match="ctypes.CFUNCTYPE"):
+        others.applied(abs, 3.0)
+    assert others.named("cube", 3.0) == 27 == others.named(b"cube", 3.0) == 3 * others.named("square", 3.0)
+    assert llgrad.grad(others.named)("cube", 3.0) == 27
+
+
+def test_a_function_that_passes_by_value_is_shown_how_to_pass_by_pointers(
+    others: llgrad.Library, tmp_path: Path
+) -> None:
+    wrappers = []
+    for name in ("taken", "given", "squared"):
+        with pytest.raises(llgrad.UnsupportedError, match="by value") as caught:
+            others[name](1.0)
+        wrappers.append(caught.value.fix.partition(": ")[2])
+    path = tmp_path / "wrapped.c"
+    path.write_text("\n".join([OTHERS, *wrappers]))
+    lib = llgrad.load(path)
+    pair = np.array([(3.0, 5.0)], lib.taken_.signature.parameters[0].type.dtype)
+    by_p, by_x = llgrad.grad(lib.taken_)(pair, 2.0)
+    assert (by_p["a"], by_p["b"], by_x) == (10, 6, 15)
+    out = np.zeros_like(pair)
+    lib.given_(2.0, pair, out)
+    assert out.tolist() == [(6.0, 5.0)]
+    z, w = np.array([1 + 2j]), np.zeros(1, complex)
+    same(llgrad.vjp(lib.squared_, of="result")(z, w, seed=1.0), (-3 + 4j, np.array([2 - 4j])))
+
+
+def test_an_interrupt_stops_a_batch_between_elements(others: llgrad.Library) -> None:
+    batch = llgrad.vmap(others.slow, "x", threads=2)
+    batch(np.ones(2))
+    started = time.perf_counter()
+    batch(np.ones(20))
+    twenty = time.perf_counter() - started
+    main = threading.main_thread().ident
+    timer = threading.Timer(twenty / 2, lambda: signal.pthread_kill(main or 0, signal.SIGINT))
+    started = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        batch(np.ones(2000))
+    assert time.perf_counter() - started < 20 * twenty

@@ -33,7 +33,7 @@ from llgrad.execution.arguments import holds_addresses, refuse_overlap
 from llgrad.execution.entry import ARENA
 from llgrad.execution.library import ForeignFunction, with_parameters
 from llgrad.execution.loaded import Compiled
-from llgrad.execution.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
+from llgrad.execution.passing import Table, is_code, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.execution.size_checks import Test
 from llgrad.signature import Opaque, Parameter, Pointer, Scalar
 from llgrad.support.uncopied import Uncopied
@@ -54,7 +54,7 @@ class Derivative(Uncopied):
         if not isinstance(function, ForeignFunction):
             raise ArgumentError(
                 f"{kind} takes a function of a library, not {type(function).__name__} {function!r}"[:200],
-                fix="llgrad.hvp and llgrad.hessian make second derivatives"
+                fix="llgrad.hvp and llgrad.hessian make second derivatives; there are none of third order"
                 if isinstance(function, Derivative)
                 else "lib = llgrad.load(…), then lib.name",
             )
@@ -274,7 +274,7 @@ class Derivative(Uncopied):
             return Act.DUP if isinstance(p.type, Pointer) or self.mode is Mode.FORWARD else Act.OUT
         if not isinstance(p.type, Pointer) or (t := p.type.innermost).const:
             return Act.CONST
-        if isinstance(t.to, Scalar) and t.to.kind != "float":
+        if isinstance(t.to, Scalar) and t.to.kind != "float" or is_code(t):
             return Act.CONST
         if holds_addresses(t.to) and not isinstance(t.to, Opaque):
             raise UnsupportedError(

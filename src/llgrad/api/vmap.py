@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -80,12 +81,18 @@ class Batched:
         if parts <= 1:
             return [element(k) for k in range(count)]
         ends = [count * n // parts for n in range(parts + 1)]
+        stopped = threading.Event()
+
+        def some(a: int, b: int) -> list[Any]:
+            return [element(k) for k in range(a, b) if not stopped.is_set()]
+
         with ThreadPoolExecutor(parts) as pool:
-            pieces = [
-                pool.submit(lambda a, b: [element(k) for k in range(a, b)], a, b)
-                for a, b in zip(ends, ends[1:], strict=False)
-            ]
-            return [found for piece in pieces for found in piece.result()]
+            pieces = [pool.submit(some, a, b) for a, b in zip(ends, ends[1:], strict=False)]
+            try:
+                return [found for piece in pieces for found in piece.result()]
+            except BaseException:  # of an element, or Ctrl-C: no thread begins another
+                stopped.set()
+                raise
 
     def _of_none(self) -> Any:
         """What a batch without elements gives: only numbers have a shape that is known then."""
@@ -135,6 +142,7 @@ def vmap(function: Batchable, over: str | int | Sequence[str | int], *, threads:
               are names, too; -1 is the last argument (the direction of `hvp`)
     threads   how many at most; by default one a core. Functions that change variables of their own run on one
 
+    Ctrl-C, or an exception in an element, ends a batch when the elements that have begun are done.
     What the function may write and `over` does not name is a new copy for each element.
 
     Raises as the function does, with the element's number, and ArgumentError where batches differ in length, or where

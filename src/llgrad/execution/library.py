@@ -24,6 +24,7 @@ from llgrad.execution.loaded import AnyCode, Facts, Loaded
 from llgrad.execution.passing import addresses_of_other_memory, spread
 from llgrad.execution.size_checks import Test
 from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, Void
+from llgrad.signature.spelling import by_pointers
 from llgrad.support.uncopied import Uncopied
 
 if TYPE_CHECKING:
@@ -284,12 +285,13 @@ class ForeignFunction(Uncopied):
                 f"{self.signature} cannot be called from Python",
                 span=self.signature.source,
                 cause=self.facts.unsupported,
-                fix="write a wrapper in C that takes pointers and scalars",
+                fix=by_pointers(self.signature) or "write a wrapper in C that takes pointers and scalars",
             )
         self._require_fixed_memory()
         if self.library.isolated and addresses_of_other_memory(self.signature):
             raise UnsupportedError(
-                f"{self.signature.name} takes addresses of this process, in descriptors or behind pointers to pointers",
+                f"{self.signature.name} takes addresses of this process: of functions, in descriptors, or behind "
+                "pointers to pointers",
                 fix="load without isolate=True, or pass the arrays themselves, with their sizes",
             )
 
