@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         LlgradError,
         LlgradWarning,
         MissingSourceError,
+        NonFiniteError,
         NoRuleError,
         ParseError,
         SeedError,
@@ -45,9 +46,10 @@ __version__ = "0.1.0"
 __all__ = [
     "ActivityError", "ArgumentError", "CheckpointError", "CompilerError", "Derivative", "ForeignError",
     "ForeignFunction", "InternalError", "KindError", "Library", "LlgradError", "LlgradWarning", "MissingSourceError",
-    "NoRuleError", "ParseError", "SeedError", "SolveError", "SourceError", "UnknownNameError", "UnsupportedError",
-    "VerifyError", "__version__", "check_grads", "fixed_point", "function_like", "functions", "grad", "hessian", "hvp",
-    "implicit", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad", "vjp", "vmap",
+    "NoRuleError", "NonFiniteError", "ParseError", "SeedError", "SolveError", "SourceError", "UnknownNameError",
+    "UnsupportedError", "VerifyError", "__version__", "check_grads", "fixed_point", "function_like", "functions",
+    "grad", "hessian", "hvp", "implicit", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad",
+    "vjp", "vmap",
 ]  # fmt: skip
 _PLACES = {
     "Derivative": "api.derivatives", "grad": "api.derivatives", "jvp": "api.derivatives",

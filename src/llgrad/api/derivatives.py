@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from llgrad.execution.size_checks import Test
 from llgrad.signature import Opaque, Parameter, Pointer, Scalar
 from llgrad.support.uncopied import Uncopied
 from llgrad.transforms.guard.denormals import flushes
+
+if TYPE_CHECKING:
+    from llgrad.api.non_finite import Trace
 
 LANES = 8  # directions in one sweep, at most
 
@@ -67,6 +70,7 @@ class Derivative(Uncopied):
         flushes(options.get("denormals"))
         self.unchecked, self.has_aux = options.pop("unchecked", False), options.pop("has_aux", False)
         self.function, self.mode, self.kind, self.options = function, mode, kind, options
+        self.trace = _trace(function, kind, options.pop("nan", None))
         self.signature = function.signature
         self.outputs, self.one_output = outputs_of(function, of)
         self.wrt, self.single = inputs_of(function, wrt, self.outputs)
@@ -89,6 +93,7 @@ class Derivative(Uncopied):
         """Pickled as what was asked for; compiled, or found in the cache, at its first call."""
         wrt = self.wrt[0] if self.single else self.wrt
         options = {**self.options, "unchecked": self.unchecked, "has_aux": self.has_aux}
+        options["nan"] = self.trace and "trace"
         return _again, (type(self), self.function, self.mode, wrt, self.named_of, self.kind, options, self.default_seed)
 
     # --- calling
@@ -169,7 +174,12 @@ class Derivative(Uncopied):
         if self.result is Act.OUT:
             passed += [self._result_seed(seeds) for seeds in given]
         compiled = self._compiled(disjoint, len(lanes))
+        kept = passed if self.trace is None else self.trace.kept(passed)
         results, self._peak = compiled.code.call(compiled.entry, passed, self._tests[disjoint, len(lanes)])
+        if self.trace is not None:
+            found = [self._derivatives(lane, results, n, len(lanes)) for n, lane in enumerate(lanes)]
+            request = self.request_for(disjoint, len(lanes))
+            self.trace.look(request, kept, found, lambda: self._value(values, results))
         return results
 
     def __repr__(self) -> str:
@@ -478,6 +488,14 @@ def _again(
     found = made.__new__(made)
     Derivative.__init__(found, function, mode, wrt, of, kind, compile=False, seed=seed, **options)
     return found
+
+
+def _trace(function: ForeignFunction, kind: str, nan: str | None) -> Trace | None:
+    if nan is None:
+        return None
+    from llgrad.api.non_finite import Trace  # which imports what compiles
+
+    return Trace(function, kind, nan)
 
 
 def _kept(value: Any) -> Any:

@@ -28,6 +28,7 @@ class Options(TypedDict, total=False):
                       there are many; what was set before is set again afterwards
     unchecked         calls are not checked for accesses outside of the arrays that they are given
     argnums           another name of `wrt`, as JAX has it
+    nan               "trace": where a derivative is infinite or not a number, an error names the line where it arises
     has_aux           what the function computes beside comes back, too: a dict by names, see docs/numpy.md
     """
 
@@ -39,6 +40,7 @@ class Options(TypedDict, total=False):
     unchecked: bool
     argnums: Names
     has_aux: bool
+    nan: str | None
 
 
 EXTRA = {

@@ -34,6 +34,8 @@ class Second(Derivative):
         self, function: ForeignFunction, wrt: Names, of: Names, kind: str, seed: Any = None, **options: Unpack[Options]
     ) -> None:
         """Checks names; compiles when it is first called, for as many directions as are wanted then."""
+        if options.get("nan") is not None:
+            raise ArgumentError(f"nan= is for first derivatives, not for {kind}", fix="trace the gradient")
         super().__init__(function, Mode.COMBINED, wrt, of, kind, compile=False, seed=seed, **options)
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
