@@ -50,20 +50,17 @@ class System(Struct):
             return np.zeros(self.size)
         if not np.isfinite(size):
             raise SolveError(f"the right-hand side of {self.name} is not finite", fix="look at what the residual gives")
-        left = list[str]()
-        x: Vector = np.zeros(self.size)
-        if self.near is not None:
-            x = self.near(b)
+        tried = list[str]()
+        best: Vector = np.zeros(self.size)
+        least = 1.0
+        for method in (["near"] if self.near is not None else []) + self._methods():
+            x: Vector = getattr(self, f"_{method}")(b, best, rtol)
             if (error := self._residual(x, b) / size) <= rtol:
                 return x
-            left.append(f"solve= {error:.1e}")
-        for method in self._methods():
-            x = getattr(self, f"_{method}")(b, x, rtol)
-            if (error := self._residual(x, b) / size) <= rtol:
-                return x
-            left.append(f"{method} {error:.1e}")
+            tried.append(f"{'solve=' if method == 'near' else method} {error:.1e}")
+            best, least = (x, error) if error < least else (best, least)
         raise SolveError(
-            f"{self.name} was not solved to {rtol:.0e}: relative residuals are {', '.join(left)}",
+            f"{self.name} was not solved to {rtol:.0e}: relative residuals are {', '.join(tried)}",
             cause="it is singular or ill-conditioned, or needs more iterations or a preconditioner",
             fix="hand over solve= and solve_transposed=, or set iterations= or linear_rtol=",
         )
@@ -71,15 +68,18 @@ class System(Struct):
     def _methods(self) -> list[str]:
         if self.method:
             return [self.method]
-        krylov = ["gmres", "bicgstab"]
         if self.contracts:
             return ["iterate", "dense" if self.size <= SMALL else "gmres"]
-        return ["dense"] if self.size <= SMALL and self.near is None else krylov
+        return ["dense"] if self.size <= SMALL and self.near is None else ["bicgstab", "gmres"]
 
     def _residual(self, x: Vector, b: Vector) -> float:
         """Infinity where x is not finite."""
         error = float(np.linalg.norm(self.product(x) - b)) if np.all(np.isfinite(x)) else np.inf
         return error if np.isfinite(error) else np.inf
+
+    def _near(self, b: Vector, _: Vector, rtol: float) -> Vector:
+        assert self.near is not None
+        return self.near(b)
 
     def _dense(self, b: Vector, _: Vector, rtol: float) -> Vector:
         if not self._factors:
@@ -137,7 +137,6 @@ class System(Struct):
         a = linalg.LinearOperator(square, self.product, dtype=float)
         m = None if self.near is None else linalg.LinearOperator(square, self.near, dtype=float)
         with np.errstate(all="ignore"):  # the true residual is looked at
-            x = x if np.all(np.isfinite(x)) else np.zeros(self.size)
             found, _ = getattr(linalg, name)(a, b, x0=x, M=m, rtol=rtol / 2, **given)
         return np.asarray(found, float)
 
