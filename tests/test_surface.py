@@ -410,6 +410,18 @@ def test_structs_and_complex_numbers_are_inputs(more: llgrad.Library) -> None:
     z, one = np.array([1 + 2j, 3 - 1j]), np.array([1, 1j])
     same(llgrad.jvp(more.squares, of="w")(z, 2, np.zeros(2, complex), tangents=one), (z**2, 2 * z * one))
     same(llgrad.vjp(more.squares, of="w")(z, 2, np.zeros(2, complex), seed=one), (z**2, 2 * z.conj() * one))
+    same(more.squares(z), z**2)  # (how many, and what is written, follow from the array)
+    same(llgrad.vjp(more.squares)(z, seed=one)[1], 2 * z.conj() * one)
+    assert more.pull(springs, x=2.0) == more.pull(springs, 2, 2.0)
+    llgrad.check_grads(more.squares, (z,), order=2)
+    llgrad.check_grads(more.size, (z.astype(np.complex64), 2))
+    llgrad.check_grads(more.pull, (springs, 2, 2.0), order=2, tolerance=1e-3)
+    with pytest.raises(llgrad.ArgumentError, match="holds complex numbers: its Jacobian is no matrix"):
+        llgrad.jacobian(more.squares)(z)
+    with pytest.raises(llgrad.ArgumentError, match="holds complex numbers: its Hessian is no matrix"):
+        llgrad.hessian(more.size)(z.astype(np.complex64), 2)
+    with pytest.raises(llgrad.ArgumentError, match="holds structs: its Jacobian is no matrix"):
+        llgrad.jacobian(more.pull)(springs, 2, 2.0)
     found = llgrad.grad(more.size)(z.astype(np.complex64), 2)
     assert found.dtype == np.complex64 and found.tolist() == [4 + 1j, -6 + 9j]
 

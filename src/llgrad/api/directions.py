@@ -83,6 +83,17 @@ def require_same(name: str, one: Any, other: Any) -> None:
             )
 
 
+def require_real(value: Any, name: str, what: str, other: str) -> None:
+    """ArgumentError where a derivative by or of an argument is no matrix of real numbers."""
+    holds = "is a list of arrays" if isinstance(value, Table) else ""
+    if isinstance(value, np.ndarray):
+        holds = "holds structs" if value.dtype.names else "holds complex numbers" if value.dtype.kind == "c" else ""
+    if holds:
+        raise ArgumentError(
+            f"argument {name!r} {holds}: its {what} is no matrix", fix=f"use {other}, or name others by wrt= and of="
+        )
+
+
 def _require_real(given: Any, what: str) -> None:
     """ArgumentError for complex numbers, of which NumPy would drop the imaginary parts."""
     if np.iscomplexobj(given):
@@ -114,5 +125,6 @@ def fitted(value: Any, given: Any, what: str, name: str) -> Any:
 
 
 __all__ = [
-    "Direction", "batch", "contents", "fitted", "listed", "number", "require_same", "stacked", "stacked_each",
+    "Direction", "batch", "contents", "fitted", "listed", "number", "require_real", "require_same", "stacked",
+    "stacked_each",
 ]  # fmt: skip

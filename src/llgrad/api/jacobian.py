@@ -13,13 +13,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from llgrad.api.derivatives import Derivative, dispatched
-from llgrad.api.directions import Direction
+from llgrad.api.directions import Direction, require_real
 from llgrad.api.names import Names
 from llgrad.api.options import Options
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction
-from llgrad.execution.passing import Table
 
 REVERSE_COST = 1.5  # a reverse sweep costs about so many forward sweeps (measured: 1.3 to 1.8)
 
@@ -98,9 +97,7 @@ def jacobian(
 def _shape(value: Any, name: str) -> tuple[int, ...]:
     if value is None:
         raise ArgumentError(f"argument {name!r} is None, but its derivative is wanted")
-    if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
-        what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
-        raise ArgumentError(f"argument {name!r} {what}: its Jacobian is no matrix", fix="use vjp or jvp")
+    require_real(value, name, "Jacobian", "vjp or jvp")
     return np.shape(value)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from llgrad.api.derivatives import LANES, Derivative, dispatched
-from llgrad.api.directions import Direction, batch, fitted, require_same, stacked_each
+from llgrad.api.directions import Direction, batch, fitted, require_real, require_same, stacked_each
 from llgrad.api.names import Names
 from llgrad.api.options import Options
 from llgrad.autodiff.requests.request import Act, Mode, Request
@@ -204,9 +204,7 @@ class Hessian(Second):
     def _shape(self, n: int, value: Any) -> tuple[int, ...]:
         if value is None:
             raise ArgumentError(f"argument {self._name(n)!r} is None, but its derivative is wanted")
-        if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
-            what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
-            raise ArgumentError(f"argument {self._name(n)!r} {what}: its Hessian is no matrix", fix="use hvp")
+        require_real(value, self._name(n), "Hessian", "hvp")
         return np.shape(value)
 
 
