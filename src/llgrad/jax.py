@@ -35,7 +35,8 @@ from jax._src.array import ArrayImpl
 from jax._src.dispatch import apply_primitive
 from jax.interpreters import ad, batching, mlir
 
-from llgrad.api.implicit import Implicit, ImplicitDerivative, Point, packed
+from llgrad.api.directions import packed
+from llgrad.api.implicit import Implicit, ImplicitDerivative, Point
 from llgrad.errors import UnsupportedError
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.loaded import Loaded

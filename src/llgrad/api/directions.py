@@ -124,7 +124,26 @@ def fitted(value: Any, given: Any, what: str, name: str) -> Any:
     return shaped(value, made)
 
 
+# --- directions as vectors
+
+
+def packed(parts: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Arrays and numbers as one vector."""
+    return np.concatenate([np.zeros(0), *(np.asarray(p, float).reshape(-1) for p in parts)])
+
+
+def unpacked(x: np.ndarray[Any, Any], shapes: Sequence[tuple[int, ...]]) -> Direction:
+    """A vector as arrays and numbers of these shapes."""
+    ends = np.cumsum([element_count(s) for s in shapes])[:-1]
+    return [part.reshape(s) if s else float(part[0]) for part, s in zip(np.split(x, ends), shapes, strict=True)]
+
+
+def element_count(shape: tuple[int, ...]) -> int:
+    """How many elements an array of this shape has."""
+    return int(np.prod(shape, dtype=int))
+
+
 __all__ = [
-    "Direction", "batch", "contents", "fitted", "listed", "number", "require_real", "require_same", "stacked",
-    "stacked_each",
+    "Direction", "batch", "contents", "element_count", "fitted", "listed", "number", "packed", "require_real",
+    "require_same", "stacked", "stacked_each", "unpacked",
 ]  # fmt: skip

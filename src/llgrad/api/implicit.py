@@ -21,8 +21,8 @@ import numpy as np
 from msgspec import Struct
 
 from llgrad.api.derivatives import Jvp, Vjp
-from llgrad.api.directions import Direction, batch, listed, stacked_each
-from llgrad.api.jacobian import jacobian
+from llgrad.api.directions import Direction, batch, element_count, listed, packed, stacked_each, unpacked
+from llgrad.api.jacobian import Jacobian
 from llgrad.api.linear_solves import METHODS, Product, System, Vector
 from llgrad.api.names import Names, inputs_of, outputs_of, require_active, writable_floats, written_by
 from llgrad.api.options import Options
@@ -173,6 +173,12 @@ class Implicit:
 
     # --- derivatives of the residual
 
+    @functools.cached_property
+    def matrix(self) -> Jacobian:
+        """The derivative by the unknowns as a whole."""
+        of = tuple("return" if n is None else n for n in self.outputs[0])
+        return Jacobian(self.residual, self.unknown, of, None, **self.options)
+
     def made(self, kind: type[Any], wrt: tuple[int, ...]) -> Any:
         """A derivative of the residual, which is made once."""
         if (kind, wrt) not in self._made:
@@ -252,9 +258,8 @@ class Point:
 
     def matrix(self) -> Any:
         """A, made as a whole."""
-        of = tuple("return" if n is None else n for n in self.of.outputs[0])
-        whole = jacobian(self.of.residual, self.of.unknown, of, **self.of.options)(*self._fresh())
-        sizes = [_count(s) for s in self.shapes]
+        whole = self.of.matrix(*self._fresh())
+        sizes = [element_count(s) for s in self.shapes]
         rows = [np.hstack([np.reshape(b, (-1, n)) for b, n in zip(row, sizes, strict=True)]) for row in whole]
         found = self.sign * np.vstack(rows)
         return found + np.eye(self.size) if self.of.fixed else found
@@ -420,7 +425,7 @@ class ImplicitDerivative:
 
     def _jacobian(self, at: Point, _: Any, __: Any) -> Any:
         shapes = [np.shape(at.values[n]) for n in self.wrt]
-        sizes = [_count(s) for s in shapes]
+        sizes = [element_count(s) for s in shapes]
         if sum(sizes) <= at.size:
             columns = [self.push(at, unpacked(e, shapes)) for e in np.eye(sum(sizes))]
             matrix = np.array(columns).reshape(sum(sizes), at.size).T
@@ -431,15 +436,15 @@ class ImplicitDerivative:
     def _hessian(self, at: Point, seed: Any, _: Any) -> Any:
         y = at.adjoint.solve(packed(self._fitted(at, self._seeds(at, seed))))
         shapes = [np.shape(at.values[n]) for n in self.wrt]
-        size = sum(map(_count, shapes))
+        size = sum(map(element_count, shapes))
         rows = [packed(self.bend(at, y, unpacked(e, shapes))) for e in np.eye(size)]
         return self._blocks(np.array(rows).reshape(size, size), shapes, self.single, shapes)
 
     def _blocks(
         self, matrix: Any, rows: Sequence[tuple[int, ...]], one: bool, columns: Sequence[tuple[int, ...]]
     ) -> Any:
-        lines = np.split(matrix, np.cumsum([_count(s) for s in rows])[:-1], axis=0)
-        ends = np.cumsum([_count(s) for s in columns])[:-1]
+        lines = np.split(matrix, np.cumsum([element_count(s) for s in rows])[:-1], axis=0)
+        ends = np.cumsum([element_count(s) for s in columns])[:-1]
         found = [
             tuple(b.reshape(a + c).copy()[()] for b, c in zip(np.split(line, ends, axis=1), columns, strict=True))
             for line, a in zip(lines, rows, strict=True)
@@ -491,21 +496,6 @@ class ImplicitDerivative:
 
 
 # --- vectors
-
-
-def packed(parts: Sequence[Any]) -> Vector:
-    """Arrays and numbers as one vector."""
-    return np.concatenate([np.zeros(0), *(np.asarray(p, float).reshape(-1) for p in parts)])
-
-
-def unpacked(x: Vector, shapes: Sequence[tuple[int, ...]]) -> Direction:
-    """A vector as arrays and numbers of these shapes."""
-    ends = np.cumsum([_count(s) for s in shapes])[:-1]
-    return [part.reshape(s) if s else float(part[0]) for part, s in zip(np.split(x, ends), shapes, strict=True)]
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape, dtype=int))
 
 
 def _times(factor: float, x: Any) -> Any:
@@ -595,4 +585,4 @@ def fixed_point(
     )
 
 
-__all__ = ["Implicit", "ImplicitDerivative", "Point", "fixed_point", "implicit", "packed"]
+__all__ = ["Implicit", "ImplicitDerivative", "Point", "fixed_point", "implicit"]

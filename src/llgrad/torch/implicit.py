@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from llgrad.api.implicit import Implicit, ImplicitDerivative, Point, packed
+from llgrad.api.directions import packed
+from llgrad.api.implicit import Implicit, ImplicitDerivative, Point
 from llgrad.foreign import ForeignTypeError
 
 
