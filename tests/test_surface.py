@@ -432,6 +432,7 @@ WRONG_DIRECTIONS: dict[str, tuple[Callable[[llgrad.Library], Any], str]] = {
     "name": (lambda lib: llgrad.jvp(lib.sums)(A, B, tangents={"c": A}), "tangents has no c.*give a and b"),
     "twice": (lambda lib: llgrad.jvp(lib.sums, of=("y", 4)), "names a parameter twice"),
     "input": (lambda lib: llgrad.jvp(lib.sums, of=("y", "a")), "of='a' is no output"),
+    "check": (lambda lib: llgrad.check_grads(lib.sums, (A, B), of=("y", "both")), "compares one output, not 2"),
     "nothing": (lambda lib: llgrad.jvp(lib.squares, of=("return", "w")), "returns void"),
     "none": (lambda lib: llgrad.hvp(lib.sums)(A, B), "called without a direction"),
 }

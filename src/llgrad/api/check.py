@@ -213,7 +213,7 @@ def _central(at: Callable[[float], Any], step: float) -> Any:
 @at_the_caller
 def check_grads(
     function: ForeignFunction, args: Sequence[Any], order: int = 1, modes: Sequence[str] = ("fwd", "rev"), *,
-    wrt: Names = None, of: str | int | None = None, tolerance: float | None = None, directions: int = 2,
+    wrt: Names = None, of: Names = None, tolerance: float | None = None, directions: int = 2,
     seed: int = 0, **options: Unpack[Options],
 ) -> None:  # fmt: skip
     """Compare derivatives of `function` at `args` with central differences of order 6, along random directions.
@@ -232,6 +232,8 @@ def check_grads(
     rng = np.random.default_rng(seed)
     options.pop("has_aux", None)
     pull, push = vjp(function, wrt, of, **options), jvp(function, wrt, of, **options)
+    if not pull.one_output:
+        raise ArgumentError(f"check_grads compares one output, not {len(pull.outputs)}", fix="call it for each")
     values = pull.function.values(args)
     least = min(_float_bytes(function.signature.parameters[n]) for n in pull.wrt)
     _, limit, step = _LIMITS[least]
